@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,7 +114,7 @@ def _write(root: Path, file: ProposedFile) -> None:
 def _try(root: Path, detected: Detection) -> tuple[list[Trial], list[str]]:
     """Run each check of the new policy once, with what is installed here, and with the setup only if that lets more of
     them run. Those that cannot run become comments."""
-    chosen = replace(detected, setup=())
+    chosen = detected._replace(setup=())
     try:
         trials = try_with_progress(root, policy_text(chosen, fallback=True), sys.stdout)
         if detected.setup and _unfit(trials):

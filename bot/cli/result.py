@@ -19,11 +19,11 @@ from bot.contracts.plan import Plan
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.evidence.labels import short_tail
+from bot.evidence.look_first import denied, held_back
 from bot.evidence.styled_line import plain
 from bot.evidence.summary import summarize_checks
 from bot.evidence.view import Mark as RowMark
 from bot.evidence.view import View, view_of
-from bot.evidence.withheld_and_denied import denied, held_back
 from bot.github.actions import json_text
 
 _MOST_TESTS = 10

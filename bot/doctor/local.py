@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -177,7 +176,7 @@ def detect_environment(root: Path, environment: Mapping[str, str]) -> Detection:
     """How the checkout is checked, by its files, and the setup that it lacks: none where an environment is there."""
     detected = detect(_paths(root), lambda path: read_text(root / path))
     setup = tuple(step for step in detected.setup if not _is_set_up(step, root, environment))
-    return replace(detected, setup=setup)
+    return detected._replace(setup=setup)
 
 
 def _is_set_up(step: Setup, root: Path, environment: Mapping[str, str]) -> bool:

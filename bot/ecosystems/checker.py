@@ -3,11 +3,14 @@ are read only if needed."""
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 from posixpath import dirname, join
-from typing import Any
+from typing import Any, NamedTuple
 
 Read = Callable[[str], str | None]
 """Returns the text of a file at the commit, or `None` if there is none."""
@@ -108,7 +111,7 @@ def beside(checker: Checker, folders: Sequence[str]) -> Iterator[Checker]:
     """Yield the checker for each of `folders`, without those inside."""
     for number, folder in enumerate(folders):
         inside = nested(folder, folders) if number < CONSIDERED else ()
-        yield replace(checker, folder=folder, excluded_folders=inside)
+        yield checker._replace(folder=folder, excluded_folders=inside)
 
 
 def topmost_with(*names: str) -> Callable[[Checker, Tree], Iterator[Checker]]:
@@ -120,14 +123,13 @@ def each_with(*names: str) -> Callable[[Checker, Tree], Iterator[Checker]]:
     return lambda checker, tree: beside(checker, tree.folders_with(*names))
 
 
-@dataclass(frozen=True, slots=True)
-class Checker:
+class Checker(NamedTuple):
     """A program that checks a project, and how to run it.
 
-    `program` is searched in the order of `where` by `bot/toolhost/tools/problems_of.py`. `form` names the format of its
-    output, `exits` the exit codes of a complete run, `unit` the unit of its columns if not code points. With `suffixes`
-    it receives the files that end so. `settings` are the files that configure it, or say what it excludes; with `**/`
-    in every folder. An error whose code matches `hides` hides others.
+    `program` is searched in the order of `where` by `bot/toolhost/tools/problems_of.py`, `form` names the format of its
+    output; both are its name by default. `exits` are the exit codes of a complete run, `unit` is the unit of its
+    columns if not code points. With `suffixes` it receives the files that end so. `settings` are the files that
+    configure it, or say what it excludes; with `**/` in every folder. An error whose code matches `hides` hides others.
     `display_command` is the command for people.
 
     `projects` yields its projects of a commit, the most important first, which are defined by a `manifest` if it has
@@ -138,10 +140,10 @@ class Checker:
     replaces the last argument. `excluded_folders` are nested projects, which the option `exclude_option` excludes."""
 
     name: str
-    program: str
     arguments: tuple[str, ...]
-    form: str
     where: tuple[str, ...] = ("project", "path")
+    program: str = ""
+    form: str = ""
     version: tuple[str, ...] = ("--version",)
     exits: tuple[int, ...] = (0, 1)
     unit: str = ""
@@ -179,7 +181,7 @@ class Checker:
     @property
     def command(self) -> str:
         """The command for people."""
-        words = self.display_command or (self.program, *self.arguments)
+        words = self.display_command or (self.program or self.name, *self.arguments)
         return " ".join([*words, *(f"*{suffix}" for suffix in self.suffixes)])
 
     def files_of(self, paths: Iterable[str]) -> tuple[tuple[str, ...], bool]:
@@ -194,3 +196,168 @@ class Checker:
                 return tuple(taken), False
             taken.append(path)
         return tuple(taken), True
+
+
+MAX_WAIT = 30
+"""Seconds: the longest time that a policy may let an edit wait for diagnostics. The default is 2."""
+
+SETTINGS = {
+    "ruff": ("ruff.toml", ".ruff.toml", "pyproject.toml"),
+    "ty": ("ty.toml", "pyproject.toml"),
+    "basedpyright": ("pyproject.toml",),
+    "pyright": ("pyrightconfig.json", "pyproject.toml"),
+    "mypy": ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"),
+}
+_SHARED_SETTINGS = frozenset({"pyproject.toml", "setup.cfg", "package.json"})
+"""Files with settings of other tools as well."""
+
+_ANYWHERE = "**/"
+_SECTIONS = {"pyproject.toml": "tool.{}", "setup.cfg": "{}"}
+"""The checker's section, in files that configure other programs too."""
+
+_TOOL_LISTS = """
+    pyproject.toml .pre-commit-config.yaml setup.cfg tox.ini noxfile.py Makefile justfile requirements-dev.txt
+    dev-requirements.txt package.json""".split()  # noqa: SIM905
+
+
+def uses_checker(checker: str, folders: Iterable[str], read: Read) -> bool:
+    """Whether one of `folders` (those from a file up to the root) has settings for `checker` or names it as a tool."""
+    word = re.compile(rf"(?<![\w./-]){re.escape(checker)}(?![\w-])")
+    return any(
+        has_settings(checker, folder, read)
+        or any(word.search(read(join(folder, file)) or "") for file in _TOOL_LISTS)
+        for folder in folders
+    )
+
+
+def has_settings(checker: str, folder: str, read: Read) -> bool:
+    """Whether `folder` itself has settings for `checker`."""
+    for file in SETTINGS.get(checker, ()):
+        text, section = read(join(folder, file)), _SECTIONS.get(file, "").format(checker)
+        begin = rf"(?m)^\s*\[+\s*{re.escape(section)}[\].-]" if section else ""
+        if text is not None and re.search(begin, text):
+            return True
+    return False
+
+
+def sets_up(checker: Checker, path: str, texts: Iterable[str]) -> bool:
+    """Whether a change of `path` configures `checker`. `texts` are the file's contents before and after. A shared file
+    counts if it mentions the checker, `pyproject.toml` if the checker's settings differ."""
+    if not any(_is_setting(path, setting, checker.folder) for setting in checker.settings):
+        return False
+    names = checker.known_as or (checker.name,)
+    name = PurePosixPath(path).name
+    if name == "pyproject.toml":
+        before, after = (_pyproject_settings(text, checker.name) for text in texts)
+        return before != after
+    return name not in _SHARED_SETTINGS or any(word in text for text in texts for word in names)
+
+
+def _pyproject_settings(text: str, name: str) -> object:
+    """Return the settings of a checker in pyproject.toml; the whole text if it cannot be parsed."""
+    try:
+        settings = tomllib.loads(text)
+        return settings.get("tool", {}).get(name), settings.get("project", {}).get("requires-python")
+    except (ValueError, RecursionError, AttributeError):
+        return text
+
+
+def _is_setting(path: str, setting: str, folder: str) -> bool:
+    """Whether `path` is the settings file `setting` in the project folder or above it, or, with `**/`, also below."""
+    parent = above(path)[0]
+    if parent.endswith(".cargo"):
+        parent = above(parent)[0]
+    if not is_in(folder, parent) and not (setting.startswith(_ANYWHERE) and is_in(path, folder)):
+        return False
+    if setting.startswith(_ANYWHERE):
+        return fnmatchcase(f"/{path}", f"*/{setting.removeprefix(_ANYWHERE)}")
+    return fnmatchcase(path, f"*/{setting}") or path == setting if folder else path == setting
+
+
+ERROR, WARNING = "error", "warning"
+
+
+class FormError(ValueError):
+    """The output does not have the checker's format."""
+
+
+class Find(NamedTuple):
+    """One entry of a checker's output, not validated yet. Lines and columns begin at 1."""
+
+    path: object
+    line: object
+    column: object
+    severity: str
+    code: object
+    message: object
+
+
+Form = Callable[[str], Iterator[Find]]
+
+
+def parsed(text: str) -> object:
+    """Raises `FormError`, also for an empty output: it is not an empty list."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise FormError("its output is nested too deeply") from None
+    except ValueError:
+        raise FormError("its output is not JSON") from None
+
+
+def entries(value: object) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise FormError("its output is no list of problems")
+    return value
+
+
+def mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def number_of(value: object) -> int:
+    return value if type(value) is int else 0
+
+
+def from_one(number: object) -> object:
+    """Convert a number that counts from 0 to one that counts from 1; 0 for an invalid value."""
+    return number + 1 if type(number) is int else 0
+
+
+def _rdjson(output: str) -> Iterator[Find]:
+    levels = {"ERROR": ERROR, "WARNING": WARNING}
+    for entry in entries(mapping(parsed(output)).get("diagnostics")):
+        where = mapping(entry.get("location"))
+        start = mapping(mapping(where.get("range")).get("start"))
+        severity = levels.get(str(entry.get("severity", "ERROR")))
+        # A message without a location is about the run: a file that is too large to check.
+        if severity and where:
+            yield Find(
+                where.get("path"), start.get("line"), start.get("column"), severity,
+                mapping(entry.get("code")).get("value"), entry.get("message"),
+            )  # fmt: skip
+
+
+def by_line(pattern: str) -> Form:
+    """Return the reader of an output with one problem a line. `pattern` has the groups `path`, `line` and `message`,
+    and may have `column`, `severity` and `code`."""
+    expression = re.compile(pattern)
+
+    def read(output: str) -> Iterator[Find]:
+        for match in filter(None, map(expression.match, output.splitlines())):
+            groups = {"column": None, "severity": ERROR, "code": "", **match.groupdict()}
+            line, column = int(groups["line"] or 0), int(groups["column"] or 0)
+            yield Find(
+                groups["path"], line, column, str(groups["severity"]), groups["code"] or "", groups["message"]
+            )
+
+    return read
+
+
+# `path:line:column: message`, as Go's programs print it.
+_PLACED = (
+    r"(?:vet: )?(?P<path>[^\s:#][^:\n]*):(?P<line>\d{1,9})(?::(?P<column>\d{1,9})(?:-\d{1,9}(?::\d{1,9})?)?)?: "
+    r"(?P<message>.*)$"
+)
+
+FORMS: Mapping[str, Form] = {"placed": by_line(_PLACED), "rdjson": _rdjson}

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.command_purpose import uses
 from bot.ecosystems.jvm import ASSERTION, SKIP, TEST
-from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Action, Ecosystem, Files, Setup
-from bot.ecosystems.suite import Suite
+from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Setup, Suite, uses
 
 
 def _checks(files: Files) -> Iterator[str]:

@@ -5,13 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.checker import PATH, Checker
-from bot.ecosystems.checker_output import ERROR, WARNING, Find, by_line, entries, mapping, parsed
-from bot.ecosystems.command_purpose import uses
-from bot.ecosystems.dependencies import HOST, Dependencies
-from bot.ecosystems.outline import CLASSES, MODULES
-from bot.ecosystems.record import Ecosystem, Files, Pin
-from bot.ecosystems.suite import Suite
+from bot.ecosystems.checker import ERROR, PATH, WARNING, Checker, Find, by_line, entries, mapping, parsed
+from bot.ecosystems.record import CLASSES, HOST, MODULES, Dependencies, Ecosystem, Files, Pin, Suite, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, path_of
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
@@ -151,18 +146,14 @@ ECOSYSTEM = Ecosystem(
     checkers=(
         Checker(
             "shellcheck",
-            "shellcheck",
             ("-f", "json1"),
-            "shellcheck",
             suffixes=(".sh", ".bash"),
             settings=("**/.shellcheckrc", "**/shellcheckrc"),
             hides=r"SC1\d{3}",
         ),
         Checker(
             "bash",
-            "bash",
             ("-c", 'for file; do bash -n "$file"; done; exit 0', "bash"),
-            "bash",
             PATH,
             suffixes=(".sh", ".bash"),
             together=True,

@@ -7,11 +7,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.checker import ANY, PATH, Checker, each_with
-from bot.ecosystems.command_purpose import uses
-from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.language_server import Server, server_beside
-from bot.ecosystems.record import Action, Added, Ecosystem, Files, Setup
-from bot.ecosystems.suite import Suite
+from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Setup, Suite, uses
 from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, Rerun
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, printed
 
@@ -51,17 +48,17 @@ def go(lines: Sequence[str]) -> ParsedTests | None:
 
 def _package(tests: ParsedTests, word: str, package: str, here: dict[str, str]) -> None:
     parents = {name.rpartition("/")[0] for name in here}
-    leaves = {name: state for name, state in here.items() if name not in parents or _fails_alone(name, here)}
+
+    def fails_alone(name: str) -> bool:
+        below = [state for other, state in here.items() if other.startswith(f"{name}/")]
+        return here[name] == FAILED and FAILED not in below
+
+    leaves = {name: state for name, state in here.items() if name not in parents or fails_alone(name)}
     for name, state in leaves.items():
         if tests.whole or state == FAILED:
             tests.add(f"{package}.{name}", state)
     if word == "FAIL" and FAILED not in leaves.values():
         tests.add(package, FAILED)  # it did not build, or died
-
-
-def _fails_alone(name: str, here: dict[str, str]) -> bool:
-    below = [state for other, state in here.items() if other.startswith(f"{name}/")]
-    return here[name] == FAILED and FAILED not in below
 
 
 _TEST_MAIN = re.compile(rb"^func\s+TestMain\s*\(", re.MULTILINE)
@@ -179,16 +176,16 @@ ECOSYSTEM = Ecosystem(
     passed=("GOROOT",),
     # It would fetch from GitHub, which is on no list, what its proxy does not have.
     online={"GOPROXY": "https://proxy.golang.org", "GOTOOLCHAIN": "local"},
-    index="GOPROXY",
+    mirror="GOPROXY",
     build_caches=("~/.cache/go-build",),
     forget="[ ! -d ~/.cache/go-build ] || date +%s%N > ~/.cache/go-build/testexpire.txt",
     checkers=(
         Checker(
             "go-vet",
-            "go",
             ("vet", "./..."),
-            "placed",
             PATH,
+            "go",
+            "placed",
             ("version",),
             exits=(0, 1, 2),
             unit="utf-8",

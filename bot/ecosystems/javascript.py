@@ -8,26 +8,30 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.ecosystems import javascript_related
 from bot.ecosystems.checker import table
-from bot.ecosystems.command_purpose import listed, uses
-from bot.ecosystems.dependencies import HOST, Dependencies
 from bot.ecosystems.javascript_checkers import CHECKERS, FORMS
-from bot.ecosystems.javascript_tests import RUNNERS
-from bot.ecosystems.language_server import Launch, Server, server_beside
-from bot.ecosystems.outline import METHOD, TYPES
-from bot.ecosystems.program_lookup import Place
-from bot.ecosystems.record import Action, Added, Ecosystem, Files, Pin, Setup
-from bot.ecosystems.suite import Suite
+from bot.ecosystems.javascript_tests import RUNNERS, related_command
+from bot.ecosystems.language_server import Launch, Place, Server, server_beside
+from bot.ecosystems.record import (
+    HOST,
+    METHOD,
+    TYPES,
+    Action,
+    Added,
+    Dependencies,
+    Ecosystem,
+    Files,
+    Pin,
+    Setup,
+    Suite,
+    listed,
+    uses,
+)
 
 MODULES = "node_modules"
 _PLACEHOLDER = "no test specified"
-_LOCKS = {
-    "pnpm-lock.yaml": "pnpm",
-    "yarn.lock": "yarn",
-    "package-lock.json": "npm",
-    "npm-shrinkwrap.json": "npm",
-}
+_NPM_LOCKS = ("package-lock.json", "npm-shrinkwrap.json")
+_LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", **dict.fromkeys(_NPM_LOCKS, "npm")}
 
 
 def _manifest(files: Files) -> dict[str, Any]:
@@ -59,31 +63,26 @@ def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
         return None
     manager, version = _manager(files)
     if manager == "npm":
-        locked = not {"package-lock.json", "npm-shrinkwrap.json"}.isdisjoint(files.paths)
+        locked = any(lock in files.paths for lock in _NPM_LOCKS)
         return Setup(f"npm {'ci' if locked else 'install --no-package-lock'}", ("node",), MODULES)
     is_berry = ".yarnrc.yml" in files.paths
     frozen = "--immutable" if is_berry else "--frozen-lockfile"
     locked = any(lock in files.paths for lock in _LOCKS)
-    otherwise = f" {frozen}" if locked else "" if is_berry else " --no-lockfile"
-    install = f" install{otherwise}"
-    package = _package(manager, version, files, is_berry=is_berry)
+    install = f" install{f' {frozen}' if locked else '' if is_berry else ' --no-lockfile'}"
+    if manager == "yarn" and (is_berry or version[:1] not in ("", "0", "1")):
+        package = f"@yarnpkg/cli-dist@{version or '4'}"
+    else:
+        if manager == "pnpm" and not version:
+            lock = re.match(r"lockfileVersion:\s*'?(\d+)", files.text("pnpm-lock.yaml") or "")
+            version = {"5": "7", "6": "8"}.get(lock[1] if lock else "", "10")
+        package = f"{manager}@{version or '1.22.22'}"
     # Without the manager on PATH it is put beside the packages, where checks find it.
     get = (
         f"npx --yes {package}{install} && npm install --silent --global --prefix {MODULES}/.manager {package} && "
         f"mkdir -p {MODULES}/.bin && ln -sf ../.manager/bin/{manager} {MODULES}/.bin/{manager}"
     )
-    return Setup(
-        f"if command -v {manager} >/dev/null; then {manager}{install}; else {get}; fi", ("node",), MODULES
-    )
-
-
-def _package(manager: str, version: str, files: Files, *, is_berry: bool) -> str:
-    if manager == "yarn" and (is_berry or version[:1] not in ("", "0", "1")):
-        return f"@yarnpkg/cli-dist@{version or '4'}"
-    if manager == "pnpm" and not version:
-        lock = re.match(r"lockfileVersion:\s*'?(\d+)", files.text("pnpm-lock.yaml") or "")
-        version = {"5": "7", "6": "8"}.get(lock[1] if lock else "", "10")
-    return f"{manager}@{version or '1.22.22'}"
+    command = f"if command -v {manager} >/dev/null; then {manager}{install}; else {get}; fi"
+    return Setup(command, ("node",), MODULES)
 
 
 _FILES = {
@@ -186,14 +185,7 @@ ECOSYSTEM = Ecosystem(
     tools={".nvm": "NVM_DIR", ".volta": "VOLTA_HOME", ".nodenv": "NODENV_ROOT", ".bun": "", ".deno": ""},
     caches={".cache/node/corepack": "", ".yarn/berry/cache": ""},
     pins=(
-        Pin(
-            "nodenv",
-            ".node-version",
-            ".nodenv/shims",
-            ".nodenv/versions",
-            "NODENV_VERSION",
-            "nodenv install {version}",
-        ),
+        Pin.usual("nodenv", ".node-version"),
         Pin(
             "Volta",
             "package.json",
@@ -311,9 +303,9 @@ ECOSYSTEM = Ecosystem(
     settings={"pnpm_config_verify_deps_before_run": "false"},
     online={"npm_config_ignore_scripts": "true", "YARN_ENABLE_SCRIPTS": "false"},
     authorities=("NODE_EXTRA_CA_CERTS",),
-    index="npm_config_registry",
+    mirror="npm_config_registry",
     downloads=("~/.npm/_cacache", "~/.cache/yarn", "~/.local/share/pnpm/store"),
-    related_command=javascript_related.related_command,
+    related_command=related_command,
     absent=(
         r"npm (?:ERR!|error) [Mm]issing script",
         # A missing path (`./parse`) is the repository's own, and a failure.

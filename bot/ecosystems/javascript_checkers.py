@@ -5,32 +5,29 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from posixpath import basename, dirname, join, normpath
 from typing import Any
 
 from bot.ecosystems.checker import (
     CONSIDERED,
+    ERROR,
     IGNORED,
     PROJECT,
-    Checker,
-    Tree,
-    each_with,
-    ranked,
-    table,
-    topmost_with,
-)
-from bot.ecosystems.checker_output import (
-    ERROR,
     WARNING,
+    Checker,
     Find,
     Form,
     FormError,
+    Tree,
     by_line,
+    each_with,
     entries,
     mapping,
     number_of,
     parsed,
+    ranked,
+    table,
+    topmost_with,
 )
 
 
@@ -101,24 +98,19 @@ def _typescript_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
     projects: dict[tuple[str, str], None] = {}
     for number, folder in enumerate(tree.folders_with(checker.manifest)):
         settings = _json(tree.text(join(folder, checker.manifest))) if number < CONSIDERED else {}
-        if settings.get("files") != [] or settings.get(
-            "include"
-        ):  # it is not only extended or refers to others
+        # One that is only extended or refers to others has no files.
+        if settings.get("files") != [] or settings.get("include"):
             projects[folder, checker.manifest] = None
-        referred = (normpath(join(folder, path)) for path in _references(settings))
-        projects.update(
-            dict.fromkeys((dirname(path), basename(path)) for path in referred if path in tree.names)
-        )
+        # Referenced folders have a tsconfig.json of their own.
+        references = settings.get("references")
+        for entry in references if isinstance(references, list) else ():
+            path = table(entry).get("path")
+            referred = normpath(join(folder, path)) if isinstance(path, str) else ""
+            if referred.endswith(".json") and referred in tree.names:
+                projects[dirname(referred), basename(referred)] = None
     order = ranked({folder for folder, _ in projects})
     for folder, file in sorted(projects, key=lambda each: (order.index(each[0]), each[1])):
-        yield replace(checker, folder=folder, file="" if file == checker.manifest else file)
-
-
-def _references(settings: Mapping[str, Any]) -> list[str]:
-    """Return the referenced files. Referenced folders have a tsconfig.json of their own."""
-    entries = settings.get("references")
-    paths = (table(entry).get("path") for entry in entries) if isinstance(entries, list) else ()
-    return [path for path in paths if isinstance(path, str) and path.endswith(".json")]
+        yield checker._replace(folder=folder, file="" if file == checker.manifest else file)
 
 
 def _json(text: str | None) -> Mapping[str, Any]:
@@ -137,9 +129,7 @@ _NOT_PARSED = "parsing-error"
 CHECKERS: tuple[Checker, ...] = (
     Checker(
         "tsc",
-        "tsc",
         ("--noEmit", "--pretty", "false", "-p", "."),
-        "tsc",
         PROJECT,
         exits=(0, 1, 2),
         unit="utf-16",
@@ -151,27 +141,22 @@ CHECKERS: tuple[Checker, ...] = (
     ),
     Checker(
         "biome",
-        "biome",
         ("lint", "--reporter=rdjson"),
-        "rdjson",
         PROJECT,
+        form="rdjson",
         settings=("**/biome.json", "**/biome.jsonc", *IGNORED),
         projects=topmost_with("biome.json", "biome.jsonc"),
     ),
     Checker(
         "oxlint",
-        "oxlint",
         ("-f", "json"),
-        "oxlint",
         PROJECT,
         settings=("**/.oxlintrc.json", ".eslintignore", *IGNORED),
         projects=topmost_with(".oxlintrc.json"),
     ),
     Checker(
         "eslint",
-        "eslint",
         ("--format", "json", "--no-error-on-unmatched-pattern", "."),
-        "eslint",
         PROJECT,
         unit="utf-16",
         settings=("**/eslint.config.*", "package.json", "**/tsconfig*.json", "**/.prettierrc*"),

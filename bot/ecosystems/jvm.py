@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.command_purpose import listed, uses
-from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Action, Ecosystem, Files, Setup
-from bot.ecosystems.suite import Suite
+from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Setup, Suite, listed, uses
 
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
 _ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.command_purpose import uses
 from bot.ecosystems.language_server import Server, server_beside
-from bot.ecosystems.outline import NOT_CALLS, TYPES
-from bot.ecosystems.record import Ecosystem, Files
-from bot.ecosystems.suite import Suite
+from bot.ecosystems.record import NOT_CALLS, TYPES, Ecosystem, Files, Suite, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
 
 _CMAKE_TESTS = re.compile(r"(?i)\b(enable_testing|include\s*\(\s*ctest)")

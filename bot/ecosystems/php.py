@@ -8,11 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bot.ecosystems.checker import table
-from bot.ecosystems.command_purpose import uses
-from bot.ecosystems.dependencies import Dependencies
-from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Action, Ecosystem, Files
-from bot.ecosystems.suite import Suite
+from bot.ecosystems.record import CLASSES, Action, Dependencies, Ecosystem, Files, Suite, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of
 
 

@@ -9,16 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.contracts.name_patterns import is_one_of
-from bot.ecosystems import python_commands, python_environments, python_setup
+from bot.ecosystems import python_commands, python_environments
 from bot.ecosystems.checker import table
-from bot.ecosystems.command_purpose import listed, uses
-from bot.ecosystems.dependencies import HOST, Dependencies
-from bot.ecosystems.python_checkers import CHECKERS, FORMS
-from bot.ecosystems.python_language_servers import SERVERS
+from bot.ecosystems.python_checkers import CHECKERS, FORMS, SERVERS
 from bot.ecosystems.python_related import related
 from bot.ecosystems.python_tests import RUNNERS
-from bot.ecosystems.record import Action, Added, Ecosystem, Pin
-from bot.ecosystems.suite import Suite
+from bot.ecosystems.record import HOST, Action, Added, Dependencies, Ecosystem, Pin, Suite, listed, uses
 from bot.ecosystems.suite_files import Role, role_of
 
 _FRAMEWORK_FILES = "unittest*.py pytest*.py coverage.py _pytest.py"
@@ -117,8 +113,8 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(
         r"--(collect-only|co|setup-plan|fixtures|notest|listenvs?|list|version|help|install-only|markers)\b"
     ),
-    checks=python_setup.checks,
-    setup=python_setup.setup,
+    checks=python_commands.checks,
+    setup=python_commands.setup,
     locks=("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "*requirements*.txt", "environment.y*ml"),
     home_packages=(".local/lib", ".cache/pre-commit"),
     home_environments=listed("""
@@ -135,16 +131,7 @@ ECOSYSTEM = Ecosystem(
     ),
     # The caches of pip and uv are written while they are read.
     tools={".pyenv": "PYENV_ROOT", ".local/share/uv/python": "UV_PYTHON_INSTALL_DIR"},
-    pins=(
-        Pin(
-            "pyenv",
-            ".python-version",
-            ".pyenv/shims",
-            ".pyenv/versions",
-            "PYENV_VERSION",
-            "pyenv install {version}",
-        ),
-    ),
+    pins=(Pin.usual("pyenv", ".python-version"),),
     offline={"PIP_RETRIES": "0", "UV_OFFLINE": "1"},
     folders=(".venv", "venv", "env", ".conda", ".tox", ".nox"),
     copies="An installed package is not the tree: install it with `pip install -e .`",
@@ -227,8 +214,8 @@ ECOSYSTEM = Ecosystem(
     },
     online={"PIP_ONLY_BINARY": ":all:"},
     authorities=("REQUESTS_CA_BUNDLE", "PIP_CERT"),
-    version_tools=python_setup.version_tools,
-    index="PIP_INDEX_URL",
+    version_tools=python_commands.version_tools,
+    mirror="PIP_INDEX_URL",
     build_caches=("~/.cache/mypy",),
     downloads=("~/.cache/pip", "~/.cache/uv"),
     report=python_commands.report,

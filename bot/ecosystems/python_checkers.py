@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from posixpath import join
 
-from bot.ecosystems.checker import CONSIDERED, IGNORED, OURS, Checker, Tree, above, beside, everywhere
-from bot.ecosystems.checker_output import (
+from bot.ecosystems.checker import (
+    CONSIDERED,
     ERROR,
+    IGNORED,
+    OURS,
+    SETTINGS,
     WARNING,
+    Checker,
     Find,
     Form,
     FormError,
+    Tree,
+    above,
+    beside,
     by_line,
     entries,
+    everywhere,
     from_one,
+    has_settings,
     mapping,
     parsed,
 )
-from bot.ecosystems.checkers import SETTINGS, has_settings
+from bot.ecosystems.language_server import Launch, Place, Server
 
 
 def _ruff(output: str) -> Iterator[Find]:
@@ -38,15 +46,7 @@ def _is_style(code: object) -> bool:
     """Whether the rule is about style. Errors of pycodestyle and pyflakes are not, except those about unused names."""
     if not isinstance(code, str) or code in ("invalid-syntax", "syntax-error"):
         return False
-    return not re.match(r"E9|F(?![A-Z])", code) or code in (
-        "F401",
-        "F403",
-        "F405",
-        "F541",
-        "F811",
-        "F841",
-        "F842",
-    )
+    return not re.match(r"E9|F(?![A-Z])", code) or bool(re.fullmatch("F(40[135]|541|811|84[12])", code))
 
 
 def _pyright(output: str) -> Iterator[Find]:
@@ -83,8 +83,9 @@ FORMS: Mapping[str, Form] = {"mypy": _mypy, "pyright": _pyright, "ruff": _ruff, 
 _SUFFIXES = (".py", ".pyi")
 
 
-def _of_python(checker: Checker, tree: Tree, folders: Sequence[str]) -> Iterator[Checker]:
+def _ty_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
     """Yield the folders with Python files of their own, and the root for the other files."""
+    folders = tree.folders_with(*SETTINGS["ty"])
     known = {"", *folders}
     python = (path for path in tree.paths if path.endswith(_SUFFIXES))
     owners = {next(folder for folder in above(path) if folder in known) for path in python}
@@ -96,12 +97,8 @@ def _of_python(checker: Checker, tree: Tree, folders: Sequence[str]) -> Iterator
 def _ruff_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
     """ruff reads settings of nested folders itself. Without any it reports only errors that keep code from running."""
     select = () if _configured(checker.name, tree) else ("--select", "E9,F")
-    for project in everywhere(replace(checker, suffixes=_SUFFIXES), tree):
-        yield replace(project, suffixes=(), arguments=(*checker.arguments, *select))
-
-
-def _ty_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
-    return _of_python(checker, tree, tree.folders_with(*SETTINGS["ty"]))
+    for project in everywhere(checker._replace(suffixes=_SUFFIXES), tree):
+        yield project._replace(suffixes=(), arguments=(*checker.arguments, *select))
 
 
 def _configured_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
@@ -112,7 +109,7 @@ def _mypy_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
     for project in _configured_projects(checker, tree):
         texts = [tree.text(join(project.folder, file)) or "" for file in SETTINGS["mypy"]]
         named = any(re.search(r"(?m)^\s*(?:files|packages|modules)\s*=", text) for text in texts)
-        yield project if named else replace(project, arguments=(*project.arguments, "."))
+        yield project if named else project._replace(arguments=(*project.arguments, "."))
 
 
 def _configured(name: str, tree: Tree) -> list[str]:
@@ -126,24 +123,18 @@ def _configured(name: str, tree: Tree) -> list[str]:
     ]
 
 
-def _pyright_checker(program: str) -> Checker:
-    return Checker(
-        program,
-        program,
-        ("--outputjson",),
-        "pyright",
-        unit="utf-16",
-        settings=("pyrightconfig.json", "pyproject.toml"),
-        projects=_configured_projects,
-    )
-
-
+_PYRIGHT = Checker(
+    "pyright",
+    ("--outputjson",),
+    form="pyright",
+    unit="utf-16",
+    settings=("pyrightconfig.json", "pyproject.toml"),
+    projects=_configured_projects,
+)
 CHECKERS: tuple[Checker, ...] = (
     Checker(
         "ruff",
-        "ruff",
         ("check", "--no-cache", "--output-format", "json"),
-        "ruff",
         OURS,
         settings=("**/ruff.toml", "**/.ruff.toml", "**/pyproject.toml", *IGNORED),
         hides="invalid-syntax",
@@ -152,32 +143,59 @@ CHECKERS: tuple[Checker, ...] = (
     ),
     Checker(
         "ty",
-        "ty",
         ("check", "--output-format", "concise", "--exit-zero"),
-        "ty",
         OURS,
         settings=("ty.toml", "pyproject.toml", *IGNORED),
         exclude_option="--exclude=./{}",
         projects=_ty_projects,
         always=True,
     ),
-    *map(_pyright_checker, ("basedpyright", "pyright")),
+    _PYRIGHT._replace(name="basedpyright"),
+    _PYRIGHT,
     Checker(
         "mypy",
-        "mypy",
         (
-            "--cache-dir",
-            "{tmp}/home/.cache/mypy",
-            "--show-column-numbers",
-            "--show-error-codes",
-            "--no-pretty",
-            "--hide-error-context",
-            "--no-color-output",
-            "--no-error-summary",
+            *("--cache-dir", "{tmp}/home/.cache/mypy", "--show-column-numbers", "--show-error-codes"),
+            *("--no-pretty", "--hide-error-context", "--no-color-output", "--no-error-summary"),
         ),
-        "mypy",
         unit="utf-8",
         settings=("mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"),
         projects=_mypy_projects,
     ),
+)
+
+
+_FILES = {".py": "python", ".pyi": "python"}
+# Syntax errors, misplaced statements, undefined names: reported in any project.
+_RUFF_FATAL = ("E9", "F63", "F7", "F82")
+
+
+def _ty_server(place: Place) -> Launch | str:
+    """Only if the project uses it: other projects break its strict rules by the hundred."""
+    if not (place.configured or place.uses("ty")):
+        return ""
+    program = place.bundled("ty") or place.in_project("ty") or place.on_path("ty")
+    if not program:
+        return "it is not installed"
+    # ty looks for an environment only beside the settings; several projects may share one above them.
+    in_the_project = next((str(folder) for folder in place.environments()), "")
+    environment = place.environment.get("VIRTUAL_ENV", "") or in_the_project
+    marker = place.above("ty.toml", "pyproject.toml")
+    variables = {"VIRTUAL_ENV": environment} if environment else {}
+    return Launch((program, "server"), root=marker and marker.parent, variables=variables)
+
+
+def _ruff_server(place: Place) -> Launch | str:
+    program = place.bundled("ruff") or place.in_project("ruff") or place.on_path("ruff")
+    if not program:
+        return "it is not installed"
+    # Without a configuration ruff would enable hundreds of rules that the project does not use.
+    select = ["E9", "F"] if place.uses("ruff") else list(_RUFF_FATAL)
+    options = None if place.has_settings("ruff") else {"settings": {"lint": {"select": select}}}
+    return Launch((program, "server"), options)
+
+
+SERVERS = (
+    Server("ty", _FILES, _ty_server, commands=("ty server",), missing=frozenset({"import-not-found"})),
+    Server("ruff", _FILES, _ruff_server, {"RUFF_CACHE_DIR": "{tmp}/ruff"}, ("ruff server",)),
 )

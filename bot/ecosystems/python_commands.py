@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+import shlex
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Sequence
 
-from bot.ecosystems.checker import is_in
+from bot.ecosystems.checker import is_in, table
+from bot.ecosystems.record import Files, Setup
 from bot.ecosystems.registry import unwrapped
+from bot.ecosystems.suite_files import named_as_test
 from bot.ecosystems.test_command import (
     MOST_PATHS,
     CheckCommand,
@@ -18,13 +22,13 @@ from bot.ecosystems.test_command import (
 )
 
 _REPORT = r"--junit-?xml(?:=|\Z)"
-_UNITTEST_NAME = r"(?a:\w+(?:\.\w+)+)"
+_UNITTEST_NAME = re.compile(r"(?a:\w+(?:\.\w+)+)")
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)*\.py\Z")
 # Options of pytest that take the next word, beside those written with `=`.
 _OPTIONS_WITH_VALUE = frozenset(
     {"-k", "-m", "-n", "-p", "-o", "-c", "-W", "-r", "--rootdir", "--ignore", "--cov", "--deselect"}
 )
-_LAST_FAILED = ("--lf", "--ff", "--last-failed")
+_LAST_FAILED = frozenset({"--lf", "--ff", "--last-failed"})
 
 
 def report(command: str, words: list[str], report_file: str) -> CheckCommand | None:
@@ -37,24 +41,22 @@ def report(command: str, words: list[str], report_file: str) -> CheckCommand | N
 
 
 def rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
-    selected = _selected(command, words, wanted)
-    return report(selected, plain_words(selected), wanted.report) if selected else None
-
-
-def _selected(command: str, words: list[str], wanted: Rerun) -> str:
     if (index := _pytest_index(words)) is not None:
-        return _rerun_by_pytest(command, words[index + 1 :], wanted)
-    if _index(words, "unittest") is not None and all(
-        re.fullmatch(_UNITTEST_NAME, name) for name in wanted.failed
-    ):
-        return " ".join((command.rstrip(), *(f"-k {name}" for name in sorted(wanted.failed))))
-    return ""
+        rest = words[index + 1 :]
+        if "no:cacheprovider" in " ".join(rest) or not _LAST_FAILED.isdisjoint(rest):
+            return None
+        options = ["--lf", "--lfnf=none"]
+    elif _index(words, "unittest") is None or not all(map(_UNITTEST_NAME.fullmatch, wanted.failed)):
+        return None
+    else:
+        options = [f"-k {name}" for name in sorted(wanted.failed)]
+    selected = " ".join((command.rstrip(), *options))
+    return report(selected, plain_words(selected), wanted.report)
 
 
 def related_command(command: str, words: list[str], related: Related) -> str:
-    tests = [path for path in dict.fromkeys(related.tests) if path in related.paths and is_plain(path)][
-        :MOST_PATHS
-    ]
+    tests = [path for path in dict.fromkeys(related.tests) if path in related.paths and is_plain(path)]
+    tests = tests[:MOST_PATHS]
     if (index := _pytest_index(words)) is not None:
         arguments, named_paths = _without_paths(words[index + 1 :], related.paths)
         tests = [test for test in tests if not named_paths or any(is_in(test, path) for path in named_paths)]
@@ -63,10 +65,8 @@ def related_command(command: str, words: list[str], related: Related) -> str:
     index = _index(words, "unittest")
     if index is None or not modules:
         return ""
-    options = [
-        word for word in words[index + 1 :] if word in ("-v", "-q", "-b", "-f", "--verbose", "--buffer")
-    ]
-    if len(options) < len(words) - index - 1:
+    options = words[index + 1 :]
+    if not {"-v", "-q", "-b", "-f", "--verbose", "--buffer"}.issuperset(options):
         return ""
     named = [module.removesuffix(".py").replace("/", ".") for module in modules]
     return command_line(command, index, [*options, *named])
@@ -86,12 +86,6 @@ def _without_paths(words: Sequence[str], paths: Collection[str]) -> tuple[list[s
         )
         (named_paths if is_path else other).append(name if is_path else word)
     return other, named_paths
-
-
-def _rerun_by_pytest(command: str, rest: list[str], wanted: Rerun) -> str:
-    if "no:cacheprovider" in " ".join(rest) or any(word in _LAST_FAILED for word in rest):
-        return ""
-    return f"{command.rstrip()} --lf --lfnf=none"
 
 
 def _report_by_pytest(command: str, rest: list[str], report_file: str) -> CheckCommand:
@@ -117,3 +111,87 @@ def _pytest_index(words: list[str]) -> int | None:
 
 def _is_inside(path: str) -> bool:
     return bool(path) and not path.startswith(("/", "~")) and ".." not in path.split("/")
+
+
+VENV = ".venv"
+_MANAGERS = ("uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox")
+_GROUPS = ("test", "tests", "testing", "dev", "develop")
+# A test that is a function at the top of a module; `test_suite` builds the suite of a unittest module.
+_PYTEST = re.compile(r"(?m)^(?:import|from) +pytest\b|^(?:async +)?def +test(?!_suite\b)")
+_REQUIREMENTS = re.compile(r"(requirements/)?[\w-]*(requirements|dev|test|tests|testing)[\w-]*\.txt")
+_VERSION_TOOLS = {
+    "setuptools-scm": (
+        r"setuptools[_-]scm|use_scm_version|vcs[_-]versioning|setuptools-git-versioning|source\s*=\s*[\"']scm[\"']"
+    ),
+    "hatch-vcs": r"hatch-vcs|\[tool\.hatch\.version\][^\[]*source\s*=\s*[\"']vcs",
+    "versioneer": r"\bversioneer\b",
+    "poetry-dynamic-versioning": "poetry-dynamic-versioning",
+    **{name: rf"\b{name.replace('-', '[-_]')}\b" for name in ("versioningit", "dunamai", "flit-scm", "pbr")},
+}
+
+
+def checks(files: Files) -> Iterator[str]:
+    tests = sorted(path for path in files.paths if path.endswith(".py") and named_as_test(path))
+    if not tests:
+        return
+    named = ("pyproject.toml", "setup.cfg", "tox.ini", "requirements-dev.txt", "requirements.txt")
+    some = tests[:: max(1, len(tests) // 8)][:8]  # each read is a process of git's
+    if (
+        any(path.rpartition("/")[2] in ("pytest.ini", "conftest.py") for path in files.paths)
+        or any("pytest" in (files.text(name) or "") for name in named)
+        or any(_PYTEST.search(files.text(name) or "") for name in some)
+    ):
+        yield "python3 -m pytest -q"
+        return
+    folder = next((one for one in ("tests", "test") if any(path.startswith(f"{one}/") for path in tests)), "")
+    start = "" if not folder or f"{folder}/__init__.py" in files.paths else f" discover -s {folder}"
+    yield f"python3 -m unittest{start}"
+
+
+def setup(files: Files, checks: Sequence[str]) -> Setup | None:
+    """Return the install, in a virtual environment of the tree."""
+    lines = _from_manifests(files, checks)
+    if not lines:
+        return None
+    used = " ".join((*lines, *checks))
+    managers = [name for name in _MANAGERS if re.search(rf"(^|[\s&]){name} ", used)]
+    first = [f"python -m pip install -q {' '.join(managers)}"] if managers else []
+    scm = [_NEWEST_TAG] if version_tools(lambda name: files.text(name) or "") else []
+    make = [f"python3 -m venv {VENV}", f". {VENV}/bin/activate"]
+    return Setup(" && ".join((*scm, *make, *first, *lines)), ("python",), VENV)
+
+
+def _from_manifests(files: Files, checks: Sequence[str]) -> list[str]:
+    content = table(files.parsed("pyproject.toml", tomllib.loads))
+    for lock, command in (
+        ("uv.lock", "uv sync --frozen"),
+        ("poetry.lock", "poetry install --no-interaction"),
+        ("pdm.lock", "pdm sync"),
+    ):
+        if lock in files.paths:
+            return [command]
+    if table(content, "tool", "poetry") and not content.get("project"):
+        return ["poetry install --no-interaction"]
+    groups = [f"--group {name}" for name in table(content, "dependency-groups") if name in _GROUPS]
+    extras = [name for name in table(content, "project", "optional-dependencies") if name in _GROUPS]
+    requirements = sorted(one for one in files.paths if _REQUIREMENTS.fullmatch(one) and "doc" not in one)
+    wanted = [f"-r {shlex.quote(path)}" for path in requirements]
+    if "setup.py" in files.paths or content.get("project") or content.get("build-system"):
+        project = f".[{','.join(extras)}]" if extras else "."
+        wanted.insert(0, f"-e {shlex.quote(project)}")
+    read = ["pyproject.toml", "setup.cfg", "setup.py", *requirements]
+    named = any(re.search(r"\bpytest\b", files.text(name) or "") for name in read)
+    if any("pytest" in check for check in checks) and not named:
+        wanted.append("pytest")
+    return [f"python -m pip install -q {' '.join((*wanted, *groups))}"] if wanted or groups else []
+
+
+_NEWEST_TAG = (
+    'export SETUPTOOLS_SCM_PRETEND_VERSION="$(git describe --tags --abbrev=0 2>/dev/null'
+    " | sed 's/^[^0-9]*//')\""
+)
+
+
+def version_tools(read: Callable[[str], str]) -> list[str]:
+    text = "\n".join(map(read, ("pyproject.toml", "setup.cfg", "setup.py")))
+    return [tool for tool, sign in _VERSION_TOOLS.items() if re.search(sign, text)]

@@ -6,7 +6,8 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from bot.contracts.regular_files import read_regular
@@ -17,9 +18,7 @@ _LARGEST_POINTER = 4096
 
 def is_environment(folder: str | Path) -> bool:
     """Whether it is a virtual environment, or one of Conda's."""
-    return os.path.isfile(os.path.join(folder, "pyvenv.cfg")) or os.path.isdir(
-        os.path.join(folder, "conda-meta")
-    )
+    return Path(folder, "pyvenv.cfg").is_file() or Path(folder, "conda-meta").is_dir()
 
 
 def outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> Iterator[str]:
@@ -30,16 +29,10 @@ def outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> I
         return
     yield source.get("UV_PROJECT_ENVIRONMENT", "")
     if ".pdm-python" not in tracked:
-        yield os.path.dirname(os.path.dirname(_pointer(top / ".pdm-python")))
+        with suppress(OSError):  # the path of the project's interpreter
+            pointer = os.fsdecode(read_regular(top / ".pdm-python", _LARGEST_POINTER)).strip()
+            yield os.path.dirname(os.path.dirname(pointer))
     yield from _of_poetry(top, source)
-
-
-def _pointer(file: Path) -> str:
-    """The path of the project's interpreter in PDM's file."""
-    try:
-        return os.fsdecode(read_regular(file, _LARGEST_POINTER)).strip()
-    except OSError:
-        return ""
 
 
 def _of_poetry(top: Path, source: Mapping[str, str]) -> Iterator[str]:
@@ -55,3 +48,64 @@ def _of_poetry(top: Path, source: Mapping[str, str]) -> Iterator[str]:
             yield from (one.path for one in sorted(named, key=lambda one: -one.stat().st_mtime))
     except OSError:
         return
+
+
+_MAPPING = re.compile(r"^MAPPING\b[^=\n]*= *(\{[^{}]*\})", re.MULTILINE)
+_STRING = r"""('[^'\\\n]*+'|"[^"\\\n]*+")"""
+_PAIR = re.compile(rf"\s*+{_STRING}\s*+:\s*+{_STRING}\s*+")
+_PAIRS = re.compile(rf"\{{(?:{_PAIR.pattern},)*+(?:{_PAIR.pattern})?+\s*+\}}")
+"""A dictionary of strings without escapes, since Python's parser is not for text that a repository's commands wrote."""
+_LARGEST = 1 << 20
+PACKAGE = re.compile(
+    r"(?:(?P<folder>src)/)?(?P<file>(?!(?:tests?|docs|examples|benchmarks)/)[^\W\d]\w*(?:/__init__)?\.py)"
+)
+"""The file that makes a package or module, at the root or in `src`."""
+
+
+def hooks(site: Path) -> Iterator[tuple[str, str]]:
+    """The files of `site` that add to what Python imports, with their text."""
+    try:
+        names = os.listdir(site)
+    except OSError:
+        return
+    for name in names:
+        of_a_finder = name.startswith("__editable__") and name.endswith(".py")
+        if not (of_a_finder or name.endswith((".pth", ".egg-link"))):
+            continue
+        try:
+            # A file that commands made may be a link or a pipe.
+            yield name, read_regular(site / name, _LARGEST).decode("utf-8", "surrogateescape")
+        except OSError:
+            continue
+
+
+def leads(site: Path, name: str, text: str, tops: Sequence[Path]) -> Iterator[str]:
+    """The folders that the file adds, relative to the top that they are in; `..` for one that cannot be added to the
+    path."""
+    if name.endswith(".py"):
+        yield from _mapped(text, tops)
+        return
+    for line in text.splitlines()[: 1 if name.endswith(".egg-link") else None]:
+        if line.strip() and not line.startswith(("#", "import ", "import\t")):
+            path = os.path.normpath(os.path.join(site, line.strip()))
+            if path != str(site) and not path.startswith(f"{site}/"):
+                yield from _relative(path, tops)
+
+
+def _mapped(text: str, tops: Sequence[Path]) -> Iterator[str]:
+    """The folders of the packages that a finder of setuptools maps."""
+    for literal in _MAPPING.findall(text):
+        if not _PAIRS.fullmatch(literal):
+            yield ".."
+        for name, path in _PAIR.findall(literal):
+            for relative in _relative(path[1:-1], tops):
+                end = "/" + name[1:-1].replace(".", "/")
+                whole = f"/{relative.removesuffix('.py')}"
+                yield (whole[: -len(end)].lstrip("/") or ".") if whole.endswith(end) else ".."
+
+
+def _relative(path: str, tops: Collection[Path]) -> Iterator[str]:
+    for top in tops:
+        if path == str(top) or path.startswith(f"{top}/"):
+            yield os.path.relpath(path, top)
+            return

@@ -50,21 +50,16 @@ def pytest(lines: Sequence[str]) -> ParsedTests | None:
         for number, word in _PYTEST_FIGURE.findall(end):
             if word in _PYTEST_WORDS:
                 totals[_PYTEST_WORDS[word]] += int(number)
-    bad = [(name, FAILED) for name in _pytest_short(lines)]
-    return tests_of("pytest's output", bad, totals, only_failed=True)
-
-
-def _pytest_short(lines: Sequence[str]) -> list[str]:
-    """The tests, and the files that could not be collected, that its short summaries name."""
-    names, inside = [], False
+    # Tests, and the files that could not be collected.
+    bad, inside = list[tuple[str, str]](), False
     for line in lines:
         if "short test summary info" in line and line.startswith("="):
             inside = True
         elif _PYTEST_SUMMARY.fullmatch(line):
             inside = False
         elif inside and (match := _SHORT.fullmatch(line)):
-            names.append(match[1])
-    return names
+            bad.append((match[1], FAILED))
+    return tests_of("pytest's output", bad, totals, only_failed=True)
 
 
 def unittest(lines: Sequence[str]) -> ParsedTests | None:
@@ -84,7 +79,11 @@ def unittest(lines: Sequence[str]) -> ParsedTests | None:
         for name in bad.keys() - set(names):
             tests.add(name, FAILED)
         return tests
-    totals = _unittest_totals(lines, ran, len([name for name in bad if not name.endswith(_FIXTURES)]))
+    failed, skipped = len([name for name in bad if not name.endswith(_FIXTURES)]), 0
+    for match in filter(None, map(_UNITTEST_END.fullmatch, lines)):
+        figures = dict(_UNITTEST_FIGURE.findall(match[1] or ""))
+        skipped += int(figures.get("skipped", 0)) + int(figures.get("expected failures", 0))
+    totals = {PASSED: max(ran - failed - skipped, 0), FAILED: failed, SKIPPED: skipped}
     return tests_of("unittest's output", [(name, FAILED) for name in bad], totals, only_failed=True)
 
 
@@ -102,17 +101,13 @@ def _unittest_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
             rest = line
             if started := _UNITTEST_LINE.fullmatch(line):
                 pending, rest = _unittest_name(started[1], started[2]), started[3]
-            if pending and (state := _unittest_state(rest)):
+            state = next((state for word, state in _UNITTEST_STATES.items() if rest.endswith(word)), "")
+            if rest.endswith(("'", '"')) and "skipped " in rest:
+                state = SKIPPED
+            if pending and state:
                 states.append((pending, state))
                 pending = ""
     return states
-
-
-def _unittest_state(rest: str) -> str:
-    """By the end of the line; empty if it does not say."""
-    if rest.endswith(("'", '"')) and "skipped " in rest:
-        return SKIPPED
-    return next((state for word, state in _UNITTEST_STATES.items() if rest.endswith(word)), "")
 
 
 def _unittest_name(test: str, where: str) -> str:
@@ -121,15 +116,6 @@ def _unittest_name(test: str, where: str) -> str:
         return test
     where = where.removeprefix(f"{_NOT_LOADED}.")
     return where if where == test or where.endswith(f".{test}") else f"{where}.{test}"
-
-
-def _unittest_totals(lines: Sequence[str], ran: int, failed: int) -> dict[str, int]:
-    skipped = 0
-    for line in lines:
-        if match := _UNITTEST_END.fullmatch(line):
-            figures = dict(_UNITTEST_FIGURE.findall(match[1] or ""))
-            skipped += int(figures.get("skipped", 0)) + int(figures.get("expected failures", 0))
-    return {PASSED: max(ran - failed - skipped, 0), FAILED: failed, SKIPPED: skipped}
 
 
 RUNNERS = (Runner(pytest, "pytest", _PYTEST_SUMMARY), Runner(unittest))

@@ -4,18 +4,145 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from bot.ecosystems.checker import Checker
-from bot.ecosystems.checker_output import Form
-from bot.ecosystems.command_purpose import Use
-from bot.ecosystems.dependencies import Dependencies
+from bot.ecosystems.checker import Checker, Form
 from bot.ecosystems.language_server import Server
-from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_command import CheckCommand, Related, Rerun
 from bot.ecosystems.test_results import Runner
+
+_MODIFIERS = (
+    "abstract async data default export final fileprivate inline internal open operator override partial private "
+    "protected public readonly sealed static suspend unsafe virtual"
+)
+_MODIFIED = rf"(?:(?:{'|'.join(_MODIFIERS.split())})\s+)*"
+_KEYWORDS = (
+    "class interface enum record object struct trait protocol extension namespace module func fun function def type "
+    "impl"
+)
+TYPES = rf"\s*{_MODIFIED}(?:{'|'.join(_KEYWORDS.split())})\s+[\w$~<(]"
+NOT_CALLS = r"(?!(?:if|for|while|switch|catch|return|else|do|new|await|throw|case|delete|typeof)\b)"
+METHOD = rf"(?:\t| {{2,8}}){NOT_CALLS}{_MODIFIED}(?:[\w<>\[\],.?*]+\s+){{0,3}}[\w$#]+\s*\([^;]*\{{\s*$"
+
+CLASSES = rf"{TYPES}|{METHOD}"
+"""Languages with classes in braces."""
+
+MODULES = r"\s*(?:class|module|defmodule|def|defp|(?:local\s+)?function)\s+\S"
+
+
+class Use(IntEnum):
+    """What a command is for. Of several commands, the highest decides."""
+
+    SYSTEM = 1
+    INSTALL = 2
+    BUILD = 3
+    LINT = 4
+    TYPES = 5
+    TESTS = 6
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Return the entries of a list that is separated by semicolons."""
+    return tuple(entry for one in text.split(";") if (entry := " ".join(one.split())))
+
+
+def uses(**groups: str) -> dict[str, Use | None]:
+    """Return a table for `Ecosystem.uses`: `uses(TESTS="pytest; coverage run", NONE="ruff format")`."""
+    return {
+        command: Use[name] if name != "NONE" else None
+        for name, commands in groups.items()
+        for command in listed(commands)
+    }
+
+
+_BY_NAME = tuple(
+    (use, re.compile(pattern, re.IGNORECASE | re.VERBOSE))
+    for use, pattern in (
+        (
+            Use.TYPES,
+            r"""mypy | pyright | typing | (vue-)?tsc | typescript | types | check-?types?
+            | ((ts|check|test|lint|validate)[-:_]?)?(type-?check|types?|ts|tsc|dts) | ts[-:]check""",
+        ),
+        (
+            Use.LINT,
+            r"""lint([-:_]\w+)? | eslint | prettier | standard | xo | oxlint | biome | style | vet | ruff | flake8
+            | clippy | pre-commit | (fmt|format|style)[-:_]?check
+            | (check|test)[-:_]?(fmt|format|lint|style|eslint|prettier)""",
+        ),
+        (
+            Use.TESTS,
+            r"""(run[-_])?tests? | (run[-_])?unit([-:_]?tests?)? | tests?[\w:.-]+ | specs? | check | verify
+            | ci([-:_]tests?)? | cov(erage)? | richtest | py[\d.]*([-:_].*)? | pytest | vitest | jest | mocha""",
+        ),
+        (Use.BUILD, r"all | (build|compile|prepare|generate|configure)([-:_].*)?"),
+    )
+)
+_OTHER = re.compile(
+    r"(?i)docs?\b|site\b|publish|release|deploy|bench|e2e|playwright|cypress|browser|perf\b|fuzz|watch|storybook|preview|"
+    r"serve|start\b|fix\b|docker|integration|nightly|audit|upload|dist\b|wasm|deno|update"
+)
+
+
+def use_of_name(name: str) -> Use | None:
+    """Classify a script, target or session by its name."""
+    found = (use for use, pattern in _BY_NAME if pattern.fullmatch(name))
+    return None if is_other_name(name) else next(found, None)
+
+
+def is_other_name(name: str) -> bool:
+    """Whether a script of this name checks no change, or needs more than a sandbox has."""
+    return bool(_OTHER.search(name))
+
+
+class Suite(NamedTuple):
+    """The tests of a language. `suffixes` are of source files, `tests` patterns of their names without the suffix.
+    `settings` are patterns of the names of test runners' settings, `mixed` of those of settings beside others. `inside`
+    matches tests in source files, which do not run by themselves if they are `optional`. With `beside` a source file
+    may have all of its tests; with `collected_by_name` tests in files without such a name are not run. `assertion`,
+    `skip` and `test` match lines, `test` the one where a test begins, whose name may follow on a later line. With
+    `hash_comments` comments begin with `#`."""
+
+    suffixes: str
+    tests: str
+    settings: str = ""
+    mixed: str = ""
+    inside: str = ""
+    optional: bool = False
+    beside: bool = False
+    collected_by_name: bool = False
+    assertion: str = (
+        r"\bassert\w*|\bexpect\w*\s*\(|\.should\b|\b(?:EXPECT|ASSERT|CHECK|REQUIRE)(?:_\w+)?\s*\("
+    )
+    skip: str = (
+        r"\b(?:skip|xfail|ignore|disabled|pending)\b\s*[(:]|\b(?:GTEST_SKIP|DISABLED_)"
+        r"|\bmarkTest(?:Skipped|Incomplete)\b"
+    )
+    test: str = (
+        r"\b(?:TEST|TEST_F|TEST_P|TEST_CASE|SCENARIO)\s*\(([^)]*)|^\s*(?:public\s+)?function\s+(test\w*)"
+        r"|^@test\s+(.*)"
+    )
+    hash_comments: bool = False
+
+
+HOST = r"[^'\"]{0,8}['\"]?(?:[a-z]+\+)?https?://(?:[^/@\s'\"]*@)?([^/'\"\s?#]+)"
+"""Matches an address in a lock file, and the host in it."""
+
+
+class Dependencies(NamedTuple):
+    """How dependencies look in files, by patterns of names in lower case. `manifests` are read as data: the parser, and
+    the function that yields the names. In `lines` and `locks` a pattern matches the line that declares or pins one, in
+    `sources` the line that names where packages come from, of which `usual` are the registries' own. `settings` are
+    files with settings of package managers. `lists` has a pattern of paths, and those of lines of both kinds."""
+
+    manifests: Mapping[str, tuple[Callable[[str], Any], Callable[[Any], Iterator[str]]]] = {}
+    lines: Mapping[str, str] = {}
+    locks: Mapping[str, str] = {}
+    sources: Mapping[str, str] = {}
+    settings: str = ""
+    usual: str = ""
+    lists: tuple[str, str, str] = ("(?!)", "", "")
 
 
 class Files(Protocol):
@@ -60,6 +187,14 @@ class Pin(NamedTuple):
     install: str
     pattern: str = r"^\s*(?P<version>[\w.+-]+)"
 
+    @classmethod
+    def usual(cls, manager: str, file: str) -> Pin:
+        """Return that of a manager with one folder for all."""
+        folder, variable = f".{manager}", f"{manager.upper()}_VERSION"
+        return cls(
+            manager, file, f"{folder}/shims", f"{folder}/versions", variable, f"{manager} install {{version}}"
+        )
+
 
 def nothing(*arguments: Any) -> Any:
     """For what an ecosystem does not have."""
@@ -80,11 +215,9 @@ class Action(NamedTuple):
 
 
 Names = tuple[str, ...]
-Table = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ecosystem:
+class Ecosystem(NamedTuple):
     """What is known of a language. A comment stands above the fields that it is about; folders in a home are relative
     to it, and names of files are patterns where the comment says so."""
 
@@ -97,7 +230,7 @@ class Ecosystem:
     also_read: Names = ()
 
     # Commands. "program" and "program argument" by use, the first match counts; `None` says that it is no check.
-    uses: Mapping[str, Use | None] = field(default_factory=dict)
+    uses: Mapping[str, Use | None] = {}
     # Prefixes of commands that run a script or target by its name, as `npm run`.
     scripts: Names = ()
     # What runs the command that follows it, as `uv run`, and the options of these that take a value.
@@ -121,7 +254,7 @@ class Ecosystem:
     copies: str = ""
     # The programs whose version matters to what is installed; actions of GitHub Actions that install its toolchain.
     interpreters: Names = ()
-    actions: Mapping[str, Action] = field(default_factory=dict)
+    actions: Mapping[str, Action] = {}
 
     # Test runs. JUnit files that its tools write by themselves; how output of its runners is read.
     reports: Names = ()
@@ -135,7 +268,7 @@ class Ecosystem:
     # Of a command and its plain words: the command that reports its tests, and the one that runs some tests only. With
     # the variables `reporting` runners report behind a script.
     report: Callable[[str, list[str], str], CheckCommand | None] = nothing
-    reporting: Table = field(default_factory=dict)
+    reporting: Mapping[str, str] = {}
     rerun: Callable[[str, list[str], Rerun], CheckCommand | None] = nothing
     # The command for the tests related to a change, empty if it cannot be narrowed. In the sandbox `related` finds them
     # for changed files: paths, or names of packages.
@@ -147,29 +280,29 @@ class Ecosystem:
     # Checkers, and the readers of their output by the name of the format. `checking` are variables with which one
     # downloads nothing, `{tmp}` is a folder outside the tree; `bundled` are programs that came with ours.
     checkers: tuple[Checker, ...] = ()
-    forms: Mapping[str, Form] = field(default_factory=dict)
-    checking: Table = field(default_factory=dict)
+    forms: Mapping[str, Form] = {}
+    checking: Mapping[str, str] = {}
     bundled: Names = ()
     servers: tuple[Server, ...] = ()
     # Suffixes with the pattern at which a definition begins.
-    outline: Table = field(default_factory=dict)
+    outline: Mapping[str, str] = {}
 
     # What a change is judged by. Tests; dependencies; kinds of files by patterns of names in lower case.
     suites: tuple[Suite, ...] = ()
-    dependencies: Dependencies = field(default_factory=Dependencies)
-    sensitive: Table = field(default_factory=dict)
+    dependencies: Dependencies = Dependencies()
+    sensitive: Mapping[str, str] = {}
     # Whether a test runner may load a file: its path in lower case, the added lines, the content, whether it is new.
     steers_tests: Callable[[str, Added, bytes | None, bool], bool] = nothing
     # Files that configure several programs, by the pattern of what a reviewer should see: a section's name in a group,
     # or a key in JSON.
-    sections: Table = field(default_factory=dict)
+    sections: Mapping[str, str] = {}
     # What tools leave in a tree, as in .gitignore.
     leftovers: Names = ()
 
     # Packages in a checkout: names of folders, those beside a manifest (of the empty name: at the root), and folders
     # with programs that a project installed.
     folders: Names = ()
-    installed_beside: Mapping[str, Names] = field(default_factory=dict)
+    installed_beside: Mapping[str, Names] = {}
     bins: Names = ()
     # Folders that must be an environment with programs, whether one is, and those of a checkout that are elsewhere.
     environments: Names = ()
@@ -182,8 +315,8 @@ class Ecosystem:
 
     # A user's home. Folders of version managers, shown whole, with the variable that names one, if it needs that; one
     # that another needs; patterns of what shows an installation with a folder `bin`.
-    tools: Table = field(default_factory=dict)
-    beside: Table = field(default_factory=dict)
+    tools: Mapping[str, str] = {}
+    beside: Mapping[str, str] = {}
     prefixes: Names = ()
     pins: tuple[Pin, ...] = ()
     # Folders of packages in a tool's own folder; folders of the home in which installs leave packages; and those with
@@ -194,8 +327,8 @@ class Ecosystem:
     # Folders of downloads that tools read without writing beside them, as patterns: one with a setting
     # (`VARIABLE=value`) that names the home, `{home}`, is read where it is, any other is linked from the HOME inside.
     # `copied` maps a manifest to a folder that is copied, since its tool writes in it while it reads.
-    caches: Table = field(default_factory=dict)
-    copied: Table = field(default_factory=dict)
+    caches: Mapping[str, str] = {}
+    copied: Mapping[str, str] = {}
 
     # The HOME inside. Caches that the workspaces of a run share, the command after which no test result in them
     # counts, and downloads of what is installed.
@@ -205,13 +338,13 @@ class Ecosystem:
     # Variables: of the user's environment; of every command, where nobody answers a question or sees progress (`{home}`
     # is the HOME); with network access (`{proxy}` is the proxy's port); without it.
     passed: Names = ()
-    settings: Table = field(default_factory=dict)
-    online: Table = field(default_factory=dict)
-    offline: Table = field(default_factory=dict)
+    settings: Mapping[str, str] = {}
+    online: Mapping[str, str] = {}
+    offline: Mapping[str, str] = {}
     # The preset of egress, its registries, and the variables for a mirror and for trusted certificates.
     egress: str = ""
     hosts: Names = ()
-    index: str = ""
+    mirror: str = ""
     authorities: Names = ()
 
     def is_in(self, files: Files) -> bool:

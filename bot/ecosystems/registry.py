@@ -8,11 +8,9 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
-from bot.ecosystems.checker import Checker
-from bot.ecosystems.checker_output import FORMS, Form
-from bot.ecosystems.command_purpose import Use, is_other_name, use_of_name
+from bot.ecosystems.checker import FORMS, Checker, Form
 from bot.ecosystems.language_server import Server
-from bot.ecosystems.record import Ecosystem
+from bot.ecosystems.record import Ecosystem, Use, is_other_name, use_of_name
 
 Words = Sequence[str]
 
@@ -117,13 +115,11 @@ def _launched(words: Words, ecosystem: Ecosystem) -> list[str]:
         program, *rest = launcher.split()
         end = 1
         for word in rest:
-            end = (
-                list(words).index(word, end, end + _MOST_OPTIONS) + 1
-                if word in words[end : end + _MOST_OPTIONS]
-                else 0
-            )
-            if not end:
+            near = list(words[end : end + _MOST_OPTIONS])
+            if word not in near:
+                end = 0
                 break
+            end += near.index(word) + 1
         if words[:1] == (program,) and end:
             return _without_options(words[end:], ecosystem.values)
     return []

@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.command_purpose import uses
-from bot.ecosystems.dependencies import Dependencies
-from bot.ecosystems.outline import MODULES
-from bot.ecosystems.record import Action, Ecosystem, Files, Pin, Setup
-from bot.ecosystems.suite import Suite
+from bot.ecosystems.record import MODULES, Action, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of
 
 
@@ -82,16 +78,7 @@ ECOSYSTEM = Ecosystem(
     ),
     tools={".rbenv": "RBENV_ROOT"},
     caches={".local/share/gem": "", ".gem/ruby": ""},
-    pins=(
-        Pin(
-            "rbenv",
-            ".ruby-version",
-            ".rbenv/shims",
-            ".rbenv/versions",
-            "RBENV_VERSION",
-            "rbenv install {version}",
-        ),
-    ),
+    pins=(Pin.usual("rbenv", ".ruby-version"),),
     folders=("vendor", "bundle", ".bundle"),
     copies="An installed gem is not the tree: name the gemspec in the Gemfile, or run with `-Ilib`",
     runners=(Runner(rspec),),

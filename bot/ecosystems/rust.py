@@ -9,13 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.regular_files import read_regular
-from bot.ecosystems.checker import ANY, PATH, Checker, above, table, topmost_with
-from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
-from bot.ecosystems.command_purpose import uses
-from bot.ecosystems.dependencies import Dependencies
+from bot.ecosystems.checker import (
+    ANY,
+    ERROR,
+    PATH,
+    WARNING,
+    Checker,
+    Find,
+    above,
+    entries,
+    mapping,
+    parsed,
+    table,
+    topmost_with,
+)
 from bot.ecosystems.language_server import Server, server_beside
-from bot.ecosystems.record import Action, Added, Ecosystem, Files, Pin, Setup
-from bot.ecosystems.suite import Suite
+from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
 from bot.ecosystems.test_command import MOST_PATHS, Related, command_line
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, STATES, ParsedTests, Runner, tests_of
 
@@ -59,19 +68,15 @@ def cargo(lines: Sequence[str]) -> ParsedTests | None:
     for line in lines:
         if match := _RUNNING.fullmatch(line):
             where = match[1] or ""  # the name of a test in documentation begins with its file
-        elif line.startswith("test ") and (state := _cargo_state(line)):
-            name = line[len("test ") :].partition(" ... ")[0].removesuffix(" - should panic")
-            named.append((f"{where}::{name}" if where else name, state))
+        elif line.startswith("test "):
+            # Output of the test may precede the state; the reason for a skip follows it.
+            name, _, text = line[len("test ") :].partition(" ... ")
+            state = next((state for word, state in _CARGO_STATES.items() if text.endswith(word)), "")
+            if state := SKIPPED if text.startswith("ignored") else state:
+                name = name.removesuffix(" - should panic")
+                named.append((f"{where}::{name}" if where else name, state))
     totals = {state: sum(int(match[index]) for match in results) for index, state in enumerate(STATES, 1)}
     return tests_of("cargo test's output", named, totals)
-
-
-def _cargo_state(line: str) -> str:
-    """The state in a test's line. Output of the test may precede it; the reason for a skip follows it."""
-    state_text = line.partition(" ... ")[2]
-    if state_text.startswith("ignored"):
-        return SKIPPED
-    return next((state for word, state in _CARGO_STATES.items() if state_text.endswith(word)), "")
 
 
 def nextest(lines: Sequence[str]) -> ParsedTests | None:
@@ -262,17 +267,10 @@ ECOSYSTEM = Ecosystem(
     checkers=(
         Checker(
             "cargo",
-            "cargo",
             (
-                "check",
-                "--message-format",
-                "json",
-                "--offline",
-                "--workspace",
-                "--all-targets",
+                *("check", "--message-format", "json", "--offline", "--workspace", "--all-targets"),
                 "--keep-going",
             ),
-            "cargo",
             PATH,
             exits=(0, 101),
             settings=("**/Cargo.toml", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml"),

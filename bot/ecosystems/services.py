@@ -106,18 +106,15 @@ def service_for(name: str, image: str, port: int, variables: Mapping[str, str]) 
         return f"the program {server.programs.split()[0]} is not on this machine"
     if os.geteuid() == 0 and not server.as_root:
         return f"{server.programs.split()[0]} does not run as root"
-    values = {
-        field: next(
-            (variables.get(one, one) for one in names.split() if one in variables or one.islower()), ""
-        )
-        for field, names in server.values.items()
-    }
+    values = {}
+    for field, names in server.values.items():
+        known = (variables.get(one, one) for one in names.split() if one in variables or one.islower())
+        values[field] = next(known, "")
     if not all(map(_WORD.fullmatch, values.values())):
         return "its user, password or database has characters that a recipe cannot hold"
-    filled = {**values, "port": port or server.port}
-    return Service(
-        name, server.command.format_map(filled), server.ready.format_map(filled), port or server.port
-    )
+    port = port or server.port
+    command, ready = (text.format(**values, port=port) for text in (server.command, server.ready))
+    return Service(name, command, ready, port)
 
 
 def _is_there(program: str) -> bool:

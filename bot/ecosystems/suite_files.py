@@ -4,13 +4,12 @@ runners. Decided by the path alone, so that no content can hide a file. Each eco
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 
 from bot.contracts.name_patterns import is_one_of
+from bot.ecosystems.record import Suite
 from bot.ecosystems.registry import ecosystems
-from bot.ecosystems.suite import Suite
 
 
 class Role(StrEnum):
@@ -32,40 +31,29 @@ _DATA_NAMES = "*.snap *.snapshot *.golden *.approved.* *.verified.* *.ambr"
 
 
 @cache
-def _suites() -> tuple[Suite, ...]:
-    return tuple(suite for one in ecosystems() for suite in one.suites)
-
-
-@cache
-def _by_suffix() -> Mapping[str, Suite]:
-    return {suffix: suite for suite in _suites() for suffix in suite.suffixes.split()}
-
-
-@cache
-def _settings() -> str:
-    return " ".join(suite.settings for suite in _suites())
-
-
-@cache
-def _mixed() -> str:
-    return " ".join(suite.mixed for suite in _suites())
+def _suites() -> tuple[dict[str, Suite], str, str]:
+    """Return the suites by suffix, and the patterns of settings and of mixed files."""
+    suites = [suite for one in ecosystems() for suite in one.suites]
+    by_suffix = {suffix: suite for suite in suites for suffix in suite.suffixes.split()}
+    return by_suffix, " ".join(one.settings for one in suites), " ".join(one.mixed for one in suites)
 
 
 def suite_of(path: str) -> Suite | None:
     """Return what is known of tests in the language of `path`, by its suffix."""
-    return _by_suffix().get(path.rpartition(".")[2].lower())
+    return _suites()[0].get(path.rpartition(".")[2].lower())
 
 
 def role_of(path: str) -> Role | None:
     """Return what `path` is among the tests of its repository, `None` for another file."""
     *folders, name = path.split("/")
-    if is_one_of(_settings(), name):
+    _, settings, mixed = _suites()
+    if is_one_of(settings, name):
         return Role.SETTINGS
     suite = suite_of(name)
     in_data = any(map(_is_data_folder, folders)) or is_one_of(_DATA_NAMES, name)
     if in_data or any(map(_is_test_folder, folders)):
         return Role.TEST if suite and not in_data else Role.DATA
-    if is_one_of(_mixed(), name):
+    if is_one_of(mixed, name):
         return Role.MIXED
     # A folder may have become a link or a file.
     if _is_test_folder(name) or _is_data_folder(name):
@@ -82,7 +70,7 @@ def data_root(path: str) -> str:
 
 def loads_itself(name: str) -> bool:
     """Whether a test runner or the interpreter loads a file of this name by itself. `name` is in lower case."""
-    return is_one_of(_settings().lower(), name)
+    return is_one_of(_suites()[1].lower(), name)
 
 
 def named_as_test(path: str) -> bool:
@@ -94,12 +82,8 @@ def named_as_test(path: str) -> bool:
 
 def inner_tests(path: str, text: str) -> list[str]:
     """Return the tests within a source file: Rust's test modules, examples in documentation."""
-    suite = suite_of(path)
-    return (
-        [match[0] for match in re.finditer(suite.inside, text, re.MULTILINE)]
-        if suite and suite.inside
-        else []
-    )
+    pattern = (suite := suite_of(path)) and suite.inside
+    return [match[0] for match in re.finditer(pattern, text, re.MULTILINE)] if pattern else []
 
 
 def _is_test_folder(name: str) -> bool:

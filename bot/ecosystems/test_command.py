@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 MOST_PATHS = 60
@@ -19,8 +18,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _PATH = re.compile(r"[A-Za-z0-9_.][\w.@+=,~ /-]{0,240}\Z", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckCommand:
+class CheckCommand(NamedTuple):
     """The command that runs for a check. `report` is the file in the temporary folder that the runner writes, or empty;
     `complete`: it covers all tests of the run. `own_report` is the report that the command itself names."""
 
@@ -77,9 +75,5 @@ def assignments(command: str) -> list[str]:
     """Return the assignments before the program of a command, quoted."""
     words = plain_words(command)
     head = shlex.split(command) if words else []
-    return [_quoted_assignment(word) for word in head[: len(head) - len(words)]]
-
-
-def _quoted_assignment(word: str) -> str:
-    name, _, value = word.partition("=")
-    return f"{name}={shlex.quote(value)}" if value else f"{name}="
+    pairs = (word.partition("=") for word in head[: len(head) - len(words)])
+    return [f"{name}={shlex.quote(value) if value else ''}" for name, _, value in pairs]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from textwrap import shorten
 
-from bot.ecosystems.command_purpose import Use, use_of_name
-from bot.ecosystems.record import Setup
+from bot.ecosystems.record import Setup, Use, use_of_name
 from bot.ecosystems.registry import ecosystem_of, ecosystems, use_of
 from bot.ecosystems.services import Service
 from bot.environment.detection import CIStep, DetectedCheck, Detection, Omission, Read, is_writable, source_of
@@ -76,13 +75,12 @@ class _Classified:
     @classmethod
     def of(cls, step: CIStep) -> _Classified:
         parts = statements(step.script)
-        uses = {use for part in parts for use in part.uses} or _uses_of_title(
-            step.name if step.script else ""
-        )
-        installs = tuple(part for part in parts if part.installs)
-        return cls(
-            step, max(uses, default=None), installs, tuple(part for part in parts if not part.installs)
-        )
+        use = max((use for part in parts for use in part.uses), default=None)
+        # For programs of the repository's own, its name tells.
+        if use is None and step.script and (match := _TITLE.fullmatch(step.name.lower())):
+            use = use_of_name(match["name"])
+        installs, commands = (tuple(p for p in parts if p.installs is wanted) for wanted in (True, False))
+        return cls(step, use, installs, commands)
 
     @property
     def checks(self) -> bool:
@@ -110,13 +108,13 @@ class _Classified:
         if not step.script:
             return step
         if self.checks and self.mixed:
-            return replace(step, reason=_MIXED)
+            return step._replace(reason=_MIXED)
         if self.checks:
             alone = "\n".join(part.text for part in self.installs)
-            return replace(step, raw={**step.raw, "run": alone}) if alone else None
+            return step._replace(raw={**step.raw, "run": alone}) if alone else None
         # What it does is not known, or it is a build of the base: it may fail.
         sure = {} if self.use is not None and self.use <= Use.INSTALL else {"continue-on-error": True}
-        return replace(step, raw={**step.raw, **sure})
+        return step._replace(raw={**step.raw, **sure})
 
 
 @dataclass(slots=True)
@@ -141,9 +139,12 @@ class _Detector:
         self._suggest(fallback=of_ci)
         self.checks.sort(key=lambda check: (-check.use, check.fallback))
         commands = [check.command for check in self.checks]
+        parts = [part for command in commands for part in statements(command) if part.words]
+        named = {ecosystem_of(part.words) for part in parts if part.words}
         setup: list[Setup] = []
         for one in ecosystems():
-            if not one.is_in(self.read) or not self._is_used(one.name, commands):
+            # A check belongs to it, or to none by its words.
+            if not commands or not one.is_in(self.read) or named.isdisjoint({one.name, "", "general"}):
                 continue
             if step := one.setup(self.read, commands):
                 setup.append(step)
@@ -178,9 +179,7 @@ class _Detector:
             else:
                 self._check(step, builds, begun)
                 for part in step.installs:
-                    self.workflows.omissions.append(
-                        Omission(source_of(part.text), _INSTALLS, step.step.source)
-                    )
+                    self._leave_out(step.step._replace(name=part.text), _INSTALLS)
         if len(self.checks) > begun:
             self._prepare(prepare[:last])
 
@@ -205,21 +204,17 @@ class _Detector:
     def _prepare(self, steps: Iterable[CIStep]) -> None:
         """Take set-up steps that are not there yet."""
         for step in steps:
-            key = _key(step)
-            if key not in map(_key, self.prepare):
-                reason = step.reason or _unfit_elsewhere(step)
-                self.prepare.append(replace(step, reason=reason, versions=self._versions(step)))
-
-    def _versions(self, step: CIStep) -> dict[str, str]:
-        """Return, by input, the versions in files that an action reads, which the agent's job has not."""
-        given = step.raw.get("with") or {}
-        found: dict[str, str] = {}
-        for name, path in given.items():
-            tool, _, rest = name.partition("-version-")
-            pattern = _VERSION.format(re.escape(tool))
-            if rest == "file" and (match := re.search(pattern, self.read.text(path) or "", re.MULTILINE)):
-                found[name] = match[1] or match[2]
-        return found
+            if _key(step) in map(_key, self.prepare):
+                continue
+            # The files with versions that an action reads, which the agent's job has not.
+            versions: dict[str, str] = {}
+            for name, path in (step.raw.get("with") or {}).items():
+                tool, _, rest = name.partition("-version-")
+                pattern = _VERSION.format(re.escape(tool))
+                if rest == "file" and (match := re.search(pattern, self.read.text(path) or "", re.MULTILINE)):
+                    versions[name] = match[1] or match[2]
+            reason = step.reason or _unfit_elsewhere(step)
+            self.prepare.append(step._replace(reason=reason, versions=versions))
 
     def _leave_out(self, step: CIStep, reason: str) -> None:
         self.workflows.omissions.append(Omission(source_of(step.name), reason, step.source))
@@ -228,9 +223,8 @@ class _Detector:
         """Add a check. Those from `begun` on are of its own job: a `part` is compared with them word for word."""
         step, use, own = check.step, check.use or Use.TESTS, check.command
         compiles = {one.name for one in ecosystems() if one.compiles}
-        needs_build = use >= Use.TYPES and not any(
-            one.words and ecosystem_of(one.words) in compiles for one in check.commands
-        )
+        named = {ecosystem_of(one.words) for one in check.commands if one.words}
+        needs_build = use >= Use.TYPES and named.isdisjoint(compiles)
         command = "\n".join((*builds, f"({own})" if builds and step.folder else own)) if needs_build else own
         others = self.checks[:begun] if part else self.checks
         same = [number for number, one in enumerate(others) if _alike(one.command) == _alike(own)]
@@ -244,8 +238,11 @@ class _Detector:
         elif same:
             # Of jobs that run the same, the plainest is taken: another version, other variables, another build.
             for number in same:
-                plainest = min(self.checks[number].command, command, key=_plainness)
-                self.checks[number] = replace(self.checks[number], command=plainest)
+                # An empty variable is as good as none.
+                plainest = min(
+                    self.checks[number].command, command, key=lambda one: len(one.replace("=''", ""))
+                )
+                self.checks[number] = self.checks[number]._replace(command=plainest)
         elif not part and alone >= _MOST[use]:
             self._leave_out(step, f"there are {_MOST[use]} of its kind already")
         elif len(self.checks) >= _MOST_CHECKS:
@@ -269,20 +266,12 @@ class _Detector:
                     name, source = self._name(line), source_of("the files")
                     self.checks.append(DetectedCheck(name, command, use, source, fallback))
 
-    def _is_used(self, name: str, commands: Sequence[str]) -> bool:
-        """Whether a check belongs to the ecosystem, or to none by its words."""
-        named = {
-            ecosystem_of(part.words) for command in commands for part in statements(command) if part.words
-        }
-        return bool(commands) and (name in named or bool(named & {"", "general"}))
-
     def _name(self, title: str) -> str:
         """Return a short name that no other check has."""
         short = shorten(source_of(title), 60, placeholder=" …") or "check"
         taken = {check.name for check in self.checks}
-        return next(
-            name for name in (short, *(f"{short} ({number})" for number in range(2, 99))) if name not in taken
-        )
+        names = (short, *(f"{short} ({number})" for number in range(2, 99)))
+        return next(name for name in names if name not in taken)
 
 
 def _key(step: CIStep) -> str:
@@ -299,32 +288,18 @@ def _unfit_elsewhere(step: CIStep) -> str:
     return "" if all(map(str.isprintable, texts)) else "it has characters that cannot be written down"
 
 
-def _uses_of_title(name: str) -> set[Use]:
-    """Classify a step by its name, for programs of the repository's own."""
-    match = _TITLE.fullmatch(name.lower())
-    use = use_of_name(match["name"]) if match else None
-    return {use} if use else set()
-
-
 def _rendered(step: CIStep, kept: Sequence[Statement]) -> str:
     """Return a script as CI runs it: it ends with the first command that fails."""
     variables = [f"{name}={shlex.quote(value)}" for name, value in step.environment.items()]
     lines = [part.text for part in kept]
     text = "\n".join((*variables, *lines))
-    variables += [
-        f'{name}="{value}"'
-        for name, value in _OF_RUNNER.items()
-        if f"${name}" in text or f"${{{name}}}" in text
-    ]
+    named = [name for name in _OF_RUNNER if f"${name}" in text or f"${{{name}}}" in text]
+    variables += [f'{name}="{_OF_RUNNER[name]}"' for name in named]
     if len(lines) == 1 and kept[0].words is not None:
         line = " ".join((*variables, lines[0]))
         return f"cd {shlex.quote(step.folder)} && {line}" if step.folder else line
     folder = [f"cd {shlex.quote(step.folder)}"] if step.folder else []
     return "\n".join(("set -e", *(f"export {one}" for one in variables), *folder, *lines))
-
-
-def _plainness(command: str) -> int:
-    return len(command.replace("=''", ""))  # an empty variable is as good as none
 
 
 def _alike(command: str) -> str:

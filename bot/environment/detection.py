@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from bot.ecosystems.command_purpose import Use
-from bot.ecosystems.record import Setup
+from bot.ecosystems.record import Setup, Use
 from bot.ecosystems.services import Service
 from bot.parsing.parser import ParseError, Parser
 
@@ -16,8 +15,7 @@ LONGEST_COMMAND = 4_000
 _SOURCE = re.compile(r"[^\w -~]")
 
 
-@dataclass(frozen=True, slots=True)
-class CIStep:
+class CIStep(NamedTuple):
     """A step of CI with known expressions filled in: `script` if it runs one, `name` for people, `folder` relative to
     the root, `raw` its keys for another job, with `reason` why none can take it."""
 
@@ -25,15 +23,14 @@ class CIStep:
     source: str
     script: str = ""
     folder: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    raw: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = {}
+    raw: Mapping[str, Any] = {}
     reason: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = {}
     """Those in the files that its inputs name, by input."""
 
 
-@dataclass(frozen=True, slots=True)
-class DetectedCheck:
+class DetectedCheck(NamedTuple):
     """`command` is CI's own; `source` names the file. A `fallback` is the usual command for a manifest, for when no
     test of CI can run here; a `part` is from another leg of the matrix than the plainest."""
 
@@ -45,8 +42,7 @@ class DetectedCheck:
     part: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Omission:
+class Omission(NamedTuple):
     """A step of CI that is no check here, and why."""
 
     what: str
@@ -79,16 +75,13 @@ class Read:
             try:
                 self._values[key] = self.parser.parse(function, content)
             except ParseError as error:
-                source = source_of(path)
-                self._values[key] = None
-                self.unread[path] = Omission(
-                    source, f"it could not be parsed, and was left out: {error}", source
-                )
+                source, self._values[key] = source_of(path), None
+                reason = f"it could not be parsed, and was left out: {error}"
+                self.unread[path] = Omission(source, reason, source)
         return self._values[key]
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
+class Detection(NamedTuple):
     setup: tuple[Setup, ...] = ()
     checks: tuple[DetectedCheck, ...] = ()
     omissions: tuple[Omission, ...] = ()

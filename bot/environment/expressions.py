@@ -1,4 +1,5 @@
-"""Evaluate the expressions of GitHub Actions that decide which steps of a workflow run on Linux.
+"""Evaluate the expressions of GitHub Actions that decide which steps of a workflow run on Linux, and the matrix of a
+job.
 
 They are written as Python expressions, which `ast` parses; nothing of them is run. Secrets, outputs of other jobs and
 the event are `UNKNOWN`, and so is anything that depends on them.
@@ -7,9 +8,10 @@ the event are `UNKNOWN`, and so is anything that depends on them.
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 _TOKEN = re.compile(
@@ -106,10 +108,15 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
             value = _value(inner, values)
             return UNKNOWN if value is UNKNOWN else not value
         case ast.BoolOp(op=operator, values=[first, *others]):
-            join = _or if isinstance(operator, ast.Or) else _and
-            value = _value(first, values)
+            value, is_or = _value(first, values), isinstance(operator, ast.Or)
             for other in others:
-                value = join(value, _value(other, values))
+                right = _value(other, values)
+                if value is not UNKNOWN:
+                    value = value if bool(value) is is_or else right
+                elif is_or or right is UNKNOWN or right:
+                    value = True if is_or and right is True else UNKNOWN
+                else:
+                    value = right
             return value
         case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
             pair = _value(left, values), _value(right, values)
@@ -123,18 +130,6 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
             arguments = [_value(one, values) for one in nodes]
             return UNKNOWN if name not in _FUNCTIONS or UNKNOWN in arguments else _FUNCTIONS[name](*arguments)
     return UNKNOWN
-
-
-def _or(left: Any, right: Any) -> Any:
-    if left is UNKNOWN:
-        return True if right is True else UNKNOWN
-    return left or right
-
-
-def _and(left: Any, right: Any) -> Any:
-    if left is UNKNOWN:
-        return UNKNOWN if right is UNKNOWN or right else right
-    return left and right
 
 
 def to_text(value: Any) -> str:
@@ -160,3 +155,72 @@ def _named(name: str, values: Mapping[str, Any]) -> Any:
     if name.endswith("outputs.cache-hit") or name.startswith(("matrix.", "env.")):
         return ""
     return UNKNOWN
+
+
+MOST_COMBINATIONS = 256
+"""As GitHub has it."""
+
+
+def mapping_of(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def legs_of(job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the combinations of the job's matrix as values of `matrix.*`, Linux and the newest versions first."""
+
+    def known(value: Any) -> Any:
+        return evaluate(value, values) if isinstance(value, str) and "${{" in value else value
+
+    matrix = known(mapping_of(job.get("strategy")).get("matrix"))
+    if matrix is UNKNOWN:
+        yield {"matrix": UNKNOWN}
+        return
+    matrix = {str(key): known(value) for key, value in mapping_of(matrix).items()}
+    axes: dict[str, list[Any]] = {
+        key: sorted(value, key=_rank) if isinstance(value, list) else [UNKNOWN]
+        for key, value in matrix.items()
+        if (value is UNKNOWN or (isinstance(value, list) and value)) and key not in ("include", "exclude")
+    }
+    include, exclude = (
+        [one for one in list_of(matrix.get(name)) if isinstance(one, dict)][:MOST_COMBINATIONS]
+        for name in ("include", "exclude")
+    )
+    plain = itertools.islice(itertools.product(*axes.values()), MOST_COMBINATIONS) if axes else ()
+    legs = [dict(zip(axes, combination, strict=True)) for combination in plain]
+    legs = [leg for leg in legs if not any(leg.items() >= one.items() for one in exclude)]
+    alone: list[dict[str, Any]] = []
+    for one in include:
+        same = [
+            leg for leg in legs if all(leg.get(key) == value for key, value in one.items() if key in axes)
+        ]
+        for leg in same:
+            leg.update({key: value for key, value in one.items() if key not in leg})
+        alone += [] if same else [one]
+    legs += sorted(alone, key=lambda one: sum(_rank(value)[0] for value in one.values()))
+    for leg in legs or [{}]:
+        yield dict(_flat("matrix", leg))
+
+
+def _flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and depth < 4:
+        for key, inner in itertools.islice(value.items(), 40):
+            yield from _flat(f"{prefix}.{key}", inner, depth + 1)
+    else:
+        yield prefix, value
+
+
+def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
+    """Sort key: Linux before other systems, final versions before others, newer before older ones."""
+    text = str(value.get("os", value.get("name", "")) if isinstance(value, dict) else value).lower()
+    if re.search(
+        r"windows|macos|mac-|clang|valgrind|sanitize|asan|pypy|nightly|beta|alpha|dev|rc|[0-9]t$|arm|musl|i686|aarch",
+        text,
+    ):
+        return 2, ()
+    if re.fullmatch(r"v?\d+(\.(\d+|x))*", text):
+        return 0, tuple(-int(part) for part in re.findall(r"\d+", text))
+    return (0 if re.search(r"ubuntu|linux|stable|latest|lts", text) else 1), ()

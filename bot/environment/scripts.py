@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from bot.ecosystems.command_purpose import Use
-from bot.ecosystems.registry import ecosystem_of, named, use_of
+from bot.ecosystems.record import Use
+from bot.ecosystems.registry import use_of
 from bot.policy.shell import parse_shell, syntax_tree
 
 if TYPE_CHECKING:
@@ -69,9 +69,3 @@ def _words(node: Node, text: str) -> tuple[str, ...] | None:
     except ValueError:
         return None
     return tuple(dropwhile(_ASSIGNMENT.match, words)) or None
-
-
-def reports_of(command: str) -> list[str]:
-    """Return the patterns of the reports that the tools of a command write by themselves."""
-    names = {ecosystem_of(part.words) for part in statements(command) if part.words} - {""}
-    return [pattern for name in sorted(names) for pattern in named(name).reports]

@@ -14,8 +14,15 @@ from typing import Any, NamedTuple
 
 from bot.ecosystems.services import Service, service_for
 from bot.environment.detection import CIStep, Omission, Read, source_of
-from bot.environment.expressions import UNKNOWN, evaluate, substitute
-from bot.environment.matrix import MOST_COMBINATIONS, legs_of, list_of, mapping_of
+from bot.environment.expressions import (
+    MOST_COMBINATIONS,
+    UNKNOWN,
+    evaluate,
+    legs_of,
+    list_of,
+    mapping_of,
+    substitute,
+)
 from bot.parsing.child import yaml_texts
 
 _FOLDER = ".github/workflows/"
@@ -70,16 +77,11 @@ class Workflows:
 
 def read_workflows(read: Read, *, sockets: bool = True) -> Workflows:
     reader = _Reader(read, Workflows(sockets=sockets))
-    files = sorted(
-        path
-        for path in read.paths
-        if path.startswith(_FOLDER) and path.endswith((".yml", ".yaml")) and path.count("/") == 2
-    )
+    files = sorted(path for path in read.paths if re.fullmatch(rf"{re.escape(_FOLDER)}[^/]+\.ya?ml", path))
     if _COPILOT in files:
         own = _Reader(read, Workflows(omissions=reader.workflows.omissions))
-        own.read_file(
-            _COPILOT, source_of(_COPILOT), [{"github.event_name": "pull_request"}], "copilot-setup-steps"
-        )
+        bases = [{"github.event_name": "pull_request"}]
+        own.read_file(_COPILOT, source_of(_COPILOT), bases, "copilot-setup-steps")
         reader.workflows.copilot = own.workflows.jobs[0].steps if own.workflows.jobs else []
         files.remove(_COPILOT)
     events = {path: _event(reader.content(path).get("on")) for path in files[:_MOST_FILES]}
@@ -120,15 +122,16 @@ class _Reader:
         """Read the workflow of this repository that a job calls, with the inputs of each leg."""
         match = _LOCAL.fullmatch(str(job.job["uses"]))
         content = self.content(match[1]) if match else {}
+        reason = ""
         if match is None:
-            job.leave_out(f"job {name}", "it calls a workflow of another repository")
+            reason = "it calls a workflow of another repository"
         elif _event(content.get("on"), (_CALL,)) == "":
-            job.leave_out(f"job {name}", f"it calls {match[1]}, which is not there or cannot be called")
+            reason = f"it calls {match[1]}, which is not there or cannot be called"
         elif level >= _MOST_LEVELS:
-            job.leave_out(
-                f"job {name}", f"it calls another workflow at level {level}, and GitHub allows {level}"
-            )
-        elif not _is_other_work(match[1]):
+            reason = f"it calls another workflow at level {level}, and GitHub allows {level}"
+        if reason:
+            job.leave_out(f"job {name}", reason)
+        elif match and not _is_other_work(match[1]):
             self.called.add(match[1])
             bases = [dict(_inputs(content, mapping_of(job.job.get("with")), leg)) for leg in legs]
             source = source_of(job.source, match[1].rpartition("/")[2])
@@ -167,11 +170,8 @@ def _inputs(
 def _outputs(workflow: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the outputs of jobs that are known before a run: a step that does not run leaves its own empty."""
     for name, job in mapping_of(workflow.get("jobs")).items():
-        skipped = {
-            step.get("id")
-            for step in map(mapping_of, list_of(mapping_of(job).get("steps")))
-            if _condition(step, values)
-        }
+        steps = map(mapping_of, list_of(mapping_of(job).get("steps")))
+        skipped = {step.get("id") for step in steps if _condition(step, values)}
         for output, text in mapping_of(mapping_of(job).get("outputs")).items():
             if (match := _OUTPUT.fullmatch(str(text).strip())) and match[1] in skipped:
                 yield f"needs.{name}.outputs.{output}", ""
@@ -199,12 +199,14 @@ class _Job:
 
     def legs(self, name: str, bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the values of each leg on Linux, or none and note the reason why the job is left out."""
-        legs = [
-            values
-            for base in ({**base, **dict(_outputs(self.workflow, base))} for base in bases)
-            for values in (self._values({**base, **leg}) for leg in legs_of(self.job, base))
-            if self._is_on_linux(values)
-        ][:MOST_COMBINATIONS]
+        legs: list[dict[str, Any]] = []
+        for base in ({**base, **dict(_outputs(self.workflow, base))} for base in bases):
+            for leg in legs_of(self.job, base):
+                values = {**base, **leg, **dict(_ports(self.job))}
+                for level in (self.workflow, self.job):
+                    values |= _env_values(level, values)
+                legs += [values] if self._is_on_linux(values) else []
+        legs = legs[:MOST_COMBINATIONS]
         reason = self._reason(name, legs[0]) if legs else "it runs on another system"
         if reason:
             self.leave_out(f"job {name}", reason)
@@ -241,30 +243,25 @@ class _Job:
         """Take the services of the job; return why not all of them can be run."""
         for name, described in mapping_of(self.job.get("services")).items():
             container = mapping_of(described)
-            texts = {
-                key: substitute(str(one), values) for key, one in mapping_of(container.get("env")).items()
-            }
-            variables = {key: text for key, text in texts.items() if "${{" not in text}
+            given = mapping_of(container.get("env")).items()
+            texts = ((key, substitute(str(one), values)) for key, one in given)
+            variables = {key: text for key, text in texts if "${{" not in text}
             image = source_of(substitute(str(container.get("image", "")), values))
             service = service_for(source_of(str(name)), image, _port(container, values), variables)
             if not self.workflows.sockets:
                 service = "in this sandbox commands cannot open sockets"
+            elif not isinstance(service, str) and (
+                self.workflows.servers.setdefault(service.port, service)[1:] != service[1:]
+            ):
+                service = f"another job has a different one at port {service.port}"
             if isinstance(service, str):
                 return f"it needs the service {name}: {service}"
-            if self.workflows.servers.setdefault(service.port, service)[1:] != service[1:]:
-                return f"it needs the service {name}: another job has a different one at port {service.port}"
             self.services.append(service)
         return ""
 
     def _checkouts(self) -> Iterator[Mapping[str, Any]]:
         steps = map(mapping_of, list_of(self.job.get("steps")))
         return (step for step in steps if "checkout" in str(step.get("uses")))
-
-    def _values(self, leg: Mapping[str, Any]) -> dict[str, Any]:
-        values = {**leg, **dict(_ports(self.job))}
-        for level in (self.workflow, self.job):
-            values |= _env_values(level, values)
-        return values
 
     def _is_on_linux(self, leg: Mapping[str, Any]) -> bool:
         machine = self.job.get("runs-on")
@@ -302,12 +299,9 @@ class _Job:
     def _action(self, named: str, step: Mapping[str, Any], values: Mapping[str, Any], reason: str) -> CIStep:
         """Return a step that uses an action, which another job can take as it is."""
         raw = {key: step[key] for key in ("id", "if", "uses") if key in step}
-        raw |= {
-            key: {
-                str(name): substitute(str(value), values) for name, value in mapping_of(step.get(key)).items()
-            }
-            for key in ("env", "with")
-        }
+        for key in ("env", "with"):
+            given = mapping_of(step.get(key)).items()
+            raw[key] = {str(name): substitute(str(value), values) for name, value in given}
         if not _ACTION.fullmatch(str(step.get("uses"))):
             reason = reason or "it is no action of a repository"
         elif _OF_ITS_JOB.search(str(raw)):
@@ -330,17 +324,17 @@ class _Job:
         }
 
     def _folder(self, step: Mapping[str, Any], values: Mapping[str, Any]) -> str:
-        levels = (self.workflow, self.job)
-        defaults = [
-            mapping_of(mapping_of(level.get("defaults")).get("run")).get("working-directory")
-            for level in levels
-        ]
-        chosen = step.get("working-directory") or defaults[1] or defaults[0] or ""
-        folder = substitute(str(chosen), values)
+        levels = [mapping_of(mapping_of(one.get("defaults")).get("run")) for one in (self.job, self.workflow)]
+        chosen = (one.get("working-directory") for one in (step, *levels))
+        folder = substitute(str(next(filter(None, chosen), "")), values)
         for checkout in self._checkouts():
             if isinstance(path := mapping_of(checkout.get("with")).get("path"), str):
                 folder = posixpath.normpath(folder).removeprefix(posixpath.normpath(substitute(path, values)))
-        return _folder(folder.lstrip("/"))
+        normal = posixpath.normpath(folder.lstrip("/") or ".")
+        if normal == ".":
+            return ""
+        # Outside of the repository nothing runs.
+        return normal if re.fullmatch(r"[\w][\w./-]*", normal) and ".." not in normal.split("/") else "?"
 
 
 def _ports(job: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -367,11 +361,3 @@ def _env_values(level: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str
     """Return the variables of a level as values of `env.*`; what only a run has is unknown."""
     texts = {f"env.{key}": substitute(str(value), values) for key, value in _environment(level).items()}
     return {key: UNKNOWN if "${{" in text else text for key, text in texts.items()}
-
-
-def _folder(text: str) -> str:
-    """Return a folder of the repository, or `?` for a path outside of it, where nothing runs."""
-    normal = posixpath.normpath(text) if text else ""
-    if normal in ("", "."):
-        return ""
-    return normal if re.fullmatch(r"[\w][\w./-]*", normal) and ".." not in normal.split("/") else "?"

@@ -7,8 +7,8 @@ of that as the base has it, the same source must pass the same tests.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from bot.contracts.outcome import CheckState, TestsAsTheyWere
 from bot.ecosystems.checker import is_in
@@ -23,15 +23,14 @@ _SEPARATOR = re.compile(r"::|[.#>›»]")
 _RAN = frozenset({CheckState.PASSED, CheckState.FAILED})
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedSuite:
+class ChangedSuite(NamedTuple):
     """What a change does to the tests of the repository. `put_back` are the paths that are as on the base in the run,
     `mixed` those that are not. `edited` are the texts on the base of edited test files by path, `others` the base's
     other test files, `data` the changed data files. `inside` are source files whose own tests are edited."""
 
     put_back: tuple[str, ...] = ()
     mixed: tuple[str, ...] = ()
-    edited: Mapping[str, str] = field(default_factory=dict)
+    edited: Mapping[str, str] = {}
     data: tuple[str, ...] = ()
     others: Collection[str] = ()
     inside: tuple[str, ...] = ()
@@ -66,8 +65,15 @@ def changed_suite(
 
 
 def suite_of_check(suite: ChangedSuite, *executions: CheckExecution) -> ChangedSuite:
-    """Return `suite` without the tests in source files that a check does not run."""
-    return replace(suite, inside=tuple(path for path in suite.inside if _may_run(path, executions)))
+    """Return `suite` without the tests in source files that a check does not run: examples in Python's documentation
+    run only if a run names them."""
+    names = {name for one in executions if one.suite for name in one.suite.tests}
+
+    def may_run(path: str) -> bool:
+        own = suite_of(path)
+        return not (own and own.optional) or any(contains_test(path, name) for name in names)
+
+    return suite._replace(inside=tuple(filter(may_run, suite.inside)))
 
 
 def compare(
@@ -101,11 +107,7 @@ def _no_result(before: CheckExecution, run: CheckExecution) -> str:
     if before.suite is None and run.suite is None:
         return ""
     if before.suite is None or run.suite is None or not run.suite.source or not before.suite.source:
-        return (
-            "no tests could be read of the run"
-            if before.suite
-            else "no tests could be read before the change"
-        )
+        return f"no tests could be read {'of the run' if before.suite else 'before the change'}"
     if before.suite.source != run.suite.source or not (before.suite.named and run.suite.named):
         return "the tests of the two runs cannot be compared by name"
     if not run.suite.whole and run.run.state is not CheckState.PASSED and not run.suite.failed:
@@ -122,10 +124,7 @@ def _kinds(
 ) -> dict[str, list[str]]:
     assert run.suite is not None
     kinds: dict[str, list[str]] = {
-        "failed": [],
-        "expectation_changed": [],
-        "unconfirmed": [],
-        "not_comparable": [],
+        kind: [] for kind in ("failed", "expectation_changed", "unconfirmed", "not_comparable")
     }
     flaky = {*flaky, *flaky_tests(run.suite, run.rerun_suite)}
     none = NameCounts()
@@ -134,8 +133,8 @@ def _kinds(
         old, new = before.tests.get(name, none), run.suite.tests.get(name, none)
         if before.whole and name not in before.tests:
             continue  # a module that cannot be loaded: its tests did not run
-        if new.failed > old.failed or (new.failed and now.get(name, none).passed and not now[name].failed):
-            worse = new.failed > old.failed
+        worse = new.failed > old.failed
+        if worse or (new.failed and now.get(name, none).passed and not now[name].failed):
             changed = _expectation_changed(name, suite)
             kinds["expectation_changed" if changed else "failed" if worse else "unconfirmed"].append(name)
         elif run.suite.whole and old.passed + old.failed > new.passed + new.failed:
@@ -148,7 +147,7 @@ def _expectation_changed(name: str, suite: ChangedSuite) -> bool:
     is in the edited file that has its title, and any changed data may be its own."""
     if any(contains_test(path, name) for path in suite.edited):
         return True
-    own = [path for path in suite.others if _may_contain(path, name) and contains_test(path, name)]
+    own = [path for path in suite.others if _is_in_name(path, name) and contains_test(path, name)]
     roots = {data_root(path) for path in suite.data}
     if own:
         return any(is_in(path, root) for path in own for root in roots)
@@ -157,17 +156,7 @@ def _expectation_changed(name: str, suite: ChangedSuite) -> bool:
     return titled or bool(suite.data)
 
 
-def _may_contain(path: str, name: str) -> bool:
+def _is_in_name(path: str, name: str) -> bool:
+    """Whether the test `name` may be in the file: a quick look, since there may be thousands of files."""
     stem = re.findall(r"\w+", path.rpartition(".")[0])[-1:]
     return path.endswith("_test.go") or (bool(stem) and stem[0] in name)
-
-
-def _may_run(path: str, executions: Sequence[CheckExecution]) -> bool:
-    """Whether tests within a source file are run; examples in Python's documentation only if a run names them."""
-    suite = suite_of(path)
-    return not (suite and suite.optional) or any(contains_test(path, name) for name in _names(executions))
-
-
-def _names(executions: Sequence[CheckExecution]) -> Iterator[str]:
-    for execution in executions:
-        yield from execution.suite.tests if execution.suite else ()

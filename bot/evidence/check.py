@@ -8,7 +8,8 @@ sandbox cannot show the tree at that path.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.ecosystems.registry import ecosystems
@@ -16,11 +17,10 @@ from bot.ecosystems.registry import ecosystems
 DEFAULT_TIMEOUT = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A command of the repository whose exit code is evidence. `timeout` is in seconds. `junit` are
-    paths or patterns of its reports in the tree, if the policy names them. A `fallback` runs only if no check before it
-    counted tests."""
+class Check(NamedTuple):
+    """A command of the repository whose exit code is evidence. `timeout` is in seconds. `junit` are paths or
+    patterns of its reports in the tree, if the policy names them. A `fallback` runs only if no check before it counted
+    tests."""
 
     name: str
     command: str
@@ -78,24 +78,20 @@ def classify_run(
         return CheckRun(CheckState.NOT_RUNNABLE, exit_code, duration, tail, NO_TESTS)
     if exit_code == 0:
         return CheckRun(CheckState.PASSED, exit_code, duration, tail)
-    if (
-        limit
-    ):  # a failure, as it is with any other machine that is too small: an edit must not hide one behind it
+    state, note = CheckState.FAILED, ""
+    if limit:  # a failure, as with any other machine that is too small: an edit must not hide one behind it
         note = f"it met a limit of the sandbox: {limit}"
-        return CheckRun(CheckState.FAILED, exit_code, duration, tail, note)
-    if missing := _missing_tool(exit_code, output):
-        note = f"{MISSING}{missing}"
-        return CheckRun(CheckState.NOT_RUNNABLE, exit_code, duration, tail, note)
-    if blocked := _line_with(_NO_SOCKETS, output):
-        note = f"the sandbox has no network: {blocked}"
-        return CheckRun(CheckState.NO_SOCKETS, exit_code, duration, tail, note)
-    return CheckRun(CheckState.FAILED, exit_code, duration, tail)
+    elif missing := _missing_tool(exit_code, output):
+        state, note = CheckState.NOT_RUNNABLE, f"{MISSING}{missing}"
+    elif blocked := _line_with(_NO_SOCKETS, output):
+        state, note = CheckState.NO_SOCKETS, f"the sandbox has no network: {blocked}"
+    return CheckRun(state, exit_code, duration, tail, note)
 
 
 def _found_no_tests(exit_code: int, output: str) -> bool:
     """Whether no test ran. unittest before Python 3.12 passes then; later ones and pytest fail."""
-    patterns = [one.ran for one in ecosystems() if one.ran]
-    counts = [count for pattern in patterns for count in re.findall(pattern, output, re.MULTILINE)]
+    found = (re.findall(one.ran, output, re.MULTILINE) for one in ecosystems() if one.ran)
+    counts = list(chain.from_iterable(found))
     if counts and exit_code in (0, _EXIT_NO_TESTS):
         return all(count == "0" for count in counts)
     return exit_code == _EXIT_NO_TESTS and "no tests ran" in output
@@ -146,11 +142,3 @@ def denied_path_note(path: str) -> str:
     remedy = next(advice, "a link or an installed package leads there. Install it without that")
     problem = f"it needs {path}, in the repository's own folder, which this sandbox does not show"
     return f"{problem}: {remedy}, or use bubblewrap"
-
-
-def hidden_install_note(origin: str) -> str:
-    """Return what may be behind a module that is missing in a sandbox that does not show the repository's folder."""
-    return (
-        f"If it is installed as a link to {origin}, this sandbox cannot show it there: install a copy, or use "
-        "bubblewrap"
-    )

@@ -7,11 +7,12 @@ it, and the same problem from two projects counts once. Each other kind of outco
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, groupby
 from posixpath import join
+from typing import NamedTuple
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
 from bot.contracts.formatting import count_of
@@ -23,8 +24,7 @@ HIDDEN = "a new error keeps it from finding others, so what is fixed is not know
 UNCOVERED = "an error that is fixed kept it from finding others, so some new problems may be older"
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectRun:
+class ProjectRun(NamedTuple):
     """One run of a checker in one project."""
 
     run: ToolRun
@@ -33,16 +33,19 @@ class ProjectRun:
 
     def with_note(self, note: str) -> ProjectRun:
         """Return the run with `note` added."""
-        return replace(self, run=_with_notes(self.run, note))
+        return self._replace(run=_with_notes(self.run, note))
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectRuns:
+class ProjectRuns(NamedTuple):
     """A project on both sides of the change."""
 
     checker: Checker
     before: ProjectRun
     after: ProjectRun
+
+    @property
+    def is_complete(self) -> bool:
+        return self.before.run.answer is self.after.run.answer is Answer.COMPLETE
 
 
 def _delta(projects: Sequence[ProjectRuns], renamed: Mapping[str, str]) -> tuple[Delta, list[str]]:
@@ -82,9 +85,9 @@ def compare_projects(
 ) -> tuple[CheckerComparison, ...]:
     """Compare the projects of one tool. `renamed` maps paths after the change to those before; `skipped` are projects
     that it did not check for lack of time."""
-    whole = [project for project in projects if _is_complete(project)]
+    whole = [one for one in projects if one.is_complete]
     rows = [_compare_complete(whole, renamed)] if whole else []
-    rest = sorted((project for project in projects if not _is_complete(project)), key=_incomplete_reason)
+    rest = sorted((one for one in projects if not one.is_complete), key=_incomplete_reason)
     rows += [_row(list(group)) for _, group in groupby(rest, key=_incomplete_reason)]
     if rows and skipped:
         note = f"{count_of(len(skipped), 'more project')} not looked at: {list_folders(skipped)}"
@@ -95,10 +98,6 @@ def compare_projects(
 def list_folders(folders: Sequence[str]) -> str:
     more = f" and {len(folders) - _NAMED} more" if len(folders) > _NAMED else ""
     return ", ".join(folder or "the top" for folder in folders[:_NAMED]) + more
-
-
-def _is_complete(project: ProjectRuns) -> bool:
-    return all(side.run.answer is Answer.COMPLETE for side in (project.before, project.after))
 
 
 def _compare_complete(projects: Sequence[ProjectRuns], renamed: Mapping[str, str]) -> CheckerComparison:
@@ -163,7 +162,7 @@ def checker_after(checker: Checker, paths: Collection[str]) -> Checker | None:
     if own not in there:
         return None
     excluded = tuple(folder for folder in checker.excluded_folders if folder in there)
-    return replace(checker, excluded_folders=excluded)
+    return checker._replace(excluded_folders=excluded)
 
 
 # The selection of checkers
@@ -191,21 +190,16 @@ def limit_projects(
     chosen: Iterable[Checker], changed: Collection[str] = (), most: int = MOST
 ) -> tuple[Checker, ...]:
     """Return at most `most` projects of each tool, those with changed files first."""
-    counts: dict[str, int] = {}
+
+    def has_changes(checker: Checker) -> bool:
+        """Whether it has changed files of its own; those of nested projects are not."""
+        inside = any(is_in(path, checker.folder) for path in changed)
+        return inside and bool(own_files(changed, checker.folder, checker.excluded_folders))
+
+    counts = Counter[str]()
     taken = []
-    changed_keys = changed_projects(chosen, changed)
-    for checker in sorted(chosen, key=lambda one: one.key not in changed_keys):
-        number = counts[checker.name] = counts.get(checker.name, 0) + 1
-        if number <= most:
+    for checker in sorted(chosen, key=has_changes, reverse=True):
+        counts[checker.name] += 1
+        if counts[checker.name] <= most:
             taken.append(checker)
     return tuple(taken)
-
-
-def changed_projects(chosen: Iterable[Checker], changed: Collection[str]) -> set[tuple[str, str]]:
-    """Return the keys of projects with changed files of their own, without those of nested projects."""
-    return {
-        checker.key
-        for checker in chosen
-        if any(is_in(path, checker.folder) for path in changed)
-        and own_files(changed, checker.folder, checker.excluded_folders)
-    }

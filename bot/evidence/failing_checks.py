@@ -27,18 +27,13 @@ def is_failing(result: CheckResult, instruction: str | None) -> bool:
     is no evidence. A flaky one passed with the change, too.
     """
     before, after = result.before.state, result.after.state
-    if fails_as_they_were(result):
+    if result.as_they_were and result.as_they_were.failed:
         return True
     if after in (CheckState.PASSED, CheckState.NOT_RUN) or (result.flaky and not _broken(result)):
         return False
     if before is CheckState.PASSED or _broken(result) or _displaced(result) or more_failing(result):
         return True
     return (after in _RAN or before in _RAN) and is_named(result, instruction)
-
-
-def fails_as_they_were(result: CheckResult) -> bool:
-    """Whether tests that passed before fail with the change if the tests are as they were."""
-    return result.as_they_were is not None and bool(result.as_they_were.failed)
 
 
 def _broken(result: CheckResult) -> tuple[str, ...]:
@@ -77,23 +72,26 @@ def failing_checks_message(results: Sequence[CheckResult]) -> str:
     parts = ["You said you are done, but these checks fail with your change:"]
     for result in results:
         command = quoted(result.command, 1_000)
-        if result.as_they_were and fails_as_they_were(result):
+        if result.as_they_were and result.as_they_were.failed:
             names = "\n".join(result.as_they_were.failed[:_NAMES_FOR_MODEL])
             parts.append(_AS_THEY_WERE.format(command=command, names=quoted_lines(names)))
             if result.after.state is CheckState.PASSED:
                 continue
-        head = (
-            f"- {command} {_state_before(result)} and now {_ending(result.after)}.{_vanished_tests(result)}"
-        )
-        names = _newly_failing(result)
-        summary = (
-            f"{head} Tests that fail now and did not before, in the lines with |:\n{quoted_lines(names)}\n"
-            if names
-            else f"{head} "
-        )
-        parts.append(
-            f"{summary}Its output, in the lines with |, ends:\n{quoted_lines(short_tail(result.after.tail))}"
-        )
+        text = f"- {command} {_state_before(result)} and now {_ending(result.after)}."
+        if result.tests and _displaced(result):
+            gone = quoted_names(result.tests.vanished, _NAMES_FOR_MODEL, _NAME_FOR_MODEL)
+            text += f" These ran before and do not run any more: {gone}."
+        # The end of the output may not show them.
+        tests, more = newly_failing(result.tests)
+        lines = [f"{name[:_NAME_FOR_MODEL]}{f': {reason}' if reason else ''}" for name, reason in tests]
+        lines += [f"and {more:,} more"] if more else []
+        if lines:
+            listed = quoted_lines("\n".join(lines))
+            text += f" Tests that fail now and did not before, in the lines with |:\n{listed}\n"
+        else:
+            text += " "
+        tail = quoted_lines(short_tail(result.after.tail))
+        parts.append(f"{text}Its output, in the lines with |, ends:\n{tail}")
     parts.append("Fix your change, or say in `describe_change` why this is right. This is said once.")
     return "\n\n".join(parts)
 
@@ -101,26 +99,8 @@ def failing_checks_message(results: Sequence[CheckResult]) -> str:
 def _state_before(result: CheckResult) -> str:
     if result.before.state is CheckState.PASSED:
         return "passed before your change"
-    return (
-        "failed before your change with other tests"
-        if _broken(result) or _displaced(result) or more_failing(result)
-        else "was asked for"
-    )
-
-
-def _newly_failing(result: CheckResult) -> str:
-    """Return broken and new failing tests: the end of the output may not show them."""
-    tests, more = newly_failing(result.tests)
-    lines = [f"{name[:_NAME_FOR_MODEL]}{f': {reason}' if reason else ''}" for name, reason in tests]
-    return "\n".join([*lines, *([f"and {more:,} more"] if more else [])])
-
-
-def _vanished_tests(result: CheckResult) -> str:
-    """Return a sentence about tests that no longer run, or an empty string."""
-    if not result.tests or not _displaced(result):
-        return ""
-    names = quoted_names(result.tests.vanished, _NAMES_FOR_MODEL, _NAME_FOR_MODEL)
-    return f" These ran before and do not run any more: {names}."
+    worse = _broken(result) or _displaced(result) or more_failing(result)
+    return "failed before your change with other tests" if worse else "was asked for"
 
 
 def _ending(run: CheckRun) -> str:

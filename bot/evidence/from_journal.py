@@ -12,8 +12,7 @@ _DIED = "the run ended before"
 
 def recorded_evidence(recorded: JournalFile) -> Evidence:
     """Return the record from the journal of a dead run; else one made of the records of its checks."""
-    record = next(recorded.records(Evidence), None)
-    return record if record is not None else Evidence(_checks(recorded))
+    return next(recorded.records(Evidence), None) or Evidence(_checks(recorded))
 
 
 def _checks(recorded: JournalFile) -> tuple[CheckResult, ...]:
@@ -47,13 +46,5 @@ def _result(
     if after and tests:  # whether the change touches tests is not known here
         died = "the run died before it"
         as_they_were = TestsAsTheyWere(CheckRun(CheckState.NOT_RUN, note=died), note=died)
-    return CheckResult(
-        check.name,
-        check.command,
-        first,
-        second,
-        check.detected,
-        passed_again,
-        tests,
-        as_they_were=as_they_were,
-    )
+    result = CheckResult(check.name, check.command, first, second, check.detected, passed_again, tests)
+    return result._replace(as_they_were=as_they_were)

@@ -133,14 +133,12 @@ def newly_failing(tests: TestChanges | None) -> tuple[list[tuple[str, str]], int
 def short_tail(output: str) -> str:
     """Return the last lines of a command's output, with long lines cut."""
     lines = [line.rstrip() for line in output.rstrip().splitlines()]
-    last = [_cut(line) for line in lines[-_TAIL_LINES:]]
-    return "\n".join([*(["…"] if len(lines) > _TAIL_LINES else []), *last])
-
-
-def _cut(line: str) -> str:
-    """Keep both ends: either may have the reason."""
     half = _TAIL_WIDTH // 2
-    return line if len(line) <= _TAIL_WIDTH else f"{line[:half]} … {line[-half:]}"
+    # Both ends are kept: either may have the reason.
+    last = [
+        one if len(one) <= _TAIL_WIDTH else f"{one[:half]} … {one[-half:]}" for one in lines[-_TAIL_LINES:]
+    ]
+    return "\n".join([*(["…"] if len(lines) > _TAIL_LINES else []), *last])
 
 
 def no_figures(result: CheckerComparison) -> str:

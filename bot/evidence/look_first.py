@@ -1,4 +1,4 @@
-"""What a reviewer should look at first, the most severe first. Pure.
+"""What a reviewer should look at first, the most severe first; and what was held back or denied in a run. Pure.
 
 Only a few lines of each kind are shown, the others are counted, so that one kind cannot hide another. The gate decides
 which files are sensitive and why (`ChangedFile.sensitive`).
@@ -6,10 +6,20 @@ which files are sensitive and why (`ChangedFile.sensitive`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bot.contracts.formatting import count_of
-from bot.contracts.outcome import CAN_CHANGE_TESTS, ChangedFile, CheckResult, CheckState, Outcome
+from bot.contracts.outcome import (
+    CAN_CHANGE_TESTS,
+    ChangedFile,
+    CheckResult,
+    CheckState,
+    Denial,
+    Outcome,
+    WithheldFile,
+)
+from bot.ecosystems.checker import is_in
 from bot.evidence.labels import (
     AS_THEY_WERE,
     check_title,
@@ -49,7 +59,7 @@ def look_first(outcome: Outcome, files: Sequence[ChangedFile], scale: float = 1.
         first,  # with one of these, test results are not reliable
         ("more about tests", list(_tests(outcome))),
         *others,
-        ("more steps of the plan", list(_plan(outcome, files))),
+        ("more steps of the plan", list(_plan(outcome, [file.path for file in files]))),
         ("more new problems", list(_problems(outcome))),
     ]
     shown: list[Line] = []
@@ -92,35 +102,22 @@ def _names(listed: Sequence[str], number: int) -> Line:
     return line(": ", names(listed, _NAMED, number)) if listed else ()
 
 
-def _plan(outcome: Outcome, files: Sequence[ChangedFile]) -> Iterator[Line]:
-    changed = [file.path for file in files]
+def _plan(outcome: Outcome, changed: Sequence[str]) -> Iterator[Line]:
     for number, step in enumerate(outcome.request.plan.steps if outcome.request.plan else (), 1):
-        if missing := [path for path in step.paths if not touches(changed, path)]:
+        folders = [path.rstrip("/") for path in step.paths]
+        if missing := [folder for folder in folders if not any(is_in(path, folder) for path in changed)]:
             listed = names(missing, _PATHS_NAMED)
             yield line(f"step {number} of the plan names ", listed, ", which this change does not touch")
-
-
-def touches(paths: Sequence[str], path: str) -> bool:
-    """Whether one of `paths` is `path` or in that folder."""
-    return any(one == path or one.startswith(f"{path.rstrip('/')}/") for one in paths)
 
 
 def _sensitive(files: Sequence[ChangedFile]) -> list[tuple[str, list[Line]]]:
     """Return the phrase for further files of each kind, and a line for each file."""
     kinds: dict[str, list[Line]] = {f"more {{}} {words}": [] for words, _ in _KINDS}
-    for file in files:
-        if file.sensitive:
-            kinds[_kind(file.sensitive)].append(line(code(file.path), ": ", quote(file.sensitive)))
+    for file in filter(lambda one: one.sensitive, files):
+        first = file.sensitive.partition(":")[0]
+        fitting = (one for one, begins in _KINDS if first.startswith(begins) or first.endswith(begins[-1]))
+        kinds[f"more {{}} {next(fitting)}"].append(line(code(file.path), ": ", quote(file.sensitive)))
     return list(kinds.items())
-
-
-def _kind(note: str) -> str:
-    first = note.partition(":")[0]
-    return next(
-        f"more {{}} {words}"
-        for words, begins in _KINDS
-        if first.startswith(begins) or first.endswith(begins[-1])
-    )
 
 
 def _problems(outcome: Outcome) -> Iterator[Line]:
@@ -129,3 +126,23 @@ def _problems(outcome: Outcome) -> Iterator[Line]:
         yield line("New: ", problem_line(problem))
     if (more := count_problems(outcome, "new") - len(problems[:_NAMED])) > 0:
         yield line(count_of(more, "more new problem" if problems else "new problem"))
+
+
+def held_back(files: Sequence[WithheldFile]) -> Iterator[Line]:
+    """Yield a line for each reason, with the first files that it holds back: they may be thousands."""
+    paths: dict[str, list[str]] = {}
+    for file in files:
+        paths.setdefault(file.reason, []).append(file.path)
+    for reason, alike in paths.items():
+        yield line(names(alike, _PATHS_NAMED), ": ", quote(reason))
+
+
+def denied(denials: Sequence[Denial]) -> Iterator[Line]:
+    """Yield each denied call once, with the rule and the number of tries."""
+    for denial, times in Counter(denials).items():
+        why = line(": ", quote(denial.reason)) if denial.reason else ()
+        # The name of a built-in rule is a phrase of its own: "the built-in rule git-push".
+        own = denial.rule.startswith("the ")
+        rule = line(quote(denial.rule)) if own else line("rule ", code(denial.rule))
+        often = f", {times} times" if times > 1 else ""
+        yield line(code(denial.tool), " ", code(denial.subject), why, " (", rule, f"{often})")

@@ -1,5 +1,6 @@
-"""Which changed sources the checks of a round opened. Tests that pass and open none of them ran other code than the
-change: an installed copy, a module of another build, an older program. Pure."""
+"""Why a check is no evidence. An environment that it needs cannot be shown: another Python or Node in its place would
+run other code. Or its tests opened none of the changed sources: they ran an installed copy, a module of another build,
+an older program. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +8,37 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
-from bot.contracts.plain_text import printable_name
-from bot.ecosystems.command_purpose import Use
-from bot.ecosystems.record import Ecosystem
-from bot.ecosystems.registry import ecosystems_of
+from bot.contracts.plain_text import printable, printable_name
+from bot.ecosystems.record import Ecosystem, Use
+from bot.ecosystems.registry import ecosystems, ecosystems_of
 from bot.ecosystems.suite_files import role_of
-from bot.evidence.check import OTHER_CODE, Check
+from bot.evidence.check import NOT_SHOWN, OTHER_CODE, Check
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.summary import languages_of, may_run_tests, uses_of
+from bot.workspace.sandbox.confinement import EnvironmentFolder
+
+
+def left_out_sentence(environment: EnvironmentFolder) -> str:
+    """Return what is not shown, why, what that means and what to do, for people and the model."""
+    return printable(
+        f"{environment.path or environment.source} {NOT_SHOWN}: {environment.unshown}. Nothing takes its "
+        "place, so checks that need it are not run. Install it anew in a folder that only you can write in."
+    )
+
+
+def left_out_note(environments: Iterable[EnvironmentFolder], command: str) -> str:
+    """Return why a check does not run; empty if it needs none of `environments`. A script may need any of them."""
+    languages = languages_of(command)
+    for one in environments:
+        name = one.path.rpartition("/")[2]
+        # One outside of the checkout has another name.
+        needed_by = {
+            tool.name for tool in ecosystems() if name in tool.folders or (not name and tool.environments)
+        }
+        if not languages or languages & needed_by:
+            return left_out_sentence(one)
+    return ""
+
 
 _UNKNOWN = (
     "which files its tests open could not be watched, so it is not known whether they ran the changed code: raise "
@@ -44,7 +68,13 @@ def no_evidence(
         for path in execution.opened
     }
     languages = ecosystems_of(changed)
-    one_is_silent = any(_fails_in_silence(check, execution) for check, execution in ran)
+    # A command that tests fails, and no test that ran is known.
+    one_is_silent = any(
+        execution.run.state is CheckState.FAILED
+        and not execution.counts_tests
+        and Use.TESTS in uses_of(check.command)
+        for check, execution in ran
+    )
     for number, (check, execution) in enumerate(ran):
         if execution.run.state is not CheckState.PASSED or not execution.counts_tests:
             continue
@@ -55,16 +85,9 @@ def no_evidence(
             yield number, _reason(about[0], changed) if execution.opened is not None else _UNKNOWN
 
 
-def _fails_in_silence(check: Check, execution: CheckExecution) -> bool:
-    """Whether a command that tests fails, and no test that ran is known."""
-    failed = execution.run.state is CheckState.FAILED and not execution.counts_tests
-    return failed and Use.TESTS in uses_of(check.command)
-
-
 def excused(execution: CheckExecution, reason: str) -> CheckExecution:
     """Return the execution as not runnable."""
-    run = execution.run._replace(state=CheckState.NOT_RUNNABLE, note=reason)
-    return CheckExecution(run)
+    return CheckExecution(execution.run._replace(state=CheckState.NOT_RUNNABLE, note=reason))
 
 
 def _reason(language: Ecosystem, changed: Sequence[str]) -> str:

@@ -53,12 +53,10 @@ class _Keyed(NamedTuple):
     problem: Problem
     path: str
 
-    def without_snippet(self) -> Hashable:
+    @property
+    def key(self) -> Hashable:
         own = self.problem
         return (self.path, own.tool, own.code, normalised(own.message))
-
-    def with_snippet(self) -> Hashable:
-        return (self.without_snippet(), " ".join(self.problem.snippet.split()))
 
 
 def compare(
@@ -70,8 +68,10 @@ def compare(
     keyed_after = [
         _Keyed(problem, old_paths.get(problem.path, problem.path)) for problem in dict.fromkeys(after)
     ]
-    left_before, left_after = _unmatched(keyed_before, keyed_after, _Keyed.with_snippet)
-    left_before, left_after = _unmatched(left_before, left_after, _Keyed.without_snippet)
+    left_before, left_after = _unmatched(
+        keyed_before, keyed_after, lambda one: (one.key, " ".join(one.problem.snippet.split()))
+    )
+    left_before, left_after = _unmatched(left_before, left_after, lambda one: one.key)
     missing = {module for keyed in keyed_before if (module := missing_module(keyed.problem))}
     new: list[Problem] = []
     explained: list[Problem] = []
@@ -129,7 +129,11 @@ def new_errors(results: Iterable[CheckerComparison]) -> list[Problem]:
 
 def new_errors_message(new: Sequence[Problem]) -> str:
     """Return one message for the model about new errors."""
-    lines = [line for problem in new[:_MOST_LISTED] for line in _problem_lines(problem)]
+    lines = []
+    for problem in new[:_MOST_LISTED]:
+        lines.append(one_line(problem))
+        if snippet := problem.snippet.strip():
+            lines.append(f"  {problem.line} | {snippet}")
     if len(new) > _MOST_LISTED:
         lines.append(f"and {len(new) - _MOST_LISTED} more")
     listed = quoted_lines("\n".join(lines))
@@ -144,12 +148,6 @@ def one_line(problem: Problem) -> str:
     numbers = [str(number) for number in (problem.line, problem.column) if number]
     position = ":".join([problem.path, *numbers])
     return f"{position} {problem.tool}{f' {problem.code}' if problem.code else ''}: {problem.message}"
-
-
-def _problem_lines(problem: Problem) -> Iterable[str]:
-    yield one_line(problem)
-    if problem.snippet.strip():
-        yield f"  {problem.line} | {problem.snippet.strip()}"
 
 
 def _unmatched(
@@ -179,15 +177,7 @@ def _is_missing_already(module: str, missing: set[str]) -> bool:
 
 
 def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    return tuple(
-        sorted(
-            problems,
-            key=lambda problem: (
-                problem.severity is not Severity.ERROR,
-                problem.path,
-                problem.line,
-                problem.column,
-                problem.message,
-            ),
-        )
-    )
+    def rank(one: Problem) -> tuple[bool, str, int, int, str]:
+        return (one.severity is not Severity.ERROR, one.path, one.line, one.column, one.message)
+
+    return tuple(sorted(problems, key=rank))

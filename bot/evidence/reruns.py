@@ -14,7 +14,7 @@ Checks that timed out do not run again. `bot/session/checks` carries this out: `
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bot.contracts.evidence import TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
@@ -28,8 +28,7 @@ _FAILED_STATES = frozenset({CheckState.FAILED, CheckState.NOT_RUNNABLE, CheckSta
 _NOT_REACHED = "it timed out before the change, so what appeared may only not have been reached then"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckExecution:
+class CheckExecution(NamedTuple):
     """A run of a check, and its tests if they could be read. `rerun_suite` are the tests of a second run of what
     failed. `opened` are the changed files that it opened, `None` if that is unknown."""
 
@@ -50,11 +49,8 @@ class CheckExecution:
 
 def failed_before(execution: CheckExecution) -> frozenset[str]:
     """Return the tests that failed on the base."""
-    return (
-        execution.suite.failed
-        if execution.suite and execution.run.state is CheckState.FAILED
-        else frozenset()
-    )
+    suite = execution.suite if execution.run.state is CheckState.FAILED else None
+    return suite.failed if suite else frozenset()
 
 
 def newly_failed_after(before: CheckExecution, after: CheckExecution) -> frozenset[str]:
@@ -94,10 +90,8 @@ def check_result(
     first = before.run
     if (first.state, run.state) == (CheckState.FAILED, CheckState.PASSED) and before.rerun_suite is None:
         first = first._replace(note="; ".join(filter(None, [first.note, ONE_RUN])))
-    note_on_tests = _NOT_REACHED if before.run.state is CheckState.TIMED_OUT else ""
-    tests = (
-        compare_tests(before.suite, after.suite, flaky, note_on_tests, confirmed)
-        if run.state is not CheckState.NOT_RUN
-        else None
-    )
+    tests = None
+    if run.state is not CheckState.NOT_RUN:
+        limits = _NOT_REACHED if before.run.state is CheckState.TIMED_OUT else ""
+        tests = compare_tests(before.suite, after.suite, flaky, limits, confirmed)
     return CheckResult(check.name, check.command, first, run, check.detected, passed, tests)

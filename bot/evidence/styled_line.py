@@ -55,10 +55,8 @@ def joined(lines: Iterable[Line], by: str = ", ") -> Line:
 def names(listed: Sequence[str], most: int, number: int = 0, noun: str = "") -> Line:
     """Return the first `most` names, and how many more there are of `number`, at least those listed."""
     more = max(number, len(listed)) - len(listed[:most])
-    ending = (
-        f" and {more:,} more{f' {noun}' if noun else ''}{'s' if noun and more > 1 else ''}" if more else ""
-    )
-    return line(joined([line(code(name)) for name in listed[:most]]), ending)
+    further = f"{more:,} more {noun}{'s' if noun and more > 1 else ''}".rstrip()
+    return line(joined([line(code(name)) for name in listed[:most]]), f" and {further}" if more else "")
 
 
 def plain(one: Line, ticks: str = "") -> str:

@@ -6,15 +6,14 @@ fixed lines for a few kinds of projects.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from bot.contracts.formatting import count_of, cut_short, sentence
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.contracts.plain_text import printable
 from bot.contracts.request import NO_CHECKS, Tier
-from bot.ecosystems.command_purpose import Use
-from bot.ecosystems.record import Ecosystem
+from bot.ecosystems.record import Ecosystem, Use
 from bot.ecosystems.registry import ecosystem_of, ecosystems, ecosystems_of, named
 from bot.environment.scripts import statements
 from bot.evidence.check import NO_TESTS, NOT_SHOWN, OTHER_CODE
@@ -31,8 +30,7 @@ _NAME_TESTS = f"Name the command that runs your tests in {POLICY_FILE}"
 _NO_NETWORK = "the tests need a network, and the sandbox has none"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckSummary:
+class CheckSummary(NamedTuple):
     """`headline` is such as `20 of 20 tests pass (1 fixed)` or `not verified: no test was run`, empty if nothing
     changed. `failing`: a check fails because of the change. `doubtful`: the tests as they were do not confirm it.
     `unverified` is one sentence, empty if there is evidence.
@@ -67,25 +65,37 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
         return CheckSummary()
     bad = failing(outcome.checks, outcome.request.instruction)
     known = [check for check in outcome.checks if check in bad or verifies(check)]
-    if not bad and (unknown := [check for check in outcome.checks if fails_without_base(check)]):
-        return _failing_without_base(unknown[0])
+    if not bad and (unknown := next(filter(fails_without_base, outcome.checks), None)):
+        counts = unknown.counts
+        what = count_of(counts.failed, "test") if counts and counts.failed else "a check"
+        then = unknown.before.note or "it was not run"
+        return _unverified_summary(
+            f"{what} {'fail' if counts and counts.failed > 1 else 'fails'}, and did not end before the change",
+            "Whether the change broke it is not known",
+            f"`{check_title(unknown)}` fails with the change, and before it: {then}",
+            *_MORE_TIME,
+        )
     if not known:
         return _unverified(outcome, outcome.checks)
-    near = [check for check in outcome.checks if is_near(check, outcome)]
+    changed = {one.name for one in ecosystems_of(file.path for file in outcome.files)}
+    near = [check for check in outcome.checks if is_near(check.command, changed)]
     if not bad and not any(check in known and check.counts and check.counts.ran for check in near):
         # A formatter that passes does not speak for tests, nor do the tests of another language.
         tests = [check for check in near if may_run_tests(check.command)]
         summary = _unverified(outcome, tests or outcome.checks)
         other = "other " if len(known) < len(outcome.checks) else ""
-        return replace(summary, headline=", ".join([summary.headline, *_counted(known, other)]))
+        return summary._replace(headline=", ".join([summary.headline, *_counted(known, other)]))
     silent = len(outcome.checks) - len(known)
-    parts = [
-        *_counted([check for check in known if not check.related]),
-        *(_related(check) for check in known if check.related),
-    ]
-    without = [f"{count_of(silent, 'check')} without a result"] if silent else []
+    parts = _counted([check for check in known if not check.related])
+    for check in (check for check in known if check.related):
+        result = ", ".join(_counted([check]))
+        if check.counts is not None and check.counts.passed and not check.counts.failed:
+            result = f"{check.counts.passed:,} passed{_fixed([check])}"
+        why = f": {check.scope_note}" if check.scope_note else ""
+        parts.append(f"related tests: {result}; whole suite not run{why}")
+    parts += [f"{count_of(silent, 'check')} without a result"] if silent else []
     as_were = dict.fromkeys(check.as_they_were for check in known if check.as_they_were)
-    headline = "; ".join([", ".join([*parts, *without]), *map(as_they_were, as_were)])
+    headline = "; ".join([", ".join(parts), *map(as_they_were, as_were)])
     return CheckSummary(headline, bool(bad), doubtful=not all(map(confirms, as_were)))
 
 
@@ -112,11 +122,10 @@ def may_run_tests(command: str) -> bool:
     return not uses or not uses <= {Use.LINT, Use.TYPES}
 
 
-def is_near(check: CheckResult, outcome: Outcome) -> bool:
-    """Whether tests of the check may be about a changed file: they are of its language, or of any."""
-    changed = {one.name for one in ecosystems_of(file.path for file in outcome.files)}
-    named = languages_of(check.command)
-    return not changed or not named or bool(named & changed)
+def is_near(command: str, changed: Collection[str]) -> bool:
+    """Whether its tests may be about a file of one of the languages `changed`: they are of that, or of any."""
+    named = languages_of(command)
+    return not changed or not named or not named.isdisjoint(changed)
 
 
 def languages_of(command: str) -> set[str]:
@@ -131,61 +140,44 @@ def uses_of(command: str) -> set[Use]:
     return {use for part in statements(command) for use in part.uses}
 
 
-def _related(check: CheckResult) -> str:
-    if check.counts is not None and check.counts.passed and not check.counts.failed:
-        result = f"{check.counts.passed:,} passed{_fixed([check])}"
-    else:
-        result = ", ".join(_counted([check]))
-    return (
-        f"related tests: {result}; whole suite not run{f': {check.scope_note}' if check.scope_note else ''}"
-    )
-
-
 def _counted(checks: Sequence[CheckResult], other: str = "") -> list[str]:
     """Return broken tests, new failing ones, how many pass, and checks without known tests. `other` stands before
     the checks if there is something to tell them from."""
     parts = []
     if broken := sum(_number(check, "broken") for check in checks):
-        parts.append(f"{count_of(broken, 'test')} {'fails' if broken == 1 else 'fail'} that passed before")
+        parts.append(f"{_fail(broken, 'test')} that passed before")
     if new := sum(_number(check, "new_failing") for check in checks):
-        parts.append(f"{count_of(new, 'new test')} {'fails' if new == 1 else 'fail'}")
+        parts.append(_fail(new, "new test"))
     if more := sum(map(more_failing, checks)):
-        parts.append(f"{count_of(more, 'test')} more {'fails' if more == 1 else 'fail'} than before")
+        parts.append(f"{_fail(more, 'test', 'more ')} than before")
     with_tests = [check for check in checks if check.counts]
     counts = [check.counts for check in with_tests if check.counts]
     passed, failed = sum(one.passed for one in counts), sum(one.failed for one in counts)
     if passed + failed:
         parts.append(f"{passed:,} of {count_of(passed + failed, 'test')} pass{_fixed(with_tests)}")
-    return [
-        *parts,
-        *_without_tests(
-            [check for check in checks if check not in with_tests], other or ("other " if parts else "")
-        ),
-    ]
-
-
-def _without_tests(checks: Sequence[CheckResult], other: str) -> list[str]:
-    good = [check for check in checks if check.after.state is CheckState.PASSED or check.flaky]
-    passed, flaky = len(good), sum(check.flaky for check in good)
-    broken = sum(check.before.state is CheckState.PASSED and check not in good for check in checks)
-    parts = []
-    if broken:
-        parts.append(f"{count_of(broken, 'check')} {'fails' if broken == 1 else 'fail'} that passed before")
-    if passed:
-        part = f"{passed:,} of {count_of(len(checks), f'{other}check')} {'passes' if passed == 1 else 'pass'}"
-        if passed == len(checks) == 1:
-            part = f"the {other}check passes"
+    other = other or ("other " if parts else "")
+    alone = [check for check in checks if check not in with_tests]
+    good = [check for check in alone if check.after.state is CheckState.PASSED or check.flaky]
+    if broken := sum(check.before.state is CheckState.PASSED and check not in good for check in alone):
+        parts.append(f"{_fail(broken, 'check')} that passed before")
+    if good:
+        verb = "passes" if len(good) == 1 else "pass"
+        part = f"{len(good):,} of {count_of(len(alone), f'{other}check')} {verb}"
+        part = f"the {other}check passes" if len(good) == len(alone) == 1 else part
+        flaky = sum(check.flaky for check in good)
         parts.append(f"{part} ({flaky:,} flaky)" if flaky else part)
     return parts
 
 
+def _fail(number: int, noun: str, more: str = "") -> str:
+    return f"{count_of(number, noun)} {more}{'fails' if number == 1 else 'fail'}"
+
+
 def _fixed(checks: Sequence[CheckResult]) -> str:
-    counts = [
-        (sum(_number(check, kind) for check in checks), word)
-        for kind, word in (("mended", "fixed"), ("flaky", "flaky"))
-    ]
-    parts = [f"{number:,} {word}" for number, word in counts if number]
-    return f" ({', '.join(parts)})" if parts else ""
+    kinds = (("mended", "fixed"), ("flaky", "flaky"))
+    counts = ((sum(_number(check, kind) for check in checks), word) for kind, word in kinds)
+    listed = ", ".join(f"{number:,} {word}" for number, word in counts if number)
+    return f" ({listed})" if listed else ""
 
 
 def _number(check: CheckResult, kind: str) -> int:
@@ -193,8 +185,10 @@ def _number(check: CheckResult, kind: str) -> int:
 
 
 def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary:
-    check = min(checks, key=_state_rank, default=None)
-    tool = _ecosystem_for(outcome, check)
+    # The check that came nearest to evidence has the most useful reason.
+    check = min(checks, key=lambda one: _STATE_ORDER.index(one.after.state), default=None)
+    by_files = next(iter(ecosystems_of(file.path for file in outcome.files)), named("general"))
+    tool = (_ecosystem_named(check.command) if check else None) or by_files
     remedy = f'checks: ["{tool.test}"]'
     if check is None and outcome.request.options.get(NO_CHECKS) == "true":
         return _not_run_summary("the request says that no check is to run")
@@ -203,12 +197,10 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
         return _not_run_summary(explanation, f"Add the command that runs your tests to {POLICY_FILE}", remedy)
     reason = f"`{check_title(check)}`: {check.after.note or check.before.note or 'no reason is known'}"
     match check.after.state:
-        case CheckState.TIMED_OUT | CheckState.NOT_RUN if (
-            check.after.state is CheckState.TIMED_OUT or check.scope_note
-        ):
-            return _unverified_summary(
-                "the tests did not end in time", "No test run ended", reason, *_MORE_TIME
-            )
+        case CheckState.TIMED_OUT:
+            return _late(reason)
+        case CheckState.NOT_RUN if check.scope_note:
+            return _late(reason)
         case CheckState.FAILED:
             explanation = f"`{check_title(check)}` fails, as before the change, and names no test that passes"
             return _unverified_summary("the check fails, as before", "Nothing is verified", explanation)
@@ -224,23 +216,14 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
             return _not_run_summary(reason, _NAME_TESTS, remedy)
         case CheckState.NOT_RUNNABLE if OTHER_CODE in reason:
             return _unverified_summary("the tests did not use the change", "Nothing is verified", reason)
-        case CheckState.NOT_RUNNABLE if NOT_SHOWN in reason:
-            return _not_run_summary(reason)
-        case CheckState.NOT_RUNNABLE:
+        case CheckState.NOT_RUNNABLE if NOT_SHOWN not in reason:
             return _not_run_summary(reason, *_install_advice(outcome, tool))
         case _:
             return _not_run_summary(reason)
 
 
-def _failing_without_base(check: CheckResult) -> CheckSummary:
-    counts = check.counts
-    what = count_of(counts.failed, "test") if counts and counts.failed else "a check"
-    return _unverified_summary(
-        f"{what} {'fail' if counts and counts.failed > 1 else 'fails'}, and did not end before the change",
-        "Whether the change broke it is not known",
-        f"`{check_title(check)}` fails with the change, and before it: {check.before.note or 'it was not run'}",
-        *_MORE_TIME,
-    )
+def _late(reason: str) -> CheckSummary:
+    return _unverified_summary("the tests did not end in time", "No test run ended", reason, *_MORE_TIME)
 
 
 def _install_advice(outcome: Outcome, tool: Ecosystem) -> tuple[str, str]:
@@ -279,18 +262,6 @@ _STATE_ORDER = (
     CheckState.NOT_RUNNABLE,
     CheckState.NOT_RUN,
 )
-
-
-def _state_rank(check: CheckResult) -> int:
-    """Sort key: the check that came nearest to evidence has the most useful reason."""
-    return _STATE_ORDER.index(check.after.state)
-
-
-def _ecosystem_for(outcome: Outcome, check: CheckResult | None) -> Ecosystem:
-    """Return the ecosystem by the words of the command, else by the changed files."""
-    if check is not None and (one := _ecosystem_named(check.command)) is not None:
-        return one
-    return next(iter(ecosystems_of(file.path for file in outcome.files)), named("general"))
 
 
 def _ecosystem_named(command: str) -> Ecosystem | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
@@ -32,23 +31,26 @@ class NameCounts(NamedTuple):
     skipped: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteResult:
+class SuiteResult(NamedTuple):
     """The tests of one run of a check. `whole`: passing tests are known too. `named`: they are not too many for names.
     `counts` is `None` if unknown, `source` empty if nothing could be read. `reasons` are the runner's one-line messages
     of failing tests."""
 
     source: str
-    tests: Mapping[str, NameCounts] = field(default_factory=dict)
+    tests: Mapping[str, NameCounts] = {}
     counts: TestCounts | None = None
     whole: bool = True
     named: bool = True
     note: str = ""
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = {}
 
     @property
     def failed(self) -> frozenset[str]:
         return frozenset(name for name, times in self.tests.items() if times.failed)
+
+    def passes(self, name: str) -> bool:
+        counts = self.tests.get(name, NameCounts())
+        return counts.passed > 0 and not counts.failed
 
 
 _KINDS = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky", "new_failing")
@@ -72,7 +74,7 @@ def compare_tests(
     if reason := _incomparable(before, after):
         notes.append(reason)
     elif before is not None and after is not None:
-        changes["newly_flaky"] = [name for name in changes["flaky"] if _passed(before, name)]
+        changes["newly_flaky"] = [name for name in changes["flaky"] if before.passes(name)]
         if before.whole and after.whole:
             _sort_changes(before.tests, after.tests, frozenset(flaky), changes)
             if confirmed is not None:
@@ -82,7 +84,18 @@ def compare_tests(
     for when, report in (("before", before), ("after", after)):
         if report is not None and report.note:
             notes.append(f"{when}: {report.note}")
-    return _test_changes(before, after, changes, notes)
+    limited = {kind: tuple(dict.fromkeys(names))[:MOST_NAMES] for kind, names in changes.items()}
+    failing = dict.fromkeys((*limited["broken"], *limited["new_failing"]))
+    reasons = after.reasons if after else {}
+    return TestChanges(
+        before=before.counts if before else None,
+        after=after.counts if after else None,
+        **limited,
+        counts=tuple((kind, len(names)) for kind, names in changes.items() if names),
+        source=next((one.source for one in (after, before) if one is not None and one.source), ""),
+        note="; ".join(filter(None, notes))[:_NOTE_LIMIT],
+        reasons=tuple((name, reasons[name]) for name in failing if name in reasons)[:MOST_EXPLAINED],
+    )
 
 
 def contains_test(path: str, name: str) -> bool:
@@ -108,12 +121,7 @@ def flaky_tests(
         return frozenset()
     if passed:
         return first.failed
-    second_counts = second.tests if second is not None else {}
-    return frozenset(
-        name
-        for name in first.failed
-        if second_counts.get(name, NameCounts()).passed and not second_counts[name].failed
-    )
+    return frozenset(name for name in first.failed if second is not None and second.passes(name))
 
 
 def newly_failed(before: SuiteResult | None, after: SuiteResult | None) -> frozenset[str]:
@@ -122,11 +130,6 @@ def newly_failed(before: SuiteResult | None, after: SuiteResult | None) -> froze
         return frozenset()
     comparable = before is not None and before.source == after.source
     return after.failed - before.failed if before is not None and comparable else after.failed
-
-
-def _passed(report: SuiteResult, name: str) -> bool:
-    counts = report.tests.get(name, NameCounts())
-    return counts.passed > 0 and not counts.failed
 
 
 def _incomparable(before: SuiteResult | None, after: SuiteResult | None) -> str:
@@ -138,9 +141,8 @@ def _incomparable(before: SuiteResult | None, after: SuiteResult | None) -> str:
     if not before.named or not after.named:
         return "the tests are too many to be compared by name"
     if before.source != after.source:
-        return (
-            f"the names come from {before.source} before and from {after.source} after, so none are compared"
-        )
+        sources = f"{before.source} before and from {after.source} after"
+        return f"the names come from {sources}, so none are compared"
     return ""
 
 
@@ -183,24 +185,6 @@ def _sort_failing(before: SuiteResult, after: SuiteResult, flaky: Collection[str
     elif changes["broken"] and not before.whole:
         note += ", so one that is new may be among the broken ones"
     return note
-
-
-def _test_changes(
-    before: SuiteResult | None, after: SuiteResult | None, changes: _Changes, notes: Sequence[str]
-) -> TestChanges:
-    limited = {kind: tuple(dict.fromkeys(names))[:MOST_NAMES] for kind, names in changes.items()}
-    failing = dict.fromkeys((*limited["broken"], *limited["new_failing"]))
-    reasons = after.reasons if after else {}
-    source = next((one.source for one in (after, before) if one is not None and one.source), "")
-    return TestChanges(
-        before=before.counts if before else None,
-        after=after.counts if after else None,
-        **limited,
-        counts=tuple((kind, len(names)) for kind, names in changes.items() if names),
-        source=source,
-        note="; ".join(note for note in notes if note)[:_NOTE_LIMIT],
-        reasons=tuple((name, reasons[name]) for name in failing if name in reasons)[:MOST_EXPLAINED],
-    )
 
 
 def count_names(names: Mapping[str, Sequence[str]]) -> dict[str, NameCounts]:

@@ -7,7 +7,6 @@ Printers only mark, escape and fold: `bot/publish/evidence.py` for the pull requ
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -51,8 +50,7 @@ _STATES = {
 _NO_ANSWER = {Answer.TIMED_OUT: "timed out", Answer.UNAVAILABLE: "no result"}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A check or a checker. `kind` is a label of one word, `command` what ran."""
 
     kind: str
@@ -75,8 +73,7 @@ class Section(NamedTuple):
     grave: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """`failures` are clauses, `look_first` and `remarks` sentences or lists."""
 
     summary: CheckSummary
@@ -122,16 +119,12 @@ def _fails(check: CheckResult) -> bool:
     return is_failing(check, None) or (check.after.state in _FAILED and not check.flaky)
 
 
-def _was_disabled(check: CheckResult) -> bool:
-    return check.before.state is CheckState.PASSED and check.after.state in _WITHOUT_RESULT
-
-
 def _failure(check: CheckResult) -> str:
     was, state = check.before.state, check.after.state
     if state is CheckState.PASSED and check.as_they_were:
         number = number_of(check.as_they_were, "failed")
-        verb = "fails" if number == 1 else "fail"
-        return f"passes, but {AS_THEY_WERE} {count_of(number, 'test')} {verb} that passed before the change"
+        what = f"{count_of(number, 'test')} {'fails' if number == 1 else 'fail'}"
+        return f"passes, but {AS_THEY_WERE} {what} that passed before the change"
     now = _NOW.get(state, "gives no result")
     if was is CheckState.PASSED:
         return f"{now}, and passed before the change"
@@ -242,7 +235,7 @@ def _remarks(outcome: Outcome) -> Iterator[Line]:
 def _check_remarks(check: CheckResult) -> Iterator[Line]:
     name, before, after = code(check_title(check)), check.before, check.after
     states = (before.state, after.state)
-    if _was_disabled(check):
+    if before.state is CheckState.PASSED and after.state in _WITHOUT_RESULT:
         yield line(name, " passed before the change and gives no result with it: ", quote(after.note))
     elif CheckState.NO_SOCKETS in states:
         yield line(name, " needs a network that the sandbox does not have: its result is no evidence.")
@@ -263,16 +256,16 @@ def _check_remarks(check: CheckResult) -> Iterator[Line]:
         yield line(name, " failed and, run again on the same files, passed: it is flaky.")
     if check.tests and check.tests.note:
         yield line(name, ": ", quote(check.tests.note))
-    if check.as_they_were is not None:
-        yield from _remarks_as_they_were(line(name, f" {AS_THEY_WERE}"), check.as_they_were)
-
-
-def _remarks_as_they_were(name: Line, result: TestsAsTheyWere) -> Iterator[Line]:
-    if result.note:
-        yield line(name, f": {no_result_as_they_were(result)}, ", quote(result.note))
+    result = check.as_they_were
+    if result and result.note:
+        yield line(name, f" {AS_THEY_WERE}: {no_result_as_they_were(result)}, ", quote(result.note))
     for paths, words in (
-        (result.inside, "its own tests are the change's, so they are not comparable"),
-        (result.mixed, "may set up tests, and stayed as the change has it"),
+        ()
+        if result is None
+        else (
+            (result.inside, "its own tests are the change's, so they are not comparable"),
+            (result.mixed, "may set up tests, and stayed as the change has it"),
+        )
     ):
         if paths:
             yield line(names(paths, _PATHS_NAMED, noun="file"), f" {AS_THEY_WERE}: {words}.")
@@ -283,19 +276,15 @@ def _remarks_as_they_were(name: Line, result: TestsAsTheyWere) -> Iterator[Line]
 
 def _sections(outcome: Outcome, checks: Sequence[CheckResult], most: int) -> Iterator[Section]:
     for check in checks:
-        listed = list(_tests(check, most))
-        grave = sum(is_grave for is_grave, _ in listed)
-        if listed:
+        if listed := list(_tests(check, most)):
             title = line("Tests of ", code(check_title(check)))
+            grave = sum(is_grave for is_grave, _ in listed)
             yield Section("tests", title, [one for _, one in listed], grave=grave)
     for check in checks:
-        was = check.as_they_were.run if check.as_they_were else None
-        for run, when in (
-            (check.before, "before the change"),
-            (check.after, "after the change"),
-            (was, AS_THEY_WERE),
-        ):
-            if run and run.tail.strip():
+        runs = [(check.before, "before the change"), (check.after, "after the change")]
+        runs += [(check.as_they_were.run, AS_THEY_WERE)] if check.as_they_were else []
+        for run, when in runs:
+            if run.tail.strip():
                 failed = run is check.after and _fails(check) and run.state is not CheckState.PASSED
                 title = line("Output of ", code(check_title(check)), f" {when}")
                 yield Section("output", title, output=run.tail, grave=int(failed))

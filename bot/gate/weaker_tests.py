@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from bot.ecosystems.suite import Suite
+from bot.ecosystems.record import Suite
 from bot.ecosystems.suite_files import Role, named_as_test, role_of, suite_of
 
 _LINES_NAMED = 5

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from bot.contracts.request import Tier
-from bot.ecosystems.checkers import MAX_WAIT
+from bot.ecosystems.checker import MAX_WAIT
 from bot.ecosystems.registry import checker_names, server_names
 from bot.policy.dangerous import NAMES
 from bot.policy.field_types import (
@@ -179,7 +179,7 @@ class ServerPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticsPolicy:
-    """Diagnostics of code. `wait` is in seconds for one edit; `servers` is by the names of `bot.ecosystems.checkers`.
+    """Diagnostics of code. `wait` is in seconds for one edit; `servers` is by the names of `bot.ecosystems.checker`.
     `checkers` run before and after the change: `None` for those that the repository uses."""
 
     off: bool = key(False, "Turn off language servers and checkers.")

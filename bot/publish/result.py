@@ -8,8 +8,8 @@ from itertools import islice, takewhile
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import money, sentence
 from bot.contracts.outcome import Outcome, Status, StopReason
+from bot.evidence.look_first import held_back
 from bot.evidence.summary import summarize_checks
-from bot.evidence.withheld_and_denied import held_back
 from bot.github.errors import GitHubError
 from bot.publish import markdown
 from bot.publish.body.title_and_footer import Links, footer, title

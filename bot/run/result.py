@@ -20,9 +20,8 @@ from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import SCHEMA_VERSION, ChangedFile, CheckResult, Outcome, Status, StopReason
 from bot.contracts.records import masked
 from bot.evidence.failing_checks import failing
-from bot.evidence.look_first import look_first
+from bot.evidence.look_first import held_back, look_first
 from bot.evidence.styled_line import plain
-from bot.evidence.withheld_and_denied import held_back
 from bot.gate.disguised_secrets import Detector
 from bot.gate.errors import OutOfCapacity
 from bot.gate.verdict import Verdict

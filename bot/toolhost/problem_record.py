@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 
 from bot.contracts.plain_text import printable
 from bot.contracts.regular_files import read_regular
-from bot.ecosystems.checker_output import Find
+from bot.ecosystems.checker import Find
 
 MOST = 20_000
 """Problems of one run of one checker; more are not compared."""

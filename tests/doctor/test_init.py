@@ -20,8 +20,7 @@ from bot.doctor.propose import (
     with_replies,
     workflow_text,
 )
-from bot.ecosystems.command_purpose import Use
-from bot.ecosystems.record import Setup
+from bot.ecosystems.record import Setup, Use
 from bot.environment.detect import detect
 from bot.environment.detection import DetectedCheck, Detection, Omission
 from bot.maintenance.task_file import read_task

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.ecosystems.checkers import has_settings, uses_checker
+from bot.ecosystems.checker import has_settings, uses_checker
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from bot.ecosystems.command_purpose import Use
+from bot.ecosystems.record import Use
 from bot.ecosystems.registry import NAMES, ecosystem_of, named, use_of
 
 TESTS = """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from bot.ecosystems.command_purpose import Use
+from bot.ecosystems.record import Use
 from bot.environment.detect import detect
 from bot.environment.detection import Detection
 from bot.environment.expressions import UNKNOWN, evaluate, substitute

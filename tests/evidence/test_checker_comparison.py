@@ -1,7 +1,6 @@
 """One row a tool of what it found in each of the projects that it looked at."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -17,7 +16,7 @@ KNOWN = {checker.name: checker for checker in checkers()}
 
 
 def in_folder(name: str, folder: str = "") -> Checker:
-    return replace(KNOWN[name], folder=folder)
+    return KNOWN[name]._replace(folder=folder)
 
 
 def side(*problems: Problem, run: ToolRun = RAN, version: str = "1") -> ProjectRun:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.ecosystems.checkers import sets_up
+from bot.ecosystems.checker import sets_up
 from bot.ecosystems.registry import checkers
 from bot.evidence.checker_comparison import choose_checkers
 

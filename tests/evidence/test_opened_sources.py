@@ -5,8 +5,7 @@ import pytest
 from bot.contracts.evidence import TestCounts
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.evidence.check import Check
-from bot.evidence.missing_environments import left_out_note
-from bot.evidence.opened_sources import excused, no_evidence, sources
+from bot.evidence.opened_sources import excused, left_out_note, no_evidence, sources
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.workspace.sandbox.confinement import EnvironmentFolder

@@ -2,12 +2,10 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
-from bot.ecosystems.checker import Checker
-from bot.ecosystems.checkers import sets_up
+from bot.ecosystems.checker import Checker, sets_up
 from bot.ecosystems.registry import checkers
 from bot.evidence.checker_comparison import MOST, checker_after, choose_checkers, limit_projects
 
@@ -18,7 +16,7 @@ def folders(files: Mapping[str, str], name: str) -> list[str]:
 
 def named(name: str, folder: str = "", apart: tuple[str, ...] = ()) -> Checker:
     (known,) = [checker for checker in checkers() if checker.name == name]
-    return replace(known, folder=folder, excluded_folders=apart)
+    return known._replace(folder=folder, excluded_folders=apart)
 
 
 def test_a_folder_whose_name_is_a_pattern_hides_no_other() -> None:

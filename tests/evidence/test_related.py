@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from bot.ecosystems.javascript_related import runner_of_scripts
+from bot.ecosystems.javascript_tests import runner_of_scripts
 from bot.ecosystems.test_command import is_plain
 from bot.evidence.check_command import related_command
 

@@ -94,7 +94,7 @@ def test_the_report_of_one_check_is_never_that_of_the_next(workspace: Workspace)
     """As of pallets/click, where `init` counted the tests of pytest as those of tox, which had run none."""
     write = "echo 'def test_a(): pass' > test_a.py"
     first, second = (
-        CheckRunner(workspace, CancelToken()).run(0, Check("t", command, 60))
+        CheckRunner(workspace, CancelToken()).run(Check("t", command, 60))
         for command in (f"{write}\npython3 -m pytest -q", "python3 -m pytest --unknown-option")
     )
     assert (first.counts_tests, second.counts_tests) == (True, False)

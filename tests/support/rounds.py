@@ -74,7 +74,7 @@ def run_checks(
     workspace: Workspace, checks: Sequence[Check], cancel: CancelToken | None = None, origin: str = ""
 ) -> list[CheckExecution]:
     runner = CheckRunner(workspace, cancel or CancelToken(), origin)
-    return [runner.run(number, check) for number, check in enumerate(checks)]
+    return [runner.run(check) for check in checks]
 
 
 Begin = Callable[..., Trial]

@@ -10,7 +10,7 @@ import pytest
 
 from bot.contracts.plain_text import CONTROLS
 from bot.ecosystems import registry
-from bot.ecosystems.checker_output import Find, FormError
+from bot.ecosystems.checker import Find, FormError
 from bot.toolhost.problem_record import MOST, Rows, rows
 from bot.toolhost.tools import problems_of
 from tests.toolhost.conftest import Bench

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import ChangedFile, Outcome, Status
+from bot.evidence.look_first import denied, held_back
 from bot.evidence.view import view_of
-from bot.evidence.withheld_and_denied import denied, held_back
 from bot.publish import evidence, markdown
 from bot.publish.body.template import PARTS, fill_template, joined
 from bot.publish.body.title_and_footer import NO_LINKS, Links, footer

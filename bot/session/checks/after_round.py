@@ -6,8 +6,9 @@ related to each suggestion of a review.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from bot.checkout.git import GitError
 from bot.contracts import journal as lines
@@ -93,10 +94,15 @@ class AfterRound(Round):
                 CheckPair(check, future.result(), after)
                 for check, future in zip(self.checks, self._before.executions, strict=True)
             ]
-        self._excuse_other_code()
+        # What opened nothing of the change is no evidence, on both sides.
+        for number, reason in self._without_evidence(()).items():
+            pair = self._pairs[number]
+            pair.before, pair.after = (
+                opened_sources.excused(one, reason) for one in (pair.before, pair.after)
+            )
         for check, pair in zip(self.checks, self._pairs, strict=True):
             if pair.after.run.note != UNNEEDED:
-                self._record("after", replace(check, command=pair.check.command), pair.after)
+                self._record("after", check._replace(command=pair.check.command), pair.after)
         self._rerun_failed()
         self._before.wait()
         self._complete_base()
@@ -106,14 +112,6 @@ class AfterRound(Round):
             self._run_checkers(f"checkers-after-{self._number}", self._tree, limit)
         return self._pairs
 
-    def _excuse_other_code(self) -> None:
-        """Take the checks whose tests opened nothing of the change as not runnable, on both sides."""
-        for number, reason in self._without_evidence(()).items():
-            pair = self._pairs[number]
-            pair.before, pair.after = (
-                opened_sources.excused(one, reason) for one in (pair.before, pair.after)
-            )
-
     def _without_evidence(self, rerun: Collection[tuple[int, CheckExecution]]) -> Mapping[int, str]:
         """Return the reasons by the number of the check; `rerun` are executions in place of the first ones."""
         executions = dict(enumerate(pair.after for pair in self._pairs)) | dict(rerun)
@@ -122,15 +120,7 @@ class AfterRound(Round):
 
     def _run_checks(self, workspace: Workspace) -> None:
         """Run each check that fits into the time, then related tests for the others."""
-        runner = self._runner(
-            workspace,
-            lambda number: f"check with the change: {check_title(self.checks[number])}",
-            lambda number: self.budget.left,
-            rerun_tests=lambda number, execution: reruns.newly_failed_after(
-                self._before.executions[number].result(), execution
-            ),
-            watch=self._sources,
-        )
+        runner = self._runner(workspace, watch=self._sources)
         for number, check in enumerate(self.checks):
             self._pairs.append(self._run_check(runner, number, check))
         due = {number: pair.check.command for number, pair in enumerate(self._pairs) if pair.narrowed}
@@ -145,7 +135,12 @@ class AfterRound(Round):
             return CheckPair(check, before, not_run(UNNEEDED))
         if narrowed := self._too_long(check, before):
             return CheckPair(check, before, not_run(_NO_RELATED_TESTS.format(narrowed)), narrowed)
-        after = runner.run(number, check)
+        after = runner.run(
+            check,
+            f"check with the change: {check_title(check)}",
+            lambda: self.budget.left,
+            partial(reruns.newly_failed_after, before),
+        )
         if runner.workspace.closed and after.run.state is CheckState.NOT_RUN:
             text = f"running again, since its tool host ended: {check_title(check)}"
             again = self._rerun(text, f"checks-after-{self._number}-{number + 1}", check)
@@ -165,38 +160,34 @@ class AfterRound(Round):
         """Run related tests for the checks that take too long, on both sides. `commands` are those on the base and
         those with the change."""
 
-        def half(number: int) -> float:
-            return self.budget.left / 2
-
         on_base = {
-            number: replace(self.checks[number], command=before)
+            number: self.checks[number]._replace(command=before)
             for number, (before, _) in commands.items()
             if before and (number, before) not in self._base_runs
         }
-        executions = self._run_on_base(on_base, half) if on_base else {}
-        text = "related tests with the change: {}"
-        runner = self._runner(
-            workspace, lambda number: text.format(commands[number][1]), half, watch=self._sources
-        )
+        executions = self._run_on_base(on_base) if on_base else {}
+        runner = self._runner(workspace, watch=self._sources)
         for number, (before, after) in commands.items():
             pair = self._pairs[number]
-            pair.check = replace(pair.check, command=after)
-            pair.after = runner.run(number, pair.check)
+            pair.check = pair.check._replace(command=after)
+            pair.after = runner.run(pair.check, f"related tests with the change: {after}", self._half)
             pair.base_command = before
             pair.before = (
                 executions.get(number) or self._base_runs.get((number, before)) or not_run(_NEW_TESTS)
             )
 
-    def _run_on_base(
-        self, checks: Mapping[int, Check], limit: Callable[[int], float]
-    ) -> dict[int, CheckExecution]:
+    def _half(self) -> float:
+        return self.budget.left / 2
+
+    def _run_on_base(self, checks: Mapping[int, Check]) -> dict[int, CheckExecution]:
         executions: dict[int, CheckExecution] = {}
         try:
             with self.trees.for_checks(f"checks-related-{self._number}", self.cancel) as workspace:
-                runner = self._runner(workspace, lambda number: "related tests before the change", limit)
+                runner = self._runner(workspace)
                 for number, check in checks.items():
-                    executions[number] = self._base_runs[number, check.command] = runner.run(number, check)
-                    self._record("before", check, executions[number])
+                    execution = runner.run(check, "related tests before the change", self._half)
+                    executions[number] = self._base_runs[number, check.command] = execution
+                    self._record("before", check, execution)
         except AgentError as error:
             return dict.fromkeys(checks, not_run(str(error))) | executions
         return executions
@@ -234,12 +225,8 @@ class AfterRound(Round):
         """Run a check in a workspace of its own."""
         try:
             with self.trees.for_checks(name, self.cancel, self._tree) as workspace:
-                return self._runner(
-                    workspace,
-                    lambda number: text,
-                    lambda number: self.budget.left_for_reruns,
-                    watch=self._sources,
-                ).run(0, check)
+                runner = self._runner(workspace, watch=self._sources)
+                return runner.run(check, text, lambda: self.budget.left_for_reruns)
         except AgentError as error:
             return not_run(str(error))
 
@@ -301,13 +288,11 @@ class SuggestionTests(Round):
         with self.trees.for_checks(f"suggestion-{number}", self.cancel, tree) as workspace:
             due = {check: one.command for check, one in enumerate(self.checks)}
             commands = related_commands(due, history, tree, workspace, self.cancel)
-            runner = self._runner(
-                workspace,
-                lambda check: "tests related to a suggestion",
-                lambda check: self.budget.left_for_reruns,
-            )
+            runner, text = self._runner(workspace), "tests related to a suggestion"
             executions = [
-                runner.run(check, replace(self.checks[check], command=command))
+                runner.run(
+                    self.checks[check]._replace(command=command), text, lambda: self.budget.left_for_reruns
+                )
                 for check, (_, command) in commands.items()
             ]
         states = ", ".join(execution.run.state for execution in executions) or "none are known"

@@ -6,8 +6,7 @@ compares the results.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 
 from bot.checkout.git import GitError
 from bot.contracts.errors import AgentError
@@ -44,11 +43,9 @@ class AsTheyWereRound(AfterRound):
             for number in numbers:
                 self._conclude(number, not_run(str(error)), ChangedSuite())
             return self._pairs
-        suites: dict[int, ChangedSuite] = {}
-        for number in numbers:
-            suite = suite_of_check(changed, self._pairs[number].before, self._pairs[number].after)
-            if suite.put_back or suite.inside:
-                suites[number] = suite
+        pairs = {number: self._pairs[number] for number in numbers}
+        suites = {number: suite_of_check(changed, one.before, one.after) for number, one in pairs.items()}
+        suites = {number: suite for number, suite in suites.items() if suite.put_back or suite.inside}
         for number, execution in self._executions(suites).items():
             self._conclude(number, execution, suites[number])
         return self._pairs
@@ -94,33 +91,30 @@ class AsTheyWereRound(AfterRound):
         return pair.base_command if pair.narrowed else pair.check.command
 
     def _run_as_they_were(self, suites: Mapping[int, ChangedSuite], tree: str) -> dict[int, CheckExecution]:
-        def flaky(number: int, execution: CheckExecution) -> Collection[str]:
-            pair = self._pairs[number]
-            return compare(pair.before, pair.after, execution, suites[number]).failed
-
         executions = {number: not_run(why) for number in suites if (why := self._hindrance(number))}
         if len(executions) == len(suites):
             return executions
         try:
             with self.trees.for_checks(f"checks-as-they-were-{self._number}", self.cancel, tree) as workspace:
-                runner = self._runner(
-                    workspace,
-                    lambda number: f"check with the tests as they were: {self._command(number)}",
-                    lambda number: self.budget.left_for_reruns,
-                    rerun_tests=flaky,
-                )
-                for number in suites:
+                runner = self._runner(workspace)
+                for number, suite in suites.items():
                     if number not in executions:
-                        executions[number] = self._run_one(runner, number)
+                        executions[number] = self._run_one(runner, number, suite)
         except AgentError as error:
             return dict.fromkeys(suites, not_run(str(error))) | executions
         return executions
 
-    def _run_one(self, runner: CheckRunner, number: int) -> CheckExecution:
+    def _run_one(self, runner: CheckRunner, number: int, suite: ChangedSuite) -> CheckExecution:
         """Run a check if there is still time: those before it may have taken longer than before."""
         if why := self._hindrance(number):
             return not_run(why)
-        return runner.run(number, replace(self.checks[number], command=self._command(number)))
+        pair, command = self._pairs[number], self._command(number)
+        return runner.run(
+            self.checks[number]._replace(command=command),
+            f"check with the tests as they were: {command}",
+            lambda: self.budget.left_for_reruns,
+            lambda execution: compare(pair.before, pair.after, execution, suite).failed,
+        )
 
     def _hindrance(self, number: int) -> str:
         """Return why a check does not run; empty if it does."""

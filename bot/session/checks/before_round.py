@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -135,20 +135,18 @@ class Round:
     def _has_checkers(self) -> bool:
         return self.inspection is not None and not self.cancel.fired and self.inspection.is_needed()
 
-    def _runner(
-        self, workspace: Workspace, text: Callable[[int], str], limit: Callable[[int], float], **more: Any
-    ) -> CheckRunner:
-        """Return a runner whose commands people see by `text` and can skip; `more` are other fields of it."""
+    def _runner(self, workspace: Workspace, **more: Any) -> CheckRunner:
+        """Return a runner whose commands people see and can skip; `more` are other fields of it."""
 
-        def begin(number: int, seconds: float) -> CancelToken:
+        def begin(text: str, seconds: float) -> CancelToken:
             token = CancelToken()
-            self.waits.begin(text(number), seconds, lambda: token.fire(SKIPPED))
+            self.waits.begin(text, seconds, lambda: token.fire(SKIPPED))
             return token
 
         more = {"begin": begin, "timed": self.budget.running, "on_output": self.waits.printed, **more}
         # The repository's own path, if the sandbox cannot show the tree there.
         origin = "" if self.run.confinement.moves else str(self.run.origin or "")
-        return CheckRunner(workspace, self.cancel, origin, limit=limit, **more)
+        return CheckRunner(workspace, self.cancel, origin, **more)
 
     def _record(
         self,
@@ -158,10 +156,8 @@ class Round:
         *,
         again: bool = False,
     ) -> None:
-        run, counts, detected = execution.run, execution.counts, check.detected
-        self.run.journal.write(
-            lines.CheckRecord(check.name, check.command, phase, run, detected, counts, again)
-        )
+        ran = (execution.run, check.detected, execution.counts, again)
+        self.run.journal.write(lines.CheckRecord(check.name, check.command, phase, *ran))
 
 
 class BeforeRound(Round):
@@ -231,25 +227,23 @@ class BeforeRound(Round):
     def _run_checks(self, workspace: Workspace) -> None:
         runner = self._runner(
             workspace,
-            lambda number: "",
-            lambda number: self.budget.limit_before(len(self.checks) - number - 1),
             begin=self._begin,
             timed=lambda: self.budget.running("before"),
             on_output=lambda line: self.waits.printed(line) if self._is_awaited else None,
-            rerun_tests=lambda number, execution: reruns.failed_before(execution),
             quiet=True,
         )
         for number, check in enumerate(self.checks):
             if check.fallback and any(one.result().counts_tests for one in self.executions[:number]):
                 self.executions[number].set_result(not_run(UNNEEDED))
                 continue
-            execution = runner.run(number, check)
+            limit = partial(self.budget.limit_before, len(self.checks) - number - 1)
+            execution = runner.run(check, "", limit, reruns.failed_before)
             if self._is_stopped and execution.run.state is CheckState.NOT_RUN:
                 execution = not_run(self._stop_reason)
             self._record("before", check, execution)
             self.executions[number].set_result(execution)
 
-    def _begin(self, number: int, limit: float) -> CancelToken:
+    def _begin(self, text: str, limit: float) -> CancelToken:
         token = CancelToken()
         self._command = token, time.monotonic() + limit
         return token

@@ -95,8 +95,7 @@ def parse_opened(value: object, watched: Collection[str]) -> frozenset[str] | No
 
 def parse_stamps(value: object) -> dict[str, Any]:
     """Return the host's stamps of its files, which are passed back to it unchanged."""
-    stamps: dict[str, Any] = _read(dict[str, Any], value)
-    return stamps
+    return dict(_read(dict[str, Any], value))
 
 
 @cache

@@ -6,9 +6,9 @@ They run after the checks, in a workspace of their own: on a pristine tree with 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
@@ -16,8 +16,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, ToolRun
 from bot.contracts.plain_text import printable_name
 from bot.contracts.request import NO_CHECKS
-from bot.ecosystems.checker import Checker, above
-from bot.ecosystems.checkers import sets_up, uses_checker
+from bot.ecosystems.checker import Checker, above, sets_up, uses_checker
 from bot.ecosystems.registry import checkers
 from bot.evidence.checker_comparison import (
     ProjectRun,
@@ -46,6 +45,15 @@ Key = tuple[str, str]
 _Runs = dict[Key, ProjectRun]
 
 
+class _Changes(NamedTuple):
+    """A tree against the base. `paths` differ on either side, `renamed` maps new ones to old ones, `checkers` are those
+    of the base that still have their project."""
+
+    paths: list[str]
+    renamed: dict[str, str]
+    checkers: dict[Key, Checker]
+
+
 class Inspection:
     """The checkers of a run. `only` are those that the policy names, `None` if the repository decides."""
 
@@ -55,9 +63,8 @@ class Inspection:
         self._only = only
         self._cancel = CancelToken()
         self._forget = cancel.on_fire(lambda: self._cancel.fire("the run is over"))
-        self._chosen: tuple[Checker, ...] | None = None
+        self._checkers, self._changes = cache(self._choose), cache(self._compare)
         self._before: _Runs = {}
-        self._changes: dict[str, TreeChanges] = {}
         self._after: dict[str, _Runs] = {}
 
     def is_needed(self) -> bool:
@@ -90,8 +97,9 @@ class Inspection:
             chosen = missing or limit_projects(self._checkers())
             self._before |= self._run_all(workspace, self._history.paths(), chosen, seconds)
             return
-        changes = self._tree_changes(tree_sha)
-        usable = [one for key, one in changes.checkers.items() if self._is_complete(key)]
+        changes = self._changes(tree_sha)
+        complete = {key for key, one in self._before.items() if one.run.answer is Answer.COMPLETE}
+        usable = [one for key, one in changes.checkers.items() if key in complete]
         incomparable = {
             one.key: failed_checker_run(f"{RECONFIGURED}, in {settings}")
             for one in usable
@@ -104,14 +112,14 @@ class Inspection:
 
     def missing_on_base(self, tree_sha: str) -> list[Checker]:
         """Return the checkers of projects that the change concerns, and that were skipped on the base."""
-        due = limit_projects(self._checkers(), self._tree_changes(tree_sha).paths)
+        due = limit_projects(self._checkers(), self._changes(tree_sha).paths)
         return [checker for checker in due if checker.key not in self._before]
 
     def results(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
         """Compare each checker before and after the change; empty without a change, or if nothing ran."""
         if tree_sha is None or tree_sha not in self._after:
             return ()
-        changes, runs = self._tree_changes(tree_sha), self._after[tree_sha]
+        changes, runs = self._changes(tree_sha), self._after[tree_sha]
         projects = {checker.name: list[ProjectRuns]() for checker in checkers()}
         skipped = {checker.name: list[str]() for checker in checkers()}
         for checker in self._checkers():
@@ -119,7 +127,10 @@ class Inspection:
                 after = runs.get(checker.key) or failed_checker_run(
                     _NOT_RUN if checker.key in changes.checkers else _GONE
                 )
-                projects[checker.name].append(self._project_runs(checker, after))
+                before = self._before[checker.key]
+                if after.run.answer is Answer.COMPLETE and after.version != before.version:
+                    after = after.with_note(f"with the change it is another version: {after.version}")
+                projects[checker.name].append(ProjectRuns(checker, before, after))
             else:
                 skipped[checker.name].append(checker.project)
         return tuple(
@@ -129,27 +140,17 @@ class Inspection:
             for row in compare_projects(group, changes.renamed, skipped[name])
         )
 
-    def _project_runs(self, checker: Checker, after: ProjectRun) -> ProjectRuns:
-        before = self._before[checker.key]
-        if after.run.answer is Answer.COMPLETE and after.version != before.version:
-            after = after.with_note(f"with the change it is another version: {after.version}")
-        return ProjectRuns(checker, before, after)
+    def _choose(self) -> tuple[Checker, ...]:
+        try:
+            return choose_checkers(self._history.paths(), self._history.read, self._only)
+        except GitError:
+            return ()
 
-    def _is_complete(self, key: Key) -> bool:
-        return key in self._before and self._before[key].run.answer is Answer.COMPLETE
-
-    def _checkers(self) -> tuple[Checker, ...]:
-        if self._chosen is None:
-            try:
-                self._chosen = choose_checkers(self._history.paths(), self._history.read, self._only)
-            except GitError:
-                self._chosen = ()
-        return self._chosen
-
-    def _tree_changes(self, tree_sha: str) -> TreeChanges:
-        if tree_sha not in self._changes:
-            self._changes[tree_sha] = TreeChanges(self._history, tree_sha, self._checkers())
-        return self._changes[tree_sha]
+    def _compare(self, tree_sha: str) -> _Changes:
+        """Raises `GitError`."""
+        names = self._history.paths(tree_sha)
+        there = {one.key: after for one in self._checkers() if (after := checker_after(one, names))}
+        return _Changes(*self._history.changes(tree_sha), there)
 
     def _run_all(
         self, workspace: Workspace, paths: Collection[str], checkers: Iterable[Checker], seconds: float
@@ -177,12 +178,8 @@ class Inspection:
         self, workspace: Workspace, checker: Checker, paths: Collection[str], limit: float
     ) -> ProjectRun:
         files, is_complete = checker.files_of(paths)
-        query = {
-            "checker": checker_arguments(checker),
-            "files": list(files),
-            "folder": checker.folder,
-            "timeout": limit,
-        }
+        query = {"files": list(files), "folder": checker.folder, "timeout": limit}
+        query["checker"] = checker_arguments(checker)
         began = time.monotonic()
         outcome = workspace.call("problems_of", query, self._cancel)
         run = parse_checker_run(checker.name, outcome, round(time.monotonic() - began, 4))
@@ -192,14 +189,9 @@ class Inspection:
 
     def _reconfigured(self, checker: Checker, changed: Collection[str], tree_sha: str) -> str:
         """Return a changed file that configures `checker`, or an empty string."""
-
-        def texts(path: str) -> Iterator[str]:
-            yield self._history.read(path) or ""
-            yield self._history.read(path, tree_sha) or ""
-
-        return next(
-            (printable_name(path) for path in sorted(changed) if sets_up(checker, path, texts(path))), ""
-        )
+        read = self._history.read
+        texts = ((path, (read(path, sha) or "" for sha in ("", tree_sha))) for path in sorted(changed))
+        return next((printable_name(path) for path, both in texts if sets_up(checker, path, both)), "")
 
 
 def inspection_of(run: Run) -> Inspection | None:
@@ -222,15 +214,6 @@ _BUDGET_NOTE = "checkers have a share of 30 % of budget.check_minutes"
 
 def checker_arguments(checker: Checker) -> dict[str, object]:
     """Return the fields of a checker that the tool host receives."""
-    fields = asdict(checker) | {"arguments": checker.full_arguments}
-    return {name: fields[name] for name in _WIRE_FIELDS}
-
-
-class TreeChanges:
-    """A tree against the base. `paths` differ on either side, `renamed` maps new ones to old ones, `checkers` are those
-    of the base that still have their project. Raises `GitError`."""
-
-    def __init__(self, history: GitTrees, tree_sha: str, checkers: Sequence[Checker]) -> None:
-        self.paths, self.renamed = history.changes(tree_sha)
-        names = history.paths(tree_sha)
-        self.checkers = {one.key: after for one in checkers if (after := checker_after(one, names))}
+    fields = {name: value for name, value in checker._asdict().items() if name in _WIRE_FIELDS}
+    names = {name: fields[name] or checker.name for name in ("program", "form")}
+    return fields | names | {"arguments": checker.full_arguments}

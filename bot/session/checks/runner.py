@@ -8,26 +8,19 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.contracts.tools import ToolOutcome
+from bot.ecosystems.registry import ecosystem_of, named
 from bot.ecosystems.test_command import CheckCommand
-from bot.environment.scripts import reports_of
-from bot.evidence.check import (
-    MISSING,
-    Check,
-    classify_run,
-    denied_path,
-    denied_path_note,
-    hidden_install_note,
-    relative_paths,
-)
+from bot.environment.scripts import statements
+from bot.evidence.check import MISSING, Check, classify_run, denied_path, denied_path_note, relative_paths
 from bot.evidence.check_command import report_command, rerun_command
-from bot.evidence.missing_environments import left_out_note
+from bot.evidence.opened_sources import left_out_note
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.session.checks.host_reports import InvalidReport, parse_opened, parse_stamps, parse_suite
@@ -56,10 +49,9 @@ class CheckRunner:
     """Runs checks in one workspace. If the tool host cannot read a check's reports, the exit code stands alone.
 
     `origin` is the repository's own path if the sandbox cannot show the tree there: packages that are installed by that
-    path are not the changed code. `limit` returns the seconds for a check, by its number, beside its own limit; `timed`
-    is entered while a command runs. `begin` is called before each command with the check's number and the limit, and
-    returns the token that cancels it alone. `on_output` receives the last line of the output while it runs.
-    `rerun_tests` returns the tests of a check that run a second time. With `quiet` it gives way to the agent's
+    path are not the changed code. `timed` is entered while a command runs. `begin` is called before each command with
+    the text for people and the limit in seconds, and returns the token that cancels it alone. `on_output` receives the
+    last line of the output while it runs. With `quiet` it gives way to the agent's
     commands. Which files of `watch` it opens is noted.
     """
 
@@ -67,48 +59,67 @@ class CheckRunner:
     cancel: CancelToken
     origin: str = ""
     _: KW_ONLY
-    limit: Callable[[int], float] = lambda number: math.inf
     timed: Callable[[], AbstractContextManager[None]] = nullcontext
-    begin: Callable[[int, float], CancelToken] = lambda number, limit: CancelToken()
+    begin: Callable[[str, float], CancelToken] = lambda text, limit: CancelToken()
     on_output: Callable[[str], None] | None = None
-    rerun_tests: Callable[[int, CheckExecution], Collection[str]] = lambda number, execution: ()
     quiet: bool = False
     watch: tuple[str, ...] = ()
 
-    def run(self, number: int, check: Check) -> CheckExecution:
-        """Run a check. One that ends the workspace has no result, nor have those after it."""
+    def run(
+        self,
+        check: Check,
+        text: str = "",
+        limit: Callable[[], float] = lambda: math.inf,
+        rerun_tests: Callable[[CheckExecution], Collection[str]] = lambda execution: (),
+    ) -> CheckExecution:
+        """Run a check. `limit` returns the seconds for a command beside the check's own; the tests that `rerun_tests`
+        returns run a second time. A check that ends the workspace has no result, nor have those after it."""
         try:
-            return self._run(number, check)
+            return self._run(check, text, limit, rerun_tests)
         except AgentError as error:
             return not_run(str(error))
 
-    def _run(self, number: int, check: Check) -> CheckExecution:
+    def _run(
+        self,
+        check: Check,
+        text: str,
+        limit: Callable[[], float],
+        rerun_tests: Callable[[CheckExecution], Collection[str]],
+    ) -> CheckExecution:
         if self.cancel.fired:
             return not_run("the run was cancelled before this check")
         if note := left_out_note(self.workspace.dependencies.left_out, check.command):
             return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
-        places = reports_of(check.command)
-        reports = {"junit": list(check.junit), "places": places}
-        stamps = self._query_reports({**reports, "watch": list(self.watch)}).get("stamps", {})
         command = report_command(check.command, _REPORT.format(next(_NUMBERS)))
-        if command.own_report and not check.junit:
-            reports["junit"] = [command.own_report]
-        run, outcome = self._run_command(number, check, command.command)
-        if run.state is CheckState.NOT_RUN or outcome is None:
-            return CheckExecution(run)
-        execution = self._read_reports(CheckExecution(run), {**reports, "stamps": stamps}, command, outcome)
-        return self._rerun_tests(number, check, execution, reports)
+        junit = [command.own_report] if command.own_report and not check.junit else list(check.junit)
+        # The reports that tools write by themselves.
+        tools = {ecosystem_of(part.words) for part in statements(check.command) if part.words} - {""}
+        places = [pattern for name in sorted(tools) for pattern in named(name).reports]
+        reports = {"junit": junit, "places": places}
 
-    def _run_command(self, number: int, check: Check, command: str) -> tuple[CheckRun, ToolOutcome | None]:
-        limit = min(check.timeout, self.limit(number))
+        def execute(command: CheckCommand, watch: Collection[str] = ()) -> CheckExecution:
+            stamps = self._query_reports({**reports, "watch": list(watch)}).get("stamps", {})
+            run, outcome = self._run_command(command.command, text, min(check.timeout, limit()))
+            if run.state is CheckState.NOT_RUN or outcome is None:
+                return CheckExecution(run)
+            return self._read_reports(run, {**reports, "stamps": stamps}, command, outcome)
+
+        execution = execute(command, self.watch)
+        names = rerun_tests(execution) if execution.suite and not check.junit else ()
+        # The runner may not be able to select them.
+        if again := rerun_command(check.command, names, _REPORT.format(next(_NUMBERS))):
+            execution = execution._replace(rerun_suite=execute(again).suite)
+        return execution
+
+    def _run_command(self, command: str, text: str, limit: float) -> tuple[CheckRun, ToolOutcome | None]:
         if limit < 1:
             return CheckRun(CheckState.NOT_RUN, note=NO_TIME_LEFT), None
-        token = self.begin(number, limit)
+        token = self.begin(text, limit)
         forget = self.cancel.on_fire(lambda: token.fire(_CANCELLED))
-        arguments = command_arguments(command, limit, quiet=self.quiet)
         began = time.monotonic()
         try:
             with self.timed():
+                arguments = command_arguments(command, limit, quiet=self.quiet)
                 outcome = self.workspace.call("bash", arguments, token, printed=self.on_output)
         finally:
             forget()
@@ -116,12 +127,11 @@ class CheckRunner:
             return CheckRun(CheckState.NOT_RUN, note=token.reason), None
         # Duration and exit code are not taken on trust: the check ran code of the agent's beside the tool host.
         duration = round(time.monotonic() - began, 4)
-        timed_out = outcome.metadata.get("timed_out") is True
+        code, timed_out = outcome.metadata.get("exit_code"), outcome.metadata.get("timed_out") is True
+        code = code if type(code) is int and abs(code) <= _HIGHEST_EXIT_CODE else None
         limit_name = LIMIT_NAMES.get(str(outcome.metadata.get("limit")), "")
         output = relative_paths(_WROTE_REPORT.sub("", outcome.content), self.workspace.root)
-        run = classify_run(
-            _exit_code(outcome.metadata), output, duration, timed_out=timed_out, limit=limit_name
-        )
+        run = classify_run(code, output, duration, timed_out=timed_out, limit=limit_name)
         return self._excuse_hidden_origin(run, output) if self.origin and not limit_name else run, outcome
 
     def _excuse_hidden_origin(self, run: CheckRun, output: str) -> CheckRun:
@@ -133,43 +143,28 @@ class CheckRunner:
         if path := next(filter(None, (denied_path(output, one) for one in (self.origin, *packages))), ""):
             return run._replace(state=CheckState.NOT_RUNNABLE, note=denied_path_note(path[:_LONGEST_PATH]))
         if "No module named" in run.note:
-            return run._replace(note=f"{run.note}. {hidden_install_note(self.origin)}")
+            hint = f"If it is installed as a link to {self.origin}, this sandbox cannot show it there"
+            return run._replace(note=f"{run.note}. {hint}: install a copy, or use bubblewrap")
         return run
 
     def _read_reports(
-        self,
-        execution: CheckExecution,
-        reports: Mapping[str, Any],
-        command: CheckCommand,
-        outcome: ToolOutcome,
+        self, run: CheckRun, reports: Mapping[str, Any], command: CheckCommand, outcome: ToolOutcome
     ) -> CheckExecution:
-        """Add the tests to `execution`. `reports` has the stamps of report files before the run."""
+        """Return `run` with its tests. `reports` has the stamps of report files before the run."""
         spill = outcome.metadata.get("spill")
         if not isinstance(spill, str):
-            return execution
+            return CheckExecution(run)
         query = {**reports, "spill": spill, "asked": command.report, "sure": command.complete}
         answer = self._query_reports(query)
         try:
             suite = parse_suite(answer.get("tests"))
         except InvalidReport as error:
             suite = SuiteResult("", whole=False, note=f"the tests are not believed: {error}")
-        opened = parse_opened(answer.get("opened"), self.watch)
-        return _judged_by_tests(replace(execution, suite=suite, opened=opened))
-
-    def _rerun_tests(
-        self, number: int, check: Check, execution: CheckExecution, reports: Mapping[str, Any]
-    ) -> CheckExecution:
-        """Run the tests that `rerun_tests` returns a second time, if the runner can select them."""
-        names = self.rerun_tests(number, execution) if execution.suite and not check.junit else ()
-        command = rerun_command(check.command, names, _REPORT.format(next(_NUMBERS)))
-        if command is None:
-            return execution
-        stamps = self._query_reports(reports).get("stamps", {})
-        run, outcome = self._run_command(number, check, command.command)
-        if run.state is CheckState.NOT_RUN or outcome is None:
-            return execution
-        second = self._read_reports(CheckExecution(run), {**reports, "stamps": stamps}, command, outcome)
-        return replace(execution, rerun_suite=second.suite)
+        lacks = run.state is CheckState.NO_SOCKETS or run.note.startswith(MISSING)
+        if lacks and suite and suite.counts and suite.counts.passed:
+            # Only for some tests a network or a dependency was missing.
+            run = run._replace(state=CheckState.FAILED)
+        return CheckExecution(run, suite, opened=parse_opened(answer.get("opened"), self.watch))
 
     def _query_reports(self, query: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the tool host's answer about reports; empty on an error, which the next command reports."""
@@ -178,17 +173,3 @@ class CheckRunner:
             return {**answer, "stamps": parse_stamps(answer.get("stamps", {}))}
         except (AgentError, InvalidReport):
             return {}
-
-
-def _judged_by_tests(execution: CheckExecution) -> CheckExecution:
-    """Return a run whose tests passed in part as failed, if for others a network or a dependency was missing."""
-    run = execution.run
-    lacks = run.state is CheckState.NO_SOCKETS or run.note.startswith(MISSING)
-    if lacks and execution.counts and execution.counts.passed:
-        return replace(execution, run=run._replace(state=CheckState.FAILED))
-    return execution
-
-
-def _exit_code(metadata: Mapping[str, Any]) -> int | None:
-    code = metadata.get("exit_code")
-    return code if type(code) is int and -_HIGHEST_EXIT_CODE <= code <= _HIGHEST_EXIT_CODE else None

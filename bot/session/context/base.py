@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from bot.checkout.clone import Checkout
@@ -154,7 +154,7 @@ def chosen_checks(checks: tuple[Check, ...], options: Mapping[str, str]) -> tupl
     if wanted is None:
         return checks
     matching = tuple(
-        replace(one, fallback=False) for one in checks if _plain_name(one.name) == _plain_name(wanted)
+        one._replace(fallback=False) for one in checks if _plain_name(one.name) == _plain_name(wanted)
     )
     if not matching:
         named = ", ".join(f"`{one.name}`" for one in checks) or "none at all"

@@ -117,7 +117,7 @@ def _try(
     if stop.fired:
         return None
     say(f"{check.name} ...")
-    execution = CheckRunner(workspace, stop, origin, limit=lambda number: limit).run(0, check)
+    execution = CheckRunner(workspace, stop, origin).run(check, limit=lambda: limit)
     counts = execution.counts
     number = counts.ran + counts.skipped if counts else None
     return None if stop.fired else Trial(check.name, check.command, execution.run, number)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.ecosystems.registry import ecosystems
 from bot.workspace.sandbox.confinement import EnvironmentFolder
@@ -50,8 +50,7 @@ FORGET_DOWNLOADS = f"rm -rf {' '.join(folder for one in ecosystems() for folder 
 """For the HOME that `setup:` leaves: what its package managers downloaded is installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuildCache:
+class BuildCache(NamedTuple):
     """The folder `source` of this machine, and where each workspace gets a copy: in HOME, or relative to the tree."""
 
     source: Path
@@ -66,14 +65,10 @@ class BuildCache:
         return self.target_path.startswith(_HOME)
 
 
-def home_caches(home: Path) -> Iterator[BuildCache]:
-    """All of the HOME that `setup:` left."""
-    return _if_plain([BuildCache(home, _HOME)])
-
-
-def checkout_caches(folders: Sequence[EnvironmentFolder]) -> Iterator[BuildCache]:
-    """The `target` folders among `folders`: whole ones if setup created them; of the checkout's own, which can be
-    large, only test builds."""
+def setup_caches(folders: Sequence[EnvironmentFolder], home: Path | None = None) -> Iterator[BuildCache]:
+    """All of the `home` that `setup:` left, and the `target` folders among `folders`: whole ones if setup created them;
+    of the checkout's own, which can be large, only test builds."""
+    yield from _if_plain([BuildCache(home, _HOME)] if home else [])
     for one in folders:
         if one.is_build_output:
             name = "" if one.created else "/debug"
@@ -115,10 +110,9 @@ def copy_all(source: Path) -> str:
 
 
 def _copy(cache: BuildCache) -> str:
-    target = (
-        f'"$HOME"{shlex.quote(cache.target_path[1:])}' if cache.in_home else shlex.quote(cache.target_path)
-    )
-    clear = "" if cache.target_path == _HOME else 'rm -rf -- "$t"; '
+    path = cache.target_path
+    target = f'"$HOME"{shlex.quote(path[1:])}' if cache.in_home else shlex.quote(path)
+    clear = "" if path == _HOME else 'rm -rf -- "$t"; '
     link = 'else\n  mkdir -p -- "${t%/*}" && ln -s -- "$s" "$t"\n'
     return _COPY.format(
         source=shlex.quote(str(cache.source)),

@@ -64,7 +64,6 @@ class Network:
 
 def _authorities(environment: Mapping[str, str]) -> dict[str, Path]:
     """The files of certificates that the machine's owner trusts, by the variables that name them."""
-
     named = {name: Path(environment.get(name, "")) for name in CA_VARIABLES}
     files = {name: path for name, path in named.items() if path.is_absolute() and path.is_file()}
     for name, path in files.items():
@@ -77,13 +76,12 @@ def _authorities(environment: Mapping[str, str]) -> dict[str, Path]:
 
 
 def _mirrors(named: str) -> tuple[Mirror, ...]:
-    if not named.strip():
-        return ()
     mirrors = tuple(map(mirror, named.split()))
-    if twice := [preset for preset, count in Counter(each.preset for each in mirrors).items() if count > 1]:
-        raise UsageError(
-            f"There is more than one mirror for {twice[0]}. A preset can have one; leave the others out."
-        )
+    for preset, number in Counter(each.preset for each in mirrors).items():
+        if number > 1:
+            raise UsageError(
+                f"There is more than one mirror for {preset}. A preset can have one; leave the others out."
+            )
     return mirrors
 
 

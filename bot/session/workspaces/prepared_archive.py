@@ -7,8 +7,8 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.contracts.cancel import CancelToken
 from bot.environment.prepared import FACTS, HOME, MOST_BYTES, OUTSIDE, WORKSPACE, kept_at_their_path
@@ -37,8 +37,7 @@ done
 _DIFFERS = re.compile(r"^differs: ([a-z0-9]+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedArchive:
+class PreparedArchive(NamedTuple):
     """`file` is shown read-only to the command that unpacks it; `facts` and `variables` are those of this run."""
 
     file: Path
@@ -68,10 +67,8 @@ class PreparedArchive:
 
 def downloaded_file(variables: Mapping[str, str]) -> Path | str:
     """Return the file that the action downloaded, or why it is not used: a clause; empty if there is none to use."""
-    folder, digest = (
-        variables.get("SLASH_AGENT_ENVIRONMENT", ""),
-        variables.get("SLASH_AGENT_ENVIRONMENT_DIGEST"),
-    )
+    folder = variables.get("SLASH_AGENT_ENVIRONMENT")
+    digest = variables.get("SLASH_AGENT_ENVIRONMENT_DIGEST")
     if not folder or not digest:
         return ""
     try:

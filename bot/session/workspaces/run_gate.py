@@ -81,17 +81,15 @@ def without_changes(
     verdict: Verdict | GateError, checkout: Checkout
 ) -> tuple[Verdict | GateError, tuple[str, ...]]:
     """The verdict on a tree that equals the base commit's, and notes on what a run that only reads changed."""
-    return Verdict(GitTrees(checkout).base_tree(), b"", b"", (), ()), _discarded_notes(verdict)
-
-
-def _discarded_notes(verdict: Verdict | GateError) -> tuple[str, ...]:
+    unchanged = Verdict(GitTrees(checkout).base_tree(), b"", b"", (), ())
     if isinstance(verdict, GateError):
-        return (f"Commands of this run changed its work tree, and that was thrown away ({verdict}).",)
+        return unchanged, (
+            f"Commands of this run changed its work tree, and that was thrown away ({verdict}).",
+        )
     paths = [*(file.path for file in verdict.files), *(file.path for file in verdict.withheld)]
     if not paths:
-        return ()
+        return unchanged, ()
     named = ", ".join(f"`{path}`" for path in paths[:_NAMED])
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return (
-        f"Commands of this run changed {count_of(paths, 'file')}, and that was thrown away: {named}{more}.",
-    )
+    what = f"Commands of this run changed {count_of(paths, 'file')}"
+    return unchanged, (f"{what}, and that was thrown away: {named}{more}.",)

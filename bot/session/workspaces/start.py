@@ -59,9 +59,7 @@ class AgentWorkspace:
         start: Callable[[int], Workspace],
         changed: Callable[[CallPosition, ScanResult], None],
         mask: Callable[[str], str] = lambda text: text,
-        take_diagnostics: Callable[[CallPosition | None, ToolOutcome], ToolOutcome] = lambda at, outcome: (
-            outcome
-        ),
+        take_diagnostics: Callable[[CallPosition | None, ToolOutcome], ToolOutcome] = lambda at, whole: whole,
     ) -> None:
         """`start(n)` starts the n-th workspace over the agent's tree, from 0; `changed(call, scan)` is told what a call
         changed. `mask` filters what the model sees of a result; `take_diagnostics` takes the diagnostics out of it."""
@@ -160,10 +158,6 @@ LIMIT_NAMES = {
 """By the name in a result's `limit`."""
 
 
-def _no_questions(question: Question) -> Answer:
-    return Answer(False, f"{question.tool} is not used here")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspaces:
     """Starts workspaces. `network` is what they may reach, `tools` are those of the user's shell. Where `has_setup`,
@@ -180,7 +174,7 @@ class Workspaces:
         name: str,
         tree: Path,
         environment: TreeEnvironment,
-        answer: Callable[[Question], Answer] = _no_questions,
+        answer: Callable[[Question], Answer] = lambda question: Answer(False, "no tool asks here"),
         **options: Any,
     ) -> Workspace:
         """Start a workspace on `tree`, whose host asks `answer`. `options` are further fields of its `StartOptions`."""
@@ -264,23 +258,19 @@ def within_limits(scan: ScanResult) -> ScanResult:
             without += 1
             change = change._replace(content=None)
         files.append(change)
-    left_out = (
+    more = len(scan.files) - len(files)
+    notes = (
         scan.note,
-        (more := len(scan.files) - len(files))
-        and f"{more:,} more files changed, which the journal does not list",
-        without and f"of {without:,} files it does not hold the contents",
+        f"{more:,} more files changed, which the journal does not list" if more else "",
+        f"of {without:,} files it does not hold the contents" if without else "",
     )
-    return ScanResult(tuple(files), "; ".join(words for words in left_out if words))
+    return ScanResult(tuple(files), "; ".join(filter(None, notes)))
 
 
 def in_bytes(limits: SandboxLimits) -> Mapping[str, int]:
     """The policy's limits in bytes, as a tool host takes them."""
-    return {
-        "memory": limits.memory * _MIB,
-        "processes": limits.processes,
-        "file": limits.file * _MIB,
-        "disk": limits.disk * _MIB,
-    }
+    sizes = {name: getattr(limits, name) * _MIB for name in ("memory", "file", "disk")}
+    return {**sizes, "processes": limits.processes}
 
 
 def limit_notes(hits: Iterable[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.checkout.clone import materialise
 from bot.contracts.background import Background
@@ -25,7 +26,7 @@ from bot.contracts.errors import NoSandboxError, UsageError
 from bot.contracts.host_programs import find_host_program
 from bot.contracts.request import Tier
 from bot.environment.detection import guarded_folder
-from bot.evidence.missing_environments import left_out_sentence
+from bot.evidence.opened_sources import left_out_sentence
 from bot.policy.run_settings import ServiceSpec, SetupStep
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
@@ -37,7 +38,7 @@ from bot.session.workspaces.services import ServiceError, start_services
 from bot.session.workspaces.written_folders import move_untracked, remove_special_files
 from bot.workspace.client import Workspace, WorkspaceError
 from bot.workspace.dependencies.editable import dependencies
-from bot.workspace.dependencies.folders import folders_in, marked_as_made
+from bot.workspace.dependencies.folders import folders_in
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Dependencies, EnvironmentFolder
 from bot.workspace.sandbox.hidden_paths import credentials_in
 
@@ -53,8 +54,7 @@ _FAILED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEnvironment:
+class TreeEnvironment(NamedTuple):
     """The additions to a tree's commit: shared folders of packages and, read-only and copied, the folder of setup's
     other files and build caches. `archive` is a file that commands unpack. `setup_files` are the files of setup that
     git does not ignore."""
@@ -109,11 +109,8 @@ class Trees:
     def begin(self, cancel: CancelToken) -> bool:
         """Start the preparation on a thread, if there is one, and return whether there is. A failed step raises a
         `SetupError` with its last output where the result is needed."""
-        if (
-            self.archive
-            or self._steps()
-            or not {folder.path for folder in self._own_shared()}.issuperset(self.bring)
-        ):
+        shared = {folder.path for folder in self._own_shared()}
+        if self.archive or self._steps() or not shared.issuperset(self.bring):
             self._preparing = Background(lambda: self._prepare(cancel), "prepare")
         return self._preparing is not None
 
@@ -128,7 +125,7 @@ class Trees:
         if self._shared is None:
             own = self._own_shared()
             downloads = build_caches.downloads(GitTrees(self.run.checkout).paths(), self.run.environment)
-            caches = (*build_caches.checkout_caches(own), *downloads)
+            caches = (*build_caches.setup_caches(own), *downloads)
             self._shared = TreeEnvironment(self._dependencies(own, ()), caches=caches)
         return self._shared
 
@@ -182,7 +179,7 @@ class Trees:
         """A workspace over a new tree: the base, or `tree_sha`, with what setup left behind. It is started once more if
         it does not start: the check has no result otherwise."""
         tree, environment = self._tree(name), self.environment()
-        environment = replace(environment, caches=self._caches(environment))
+        environment = environment._replace(caches=self._caches(environment))
         materialise(self.run.checkout, tree, tree_sha=tree_sha)
         try:
             workspace = self.open(name, tree, environment)
@@ -211,12 +208,8 @@ class Trees:
         newer = tuple(build_caches.round_caches(self.run.folder.home(name), tree, targets))
         for one in newer:
             remove_special_files(one.source)
-        older = (
-            one
-            for one in environment.caches
-            if not any(one.target_path.startswith(new.target_path) for new in newer)
-        )
-        return (*older, *newer)
+        replaced = tuple(one.target_path for one in newer)
+        return (*(one for one in environment.caches if not one.target_path.startswith(replaced)), *newer)
 
     def _steps(self) -> tuple[SetupStep, ...]:
         """The setup steps, without those for folders that the checkout has, as `init` writes them."""
@@ -235,11 +228,9 @@ class Trees:
     def _dependencies(self, folders: Sequence[EnvironmentFolder], tops: Sequence[Path]) -> Dependencies:
         origin = (self.run.origin,) if self.run.origin else ()
         mountable = [one for one in folders if not (one.is_build_output or one.unshown)]
-        shared = (
-            dependencies(mountable, (*tops, *origin), GitTrees(self.run.checkout).paths())
-            if mountable
-            else NO_DEPENDENCIES
-        )
+        shared = NO_DEPENDENCIES
+        if mountable:
+            shared = dependencies(mountable, (*tops, *origin), GitTrees(self.run.checkout).paths())
         return shared._replace(left_out=tuple(one for one in folders if one.unshown))
 
     def _prepare(self, cancel: CancelToken) -> TreeEnvironment:
@@ -262,7 +253,14 @@ class Trees:
                 self._copy_in(name, tree)
         archive = self.archive.file if self.archive else None
         with self.open("setup", tree, TreeEnvironment(archive=archive)) as workspace:
-            unpacked = self._unpack(workspace, cancel)
+            unpacked = False
+            if self.archive:
+                self.run.say("unpacking what the job `prepare` left")
+                self.restrict((), workspace)
+                self.unused = self.archive.unpack(workspace, cancel)
+                unpacked = not self.unused
+            if self.unused:
+                self.run.say(UNUSED.format(self.unused))
             for step in () if unpacked and self.prepared_from else self._steps():
                 self.run.say(f"setup: {step.command}")
                 self.restrict(step.egress, workspace)
@@ -286,17 +284,6 @@ class Trees:
             raise SetupError(f"what setup made could not be taken over: {error}") from error
         return self._prepared(left)
 
-    def _unpack(self, workspace: Workspace, cancel: CancelToken) -> bool:
-        """Unpack the archive, if there is one that fits; else `unused` says why not."""
-        if self.archive is None:
-            return False
-        self.run.say("unpacking what the job `prepare` left")
-        self.restrict((), workspace)
-        self.unused = self.archive.unpack(workspace, cancel)
-        if self.unused:
-            self.run.say(UNUSED.format(self.unused))
-        return not self.unused
-
     def _prepared(self, left: frozenset[str]) -> TreeEnvironment:
         """What setup left. Its processes must be dead: one could replace a folder with a link."""
         folder, tree = self.run.folder, self.run.folder.prepared
@@ -304,43 +291,46 @@ class Trees:
         own_left = [
             one
             for one in self._own_shared()
-            if not one.path or not any(os.path.lexists(top / one.path) for top in written)
+            if not (one.path and any(os.path.lexists(top / one.path) for top in written))
         ]
-        setup_folders = marked_as_made(self._folders_in(tree))
+        # We open no file in what commands made.
+        setup_folders = [replace(one, created=True) for one in self._folders_in(tree)]
         shared = self._dependencies((*setup_folders, *own_left), (tree,))
         if self.archive and not self.unused:
             outside = self.archive.folders(folder.home("setup").parent)
             shared = shared._replace(folders=(*shared.folders, *outside))
-        caches = (
-            *build_caches.home_caches(folder.home("setup")),
-            *build_caches.checkout_caches((*setup_folders, *own_left)),
-        )
+        caches = tuple(build_caches.setup_caches((*setup_folders, *own_left), folder.home("setup")))
         return TreeEnvironment(shared, folder.setup_output, caches, setup_files=left)
 
     def _folders_in(self, tree: Path) -> tuple[EnvironmentFolder, ...]:
         return folders_in(tree, self.run.checkout.git, GitTrees(self.run.checkout).paths())
 
     def _copy_in(self, name: str, tree: Path) -> None:
+        brings = f"the policy or the task brings {name}"
         if self.run.origin is None:
-            raise SetupError(
-                f"the policy or the task brings {name}, but this run has no folder to bring it from"
-            )
+            raise SetupError(f"{brings}, but this run has no folder to bring it from")
         source, target = self.run.origin / name, tree / name
         if not source.is_dir():
-            raise SetupError(f"the policy or the task brings {name}, but there is no folder {source}")
+            raise SetupError(f"{brings}, but there is no folder {source}")
         parent = Path(os.path.realpath(target.parent))
         if not parent.is_relative_to(os.path.realpath(tree)):
-            raise SetupError(f"the policy or the task brings {name}, which leads out of the repository")
+            raise SetupError(f"{brings}, which leads out of the repository")
         parent.mkdir(parents=True, exist_ok=True)
         # The base may have a link where the folder has a file: it gives way, nothing is written through it.
         cp = find_host_program("cp") or "/bin/cp"
         copy = [cp, "-a", "--remove-destination", "--reflink=auto", "--", str(source), str(parent)]
         result = retry_at_capacity(lambda: subprocess.run(copy, env={}, capture_output=True, check=False))
         if result.returncode:
-            raise SetupError(
-                f"{name} could not be brought: {result.stderr.decode(errors='replace').strip()[-_TAIL:]}"
-            )
-        _drop_credentials(parent / source.name)
+            why = result.stderr.decode(errors="replace").strip()[-_TAIL:]
+            raise SetupError(f"{name} could not be brought: {why}")
+        # Credentials are deleted from the copy, never through a link.
+        for path in credentials_in(parent / source.name):
+            if os.path.realpath(path.parent) != os.path.abspath(path.parent):
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 # In a subshell of its own, so that what comes after it has the usual priority; where there is no such program, or the
@@ -354,23 +344,11 @@ def command_arguments(command: str, seconds: float, *, quiet: bool = False) -> d
     return {"command": f"(\n{begun}{command}\n)", "timeout": max(round(seconds), 1)}
 
 
-def _drop_credentials(brought: Path) -> None:
-    """Delete credentials from the copy, never through a link."""
-    for path in credentials_in(brought):
-        if os.path.realpath(path.parent) != os.path.abspath(path.parent):
-            continue
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-
-
 def _run_step(workspace: Workspace, step: SetupStep, cancel: CancelToken) -> None:
     outcome = workspace.call("bash", command_arguments(step.command, step.timeout), cancel)
     code = outcome.metadata.get("exit_code")
     if code != 0:
-        how = (
-            "ran into its time limit" if outcome.metadata.get("timed_out") else f"ended with exit code {code}"
-        )
+        late = outcome.metadata.get("timed_out")
+        how = "ran into its time limit" if late else f"ended with exit code {code}"
         words = "\n".join((outcome.content.strip()[-_TAIL:], *refusal_notes(workspace)))
         raise SetupError(f"the setup command `{step.command}` {how}: {words}")

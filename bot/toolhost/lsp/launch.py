@@ -14,12 +14,11 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.ecosystems.language_server import Launch, Server
-from bot.ecosystems.program_lookup import Place
+from bot.ecosystems.language_server import Launch, Place, Server
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context
 
@@ -71,7 +70,7 @@ def replace_command(command: str, usual: Launch | str) -> Launch | str:
         return f"its command in the policy cannot be read: {error}"
     if not argv:
         return "its command in the policy is empty"
-    return replace(usual if isinstance(usual, Launch) else Launch(()), argv=argv)
+    return (usual if isinstance(usual, Launch) else Launch(()))._replace(argv=argv)
 
 
 def refusal(context: Context, settings: Settings, base: BaseContent, name: str, launch: Launch) -> str:

@@ -8,13 +8,12 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolOutcome
-from bot.ecosystems.checker_output import FormError
-from bot.ecosystems.program_lookup import Place
+from bot.ecosystems.checker import FormError
+from bot.ecosystems.language_server import Place
 from bot.ecosystems.registry import checking, ecosystems, form
 from bot.toolhost import shell
 from bot.toolhost.context import Context
@@ -55,7 +54,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     python = next(map(str, place.environments()), "")
     # A checker in a folder searches an environment there only, and several projects may share the one above them.
     if folder and python:
-        place = replace(place, environment={**context.environment, "VIRTUAL_ENV": python})
+        place = place._replace(environment={**context.environment, "VIRTUAL_ENV": python})
     result = _check(checker, [f"./{path}" for path in arguments["files"]], deadline, context, place)
     return ToolOutcome(str(result.get("note", "")), metadata=result)
 

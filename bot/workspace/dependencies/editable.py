@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from bot.ecosystems.python_editable import PACKAGE, hooks, leads
+from bot.ecosystems.python_environments import PACKAGE, hooks, leads
 from bot.workspace.sandbox.confinement import Dependencies, EnvironmentFolder
 
 
@@ -26,16 +26,14 @@ def dependencies(
     import_from: dict[str, None] = {}
     copies: dict[str, None] = {}
     for site in _site_packages(folders):
-        copies |= {folder: None for file, folder in packages.items() if _is_copy(site / file)}
+        for file, folder in packages.items():
+            if (site / file).is_file() and os.path.realpath(site / file) == str(site / file):
+                copies[folder] = None
         for name, text in hooks(site):
             added = list(leads(site, name, text, tops))
             if added and known.issuperset(added):
                 import_from |= dict.fromkeys(added)
     return Dependencies(tuple(folders), tuple(import_from), tuple(copies))
-
-
-def _is_copy(file: Path) -> bool:
-    return file.is_file() and os.path.realpath(file) == str(file)
 
 
 def _site_packages(folders: Iterable[EnvironmentFolder]) -> Iterator[Path]:

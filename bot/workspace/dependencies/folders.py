@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,12 +34,27 @@ def environment_folders(
     itself. Those that cannot be shown are among them. `tracked` are the paths of its commit; `variables` is the user's
     environment. `top` is resolved."""
     folders = [_with_refusal(one, variables) for one in folders_in(top, git, tracked, variables)]
-    folders += _links(top, tracked)
+    # Environments in whose place the checkout has a link.
+    for path in _candidates(tracked, folders_of(tracked)):
+        if os.path.islink(top / path) and _is_marked(top, path) and os.path.isdir(top / path):
+            folders.append(EnvironmentFolder(top / path, path, unshown="it is a link, which is not followed"))
     if not _with_python(folders):
-        folders += [_with_refusal(one, variables) for one in _outside(top, tracked, variables)]
+        # The first Python environment outside of the checkout that belongs to it.
+        for name in (
+            path for one in ecosystems() for path in one.environments_outside(top, tracked, variables)
+        ):
+            real = Path(os.path.realpath(name))
+            if os.path.isabs(name) and is_environment(real) and str(real) != os.path.realpath(sys.prefix):
+                folders.append(_with_refusal(EnvironmentFolder(real, "", "bin"), variables))
+                break
     if _with_python(folders):
         folders = [one for one in folders if not (one.unshown and is_environment(one.source))]
-    return (*folders, *_submodules(top, tracked))
+    # Submodules that the person has fetched. The commit has each as one path without content.
+    for path in tracked if ".gitmodules" in tracked else ():
+        folder = os.path.join(top, path)
+        if os.path.isdir(folder) and os.path.realpath(folder) == folder and os.listdir(folder):
+            folders.append(EnvironmentFolder(Path(folder), path))
+    return tuple(folders)
 
 
 def _with_python(folders: Iterable[EnvironmentFolder]) -> bool:
@@ -55,28 +70,13 @@ def _with_refusal(folder: EnvironmentFolder, variables: Mapping[str, str]) -> En
     return replace(folder, unshown=who_may_write(folder.source))
 
 
-def _links(top: Path, tracked: Collection[str]) -> Iterator[EnvironmentFolder]:
-    """Environments in whose place the checkout has a link."""
-    for path in _candidates(tracked, folders_of(tracked)):
-        if os.path.islink(top / path) and _is_marked(top, path) and os.path.isdir(top / path):
-            yield EnvironmentFolder(top / path, path, unshown="it is a link, which is not followed")
-
-
-def _submodules(top: Path, tracked: Collection[str]) -> Iterator[EnvironmentFolder]:
-    """The submodules that the person has fetched. The commit has each as one path without content."""
-    for path in tracked if ".gitmodules" in tracked else ():
-        folder = os.path.join(top, path)
-        if os.path.isdir(folder) and os.path.realpath(folder) == folder and os.listdir(folder):
-            yield EnvironmentFolder(Path(folder), path)
-
-
 def folders_in(
     top: Path, git: Git, tracked: Collection[str], variables: Mapping[str, str] | None = None
 ) -> tuple[EnvironmentFolder, ...]:
     """The folders beneath `top` only. `git` applies the ignore rules."""
     source = variables or {}
     inside = folders_of(tracked)
-    there = [path for path in _candidates(tracked, inside) if _is_environment(top, path)]
+    there = [path for path in _candidates(tracked, inside) if _is_there(top, path)]
     ignored = _ignored(git, top, [path for path in there if not _is_marked(top, path)])
     paths = [path for path in there if path in ignored or _is_marked(top, path)]
     environments = [path for path in paths if path.rpartition("/")[2] in _ENVIRONMENTS]
@@ -110,7 +110,7 @@ def folders_of(tracked: Iterable[str]) -> set[str]:
     return parents
 
 
-def _is_environment(top: Path, path: str) -> bool:
+def _is_there(top: Path, path: str) -> bool:
     folder = os.path.join(top, path)
     if not os.path.isdir(folder) or os.path.realpath(folder) != folder:
         return False
@@ -134,25 +134,9 @@ def _ignored(git: Git, top: Path, paths: list[str]) -> list[str]:
     settings = clean_environment({"core.excludesFile": os.devnull})
     settings["GIT_LITERAL_PATHSPECS"] = "0"  # check-ignore takes no other
     try:
-        answer = git.run(
-            "check-ignore", "--no-index", "--stdin", "-z", input=names, work_tree=top, env=settings
-        )
+        words = ("check-ignore", "--no-index", "--stdin", "-z")
+        answer = git.run(*words, input=names, work_tree=top, env=settings)
     except GitError:
         return []  # none is ignored, or git failed
     ignored = {os.fsdecode(one) for one in answer.split(b"\0")}
     return [path for path in paths if f"./{path}/{_FOLDER_INSIDE}" in ignored]
-
-
-def _outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> Iterator[EnvironmentFolder]:
-    """The first Python environment outside of the checkout that belongs to it."""
-    own = os.path.realpath(sys.prefix)
-    for name in (path for one in ecosystems() for path in one.environments_outside(top, tracked, source)):
-        real = os.path.realpath(name)
-        if os.path.isabs(name) and is_environment(real) and real != own:
-            yield EnvironmentFolder(Path(real), "", "bin")
-            return
-
-
-def marked_as_made(folders: Iterable[EnvironmentFolder]) -> tuple[EnvironmentFolder, ...]:
-    """The same folders, marked as created by commands of the run: we open no file in them."""
-    return tuple(replace(folder, created=True) for folder in folders)

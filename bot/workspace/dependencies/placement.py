@@ -8,6 +8,7 @@ folder is opened by its name in its parent, and no link is followed.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -41,8 +42,14 @@ def place_folders(
         with suppress(OSError):
             _place_folder(tree, folder, moves)
             placeable.append(folder)
-    with suppress(OSError):
-        _exclude(tree, folders)
+    # The git of the tree excludes them: a rule such as `.venv/` matches no link.
+    paths = (re.sub(r"[\\*?\[ ]", r"\\\g<0>", folder.path) for folder in folders if folder.path)
+    with (
+        suppress(OSError),
+        _opened(tree, ".git/info") as at,
+        open(os.open("exclude", _NEW, 0o644, dir_fd=at), "w") as file,
+    ):
+        file.write("".join(f"/{path}\n" for path in paths))
     return tuple(placeable)
 
 
@@ -104,17 +111,6 @@ def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
             return [(entry.name, entry) for entry in entries]
     except OSError:
         return []  # removed meanwhile, or not readable, inside neither
-
-
-def _exclude(tree: Path, folders: Sequence[EnvironmentFolder]) -> None:
-    """Exclude the folders in the git of the tree: a rule such as `.venv/` matches no link."""
-    lines = "".join(f"/{_escaped(folder.path)}\n" for folder in folders if folder.path)
-    with _opened(tree, ".git/info") as at, open(os.open("exclude", _NEW, 0o644, dir_fd=at), "w") as file:
-        file.write(lines)
-
-
-def _escaped(path: str) -> str:
-    return "".join(f"\\{char}" if char in "\\*?[ " else char for char in path)
 
 
 def _make(name: str, parent: int) -> None:

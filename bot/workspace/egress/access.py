@@ -62,7 +62,7 @@ CA_VARIABLES = (
 )
 """Variables that name files of trusted certificates. The value of the first is used for those that are not set."""
 
-_INDEX = {one.egress: one.index for one in ecosystems() if one.index}
+_INDEX = {one.egress: one.mirror for one in ecosystems() if one.mirror}
 """The variables for mirrors. Cargo has none: a repository with a mirror names it in its own configuration."""
 
 

@@ -65,7 +65,8 @@ def find(
     entries: list[str] = []
     written = (str(tree),) if tree else ()
     never = (*NEVER, *written)
-    excluded = {os.path.realpath(folder) for folder in _own_tools()}
+    # The `bin` of our own virtual environment, which a repository's commands must not use.
+    excluded = {os.path.realpath(Path(sys.prefix) / "bin")} if sys.prefix != sys.base_prefix else set()
     # A runner has one user, and no command ran yet.
     doorkeeper = _Doorkeeper(is_runner="RUNNER_TEMP" in source, severs=severs)
     for entry in source.get("PATH", "").split(":"):
@@ -89,20 +90,23 @@ def find(
         if one.programs == "bin" and not one.unshown:
             behind = needed_by(one.source / "bin")
             doorkeeper.offer(folder for folder in behind if not one.path or folder != one.source)
-    defaults = [entry for entry in SYSTEM_PATH.split(":") if entry not in entries]
-    path = ":".join([*dict.fromkeys(entries), *defaults])
-    read_there, linked, settings = _caches(source, never)
-    doorkeeper.offer(read_there)
-    caches = tuple(one for one in linked if doorkeeper.lets(one[0]))
+    path = ":".join(dict.fromkeys([*entries, *SYSTEM_PATH.split(":")]))
+    linked: list[tuple[Path, str]] = []
+    settings: dict[str, str] = {}
+    home = os.path.expanduser("~")
+    for folder, setting in _caches(source, never):
+        if not doorkeeper.lets(folder):
+            continue
+        if "{home}" in setting:  # read where it is
+            doorkeeper.shown.append(folder)
+        else:
+            linked.append((folder, str(folder.relative_to(home))))
+        if setting:
+            name, _, value = setting.partition("=")
+            settings[name] = value.replace("{home}", home)
     folders = tuple(dict.fromkeys(doorkeeper.shown))
-    variables = _variables(folders)
-    variables |= {name: value for name, (value, folder) in settings.items() if doorkeeper.lets(folder)}
-    return Toolchains(path, folders, variables, caches, tuple(doorkeeper.notes), with_refusals)
-
-
-def _own_tools() -> tuple[Path, ...]:
-    """The `bin` of our own virtual environment, which a repository's commands must not use."""
-    return (Path(sys.prefix) / "bin",) if sys.prefix != sys.base_prefix else ()
+    variables = _variables(folders) | settings
+    return Toolchains(path, folders, variables, tuple(linked), tuple(doorkeeper.notes), with_refusals)
 
 
 class _Doorkeeper:
@@ -179,28 +183,14 @@ def _has_others(group: int) -> bool:
         return True
 
 
-def _caches(
-    source: Mapping[str, str], never: Sequence[str]
-) -> tuple[list[Path], list[tuple[Path, str]], dict[str, tuple[str, Path]]]:
-    """The downloads in the home: those that are read where they are, those to be linked from the HOME inside, and the
-    variables by which tools find them, each with its folder."""
-    home = os.path.expanduser("~")
-    read_there: list[Path] = []
-    linked: list[tuple[Path, str]] = []
-    variables: dict[str, tuple[str, Path]] = {}
+def _caches(source: Mapping[str, str], never: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    """Yield the folders of downloads in the home, each with the setting by which its tool finds it."""
     patterns = [item for one in ecosystems() for item in one.caches.items()] if "HOME" in source else ()
     for pattern, setting in patterns:
-        for folder in sorted(Path(home).glob(pattern)):
-            if not folder.is_dir() or os.path.realpath(folder) != str(folder) or is_below(str(folder), never):
-                continue
-            if "{home}" in setting:
-                read_there.append(folder)
-            else:
-                linked.append((folder, str(folder.relative_to(home))))
-            if setting:
-                name, _, value = setting.partition("=")
-                variables[name] = (value.replace("{home}", home), folder)
-    return read_there, linked, variables
+        for folder in sorted(Path(os.path.expanduser("~")).glob(pattern)):
+            plain = folder.is_dir() and os.path.realpath(folder) == str(folder)
+            if plain and not is_below(str(folder), never):
+                yield folder, setting
 
 
 def missing_versions(source: Mapping[str, str], path: str, texts: Mapping[str, str]) -> Iterator[str]:
@@ -215,9 +205,8 @@ def missing_versions(source: Mapping[str, str], path: str, texts: Mapping[str, s
             version, tool = match["version"], match.groupdict().get("tool", "")
             versions = home / pin.versions.format(tool=tool)
             have = os.listdir(versions) if versions.is_dir() else []
-            if version != "system" and not any(
-                re.match(rf"{re.escape(version)}([.-]|$)", one) for one in have
-            ):
+            fits = re.compile(rf"{re.escape(version)}([.-]|$)")
+            if version != "system" and not any(map(fits.match, have)):
                 yield (
                     f"{pin.manager} has no version for this repository: {pin.file} names "
                     f"{quoted(f'{tool} {version}'.strip())}, which is not in {versions}. Until it is installed "
@@ -237,9 +226,7 @@ def selections() -> set[str]:
 
 def needed_by(programs: Path) -> Iterator[Path]:
     """The folders behind `programs`, the `bin` of a Python environment."""
-    base = _base_of(programs.parent)
-    if base and _may_be_shown(base, NEVER) and (python := _whole(base)):
-        yield python
+    yield from _python_of(programs.parent, NEVER)
     if _may_be_shown(programs.parent, NEVER):
         yield programs.parent
 
@@ -276,9 +263,7 @@ def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
         needed = one.beside.get(environment.name)
         if needed and (environment.parent / needed).is_dir():
             yield environment.parent / needed
-    # A virtual environment can name any folder as its Python: only a real one is made visible.
-    if (base := _base_of(environment)) and _may_be_shown(base, never) and (python := _whole(base)):
-        yield python
+    yield from _python_of(environment, never)
     if real != entry:
         yield entry  # the entry is behind a link: it must exist under this name too
 
@@ -295,8 +280,7 @@ def _linked(folder: Path, never: Sequence[str]) -> Iterator[Path]:
         installation = _installation(target)
         if _may_be_shown(installation, never):
             yield installation
-            if (base := _base_of(installation)) and _may_be_shown(base, never) and (python := _whole(base)):
-                yield python
+            yield from _python_of(installation, never)
 
 
 def _installation(program: Path) -> Path:
@@ -331,15 +315,17 @@ def _whole(folder: Path) -> Path | None:
     return prefix if any(any(prefix.glob(mark)) for mark in marks) else None
 
 
-def _base_of(environment: Path) -> Path | None:
-    """The `bin` of the Python that a virtual environment was made with; `None` if it is the system's."""
+def _python_of(environment: Path, never: Sequence[str]) -> Iterator[Path]:
+    """Yield the Python that a virtual environment was made with, if it is not the system's. The environment can name
+    any folder: only a real one is made visible."""
     settings = environment / "pyvenv.cfg"
     if not settings.is_file():
-        return None
+        return
     with settings.open(errors="replace") as file:
         match = re.search(r"^home *= *(/.*?) *$", file.read(_LARGEST_SETTINGS), re.MULTILINE)
-    real = os.path.realpath(match[1]) if match else ""
-    return Path(real) if real and not is_below(real, _SYSTEM) else None
+    base = Path(os.path.realpath(match[1])) if match else None
+    if base and not is_below(str(base), _SYSTEM) and _may_be_shown(base, never) and (python := _whole(base)):
+        yield python
 
 
 @cache

@@ -1,13 +1,11 @@
 """How each server is started for a project, and why not where it is not."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bot.ecosystems.language_server import Launch, Server
-from bot.ecosystems.program_lookup import Place
+from bot.ecosystems.language_server import Launch, Place, Server
 from bot.ecosystems.registry import ecosystems, servers
 from bot.toolhost.lsp.launch import replace_command
 
@@ -79,7 +77,7 @@ def test_ty_looks_on_only_where_the_project_uses_it(
 ) -> None:
     project(tmp_path, {"lib/a.py": "", **files})
     assert isinstance(spec("ty").find(location(tmp_path, "lib", ty="/ours/ty")), Launch) == used
-    configured = replace(location(tmp_path, "lib"), configured="/own/ty")
+    configured = location(tmp_path, "lib")._replace(configured="/own/ty")
     assert isinstance(spec("ty").find(configured), Launch)
 
 
