@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.request import Tier
 from bot.github.actions import Actions, json_text
+from bot.parsing.yaml_document import Problem
 from bot.policy.decide import BUILT_IN
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.problems import PolicyError, Problem
+from bot.policy.problems import PolicyError
 from bot.policy.read_policy import schema_text
 from bot.policy.rule import Effect
 from bot.policy.values import Policy
@@ -95,7 +95,7 @@ def _root(file: Path) -> Path:
 
 
 def _report(file: Path, problems: Sequence[Problem]) -> dict[str, Any]:
-    return {"file": str(file), "valid": not problems, "problems": [asdict(one) for one in problems]}
+    return {"file": str(file), "valid": not problems, "problems": [one._asdict() for one in problems]}
 
 
 def _explain(arguments: argparse.Namespace) -> ExitCode:

@@ -7,12 +7,11 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bot.doctor.finding import Finding, missing, ok, warning
-from bot.parsing.compose_yaml import YamlError
 from bot.parsing.parser import ParseError, Parser
-from bot.parsing.yaml_nodes import Node, read_yaml
+from bot.parsing.yaml_document import YamlError, read_yaml
 from bot.policy.load import POLICY_FILE
 from bot.policy.values import Policy
 from bot.publish.convention.form import COMMITLINT, SEMANTIC, WORD
@@ -168,9 +167,9 @@ def _locked(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
         return
     fix = "gh extension install github/gh-actions-lock\ngh actions-lock"
     try:
-        locked = _entries(read_yaml(text))
+        locked = _entries(read_yaml(text).value)
     except YamlError as error:
-        yield warning("actions.lock", f"{LOCK}:{error.line}: {error.message}; so it was not compared.", fix)
+        yield warning("actions.lock", f"{LOCK}:{error.problem.line}: {error}; so it was not compared.", fix)
         return
     own = {path: text for path, text in workflows.items() if OWN_ACTION.search(text)}
     loose = [path for path in own if path not in locked]
@@ -189,18 +188,11 @@ def _locked(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
         yield ok("actions.lock", f"{LOCK} has the actions of {', '.join(own)}.")
 
 
-def _entries(root: Node | None) -> dict[str, set[str]]:
+def _entries(root: Any) -> dict[str, set[str]]:
     """Return the locked actions, in lower case, by workflow."""
-    tables = [value for key, value in _pairs(root) if key.text == "workflows"]
-    return {
-        key.text: {one.text.lower() for one in value.items}
-        for table in tables
-        for key, value in _pairs(table)
-    }
-
-
-def _pairs(node: Node | None) -> list[tuple[Node, Node]]:
-    return node.pairs if node is not None and node.kind == "mapping" else []
+    table = root.get("workflows") if isinstance(root, dict) else None
+    entries = table.items() if isinstance(table, dict) else ()
+    return {path: {str(one).lower() for one in actions} for path, actions in entries}
 
 
 def _unlocked(text: str, locked: Iterable[str]) -> list[str]:

@@ -10,8 +10,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from bot.contracts.writes import MAX_LABEL, WriteCaps
 from bot.maintenance.schedule import schedule_error
+from bot.parsing.yaml_document import Location
 from bot.policy.field_types import Glob, Line, problem, raise_problems, whole
-from bot.policy.problems import Location
 from bot.policy.publish_settings import Label
 from bot.policy.run_settings import Checks, Folders
 from bot.policy.tiers import Budget

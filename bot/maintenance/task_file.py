@@ -21,7 +21,8 @@ from bot.contracts.errors import UsageError
 from bot.maintenance.task import FOLDER, Task, consistent
 from bot.parsing.front_matter import split_front_matter
 from bot.parsing.parser import Parser
-from bot.policy.problems import PolicyError, Problem
+from bot.parsing.yaml_document import Problem
+from bot.policy.problems import PolicyError
 from bot.policy.reading import read_document
 
 MAX_INSTRUCTION = 20_000

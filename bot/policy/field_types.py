@@ -22,8 +22,8 @@ from pydantic_core.core_schema import (
     str_schema,
 )
 
+from bot.parsing.yaml_document import Location
 from bot.policy import globs
-from bot.policy.problems import Location
 
 JsonSchema = dict[str, Any]
 

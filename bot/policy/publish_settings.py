@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core.core_schema import bool_schema
 
+from bot.parsing.yaml_document import KEY
 from bot.policy.field_types import (
     ONCE,
     Glob,
@@ -24,7 +25,6 @@ from bot.policy.field_types import (
     whole,
     word,
 )
-from bot.policy.problems import KEY
 from bot.policy.protected import SERVICES
 from bot.policy.writes import VERBS, is_ours
 from bot.verbs.registry import STANDING_ALONE

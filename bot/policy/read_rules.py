@@ -20,9 +20,10 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo
 
+from bot.parsing.yaml_document import KEY, Location
 from bot.policy.field_types import raise_problems
 from bot.policy.matching import covers_path, covers_shell
-from bot.policy.problems import KEY, Location, Reading
+from bot.policy.problems import Reading
 from bot.policy.rule import CommandRule, OpaqueRule, PathRule, Rule
 from bot.policy.shell import parse_shell
 
@@ -64,7 +65,9 @@ def _named(rules: object, info: ValidationInfo) -> object:
         if isinstance(rule, dict) and "name" in rule
     )
     reading = cast(Reading, info.context)
-    places = (f"({reading.source}:{reading.node(('rules', number)).line})" for number in range(len(rules)))
+    places = (
+        f"({reading.source}:{reading.document.place(('rules', number)).line})" for number in range(len(rules))
+    )
     return [
         {**rule, "name": f"rules[{number}] {place}"} if isinstance(rule, dict) else rule
         for number, (rule, place) in enumerate(zip(rules, places, strict=True))

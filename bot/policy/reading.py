@@ -6,26 +6,25 @@ The words of a message come from the JSON Schema of the place, the same that edi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from bot.contracts.nearest import nearest
-from bot.parsing.compose_yaml import YamlError
 from bot.parsing.parser import Parser
-from bot.parsing.yaml_nodes import Node, read_yaml
+from bot.parsing.yaml_document import KEY, Location, Problem, YamlError, read_yaml
 from bot.policy.field_types import JsonSchema
 from bot.policy.json_schema import alternatives, json_schema, resolved, words_of
-from bot.policy.problems import KEY, Location, PolicyError, Problem, Reading
+from bot.policy.problems import PolicyError, Reading
 
 Model = TypeVar("Model")
 _DEFINITION = "#/$defs/"
 _MOST = 100
-# How alike a misspelt key and the known one are.
-_NAMED = 8
 """Problems that are worded; a file with more is no policy, and each takes a search for the nearest word."""
+_NAMED = 8
 _NAMES = "names"
+_TAG = "the tag "
 
 
 def read_document(
@@ -34,14 +33,21 @@ def read_document(
     """Return the model of the document in `text`, with the fields `given`, which no document has. An empty document has
     the defaults. Raises `PolicyError` with all problems."""
     try:
-        root = read_yaml(text, parser)
+        document = read_yaml(text, parser)
     except YamlError as error:
-        raise PolicyError(source, [Problem(error.line, error.column, error.message)]) from error
-    if root is None:
+        raise PolicyError(source, [error.problem]) from error
+    value = document.value
+    if value is None:
         return adapter.validate_python(dict(given))
-    reading = Reading(root, source)
-    problems: list[Problem] = []
-    value = _plain(root, problems)
+    reading = Reading(document, source)
+    problems = [
+        *document.problems,
+        *(
+            Problem(one.line, one.column, f"{one.found} means nothing here; leave it out")
+            for one in document.places.values()
+            if one.found.startswith(_TAG)
+        ),
+    ]
     if isinstance(value, dict):
         problems += [
             reading.problem((name, KEY), _unknown_key((name,), json_schema(adapter)))
@@ -60,38 +66,13 @@ def read_document(
     return model
 
 
-def _plain(node: Node, problems: list[Problem]) -> Any:
-    """Return lists, dictionaries and scalars as they are written."""
-    if node.tag:
-        problems.append(
-            Problem(node.line, node.column, f"the tag {node.tag} means nothing here; leave it out")
-        )
-    if node.kind == "sequence":
-        return [_plain(item, problems) for item in node.items]
-    if node.kind == "mapping":
-        return _mapping(node, problems)
-    return "" if node.is_null else node.text
-
-
-def _mapping(node: Node, problems: list[Problem]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for key, value in node.pairs:
-        if key.kind != "scalar" or key.tag or key.is_null:
-            problems.append(Problem(key.line, key.column, f"expected text, found {_found(key)}"))
-        elif key.text in values:
-            problems.append(Problem(key.line, key.column, f"`{key.text[:60]}` is given twice"))
-        else:
-            values[key.text] = _plain(value, problems)
-    return values
-
-
 def _problem(error: ErrorDetails, reading: Reading, schema: JsonSchema) -> Problem | None:
     where = tuple(step for step in error["loc"] if not _is_definition(step, schema))
     if error["type"] == "unexpected_keyword_argument":
         return reading.problem((*where, KEY), _unknown_key(error["loc"], schema))
     if where[-1:] == (KEY,) and any("properties" in one for one in _at(error["loc"][:-2], schema)):
         return reading.problem(where, _unknown_key(error["loc"][:-1], schema))
-    message = _message(error, reading.node(where), schema)
+    message = _message(error, reading.document.place(where).found, schema)
     return reading.problem(where, message) if message else None
 
 
@@ -105,15 +86,15 @@ def _unknown_key(where: Location, schema: JsonSchema) -> str:
     return f"unknown key `{name[:40]}`; known are {', '.join(f'`{one}`' for one in known[:_NAMED])}{more}"
 
 
-def _message(error: ErrorDetails, node: Node, schema: JsonSchema) -> str:
+def _message(error: ErrorDetails, found: str, schema: JsonSchema) -> str:
     where, kind = error["loc"], error["type"]
     if kind == "problem":
         return error["msg"]
-    if node.tag:
+    if found.startswith(_TAG):
         return ""  # reported already
     if kind == "too_short":
         # Of a list with items, each of which is reported already.
-        return "" if node.items else "an empty list matches nothing"
+        return "" if error["input"] else "an empty list matches nothing"
     if kind == "too_long":
         return "at most {max_length} are listed, and not {actual_length}".format(**error["ctx"])
     places = _at(where, schema)
@@ -121,20 +102,11 @@ def _message(error: ErrorDetails, node: Node, schema: JsonSchema) -> str:
     if kind == "missing":
         return f"this has no `{where[-1]}`: {words}"
     known = [str(word) for place in places for word in resolved(place, schema).get("enum", ())]
-    if len(known) > 1 and node.kind == "scalar" and not node.is_null:
-        near = nearest(node.text, known)
-        return f"`{node.text[:40]}` is not {words}" + (f"; the nearest is `{near}`" if near else "")
-    return f"expected {words}, found {_found(node)}"
-
-
-def _found(node: Node) -> str:
-    if node.tag:
-        return f"the tag {node.tag}"
-    if node.is_null:
-        return "nothing"
-    if node.kind != "scalar":
-        return "a mapping" if node.kind == "mapping" else "a list"
-    return f"`{node.text[:40]}`" + (" in quotes" if node.quotes in ("'", '"') else "")
+    text = error["input"]
+    if len(known) > 1 and isinstance(text, str) and found != "nothing":
+        near = nearest(text, known)
+        return f"`{text[:40]}` is not {words}" + (f"; the nearest is `{near}`" if near else "")
+    return f"expected {words}, found {found}"
 
 
 def _at(where: Location, schema: JsonSchema) -> list[JsonSchema]:

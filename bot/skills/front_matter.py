@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from bot.parsing.compose_yaml import YamlError
 from bot.parsing.front_matter import split_front_matter
 from bot.parsing.parser import Parser
-from bot.parsing.yaml_nodes import Node, read_yaml
+from bot.parsing.yaml_document import KEY, Document, YamlError, read_yaml
 
 MAX_FRONT_MATTER = 32 * 1024
 
@@ -49,20 +48,18 @@ def read_fields(data: bytes, parser: Parser | None = None) -> dict[str, Field]:
     if len(front) > MAX_FRONT_MATTER:
         raise InvalidSkillError(1, f"the front matter is over {MAX_FRONT_MATTER // 1024} kB")
     try:
-        root = _read_yaml(front, parser)
+        document = _read_yaml(front, parser)
     except YamlError as error:
-        raise InvalidSkillError(error.line, error.message) from error
-    if root is None or root.kind != "mapping":
+        raise InvalidSkillError(error.problem.line, str(error)) from error
+    if document.problems:
+        line, _, message = document.problems[0]
+        raise InvalidSkillError(line, message, "duplicate-field")
+    if not isinstance(document.value, dict):
         raise InvalidSkillError(2, "the front matter must be fields, as in `name: ...`")
-    fields: dict[str, Field] = {}
-    for key, value in root.pairs:
-        if key.text in fields:
-            raise InvalidSkillError(key.line, f"`{key.text[:40]}` is given twice", "duplicate-field")
-        fields[key.text] = Field(_plain(value), key.line)
-    return fields
+    return {name: Field(value, document.place((name, KEY)).line) for name, value in document.value.items()}
 
 
-def _read_yaml(front: str, parser: Parser | None) -> Node | None:
+def _read_yaml(front: str, parser: Parser | None) -> Document:
     """Return the document, if necessary with each unquoted one-line value quoted."""
     try:
         return read_yaml(front, parser)
@@ -81,11 +78,3 @@ def _with_quotes(line: str) -> str:
     if match is None or not re.search(r":(\s|$)", match[2]):
         return line
     return "{}: '{}'".format(match[1], match[2].replace("'", "''"))
-
-
-def _plain(node: Node) -> Any:
-    if node.kind == "sequence":
-        return [_plain(item) for item in node.items]
-    if node.kind == "mapping":
-        return {str(_plain(key)): _plain(value) for key, value in node.pairs}
-    return node.text

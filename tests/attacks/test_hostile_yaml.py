@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from bot.maintenance.task_file import read_task
-from bot.parsing.compose_yaml import YamlError
 from bot.parsing.parser import Parser
-from bot.parsing.yaml_nodes import read_yaml
+from bot.parsing.yaml_document import YamlError, read_yaml
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
 from bot.session.event.maintain import _tasks
@@ -65,32 +64,23 @@ def test_a99_a_bomb_is_an_error_and_the_next_file_is_read(
 
 
 def test_a99_the_error_of_a_bomb_has_its_line() -> None:
-    for kind, line in {"lists": 1, "aliases that nest": 15, "two documents": 2}.items():
+    for kind, line in {"lists": 1, "aliases that nest": 1, "two documents": 2}.items():
         with Parser() as parser, pytest.raises(PolicyError, match=rf"^agent\.yml:{line}:\d+: "):
             _policy(BOMBS[kind], parser)
 
 
-SCALAR = ["scalar", "str", 1, 1, "", "x"]
+PLACE = [[], 1, 1, "`x`"]
 ANSWERS: dict[str, Any] = {
     "nothing": None,
-    "text": "nodes",
-    "no nodes": {"problem": None},
-    "an entry that is too short": {"problem": None, "nodes": [["scalar"]]},
-    "a circle": {"problem": None, "nodes": [["sequence", "seq", 1, 1, "", [0]]]},
-    "a child that comes later": {"problem": None, "nodes": [["sequence", "seq", 1, 1, "", [1]], SCALAR]},
-    "a child before the first": {"problem": None, "nodes": [SCALAR, ["sequence", "seq", 1, 1, "", [-1]]]},
-    "half a pair": {"problem": None, "nodes": [SCALAR, ["mapping", "map", 1, 1, "", [0]]]},
-    "a kind of its own": {"problem": None, "nodes": [["scalars", "str", 1, 1, "", []]]},
-    "nodes that multiply": {
-        "problem": None,
-        "nodes": [SCALAR, *(["sequence", "seq", 1, 1, "", [n] * 9] for n in range(9))],
-    },
-    "nodes that nest": {
-        "problem": None,
-        "nodes": [SCALAR, *(["sequence", "seq", 1, 1, "", [n]] for n in range(5_000))],
-    },
-    "a line that is none": {"problem": None, "nodes": [["scalar", "str", "x", 1, "", "x"]]},
-    "a problem that is none": {"problem": ["x"], "nodes": []},
+    "text": "places",
+    "no places": {"value": "x", "problems": []},
+    "no value": {"places": [PLACE], "problems": []},
+    "a place that is too short": {"value": "x", "places": [[[]]], "problems": []},
+    "a path that is none": {"value": "x", "places": [[1, *PLACE[1:]]], "problems": []},
+    "a path that is no key": {"value": "x", "places": [[[{}], *PLACE[1:]]], "problems": []},
+    "a line that is none": {"value": "x", "places": [[[], "x", 1, ""]], "problems": []},
+    "a problem that is none": {"value": "x", "places": [PLACE], "problems": [["x"]]},
+    "an error that is none": {"error": ["x"]},
 }
 
 

@@ -44,7 +44,7 @@ LOADER_ONLY = re.compile(
     r"is given twice|listed twice|a second check has the name|is matched by its rule|is not matched by its rule"
     r"|starts this bot|folder inside the repository|never brought in"
     r"|braces are not expanded|once resolved|no empty names|stands for whole folders"
-    r"|in quotes|found `0[0-9]+`|^not YAML|a second document|contains itself|the tag "
+    r"|in quotes|found `0[0-9]+`|^not YAML|nested over|the tag "
 )
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from bot.parsing import yaml_nodes
+from bot.parsing import yaml_document
 from bot.parsing.parser import Parser
 
 
@@ -21,5 +21,5 @@ def one_parser() -> Iterator[None]:
                 yield parser
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(yaml_nodes, "Parser", locked)
+            patch.setattr(yaml_document, "Parser", locked)
             yield
