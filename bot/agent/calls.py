@@ -9,10 +9,9 @@ from typing import Any
 
 from bot.agent.compaction import Files
 from bot.agent.conversation_context import ConversationContext
-from bot.agent.finish import Stop, cancel_stop, command_limit_stop
+from bot.agent.limits import SessionUsage, Stop, cancel_stop, command_limit_stop
 from bot.agent.tool_availability import Mask
 from bot.agent.toolbox import CallExecution
-from bot.agent.usage import SessionUsage
 from bot.contracts.journal import CallStarted, PermissionDecision, Result
 from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.outcome import StopReason
@@ -104,7 +103,10 @@ class CallRunner:
         self._record_result(result, executed, duration)
         metadata = executed.outcome.metadata
         self._record_files(metadata)
-        self._count_command(metadata)
+        if isinstance(metadata.get("command"), str):
+            size = metadata.get("bytes")
+            self._usage.commands += 1
+            self._usage.output += size if type(size) is int else 0
         self._failed |= result.is_error or bool(metadata.get("exit_code"))
         return result, self._stop_after(executed, times)
 
@@ -139,11 +141,6 @@ class CallRunner:
             paths = self._changed if changed else self._read
             paths.pop(path, None)
             paths[path] = None
-
-    def _count_command(self, metadata: Mapping[str, Any]) -> None:
-        if isinstance(metadata.get("command"), str):
-            size = metadata.get("bytes")
-            self._usage.count_command(size if type(size) is int else 0)
 
     def _stop_after(self, executed: CallExecution, times: int) -> Stop | None:
         by_policy = executed.denied and not executed.person_answer

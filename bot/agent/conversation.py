@@ -10,11 +10,10 @@ from bot.agent.calls import MAX_TRUNCATIONS, CallRunner
 from bot.agent.compaction import CompactionInput, Files
 from bot.agent.context_budget import fixed_tokens, max_response
 from bot.agent.conversation_context import ConversationContext, TurnInfo
-from bot.agent.finish import Stop, cancel_stop, limit_stop
+from bot.agent.limits import SessionUsage, Stop, cancel_stop, limit_shares, limit_stop
 from bot.agent.message_history import MessageHistory
 from bot.agent.receive import receive
 from bot.agent.tool_availability import Mask, RequestState
-from bot.agent.usage import SessionUsage, limit_shares
 from bot.contracts.journal import (
     BudgetChanged,
     ModelChanged,

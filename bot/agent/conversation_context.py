@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bot.agent.compaction import Files, SummaryCompaction
-from bot.agent.finish import Stop
 from bot.agent.journal import Journal, SubJournal
+from bot.agent.limits import LimitShare, SessionUsage, Stop
 from bot.agent.tool_availability import Masking, RequestState, no_mask
 from bot.agent.toolbox import Toolbox
-from bot.agent.usage import LimitShare, SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall, Usage
 from bot.contracts.model import Provider, Retrying

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from bot.agent.conversation import Conversation
 from bot.agent.conversation_context import ConversationContext, LoopEnd
-from bot.agent.finish import Stop, ending
 from bot.agent.journal import JournalError
+from bot.agent.limits import Stop, ending
 from bot.contracts.journal import SessionEnded
 from bot.contracts.messages import Image
 from bot.contracts.outcome import StopReason

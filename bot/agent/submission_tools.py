@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bot.agent.finish import Stop
+from bot.agent.limits import Stop
 from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Description, StopReason

@@ -9,7 +9,7 @@ import pytest
 
 from bot.agent.calls import REPEAT_NOTICE
 from bot.agent.conversation_context import Hooks, TurnInfo
-from bot.agent.finish import Stop
+from bot.agent.limits import Stop
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import Response, ResponseFailed, Result, SessionEnded, UserText

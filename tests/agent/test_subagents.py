@@ -11,10 +11,10 @@ import pytest
 from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.journal import Journal
 from bot.agent.journal_file import JournalFile, read_journal
+from bot.agent.limits import SessionUsage
 from bot.agent.loop import run_loop
 from bot.agent.subagents import MAX_REPORT, TURNS, Subagents
 from bot.agent.toolbox import Handler, Permission, Toolbox
-from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import AgentStarted, BudgetChanged, Result
 from bot.contracts.messages import ToolCall, ToolResult, Usage

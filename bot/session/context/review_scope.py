@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.agent.findings import UNCORRECTED, AnchoredFinding, ReportFinding
 from bot.agent.first_message import fenced_data
-from bot.agent.usage import LimitShare
+from bot.agent.limits import LimitShare
 from bot.checkout import remote
 from bot.checkout.clone import Checkout, Source
 from bot.checkout.errors import CheckoutError

@@ -1,16 +1,14 @@
 """What a run has used of its limits, what the model is told of it, and the end at a limit."""
 
-from bot.agent.usage import LimitReminder, SessionUsage, limit_shares
+from __future__ import annotations
+
+from bot.agent.limits import LimitReminder, SessionUsage, limit_shares
 from bot.contracts.messages import Usage
 from bot.contracts.request import RunLimits
 
 
 def spent(cost: float = 0.0, tokens: int = 0, commands: int = 0, output: int = 0) -> SessionUsage:
-    made = SessionUsage()
-    made.add(Usage(input=tokens), cost)
-    for _ in range(commands):
-        made.count_command(output // commands)
-    return made
+    return SessionUsage(usage=Usage(input=tokens), cost=cost, commands=commands, output=output)
 
 
 def test_a_share_for_each_limit_there_is_in_words() -> None:

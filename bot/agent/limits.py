@@ -1,0 +1,142 @@
+"""The limits of a run: what it used, the reminders to the model before a limit ends the run (S-120), and when a
+conversation ends, with the sentences for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.formatting import money
+from bot.contracts.messages import FinishReason, Usage
+from bot.contracts.model import Complete, Failed
+from bot.contracts.outcome import StopReason
+from bot.contracts.request import RunLimits
+
+_MIB = 1024 * 1024
+
+
+class Stop(NamedTuple):
+    """Why a session ends; `reason` is one sentence for people."""
+
+    stop: StopReason
+    reason: str
+
+
+@dataclass(slots=True)
+class SessionUsage:
+    """Requests, tokens, USD, commands, and the commands' output in bytes."""
+
+    requests: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    commands: int = 0
+    output: int = 0
+
+    def add(self, usage: Usage, cost: float) -> None:
+        self.usage += usage
+        self.cost += cost
+
+
+class LimitShare(NamedTuple):
+    """The used share of one limit, from 0 on, its text ("$4.10 of $5.00"), and the stop once all of it is used."""
+
+    limit: str
+    used: float
+    words: str
+    stop: Stop
+
+
+def limit_shares(limits: RunLimits, used: SessionUsage, seconds: float) -> tuple[LimitShare, ...]:
+    """Return the share of each limit that is set; `seconds` is the run's duration so far."""
+    shares: list[LimitShare] = []
+
+    def add(name: str, amount: float, limit: float | None, words: str, stop: StopReason, reason: str) -> None:
+        if limit is not None:
+            share = amount / limit if limit > 0 else 1.0
+            shares.append(LimitShare(name, share, words, Stop(stop, reason)))
+
+    def count(name: str, amount: int, limit: int | None, stop: StopReason, more: str = "") -> None:
+        reason = f"The limit of {limit} {name} is reached{more}."
+        add(name, amount, limit, f"{amount} of {limit} {name}", stop, reason)
+
+    tokens, usd, minutes = used.usage.total, limits.cost_usd or 0, limits.minutes or 0
+    places, output = 2 if usd >= 1 else 4, f"{(limits.output or 0) / _MIB:g} MiB of output"
+    count("turns", used.requests, limits.turns, StopReason.TURNS)
+    count("tokens", tokens, limits.tokens, StopReason.BUDGET, f": {tokens} are used")
+    words = f"{money(used.cost, places)} of {money(usd, places)}"
+    spent = f"The budget of {money(usd)} is spent: the run cost {money(used.cost)}."
+    add("usd", used.cost, limits.cost_usd, words, StopReason.BUDGET, spent)
+    words = f"{seconds / 60:.1f} of {minutes:g} minutes"
+    add("minutes", seconds / 60, limits.minutes, words, StopReason.TIME, _time_sentence(limits))
+    count("commands", used.commands, limits.commands, StopReason.BUDGET)
+    words, reached = f"{used.output / _MIB:.1f} of {output}", f"The limit of {output} of commands is reached."
+    add("output", used.output, limits.output, words, StopReason.BUDGET, reached)
+    return tuple(shares)
+
+
+def limit_stop(limits: RunLimits, used: SessionUsage, seconds: float) -> Stop | None:
+    """Return a stop if a limit forbids a further request."""
+    return next((share.stop for share in limit_shares(limits, used, seconds) if share.used >= 1), None)
+
+
+def command_limit_stop(limits: RunLimits, used: SessionUsage) -> Stop | None:
+    """Return a stop if a limit forbids a further command; also checked between the calls of one turn."""
+    return limit_stop(RunLimits(commands=limits.commands, output=limits.output), used, 0.0)
+
+
+def cancel_stop(cancel: CancelToken, limits: RunLimits) -> Stop:
+    """Return the stop for a fired token."""
+    if cancel.reason == "time":
+        return Stop(StopReason.TIME, _time_sentence(limits))
+    return Stop(StopReason.CANCELED, "The run was canceled.")
+
+
+def _time_sentence(limits: RunLimits) -> str:
+    limit = "" if limits.minutes is None else f" of {limits.minutes:g} minutes"
+    return f"The time limit{limit} is reached."
+
+
+def ending(response: Complete | Failed, cancel: CancelToken, limits: RunLimits) -> Stop | None:
+    """Return the stop if the conversation ends with `response`. A fired cancel token has priority."""
+    if cancel.fired:
+        return cancel_stop(cancel, limits)
+    if isinstance(response, Failed):
+        return Stop(StopReason.PROVIDER_ERROR, response.message)
+    if response.finish is FinishReason.ERROR:
+        word = response.raw_reason or response.finish.value
+        refused = f"The model refused to answer ({word}): {response.refusal}."
+        ended = f'The model\'s API ended the answer with "{word}".'
+        return Stop(StopReason.PROVIDER_ERROR, refused if response.refusal else ended)
+    # Calls run all the same: the one that was cut off is answered with an error that says so.
+    if response.finish is FinishReason.MAX_TOKENS and not response.message.calls:
+        return Stop(StopReason.MAX_TOKENS, "The model reached its output limit in the middle of its answer.")
+    return None
+
+
+_ADVICE = {
+    0.80: "Begin nothing new that is not needed.",
+    0.90: "Finish what you have begun, and see that the tree is in a state that can be kept.",
+    0.95: "Come to an end now, and hand over what you have.",
+}
+
+
+class LimitReminder:
+    """Creates each reminder of a conversation once, for each step of each limit."""
+
+    def __init__(self) -> None:
+        self._steps: dict[str, float] = {}
+
+    def reminder(self, shares: Sequence[LimitShare]) -> str:
+        """Return the text that follows a turn's results when a limit has reached 80, 90 or 95 %; otherwise ""."""
+        steps = {
+            share.limit: max((step for step in _ADVICE if share.used >= step), default=0.0)
+            for share in shares
+        }
+        if all(step <= self._steps.get(limit, 0.0) for limit, step in steps.items()):
+            return ""
+        self._steps.update(steps)
+        near = ", ".join(share.words for share in shares if share.used >= min(_ADVICE))
+        advice = _ADVICE[max(steps.values())]
+        return f"(Used so far: {near}. At the limit the run ends with what is in the work tree. {advice})"
