@@ -84,8 +84,8 @@ class CallRunner:
 
     def _run(self, call: ToolCall) -> tuple[ToolResult, Stop | None]:
         """Run the call and record its result."""
-        journal, clock = self._context.journal, self._context.clock
-        journal.write(CallStarted(self._turn, call.id, call.name))
+        clock = self._context.clock
+        self._context.write(CallStarted(self._turn, call.id, call.name))
         started = clock()
         executed = self._context.toolbox.execute(call, self._context.cancel, self._mask)
         duration = round(clock() - started, 4)
@@ -97,7 +97,7 @@ class CallRunner:
             result = result._replace(content=f"{result.content}\n({call.name}: number {number} in a row)")
         if executed.permission is not None:
             permission = executed.permission
-            journal.write(
+            self._context.write(
                 PermissionDecision(call.name, permission.allow, permission.rule, permission.reason, call.id)
             )
         self._record_result(result, executed, duration)
@@ -181,7 +181,7 @@ class CallRunner:
             metadata=executed.outcome.metadata if executed else {},
             images=result.images,
         )
-        self._context.journal.write(record)
+        self._context.write(record)
 
 
 def _comparable(executed: CallExecution) -> str:

@@ -65,7 +65,7 @@ class Conversation:
         """Tokens and USD of this conversation; for a run including its subagents."""
         return (
             (self.usage, self.cost)
-            if self.context.is_subagent
+            if self.context.agent
             else (self.session_usage.usage, self.session_usage.cost)
         )
 
@@ -74,7 +74,7 @@ class Conversation:
     ) -> None:
         """Append a user message."""
         self._history.add_user(text, images)
-        self.context.journal.write(UserText(self.turn, text, origin, tuple(images)))
+        self.context.write(UserText(self.turn, text, origin, tuple(images)))
 
     def stop_before_request(self) -> Stop | None:
         """Return the reason against a further request, if there is one."""
@@ -103,7 +103,7 @@ class Conversation:
         record, unavailable = compaction.shorten(state, self.context.cancel)
         self._add_usage(record.usage, record.cost)
         if record.failure:
-            self.context.journal.write(record)
+            self.context.write(record)
             if self.context.cancel.fired:
                 return cancel_stop(self.context.cancel, self.context.limits)
             if unavailable and self._replace_model(turn, unavailable):
@@ -111,7 +111,7 @@ class Conversation:
             refusal = f" The model's API said: {overflow}." if overflow else ""
             return Stop(StopReason.MAX_TOKENS, record.failure + refusal)
         self._history.shorten(record.text, record.first_kept)
-        self.context.journal.write(record._replace(after=self._history.tokens))
+        self.context.write(record._replace(after=self._history.tokens))
         return None
 
     def retry_after_overflow(self, response: Complete | Failed) -> bool:
@@ -146,7 +146,7 @@ class Conversation:
         self._max_output = max_response(provider.info)
         if self.context.compaction is not None:
             self.context.compaction.use(provider)
-        self.context.journal.write(ModelChanged(turn, provider.info.name, reason))
+        self.context.write(ModelChanged(turn, provider.info.name, reason))
         return True
 
     def _withdraw(self, response: Failed, model: ModelInfo) -> None:
@@ -154,7 +154,7 @@ class Conversation:
         usage = response.usage + response.discarded
         cost = model.cost(usage)
         self._add_usage(usage, cost)
-        self.context.journal.write(_response_record(self.turn, response, Message("assistant", ()), cost))
+        self.context.write(_response_record(self.turn, response, Message("assistant", ()), cost))
         self.turn -= 1
         self.session_usage.requests -= 1
 
@@ -167,12 +167,12 @@ class Conversation:
         self._long_cache = self._long_cache or bool(self.files.changed and context.slow_checks())
         self.turn += 1
         self.session_usage.requests += 1
-        context.journal.write(RequestSent(self.turn, len(messages)))
+        context.write(RequestSent(self.turn, len(messages)))
         context.hooks.request_sent(self.turn)
         return receive(self._provider, self._request(messages), context.cancel, self._retrying)
 
     def _retrying(self, event: Retrying) -> None:
-        self.context.journal.write(ProviderRetry(self.turn, event.attempt, event.delay, event.reason))
+        self.context.write(ProviderRetry(self.turn, event.attempt, event.delay, event.reason))
         self.context.hooks.retrying(event)
 
     def _request(self, messages: Sequence[Message]) -> ModelRequest:
@@ -213,10 +213,8 @@ class Conversation:
         self.final_text = message.text.strip() or self.final_text
         truncated = isinstance(response, Complete) and response.finish is FinishReason.MAX_TOKENS
         self._truncations = self._truncations + 1 if truncated else 0
-        self.context.journal.write(_response_record(self.turn, response, message, cost))
-        self.context.journal.write(
-            BudgetChanged(self.turn, self.session_usage.usage, self.session_usage.cost)
-        )
+        self.context.write(_response_record(self.turn, response, message, cost))
+        self.context.write(BudgetChanged(self.turn, self.session_usage.usage, self.session_usage.cost))
         return message
 
     def _add_usage(self, usage: Usage, cost: float) -> None:

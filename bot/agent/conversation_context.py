@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bot.agent.compaction import Files, SummaryCompaction
-from bot.agent.journal import Journal, SubJournal
+from bot.agent.journal import Journal
 from bot.agent.limits import LimitShare, SessionUsage, Stop
 from bot.agent.tool_availability import Masking, RequestState, no_mask
 from bot.agent.toolbox import Toolbox
 from bot.contracts.cancel import CancelToken
+from bot.contracts.journal import Record
 from bot.contracts.messages import ToolCall, Usage
 from bot.contracts.model import Provider, Retrying
 from bot.contracts.outcome import StopReason
@@ -60,8 +61,8 @@ class ConversationContext(NamedTuple):
     `stop_on_denial` is the policy's `on_deny: stop`. Without `compaction` the conversation ends when it no longer fits
     the model's window. `identity` is the vendor's cache key. `shared_usage` is shared with other conversations,
     `own_turn_limit` is a limit for this one alone; `start_time` is the start of the time limit by `clock`, if it is not
-    the conversation's start. One with `is_subagent` reports its own usage, others the shared usage. `masking` says
-    which tools may be called now.
+    the conversation's start. `agent` is the name of a subagent, which reports its own usage; others report the shared
+    usage. `masking` says which tools may be called now.
     `fallback(reason)` returns the provider that replaces an unavailable one for the rest of the run, `None` if there
     is none. `effort` is the wanted one of `bot.contracts.model.EFFORTS`, empty for the model's own. `slow_checks()`:
     the checks take so long that a cached prefix expires meanwhile.
@@ -70,7 +71,7 @@ class ConversationContext(NamedTuple):
     provider: Provider
     system: str
     toolbox: Toolbox
-    journal: Journal | SubJournal
+    journal: Journal
     limits: RunLimits
     cancel: CancelToken
     hooks: Hooks = Hooks()
@@ -81,11 +82,15 @@ class ConversationContext(NamedTuple):
     shared_usage: SessionUsage | None = None
     own_turn_limit: int | None = None
     start_time: float | None = None
-    is_subagent: bool = False
+    agent: str = ""
     masking: Masking = no_mask
     fallback: Callable[[str], Provider | None] = lambda reason: None
     effort: str = ""
     slow_checks: Callable[[], bool] = lambda: False
+
+    def write(self, record: Record) -> None:
+        """Append a line to the journal."""
+        self.journal.write(record, self.agent)
 
 
 class LoopEnd(NamedTuple):

@@ -88,10 +88,6 @@ class Journal:
             finally:
                 os.close(fd)
 
-    def of(self, agent: str) -> SubJournal:
-        """Return this journal for the lines of the subagent `agent`."""
-        return SubJournal(self, agent)
-
     def _append(self, line: bytes) -> None:
         try:
             written = os.write(self._fd, line)
@@ -100,21 +96,6 @@ class Journal:
         except OSError as error:
             self.failure = f"The journal {self.path} cannot be written: {error.strerror}."
             raise JournalError(self.failure) from error
-
-
-class SubJournal:
-    """Writes the lines of one subagent, each with its name, to the run's journal."""
-
-    def __init__(self, journal: Journal, agent: str) -> None:
-        self._journal = journal
-        self._agent = agent
-
-    @property
-    def failure(self) -> str:
-        return self._journal.failure
-
-    def write(self, record: Record) -> None:
-        self._journal.write(record, self._agent)
 
 
 def _line(record: Record, at: float, agent: str) -> bytes:

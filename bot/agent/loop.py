@@ -24,7 +24,7 @@ def run_loop(context: ConversationContext, first: str, images: Sequence[Image] =
     try:
         stop = _run_turns(conversation, first, images)
         usage, cost = conversation.totals
-        context.journal.write(SessionEnded(stop.stop.value, stop.reason, conversation.turn, usage, cost))
+        context.write(SessionEnded(stop.stop.value, stop.reason, conversation.turn, usage, cost))
     except JournalError as error:
         stop = Stop(StopReason.ERROR, str(error))
     return LoopEnd(

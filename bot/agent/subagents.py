@@ -54,7 +54,7 @@ class Subagents:
         context = self._prepare(name, cancel)
         prompt = str(arguments["prompt"])
         turn, call_id = self._current_call()
-        context.journal.write(AgentStarted(turn, call_id, name, context.system, prompt))
+        context.write(AgentStarted(turn, call_id, name, context.system, prompt))
         try:
             return self._outcome(name, run_loop(context, prompt))
         finally:

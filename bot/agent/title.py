@@ -47,14 +47,12 @@ def title_change(
     response = receive(provider, _request(instruction, end), token)
     token.fire("time")  # ends the timer's work, too
     usage, cost = end.usage + response.usage, end.cost + provider.info.cost(response.usage)
-    context.journal.write(BudgetChanged(end.turns, usage, cost))
+    context.write(BudgetChanged(end.turns, usage, cost))
     title = ""
     if isinstance(response, Complete) and response.finish is FinishReason.END_TURN:
         title = _line(response.message.text)
     if title:
-        context.journal.write(
-            Note(f"The model did not describe its change. Asked for a title it said: {title}")
-        )
+        context.write(Note(f"The model did not describe its change. Asked for a title it said: {title}"))
     return title, end._replace(usage=usage, cost=cost)
 
 

@@ -70,8 +70,8 @@ class Team:
         specs = [spec("echo", {"text": {"type": "string"}})]
         handlers: dict[str, Handler] = {"echo": lambda values, cancel: ToolOutcome(values.get("text", ""))}
         return self.context._replace(
-            provider=self.models[name], system="You explore.", journal=self.open.of(name), cancel=cancel,
-            toolbox=Toolbox(specs, handlers, _permit), own_turn_limit=self.turns, is_subagent=True,
+            provider=self.models[name], system="You explore.", journal=self.open, cancel=cancel,
+            toolbox=Toolbox(specs, handlers, _permit), own_turn_limit=self.turns, agent=name,
         )  # fmt: skip
 
     def journal(self) -> JournalFile:

@@ -67,12 +67,11 @@ def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Pat
     with Journal(path, lambda text: text) as journal:
         journal.write(header())
         journal.write(Response(1, (ToolCall("t1", "task", "{}"),), "tool_use", "", Usage(10, 0, 0, 1), 0.25))
-        own = journal.of("code-1")
-        own.write(AgentStarted(1, "t1", "code-1", "system", "mend <b>it</b>"))
-        own.write(UserText(0, "mend <b>it</b>", "task"))
-        own.write(Response(1, CALLS[:1], "tool_use", "", Usage(20, 0, 0, 2), 0.5))
-        own.write(Result(1, "c1", "patch", "Patched 2 files.", metadata={"files": FILES}))
-        own.write(SessionEnded("end_turn", "", 1))
+        journal.write(AgentStarted(1, "t1", "code-1", "system", "mend <b>it</b>"), "code-1")
+        journal.write(UserText(0, "mend <b>it</b>", "task"), "code-1")
+        journal.write(Response(1, CALLS[:1], "tool_use", "", Usage(20, 0, 0, 2), 0.5), "code-1")
+        journal.write(Result(1, "c1", "patch", "Patched 2 files.", metadata={"files": FILES}), "code-1")
+        journal.write(SessionEnded("end_turn", "", 1), "code-1")
         journal.write(Result(1, "t1", "task", "Mended."))
     timeline = build_timeline(read_journal(path))
     agent = timeline.turns[0].calls[0].agents[0]

@@ -34,12 +34,8 @@ def hostile_journal(path: Path, text: Callable[[str], str] = attack, less: tuple
     with Journal(path, lambda unredacted: unredacted) as journal:
         journal.write(header(text))
         for record in records(text):
-            if isinstance(record, less):
-                continue
-            if isinstance(record, AgentStarted):
-                journal.of(text("agent")).write(record)
-            else:
-                journal.write(record)
+            if not isinstance(record, less):
+                journal.write(record, text("agent") if isinstance(record, AgentStarted) else "")
     return path
 
 

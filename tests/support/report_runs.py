@@ -125,10 +125,8 @@ def sample(path: Path) -> Path:
     with Journal(path, lambda text: text, clock=lambda: next(now) * 0.7) as journal:
         journal.write(HEADER)
         for record in _sample():
-            if isinstance(record, tuple) and type(record) is tuple:
-                journal.of(record[0]).write(record[1])
-            else:
-                journal.write(record)  # type: ignore[arg-type]
+            agent, one = record if type(record) is tuple else ("", record)
+            journal.write(one, agent)  # type: ignore[arg-type]
     return path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from bot.agent.compaction import SummaryCompaction
 from bot.agent.conversation_context import ConversationContext, Hooks, TurnInfo
@@ -47,8 +48,7 @@ class RunSubagents:
         run, calls = self.run, CallTracker(name)
         tools = tuple(name for name in run.profile.tools if name in _READING)
         profile = replace(run.profile, tools=tools, results=(), helper_tools=(), read_only=True)
-        journal = run.journal.of(name)
-        gatekeeper = self.gatekeeper.for_agent(profile, journal.write, name)
+        gatekeeper = self.gatekeeper.for_agent(profile, partial(run.journal.write, agent=name), name)
         toolbox = RunToolbox(self.workspace, gatekeeper, profile, (), calls)
         model = ConversationModel(
             self.models, lambda one: WatchedProvider(one, lambda line: run.say(f"{name}: {line}"))
@@ -57,13 +57,12 @@ class RunSubagents:
             provider=model.provider,
             system=system_prompt(prompt_text("agent_explore"), toolbox.specs),
             toolbox=toolbox,
-            journal=journal,
             cancel=cancel,
             hooks=conversation_hooks(run, calls),
             compaction=SummaryCompaction(model.provider, self.archive, model.small),
             identity=f"{self.parent.identity}-{name}",
             own_turn_limit=TURNS,
-            is_subagent=True,
+            agent=name,
             masking=first_and_last_mask(()),
             fallback=model.fall_back,
             slow_checks=lambda: False,

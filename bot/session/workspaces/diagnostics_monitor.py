@@ -84,7 +84,7 @@ class DiagnosticsMonitor:
         self._uses |= {use.name: use for use in report.servers}
         if position is not None:
             record = lines.DiagnosticsRecord(position.turn, position.call_id, *report[:-1])
-            self._journal.of(position.agent).write(record)
+            self._journal.write(record, position.agent)
         return outcome
 
     def servers(self) -> tuple[ServerUse, ...]:

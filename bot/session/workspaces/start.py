@@ -209,7 +209,7 @@ class Workspaces:
         before = blobs_at(self.run.checkout.git, self.run.checkout.base_sha, there)
         versions = tuple(change._replace(before_content=before.get(change.path)) for change in scan.files)
         record = lines.FilesChanged(position.turn, versions, position.call_id, scan.note)
-        self.run.journal.of(position.agent).write(record)
+        self.run.journal.write(record, position.agent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
