@@ -10,8 +10,7 @@ from typing import Any
 from bot.agent.compaction import Files
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.limits import SessionUsage, Stop, cancel_stop, command_limit_stop
-from bot.agent.tool_availability import Mask
-from bot.agent.toolbox import CallExecution
+from bot.agent.toolbox import CallExecution, Mask
 from bot.contracts.journal import CallStarted, PermissionDecision, Result
 from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.outcome import StopReason

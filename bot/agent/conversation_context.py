@@ -9,8 +9,7 @@ from typing import NamedTuple
 from bot.agent.compaction import Files, SummaryCompaction
 from bot.agent.journal import Journal
 from bot.agent.limits import LimitShare, SessionUsage, Stop
-from bot.agent.tool_availability import Masking, RequestState, no_mask
-from bot.agent.toolbox import Toolbox
+from bot.agent.toolbox import Masking, RequestState, Toolbox, no_mask
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Record
 from bot.contracts.messages import ToolCall, Usage

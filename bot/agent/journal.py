@@ -1,26 +1,33 @@
-"""Write journals: JSON Lines, append-only, one system call a line, redacted before it is written.
+"""Write and read journals: JSON Lines, append-only, redacted before they are written.
 
-A killed process loses at most the answer that is arriving, since each line goes to the kernel as it happens.
-Only `close` syncs to disk, which takes milliseconds.
-"""
+Each line is one system call, so a killed process loses at most the answer that is arriving. Only `close` syncs to
+disk, which takes milliseconds. A journal that is read comes from another job or another machine, may be damaged or end
+anywhere: every line is validated, lines that cannot be read are left out and counted, and numbers are always finite."""
 
 from __future__ import annotations
 
 import base64
+import binascii
+import functools
 import json
 import math
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
-from bot.contracts.errors import AgentError
-from bot.contracts.journal import RECORDS, Header, Record
-from bot.contracts.messages import PARTS
+from pydantic import TypeAdapter, ValidationError
+
+from bot.contracts.errors import AgentError, UsageError
+from bot.contracts.formatting import count_of
+from bot.contracts.journal import RECORDS, SCHEMA_VERSION, Header, Record, Response
+from bot.contracts.messages import PARTS, FinishReason, Message
+from bot.contracts.model import Complete
 from bot.contracts.records import masked
+from bot.contracts.regular_files import read_regular
 
 _TAGS: Mapping[type, str] = {cls: tag for tags in (RECORDS, PARTS) for tag, cls in tags.items()}
 
@@ -71,7 +78,7 @@ class Journal:
                 )
             self._empty = False
             clean = masked(record, self._redact)
-            line = _line(clean, self._clock() - self._opened, agent)
+            line = _row(clean, self._clock() - self._opened, agent)
             self._append(line)
         self.watch(clean, agent, line)
 
@@ -98,7 +105,7 @@ class Journal:
             raise JournalError(self.failure) from error
 
 
-def _line(record: Record, at: float, agent: str) -> bytes:
+def _row(record: Record, at: float, agent: str) -> bytes:
     plain = {"type": _TAGS[type(record)], "at": round(at, 4), **_object(record)}
     if agent:
         plain["agent"] = agent
@@ -141,3 +148,162 @@ def _content(content: bytes) -> dict[str, str]:
         return {"text": content.decode("utf-8")}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(content).decode("ascii")}
+
+
+MAX_JOURNAL = 512 * 1024 * 1024
+_NAMED = 5
+
+R = TypeVar("R")
+
+
+class JournalLine(NamedTuple):
+    """One line after the header. `at` is in seconds since the journal was opened. `agent` is the subagent that the line
+    belongs to, empty for the run itself."""
+
+    at: float
+    record: Record
+    agent: str = ""
+
+
+class JournalFile(NamedTuple):
+    """A journal as read. `lines` are the run's own, `everything` includes those of its subagents, in the order
+    of writing. `unread` are the numbers of the lines that could not be read, from 1 on."""
+
+    header: Header
+    lines: tuple[JournalLine, ...]
+    everything: tuple[JournalLine, ...] = ()
+    unread: tuple[int, ...] = ()
+
+    @property
+    def damage(self) -> str:
+        """A sentence on the lines that could not be read; empty if all were."""
+        if not self.unread:
+            return ""
+        numbers = ", ".join(map(str, self.unread[:_NAMED]))
+        more = f" and {len(self.unread) - _NAMED:,} more" if len(self.unread) > _NAMED else ""
+        lines = count_of(self.unread, "line")
+        return f"{lines} of the journal could not be read and left out: {numbers}{more}."
+
+    def of(self, agent: str) -> JournalFile:
+        """Return the lines of one subagent as a journal of its own."""
+        return self._replace(lines=tuple(line for line in self.everything if line.agent == agent))
+
+    def records(self, kind: type[R]) -> Iterator[R]:
+        """The records of one type, in order."""
+        return (line.record for line in self.lines if isinstance(line.record, kind))
+
+    def responses(self) -> tuple[Complete, ...]:
+        """The model's complete responses, for the replay provider."""
+        return tuple(
+            Complete(Message("assistant", item.parts), FinishReason(item.finish), item.raw_reason, item.usage)
+            for item in self.records(Response)
+        )
+
+
+def read_journal(path: Path) -> JournalFile:
+    """Read a journal, also of a killed run. Raises `UsageError` if it is missing or has no header."""
+    try:
+        data = read_regular(path, MAX_JOURNAL + 1)
+    except OSError as error:
+        raise UsageError(f"The journal {path} cannot be read: {error.strerror}.") from error
+    return parse_journal(data, str(path))
+
+
+def parse_journal(data: bytes, name: str) -> JournalFile:
+    """Like `read_journal`, for bytes; `name` is for messages."""
+    if len(data) > MAX_JOURNAL:
+        raise UsageError(f"{name} is over {MAX_JOURNAL} bytes; a journal is never that large.")
+    first, *rows = data.removesuffix(b"\n").split(b"\n")
+    try:
+        header = _line(first).record
+    except ValueError as error:
+        raise UsageError(f"{name} is no journal: its first line cannot be read ({error}).") from error
+    if not isinstance(header, Header):
+        raise UsageError(f"{name} is no journal: its first line is no header.")
+    if header.schema > SCHEMA_VERSION:
+        raise UsageError(
+            f"{name} was written by Slash Agent {header.version} in journal schema {header.schema}; this one "
+            f"reads up to {SCHEMA_VERSION}: install a newer one."
+        )
+    everything: list[JournalLine] = []
+    unread: list[int] = []
+    for number, row in enumerate(rows, start=2):
+        try:
+            line = _line(row)
+        except ValueError:
+            unread.append(number)
+        else:
+            everything.append(line)
+    own = tuple(line for line in everything if not line.agent)
+    return JournalFile(header, own, tuple(everything), tuple(unread))
+
+
+@functools.cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    """Return the cached adapter: creating all of them takes as long as the rest of reading a journal."""
+    return TypeAdapter(kind)
+
+
+def _line(row: bytes) -> JournalLine:
+    """Raises `ValueError`."""
+    try:
+        plain = json.loads(row, **_NUMBERS)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("it is not JSON") from error
+    kind = RECORDS.get(str(plain.pop("type", ""))) if isinstance(plain, dict) else None
+    if kind is None:
+        raise ValueError("it has no type of a journal's line")
+    at, agent = plain.pop("at", 0.0), plain.pop("agent", "")
+    if not isinstance(at, float | int) or not isinstance(agent, str):
+        raise ValueError("its time or its agent is none")
+    return JournalLine(float(at), _validate(kind, _decode(plain)), agent)
+
+
+def _validate(kind: type[R], value: Any) -> R:
+    try:
+        checked: R = _adapter(kind).validate_python(value)  # type: ignore[arg-type]  # a type can be hashed
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}") from error
+    return checked
+
+
+def _decode(plain: dict[str, Any]) -> dict[str, Any]:
+    """Decode the two shapes that pydantic does not know: parts name their `type`, bytes are text or base64."""
+    for name in ("parts", "images"):
+        if isinstance(plain.get(name), list):
+            plain[name] = tuple(map(_part, plain[name]))
+    for file in plain["files"] if isinstance(plain.get("files"), list) else ():
+        for key in ("before_content", "content"):
+            if isinstance(file, dict) and isinstance(file.get(key), dict):
+                file[key] = _bytes(file[key])
+    return plain
+
+
+def _part(part: Any) -> Any:
+    tag = part.pop("type", "") if isinstance(part, dict) else ""
+    kind = PARTS.get(tag) if isinstance(tag, str) else None
+    if kind is None:
+        raise ValueError(f"there is no message part {tag!r}")
+    if isinstance(part.get("data"), dict):
+        part["data"] = _bytes(part["data"])
+    return _validate(kind, _decode(part))
+
+
+_DIGITS = 18
+_MOST = 10.0**_DIGITS
+_NUMBERS: Mapping[str, Any] = {
+    "parse_float": lambda text: value if abs(value := float(text)) < _MOST else 0.0,
+    "parse_int": lambda text: int(text) if len(text) < _DIGITS else 0,
+    "parse_constant": lambda _: 0.0,
+}
+"""Implausible numbers become 0, since a page adds them up."""
+
+
+def _bytes(value: Mapping[str, Any]) -> bytes:
+    if isinstance(value.get("text"), str):
+        return str(value["text"]).encode("utf-8", "replace")
+    try:
+        return base64.b64decode(value.get("base64", ""), validate=True)
+    except (TypeError, binascii.Error) as error:
+        raise ValueError("the bytes are neither text nor base64") from error

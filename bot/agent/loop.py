@@ -1,19 +1,33 @@
 """The loop: send a request, run the calls of the response in order, append their results, repeat.
 
 Every call gets exactly one result on every path, before the next request (`bot/agent/message_history.py` enforces it).
-The model decides when it is done, within the limits; nothing here depends on a vendor, GitHub or a file.
-"""
+The model decides when it is done, within the limits; nothing here depends on a vendor, GitHub or a file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-from bot.agent.conversation import Conversation
-from bot.agent.conversation_context import ConversationContext, LoopEnd
+from bot.agent.calls import MAX_TRUNCATIONS, CallRunner
+from bot.agent.compaction import CompactionInput, Files
+from bot.agent.conversation_context import ConversationContext, LoopEnd, TurnInfo
 from bot.agent.journal import JournalError
-from bot.agent.limits import Stop, ending
-from bot.contracts.journal import SessionEnded
-from bot.contracts.messages import Image
+from bot.agent.limits import SessionUsage, Stop, cancel_stop, ending, limit_shares, limit_stop
+from bot.agent.message_history import MessageHistory
+from bot.agent.receive import fixed_tokens, max_response, receive
+from bot.agent.toolbox import Mask, RequestState
+from bot.contracts.journal import (
+    BudgetChanged,
+    ModelChanged,
+    ProviderRetry,
+    RequestSent,
+    Response,
+    ResponseFailed,
+    SessionEnded,
+    UserText,
+)
+from bot.contracts.messages import FinishReason, Image, Message, Usage
+from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Retrying
 from bot.contracts.outcome import StopReason
 
 
@@ -55,3 +69,264 @@ def _run_turns(conversation: Conversation, first: str, images: Sequence[Image]) 
             stop = conversation.continue_or_end(message)
         if stop:
             return stop
+
+
+MAX_REMINDERS = 2
+
+EMPTY_RESPONSE = (
+    "Your last answer held neither text nor a tool call. If the work is done, say so in a sentence; "
+    "if it is not, go on with the next tool call."
+)
+
+
+class Conversation:
+    def __init__(self, context: ConversationContext) -> None:
+        self.context = context
+        self.turn = 0
+        self.usage = Usage()
+        self.cost = 0.0
+        self.session_usage = context.shared_usage or SessionUsage()
+        self.final_text = ""
+        self._start_time = context.clock() if context.start_time is None else context.start_time
+        self._history = MessageHistory(fixed_tokens(context.system, context.toolbox.specs))
+        self._truncations = 0
+        self._reminders = 0
+        self._empty_before = False
+        self._provider = context.provider
+        self._long_cache = False
+        self._max_output = max_response(context.provider.info)
+        self._overflow = ""  # the API's refusal of a conversation that is too long
+        self._mask: Mask | None = None
+        self._calls = CallRunner(context, self.session_usage)
+
+    @property
+    def files(self) -> Files:
+        """Files that tools reported as read or changed."""
+        return self._calls.files
+
+    @property
+    def totals(self) -> tuple[Usage, float]:
+        """Tokens and USD of this conversation; for a run including its subagents."""
+        return (
+            (self.usage, self.cost)
+            if self.context.agent
+            else (self.session_usage.usage, self.session_usage.cost)
+        )
+
+    def add_user_text(
+        self, text: str, origin: Literal["task", "host", "added"], images: Sequence[Image] = ()
+    ) -> None:
+        """Append a user message."""
+        self._history.add_user(text, images)
+        self.context.write(UserText(self.turn, text, origin, tuple(images)))
+
+    def stop_before_request(self) -> Stop | None:
+        """Return the reason against a further request, if there is one."""
+        context = self.context
+        if context.cancel.fired:
+            return cancel_stop(context.cancel, context.limits)
+        if context.journal.failure:
+            return Stop(StopReason.ERROR, context.journal.failure)
+        seconds = context.clock() - self._start_time
+        if context.own_turn_limit is not None and self.turn >= context.own_turn_limit:
+            return Stop(StopReason.TURNS, f"The limit of {context.own_turn_limit} turns is reached.")
+        return limit_stop(context.limits, self.session_usage, seconds)
+
+    def compact_if_due(self) -> Stop | None:
+        """Compact the conversation if the next request would not fit; return a stop if that fails."""
+        compaction = self.context.compaction
+        if compaction is None:
+            return None
+        turn, before = self.turn + 1, self._history.tokens
+        if not self._overflow and (self.context.hooks.has_result() or not compaction.due(before)):
+            return None
+        overflow, self._overflow = self._overflow, ""
+        messages = self._history.view()
+        verbatim = tuple(self.context.hooks.verbatim_texts())
+        state = CompactionInput(turn, before, messages, self.files, verbatim)
+        record, unavailable = compaction.shorten(state, self.context.cancel)
+        self._add_usage(record.usage, record.cost)
+        if record.failure:
+            self.context.write(record)
+            if self.context.cancel.fired:
+                return cancel_stop(self.context.cancel, self.context.limits)
+            if unavailable and self._replace_model(turn, unavailable):
+                return self.compact_if_due()
+            refusal = f" The model's API said: {overflow}." if overflow else ""
+            return Stop(StopReason.MAX_TOKENS, record.failure + refusal)
+        self._history.shorten(record.text, record.first_kept)
+        self.context.write(record._replace(after=self._history.tokens))
+        return None
+
+    def retry_after_overflow(self, response: Complete | Failed) -> bool:
+        """Whether to send a compacted request, since the model refused the conversation as too long. The next
+        `compact_if_due` compacts it; the refused request does not count as a turn."""
+        compaction = self.context.compaction
+        if not isinstance(response, Failed) or not response.overflow or compaction is None:
+            return False
+        if not compaction.overflowed(self.turn, self._history.tokens):
+            return False
+        self._withdraw(response, self._provider.info)
+        self._overflow = response.message.rstrip(".")
+        return True
+
+    def fall_back(self, response: Complete | Failed) -> bool:
+        """Whether to send the request to another model, since the conversation's own is unavailable. The first request
+        does not count as a turn."""
+        if not isinstance(response, Failed) or not response.unavailable:
+            return False
+        before = self._provider.info
+        if not self._replace_model(self.turn, response.message):
+            return False
+        self._withdraw(response, before)
+        return True
+
+    def _replace_model(self, turn: int, reason: str) -> bool:
+        """Whether another model takes the place of the conversation's own, which is unavailable, from `turn` on."""
+        provider = None if self.context.cancel.fired else self.context.fallback(reason)
+        if provider is None:
+            return False
+        self._provider = provider
+        self._max_output = max_response(provider.info)
+        if self.context.compaction is not None:
+            self.context.compaction.use(provider)
+        self.context.write(ModelChanged(turn, provider.info.name, reason))
+        return True
+
+    def _withdraw(self, response: Failed, model: ModelInfo) -> None:
+        """Record a request to `model` that is sent again in another form."""
+        usage = response.usage + response.discarded
+        cost = model.cost(usage)
+        self._add_usage(usage, cost)
+        self.context.write(_response_record(self.turn, response, Message("assistant", ()), cost))
+        self.turn -= 1
+        self.session_usage.requests -= 1
+
+    def ask(self) -> Complete | Failed:
+        """Send one request and return its response."""
+        context = self.context
+        messages = self._history.view()
+        self._mask = context.masking(self._state())
+        # For the rest of the conversation: a shorter life later would make the vendor write the cache anew.
+        self._long_cache = self._long_cache or bool(self.files.changed and context.slow_checks())
+        self.turn += 1
+        self.session_usage.requests += 1
+        context.write(RequestSent(self.turn, len(messages)))
+        context.hooks.request_sent(self.turn)
+        mask = self._mask
+        choice: Literal["auto", "required", "none"] = "auto"
+        if mask is not None and (mask.required or not mask.allowed):
+            choice = "required" if mask.allowed else "none"
+        request = ModelRequest(
+            context.system,
+            context.toolbox.specs,
+            messages,
+            tool_choice=choice,
+            allowed=mask.allowed if mask and mask.allowed else None,
+            session=context.identity,
+            max_output=self._max_output,
+            moved=self._history.moved,
+            effort=context.effort,
+            long_cache=self._long_cache,
+        )
+        return receive(self._provider, request, context.cancel, self._retrying)
+
+    def _retrying(self, event: Retrying) -> None:
+        self.context.write(ProviderRetry(self.turn, event.attempt, event.delay, event.reason))
+        self.context.hooks.retrying(event)
+
+    def _state(self) -> RequestState:
+        context = self.context
+        limits = [
+            limit - used
+            for limit, used in (
+                (context.limits.turns, self.session_usage.requests),
+                (context.own_turn_limit, self.turn),
+            )
+            if limit is not None
+        ]
+        return RequestState(min(limits) if limits else None, self.turn == 0, context.hooks.has_result())
+
+    def record_response(self, response: Complete | Failed) -> Message:
+        """Append the response, complete or partial, and add its usage."""
+        usage = response.usage + response.discarded
+        cost = self._provider.info.cost(usage)
+        partial = response.message if isinstance(response, Complete) else response.partial
+        partial = partial or Message("assistant", ())
+        message = self._history.add_assistant(partial, self.turn, response.usage.total)
+        self._add_usage(usage, cost)
+        self.final_text = message.text.strip() or self.final_text
+        truncated = isinstance(response, Complete) and response.finish is FinishReason.MAX_TOKENS
+        self._truncations = self._truncations + 1 if truncated else 0
+        self.context.write(_response_record(self.turn, response, message, cost))
+        self.context.write(BudgetChanged(self.turn, self.session_usage.usage, self.session_usage.cost))
+        return message
+
+    def _add_usage(self, usage: Usage, cost: float) -> None:
+        self.usage += usage
+        self.cost += cost
+        self.session_usage.add(usage, cost)
+
+    def run_calls(self, message: Message) -> Stop | None:
+        """Run the calls in order; return a stop if the conversation ends with them."""
+        call_results = self._calls.run(self.turn, message.calls, self._mask)
+        self._empty_before = False
+        self._history.add_results(call_results.results)
+        info = self._turn_info(message, failed=call_results.failed)
+        if call_results.stop is None and self._truncations >= MAX_TRUNCATIONS:
+            return Stop(
+                StopReason.MAX_TOKENS, f"The model's answer was cut off {self._truncations} times in a row."
+            )
+        stop = call_results.stop
+        if stop is None and self.context.hooks.is_handover(info):
+            stop = self._end_or_remind(info)
+        if stop is None:
+            for text in self.context.hooks.after_results(info):
+                self.add_user_text(text, "added")
+        return stop
+
+    def skip_calls(self, message: Message, stop: Stop) -> Stop:
+        """End the conversation: answer every call of `message` without running it."""
+        if message.calls:
+            self._history.add_results(self._calls.skip(self.turn, message.calls, stop))
+        return stop
+
+    def continue_or_end(self, message: Message) -> Stop | None:
+        """Handle a response without calls. The first empty one in a row gets a note, the second ends the
+        conversation."""
+        if not message.text.strip():
+            if self._empty_before:
+                reason = "The model answered twice in a row with neither text nor a tool call."
+                return Stop(StopReason.PROVIDER_ERROR, reason)
+            self._empty_before = True
+            self.add_user_text(EMPTY_RESPONSE, "host")
+            return None
+        return self._end_or_remind(self._turn_info(message))
+
+    def _end_or_remind(self, info: TurnInfo) -> Stop | None:
+        """Return a stop, unless `more_work` or `before_end` has a text for the model, which is appended."""
+        hooks = self.context.hooks
+        text: str | None = hooks.more_work(info)
+        if not text and self._reminders < MAX_REMINDERS:
+            text = hooks.before_end()
+            self._reminders += bool(text)
+        if not text:
+            return Stop(StopReason.END_TURN, "The model ended its turn.")
+        self.add_user_text(text, "host")
+        return None
+
+    def _turn_info(self, message: Message, *, failed: bool = False) -> TurnInfo:
+        seconds = self.context.clock() - self._start_time
+        shares = limit_shares(self.context.limits, self.session_usage, seconds)
+        return TurnInfo(message.calls, self._state(), shares, failed)
+
+
+def _response_record(
+    turn: int, response: Complete | Failed, message: Message, cost: float
+) -> Response | ResponseFailed:
+    usage = response.usage + response.discarded
+    if isinstance(response, Complete):
+        return Response(turn, message.parts, response.finish.value, response.raw_reason, usage, cost)
+    return ResponseFailed(
+        turn, response.message, response.status, response.canceled, message.parts, usage, cost
+    )

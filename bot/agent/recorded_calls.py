@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
-from bot.agent.journal_file import JournalFile
+from bot.agent.journal import JournalFile
+from bot.agent.message_history import transcript_text
 from bot.agent.submission_tools import ANSWER
-from bot.agent.transcript import transcript_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Response, ResponseFailed, Result, UserText
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult

@@ -1,10 +1,16 @@
-"""Tools with which the model hands over a result: `describe_change`, `submit_plan`, `ask_user`. They run in the
-supervisor."""
+"""The model's tools that run in the supervisor: it hands over results with `describe_change`, `submit_plan`, `ask_user`
+and `propose_write`, and `todo` is its own list of steps.
+
+The list is a note of the model, never control flow (S-106). It is repeated whole in each result, so that it stands at
+the end of the conversation, which models read first (S-162); earlier messages never change (S-146).
+
+`propose_write` writes nothing: accepted writes go into the bundle and are checked again when it is published. The
+caller's `check` decides what may be written where: this module does not depend on GitHub."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from bot.agent.limits import Stop
 from bot.contracts import tool_schema as schema
@@ -21,6 +27,8 @@ from bot.contracts.plan import (
     visible_text,
 )
 from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.writes import FIELDS, MAX_BODY, MAX_LABEL, Write, WriteKind, Writes, describe_write
+from bot.contracts.writes import MAX_TITLE as MAX_ISSUE_TITLE
 
 MAX_CHANGE_TITLE = 72
 
@@ -43,10 +51,6 @@ class DescribeChange:
 
     def __init__(self) -> None:
         self.description = Description()
-
-    def set_title(self, title: str) -> None:
-        """Set a title for a change without a description."""
-        self.description = Description(title)
 
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
         title = " ".join(str(arguments["title"]).split())
@@ -166,3 +170,148 @@ class AskUser:
     def stop(self) -> Stop | None:
         """Return the stop for an open question; the loop calls it after each call."""
         return Stop(StopReason.NEEDS_INPUT, "The model asks a question.") if self.question else None
+
+
+MAX_ITEMS = 20
+MAX_ITEM_TEXT = 200
+
+Status = Literal["pending", "in_progress", "completed"]
+_BOXES: Mapping[str, str] = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+
+TODO = ToolSpec(
+    name="todo",
+    description="Your list of steps, whole each time.",
+    parameters=schema.record(
+        ["items"],
+        items=schema.array(
+            schema.record(["text", "status"], text=schema.text(), status=schema.text(enum=list(_BOXES)))
+        ),
+    ),
+)
+
+
+class Item(NamedTuple):
+    """One step; its number is its position in the list."""
+
+    text: str
+    status: Status
+
+
+class Todo:
+    """Stores the last valid list; empty before."""
+
+    spec = TODO
+
+    def __init__(self) -> None:
+        self.items: tuple[Item, ...] = ()
+
+    @property
+    def open(self) -> tuple[Item, ...]:
+        """The items that are not completed."""
+        return tuple(item for item in self.items if item.status != "completed")
+
+    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        items = tuple(Item(_line(item["text"]), item["status"]) for item in arguments["items"])
+        if problem := _list_problem(items):
+            note = " The list from before stands." if self.items else ""
+            return ToolOutcome(f"The list was not taken: {problem}.{note}", is_error=True)
+        self.items = items
+        return ToolOutcome(render_list(items), metadata={"open": len(self.open), "items": len(items)})
+
+
+def render_list(items: Sequence[Item]) -> str:
+    """Return the list as text, one line an item."""
+    if not items:
+        return "The list is empty."
+    done = sum(item.status == "completed" for item in items)
+    lines = [f"{number}. {_BOXES[item.status]} {item.text}" for number, item in enumerate(items, 1)]
+    return "\n".join([*lines, f"({done} of {len(items)} done)"])
+
+
+def _list_problem(items: Sequence[Item]) -> str:
+    if len(items) > MAX_ITEMS:
+        return f"it has {len(items)} items, and {MAX_ITEMS} are the most"
+    if blank := next((number for number, item in enumerate(items, 1) if not item.text), 0):
+        return f"item {blank} has no text"
+    running = [number for number, item in enumerate(items, 1) if item.status == "in_progress"]
+    if len(running) > 1:
+        return f"items {' and '.join(map(str, running))} are in progress; at most one may be"
+    return ""
+
+
+def _line(text: object) -> str:
+    return " ".join(str(text).split())[:MAX_ITEM_TEXT]
+
+
+PROPOSE_WRITE = ToolSpec(
+    name="propose_write",
+    description=(
+        "Propose one thing to be written on a thread of this run. It is checked now and made after the run: a refusal "
+        "says why, and what was accepted stands. kind says which of the other arguments count: comment takes body; "
+        "reply takes comment_id and body; add_label and remove_label take label; close takes reason; edit takes "
+        "title, body or both."
+    ),
+    parameters=schema.record(
+        ["kind", "number"],
+        kind=schema.text(enum=list(FIELDS)),
+        number=schema.whole("The issue or pull request", minimum=1),
+        body=schema.text(
+            "Markdown, as people will read it: no HTML comments, no commands to bots", maxLength=MAX_BODY
+        ),
+        comment_id=schema.whole("For reply: the review comment that is answered", minimum=1),
+        label=schema.text(maxLength=MAX_LABEL),
+        reason=schema.text("For close; not_planned if left out", enum=["completed", "not_planned"]),
+        title=schema.text("For edit: one line", maxLength=MAX_ISSUE_TITLE),
+    ),
+)
+
+WriteCheck = Callable[[Write, Sequence[Write]], str]
+"""Returns why a write is refused after those before it; empty if it is allowed."""
+RecordProposal = Callable[[Write, str], None]
+"""Called with each proposal and the reason for its refusal, if any."""
+
+_OPTIONAL = ("close", "edit")
+"""Kinds whose fields may be left out."""
+
+
+class ProposeWrite:
+    """Collects accepted writes in order."""
+
+    spec = PROPOSE_WRITE
+
+    def __init__(self, check: WriteCheck, record: RecordProposal = lambda write, refusal: None) -> None:
+        self._check = check
+        self._record = record
+        self._accepted: list[Write] = []
+
+    @property
+    def writes(self) -> Writes | None:
+        return Writes(tuple(self._accepted)) if self._accepted else None
+
+    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        kind: WriteKind = arguments["kind"]
+        missing = [name for name in FIELDS[kind] if kind not in _OPTIONAL and not arguments.get(name)]
+        if missing:
+            return ToolOutcome(f"Refused: {kind} needs {' and '.join(missing)}.", is_error=True)
+        write = _write(kind, arguments)
+        refusal = self._check(write, self._accepted)
+        self._record(write, refusal)
+        if refusal:
+            return ToolOutcome(f"Refused: {refusal}", is_error=True)
+        self._accepted.append(write)
+        return ToolOutcome(
+            f"Accepted: {describe_write(write)}. It is made after the run, if the thread is still as it was.",
+            metadata={"kind": write.kind, "number": write.number},
+        )
+
+
+def _write(kind: WriteKind, arguments: Mapping[str, Any]) -> Write:
+    given = {name: arguments[name] for name in FIELDS[kind] if arguments.get(name)}
+    texts = {name: str(given[name]).strip() for name in ("body", "title", "label") if name in given}
+    return Write(
+        kind,
+        int(arguments["number"]),
+        **texts,
+        comment_id=int(given.get("comment_id", 0)),
+        reason="completed" if given.get("reason") == "completed" else "not_planned",
+    )

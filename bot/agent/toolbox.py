@@ -1,7 +1,9 @@
-"""Execute one tool call: find the tool, parse the arguments, check the policy, run the handler.
+"""Execute one tool call: find the tool, parse the arguments, check the policy, run the handler. And which tools may be
+called now (S-151..S-156).
 
-Every call returns exactly one result. Nothing that a model sends or a handler does raises from here.
-"""
+Every call returns exactly one result. Nothing that a model sends or a handler does raises from here. The session's
+tools never change; a call of a masked tool gets an error. Vendors are told of a mask if that does not invalidate their
+cache (`bot/providers`); the toolbox enforces it for all."""
 
 from __future__ import annotations
 
@@ -11,11 +13,90 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
-from bot.agent.tool_availability import Mask
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.tools import ToolOutcome, ToolSpec
+
+NOTICE_AT = 3
+"""Number of remaining requests at which the model is told."""
+
+
+def group(tool: str) -> str:
+    """Return the group of a tool: `bash`, `bash_output` and `bash_kill` are one group (S-154)."""
+    return tool.partition("_")[0]
+
+
+class RequestState(NamedTuple):
+    """State of the next request. `requests_left` counts the remaining requests including it; `None` for no
+    limit. `first`: it is the first of the conversation. `handed_over`: the result of the run exists."""
+
+    requests_left: int | None
+    first: bool = False
+    handed_over: bool = False
+
+
+class Mask(NamedTuple):
+    """Calls of tools outside `allowed` are answered with `reason`, a clause; with `refused`, those of these tools
+    alone. `required`: the response must contain a call."""
+
+    allowed: tuple[str, ...]
+    reason: str
+    required: bool = False
+    refused: tuple[str, ...] = ()
+
+    def refusal(self, tool: str) -> str:
+        """Return the error result for a call of `tool`; empty if it may be called."""
+        if tool not in self.refused if self.refused else tool in self.allowed:
+            return ""
+        others = f"Allowed: {', '.join(self.allowed)}." if self.allowed else "Answer in words."
+        return f"{tool} is not available now: {self.reason}. {others}"
+
+
+Masking = Callable[[RequestState], Mask | None]
+"""Returns the mask for a state; `None` allows all tools."""
+
+
+def no_mask(state: RequestState) -> Mask | None:
+    return None
+
+
+def first_and_last_mask(
+    results: Sequence[str], *, final: bool = False, first_tools: Sequence[str] = ()
+) -> Masking:
+    """In the last request, allow only `results`, the tools that hand over the result: the model could not read
+    any other tool's output. With `final` it must call one, if nothing was handed over yet.
+
+    If there are `first_tools`, the first request asks for one of them, and a result in its response is refused.
+    """
+
+    def masking(state: RequestState) -> Mask | None:
+        if state.requests_left == 1:
+            required = final and not state.handed_over
+            return Mask(tuple(results), "this is the last answer of this run", required)
+        if not (state.first and first_tools):
+            return None
+        reason = "look at the code first"
+        return Mask(tuple(first_tools), reason, required=True, refused=tuple(results))
+
+    return masking
+
+
+def requests_left_notice(state: RequestState, results: Sequence[str]) -> str:
+    """Return the text that follows a turn's results when few requests are left; otherwise ""."""
+    if state.requests_left == 1:
+        only = (
+            f"Only {' and '.join(results)} can be called in it" if results else "No tool can be called in it"
+        )
+        return f"(Your next answer is the last. {only}: say what you have.)"
+    if state.requests_left != NOTICE_AT:
+        return ""
+    how = f" with {' or '.join(results)}" if results else ""
+    return (
+        f"(Only {NOTICE_AT} more answers of yours fit this run's limit of turns. Come to an end, and hand over what "
+        f"you have{how}.)"
+    )
+
 
 Handler = Callable[[Mapping[str, Any], CancelToken], ToolOutcome]
 
@@ -86,7 +167,11 @@ class Toolbox:
             return error_result(call, TRUNCATED)
         spec = self.find(call.name)
         if spec is None:
-            return error_result(call, self._unknown(call.name))
+            folded = {one.name.casefold(): one.name for one in self.specs}
+            close = get_close_matches(call.name.casefold()[:100], list(folded), n=1)
+            hint = f' Did you mean "{folded[close[0]]}"?' if close else ""
+            known = ", ".join(self._specs)
+            return error_result(call, f'There is no tool "{call.name[:100]}".{hint} The tools are: {known}.')
         if mask is not None and (refusal := mask.refusal(spec.name)):
             return error_result(call, refusal)
         try:
@@ -125,14 +210,12 @@ class Toolbox:
             execution = error_result(call, f"{FATAL_PREFIX}{error}")
             return execution._replace(permission=permission, ran=ran, fatal=str(error))
         except Exception as error:  # noqa: BLE001  The one border where a tool's bug becomes a result.
-            return _crash(call, error)._replace(permission=permission, ran=ran)
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            words = f"{type(error).__name__}: {error} (in {frame.name}, line {frame.lineno})"
+            metadata = {"traceback": traceback.format_exception(error)[-12:]}
+            execution = error_result(call, f"The tool failed: {words}", metadata)
+            return execution._replace(permission=permission, ran=ran)
         return CallExecution(_tool_result(call, outcome, repairs), outcome, permission, ran)
-
-    def _unknown(self, name: str) -> str:
-        by_folded = {spec.name.casefold(): spec.name for spec in self.specs}
-        close = get_close_matches(name.casefold()[:100], list(by_folded), n=1)
-        hint = f' Did you mean "{by_folded[close[0]]}"?' if close else ""
-        return f'There is no tool "{name[:100]}".{hint} The tools are: {", ".join(self._specs)}.'
 
 
 FATAL_PREFIX = "The tool cannot go on: "
@@ -148,13 +231,6 @@ def error_result(call: ToolCall, message: str, metadata: Mapping[str, Any] | Non
     return CallExecution(_tool_result(call, outcome, ()), outcome)
 
 
-def _crash(call: ToolCall, error: Exception) -> CallExecution:
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" (in {frames[-1].name}, line {frames[-1].lineno})" if frames else ""
-    metadata = {"traceback": traceback.format_exception(error)[-12:]}
-    return error_result(call, f"The tool failed: {type(error).__name__}: {error}{where}", metadata)
-
-
 def _tool_result(call: ToolCall, outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolResult:
     note = f"\n\n(Arguments repaired: {'; '.join(repairs)}.)" if repairs else ""
     return ToolResult(call.id, call.name, outcome.content + note, outcome.is_error)
@@ -163,9 +239,5 @@ def _tool_result(call: ToolCall, outcome: ToolOutcome, repairs: tuple[str, ...])
 def denial_text(permission: Permission) -> str:
     """Return the text for the model. The rule appears once, even if the reason begins with it."""
     reason = permission.reason or "no reason given"
-    rule = (
-        f" by the rule {permission.rule}"
-        if permission.rule and not reason.startswith(permission.rule)
-        else ""
-    )
-    return f"Permission denied{rule}: {reason}"
+    named = permission.rule and not reason.startswith(permission.rule)
+    return f"Permission denied{f' by the rule {permission.rule}' if named else ''}: {reason}"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bot.agent.journal_file import JournalFile, JournalLine
+from bot.agent.journal import JournalFile, JournalLine
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import FilesChanged, FileVersion, Response, Result
 from bot.contracts.messages import ToolCall

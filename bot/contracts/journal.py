@@ -1,6 +1,6 @@
 """The records of a journal, in the order in which they happen.
 
-`bot/agent/journal.py` writes them, `journal_file.py` reads them. On disk a record is one line with a JSON object:
+`bot/agent/journal.py` writes and reads them. On disk a record is one line with a JSON object:
 `type` (a key of `RECORDS`), `at` (seconds since the journal was opened), and the record's fields without those at their
 default. The first line is the header.
 

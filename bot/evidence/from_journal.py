@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.agent.journal_file import JournalFile
+from bot.agent.journal import JournalFile
 from bot.contracts.evidence import TestChanges
 from bot.contracts.journal import CheckRecord, Evidence, PlannedCheck, SessionEnded
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, TestsAsTheyWere

@@ -8,7 +8,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from bot.agent.journal_file import JournalFile, JournalLine
+from bot.agent.journal import JournalFile, JournalLine
 from bot.agent.versions import BASE, OUTSIDE, Version, versions
 from bot.contracts.journal import (
     AgentStarted,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.findings import REPORT_FINDING, finding_of
-from bot.agent.journal_file import JournalFile
+from bot.agent.journal import JournalFile
 from bot.agent.recorded_calls import recorded_calls, repeat_calls
 from bot.agent.submission_tools import AskUser, DescribeChange, SubmitPlan
 from bot.contracts.formatting import count_of, duration

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import jinja2
 from markupsafe import Markup
 
-from bot.agent.journal_file import JournalFile, read_journal
+from bot.agent.journal import JournalFile, read_journal
 from bot.contracts.formatting import count_of, duration, exit_text, money
 from bot.contracts.journal import RunEnded
 from bot.contracts.messages import Image

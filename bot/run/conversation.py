@@ -9,11 +9,11 @@ from bot import __version__
 from bot.agent.compaction import SummaryCompaction
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.first_message import LastRun, TaskFacts, first_message
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import read_journal
 from bot.agent.limits import SessionUsage
 from bot.agent.prompt import new_marker, system_prompt
 from bot.agent.recorded_calls import recorded_transcript, repeat_calls
-from bot.agent.todo import render_list
+from bot.agent.submission_tools import render_list
 from bot.contracts import journal as lines
 from bot.contracts.errors import UsageError
 from bot.contracts.messages import Image

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bot.agent.writes import ProposeWrite
+from bot.agent.submission_tools import ProposeWrite
 from bot.checkout.git import Git
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import money

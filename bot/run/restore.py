@@ -14,7 +14,7 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bot.agent.journal_file import JournalFile, read_journal
+from bot.agent.journal import JournalFile, read_journal
 from bot.agent.versions import Version, Versions, version_content, versions
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import git_dir_of, repository_root, resolve

@@ -37,7 +37,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
-from bot.contracts.outcome import StopReason
+from bot.contracts.outcome import Description, StopReason
 from bot.contracts.request import Request, Tier
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
@@ -235,5 +235,5 @@ def _with_title(
         return end
     title, end = title_change(conversation, provider, run.request.full_instruction, end)
     if title:
-        results.describe.set_title(title)
+        results.describe.description = Description(title)
     return end

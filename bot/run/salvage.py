@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bot import __version__
 from bot.agent.conversation_context import LoopEnd
-from bot.agent.journal_file import MAX_JOURNAL, JournalFile, parse_journal, read_journal
+from bot.agent.journal import MAX_JOURNAL, JournalFile, parse_journal, read_journal
 from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git, GitError
 from bot.checkout.pull import recorded_pull_base

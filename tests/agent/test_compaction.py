@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.compaction import TRIES, SummaryCompaction, split_index
-from bot.agent.context_budget import tokens_of, usable_tokens
 from bot.agent.conversation_context import Hooks, LoopEnd
 from bot.agent.message_history import HistoryError, MessageHistory
+from bot.agent.receive import tokens_of, usable_tokens
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CompactionRecord
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult, Usage
@@ -265,9 +265,9 @@ def test_a_cut_in_the_wrong_place_is_a_bug_of_ours(name: str) -> None:
 
 def test_after_an_overflow_four_fifths_of_what_was_refused_are_taken_for_the_window() -> None:
     summaries = SummaryCompaction(ScriptedProvider(()))
-    assert not summaries.due(1, 8_000)
+    assert not summaries.due(8_000)
     assert summaries.overflowed(1, 8_000)
-    assert (summaries.due(2, 6_400), summaries.due(2, 6_401)) == (False, True)
+    assert (summaries.due(6_400), summaries.due(6_401)) == (False, True)
     assert not summaries.overflowed(1, 8_000), "once for one request"
     assert summaries.overflowed(2, 20_000)
-    assert summaries.due(3, 6_401), "the window does not grow again"
+    assert summaries.due(6_401), "the window does not grow again"

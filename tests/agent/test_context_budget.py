@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.context_budget import max_response, tokens_of, tokens_of_text, usable_tokens
+from bot.agent.receive import max_response, tokens_of, tokens_of_text, usable_tokens
 from bot.contracts.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import ModelInfo
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.agent.journal import Journal, JournalError
-from bot.agent.journal_file import parse_journal, read_journal
+from bot.agent.journal import Journal, JournalError, parse_journal, read_journal
 from bot.contracts import journal as lines
 from bot.contracts.errors import UsageError
 from bot.contracts.messages import PARTS, Part, Text, Thinking, ToolCall

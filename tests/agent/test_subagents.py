@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from bot.agent.conversation_context import ConversationContext, LoopEnd
-from bot.agent.journal import Journal
-from bot.agent.journal_file import JournalFile, read_journal
+from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.limits import SessionUsage
 from bot.agent.loop import run_loop
 from bot.agent.subagents import MAX_REPORT, TURNS, Subagents

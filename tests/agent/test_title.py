@@ -8,8 +8,7 @@ import pytest
 
 from bot.agent.compaction import Files
 from bot.agent.conversation_context import ConversationContext, LoopEnd
-from bot.agent.journal import Journal
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import Journal, read_journal
 from bot.agent.title import title_change
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken

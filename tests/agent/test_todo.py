@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.todo import MAX_ITEMS, MAX_TEXT, Todo
+from bot.agent.submission_tools import MAX_ITEM_TEXT, MAX_ITEMS, Todo
 from bot.agent.toolbox import CallExecution
 from tests.support.sessions import execute
 
@@ -57,7 +57,7 @@ def test_a_wrong_list_is_refused_and_the_one_before_stands(name: str) -> None:
 def test_a_long_text_is_cut() -> None:
     todo = Todo()
     give(todo, item("x" * 300))
-    assert [len(one.text) for one in todo.items] == [MAX_TEXT]
+    assert [len(one.text) for one in todo.items] == [MAX_ITEM_TEXT]
 
 
 def test_half_a_character_does_not_reach_the_conversation() -> None:

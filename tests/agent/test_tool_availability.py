@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.agent.conversation_context import Hooks
-from bot.agent.tool_availability import (
-    NOTICE_AT,
-    Masking,
-    RequestState,
-    first_and_last_mask,
-    requests_left_notice,
-)
+from bot.agent.toolbox import NOTICE_AT, Masking, RequestState, first_and_last_mask, requests_left_notice
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Result
 from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, unreported

@@ -8,7 +8,7 @@ import pytest
 from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.first_message import triage_text
 from bot.agent.prompt import prompt_text, system_prompt
-from bot.agent.writes import PROPOSE_WRITE, ProposeWrite
+from bot.agent.submission_tools import PROPOSE_WRITE, ProposeWrite
 from bot.contracts.cancel import CancelToken
 from bot.contracts.pulls import Comment
 from bot.contracts.request import ThreadState, Triage, TriageThread

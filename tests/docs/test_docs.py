@@ -120,7 +120,7 @@ def test_every_recipe_is_a_policy_a_workflow_or_a_task() -> None:
 
 
 def test_what_a_run_costs_is_what_the_recording_costs_at_the_prices_of_the_table() -> None:
-    from bot.agent.journal_file import read_journal
+    from bot.agent.journal import read_journal
     from bot.providers.models import DEFAULTS, model_info
     from bot.session.demo.demo import RECORDING
 

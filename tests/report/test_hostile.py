@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.journal_file import JournalFile, JournalLine
+from bot.agent.journal import JournalFile, JournalLine
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
 from bot.contracts.journal import (
     CallStarted,

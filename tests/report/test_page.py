@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import read_journal
 from bot.contracts.journal import (
     BudgetChanged,
     CallStarted,

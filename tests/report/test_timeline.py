@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from bot.agent.journal import Journal
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import Journal, read_journal
 from bot.contracts.journal import (
     AgentStarted,
     CompactionRecord,

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.journal import Journal
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import Journal, read_journal
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import PermissionDecision, Record
 from bot.contracts.progress import Inquiry, Reply

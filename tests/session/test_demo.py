@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import read_journal
 from bot.contracts.journal import DiagnosticsRecord
 from tests.session.conftest import Cli, command
 from tests.support.machines import without_sandbox

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.journal import Journal
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import Journal, read_journal
 from bot.contracts import journal as lines
 from bot.contracts.evidence import ServerUse, Severity
 from bot.contracts.request import Tier

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.evidence import Answer
 from bot.contracts.outcome import CheckState

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from tests.session.conftest import Cli
 from tests.support.fix_script import DESCRIBE, DONE, VIEW, shell

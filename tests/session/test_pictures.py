@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import read_journal
 from bot.contracts.journal import AttachedFile, Note, UserText
 from bot.contracts.request import Request, Thread
 from bot.session.context.github_env import read_github_environment

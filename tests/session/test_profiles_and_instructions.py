@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import pytest
 
-from bot.agent.tool_availability import group
+from bot.agent.toolbox import group
 from bot.checkout.clone import Source, check_out
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, PullState

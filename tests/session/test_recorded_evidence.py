@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.journal import Journal
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import Journal, read_journal
 from bot.contracts import journal as lines
 from bot.contracts.evidence import TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState

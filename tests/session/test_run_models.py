@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import Status as RunStatus
 from bot.session.tools.run_models import ConversationModel, RunModels

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from bot.agent.conversation_context import ConversationContext
-from bot.agent.journal import Journal
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import Journal, read_journal
 from bot.agent.limits import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Result

@@ -8,12 +8,10 @@ from typing import Any
 
 from bot.agent.compaction import SummaryCompaction
 from bot.agent.conversation_context import ConversationContext, Hooks, LoopEnd
-from bot.agent.journal import Journal
-from bot.agent.journal_file import JournalFile, read_journal
+from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.loop import run_loop
 from bot.agent.recorded_calls import ResultTool
-from bot.agent.tool_availability import Masking, no_mask
-from bot.agent.toolbox import CallExecution, Permission, Toolbox
+from bot.agent.toolbox import CallExecution, Masking, Permission, Toolbox, no_mask
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import SCHEMA_VERSION, Header, Record
 from bot.contracts.messages import Image, Message, ToolCall, ToolResult

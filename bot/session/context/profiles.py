@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.agent.prompt import prompt_text
-from bot.agent.tool_availability import Masking, first_and_last_mask, group
+from bot.agent.toolbox import Masking, first_and_last_mask, group
 from bot.contracts.journal import Header
 from bot.contracts.outcome import Status
 from bot.contracts.request import Request, Tier

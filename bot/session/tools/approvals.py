@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from bot.agent.journal_file import JournalFile, read_journal
+from bot.agent.journal import JournalFile, read_journal
 from bot.agent.toolbox import Permission
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError

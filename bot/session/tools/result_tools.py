@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.agent.journal_file import JournalFile
+from bot.agent.journal import JournalFile
 from bot.agent.recorded_calls import ResultTool, repeat_calls
-from bot.agent.submission_tools import AskUser, DescribeChange, SubmitPlan
-from bot.agent.todo import Todo
-from bot.agent.writes import ProposeWrite
+from bot.agent.submission_tools import AskUser, DescribeChange, ProposeWrite, SubmitPlan, Todo
 from bot.contracts import journal as lines
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Description

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import read_journal
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.model import Provider
 from bot.contracts.request import Tier

@@ -11,7 +11,7 @@ from bot.agent.conversation_context import ConversationContext, Hooks, TurnInfo
 from bot.agent.limits import LimitReminder
 from bot.agent.prompt import prompt_text, system_prompt
 from bot.agent.subagents import TURNS, Subagents
-from bot.agent.tool_availability import first_and_last_mask, requests_left_notice
+from bot.agent.toolbox import first_and_last_mask, requests_left_notice
 from bot.contracts.cancel import CancelToken
 from bot.contracts.model import Retrying
 from bot.contracts.workspace_tools import TOOL_SPECS

@@ -10,8 +10,7 @@ from typing import Any
 
 from bot.agent.recorded_calls import ResultTool
 from bot.agent.submission_tools import ANSWER
-from bot.agent.tool_availability import Mask
-from bot.agent.toolbox import PERSON, CallExecution, Handler, Permission, Toolbox, error_result
+from bot.agent.toolbox import PERSON, CallExecution, Handler, Mask, Permission, Toolbox, error_result
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall

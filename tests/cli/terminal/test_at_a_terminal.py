@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.journal_file import read_journal
+from bot.agent.journal import read_journal
 from bot.report.first_screen import handover_of
 from bot.session.tools.approvals import approved_paths
 from tests.support import warm
