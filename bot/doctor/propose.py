@@ -34,7 +34,8 @@ _CHECKS = """
 checks:
 """
 _NO_CHECKS = """
-# No check was found. Name the commands that tell whether a change is sound: they are run before and after each one.
+# Without checks here, a run takes those that it finds in CI and in the manifests. To choose others, name the commands
+# that tell whether a change is sound: they are run before and after each one.
 # checks:
 #   - make test
 """
