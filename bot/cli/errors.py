@@ -1,36 +1,59 @@
-"""What people and the runner see of an error, without a secret."""
+"""What people and the runner see of an error, without a secret, and its exit code."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
 
 from bot.cli.scrub_environment import may_use_secrets
 from bot.cli.terminal.printer import Printer
-from bot.contracts.errors import ExitCode
+from bot.contracts.errors import AgentError, ExitCode, shortage_remedy
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.github.actions import Actions
 from bot.session.context.secrets import known_secrets, mask_all
 
 
-def internal_error(verb: str, error: Exception) -> ExitCode:
-    """Print one sentence; the traceback only on request, since it may quote what a journal would mask."""
-    if os.environ.get("SLASH_AGENT_TRACEBACK"):
-        say("".join(traceback.format_exception(error)).rstrip(), headline=False)
-    say(
-        f"slash-agent {verb}: internal error, please report it: {type(error).__name__}: {error} "
-        "(set SLASH_AGENT_TRACEBACK=1 to see the traceback)"
-    )
-    say_notes(error)
-    return ExitCode.INTERNAL
-
-
-def say_notes(error: Exception) -> None:
-    """Print the notes of an error: where an interrupted run keeps its work, and the commands that recover it."""
+def report(verb: str, error: Exception) -> ExitCode:
+    """Print one sentence, and the notes of the error: where an interrupted run keeps its work, and the commands that
+    recover it. The traceback of an internal error only on request, since it may quote what a journal would mask."""
+    number = errno.ENOMEM if isinstance(error, MemoryError) else getattr(error, "errno", None) or 0
+    message = getattr(error, "strerror", None) or (os.strerror(number) if number else str(error))
+    remedy = "make the disk writable" if number == errno.EROFS else shortage_remedy(message)
+    if remedy:
+        message = f"{message.rstrip('.')}: {remedy} and try again"
+    if isinstance(error, AgentError):
+        code = error.exit_code
+    elif remedy:
+        code = ExitCode.UNAVAILABLE
+    else:
+        code = ExitCode.INTERNAL
+        if os.environ.get("SLASH_AGENT_TRACEBACK"):
+            say("".join(traceback.format_exception(error)).rstrip(), headline=False)
+        message = (
+            f"internal error, please report it: {type(error).__name__}: {error} "
+            "(set SLASH_AGENT_TRACEBACK=1 to see the traceback)"
+        )
+    if not (remedy and _is_full()):
+        say(f"slash-agent {verb}: {message}")
     for note in getattr(error, "__notes__", ()):
         say(note, headline=False)
+    if isinstance(error, AgentError) and os.environ.get("GITHUB_STEP_SUMMARY"):
+        from bot.report.summary import error_summary
+
+        Actions(os.environ, sys.stderr).add_summary(error_summary(verb, _masked(message)))
+    return code
+
+
+def _is_full() -> bool:
+    """Whether standard output takes nothing any more, as on a full disk: `main` prints that."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
 
 
 def say(line: str, *, headline: bool = True) -> None:
@@ -38,24 +61,14 @@ def say(line: str, *, headline: bool = True) -> None:
     secret."""
     if headline and sys.stderr.isatty():
         Printer(sys.stderr, os.environ).headline("bad", _masked(line))
-        return
-    Actions(os.environ, sys.stderr).print(_masked(line))
-
-
-def summarise(verb: str, sentence: str) -> None:
-    """Write the job's summary for an error too."""
-    if os.environ.get("GITHUB_STEP_SUMMARY"):
-        from bot.report.summary import error_summary
-
-        Actions(os.environ, sys.stderr).add_summary(error_summary(verb, _masked(sentence)))
+    else:
+        Actions(os.environ, sys.stderr).print(_masked(line))
 
 
 def _masked(line: str) -> str:
     """`line` as a journal would keep it, where this process was given a secret at all."""
     secrets = known_secrets(os.environ)
-    if not secrets:
-        return line
-    return Detector(Redactor(secrets)).masked(line)
+    return Detector(Redactor(secrets)).masked(line) if secrets else line
 
 
 def mask_secrets(verb: str) -> None:

@@ -1,23 +1,19 @@
-"""Find the verb, import only its module, turn an `AgentError` into its sentence and exit code.
-
-This is the one place where an exception becomes an exit code.
-"""
+"""Find the verb, import only its module, run it: the one place where an exception ends in an exit code."""
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # as in `scrub_environment`
 import argparse
-import errno
 import importlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from typing import Protocol, TextIO, cast
+from typing import Protocol, cast
 
 from bot import __version__
-from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_remedy
+from bot.contracts.errors import ExitCode, UsageError
 from bot.verbs import registry
 
 VERBS = {verb.name: verb.local.help for verb in registry.VERBS.values() if verb.local} | {
@@ -64,11 +60,9 @@ class _HelpFormatter(argparse.HelpFormatter):
     """Fills each paragraph to the terminal's width, and leaves examples as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        parts = text.split("\n\n")
-        fill = super()._fill_text
-        return "\n\n".join(
-            part if part.startswith(("example:", "verbs:")) else fill(part, width, indent) for part in parts
-        )
+        fill, as_is = super()._fill_text, ("example:", "verbs:")
+        parts = (part if part.startswith(as_is) else fill(part, width, indent) for part in text.split("\n\n"))
+        return "\n\n".join(parts)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -94,22 +88,27 @@ def run(argv: Sequence[str]) -> int:
 def _run_verb(verb: str, rest: Sequence[str]) -> int:
     from bot.cli import errors  # `--version` and `--help` need nothing of it
 
-    module, parser = verb_parser(verb)
+    module = load_verb(verb)
+    parser = argparse.ArgumentParser(
+        prog=f"slash-agent {verb}",
+        description=module.__doc__,
+        epilog=f"example: {module.EXAMPLE}",
+        formatter_class=_HelpFormatter,
+    )
+    module.configure(parser)
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
         # As standard error does: what the encoding lacks is shown by its escape.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         arguments = parser.parse_args(rest)
-        _check_current_folder()
+        try:
+            os.getcwd()
+        except FileNotFoundError as error:
+            gone = "The current folder no longer exists: change to another one and try again."
+            raise UsageError(gone) from error
         errors.mask_secrets(verb)
         with _interruptible():
             return int(module.run(arguments))
-    except AgentError as error:
-        message = _with_remedy(str(error))
-        errors.say(f"slash-agent {verb}: {message}")
-        errors.say_notes(error)
-        errors.summarise(verb, message)
-        return int(error.exit_code)
     except KeyboardInterrupt:
         with suppress(OSError):  # the terminal may be gone
             print(f"slash-agent {verb}: cancelled", file=sys.stderr, flush=True)
@@ -117,38 +116,7 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
     except BrokenPipeError:
         return ExitCode.DONE  # whoever read our output has gone away, as `head` does
     except Exception as error:  # noqa: BLE001 - the last border: what gets here is a bug of ours
-        number = errno.ENOMEM if isinstance(error, MemoryError) else getattr(error, "errno", None) or 0
-        message = getattr(error, "strerror", None) or (os.strerror(number) if number else str(error))
-        remedy = "make the disk writable" if number == errno.EROFS else shortage_remedy(message)
-        if not remedy:
-            return errors.internal_error(verb, error)
-        if not _is_full(sys.stdout):  # else `_written_out` says it
-            errors.say(f"slash-agent {verb}: {message}: {remedy} and try again")
-        errors.say_notes(error)
-        return ExitCode.UNAVAILABLE
-
-
-def _with_remedy(sentence: str) -> str:
-    remedy = shortage_remedy(sentence)
-    return f"{sentence.rstrip('.')}: {remedy} and try again" if remedy else sentence
-
-
-def _check_current_folder() -> None:
-    try:
-        os.getcwd()
-    except FileNotFoundError as error:
-        raise UsageError(
-            "The current folder no longer exists: change to another one and try again."
-        ) from error
-
-
-def _is_full(stream: TextIO) -> bool:
-    """Whether `stream` takes nothing any more, as on a full disk."""
-    try:
-        stream.flush()
-    except OSError:
-        return True
-    return False
+        return int(errors.report(verb, error))
 
 
 def _written_out(verb: str, code: int) -> int:
@@ -185,23 +153,9 @@ def _interruptible() -> Iterator[None]:
             _signal.signal(number, handler)
 
 
-def verb_parser(verb: str) -> tuple[Command, argparse.ArgumentParser]:
-    """The command of a verb, and the parser of its arguments."""
-    module = load_verb(verb)
-    parser = argparse.ArgumentParser(
-        prog=f"slash-agent {verb}",
-        description=module.__doc__,
-        epilog=f"example: {module.EXAMPLE}",
-        formatter_class=_HelpFormatter,
-    )
-    module.configure(parser)
-    return module, parser
-
-
 def load_verb(name: str) -> Command:
     """The command called `name`."""
-    verb = registry.VERBS.get(name)
-    if verb is not None and verb.local is not None:
+    if (verb := registry.VERBS.get(name)) and verb.local:
         return cast("Command", importlib.import_module("bot.cli.local_verb").LocalVerb(verb, verb.local))
     return cast("Command", importlib.import_module(f"bot.cli.{name}"))
 

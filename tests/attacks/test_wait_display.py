@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cli.terminal.board import Board
+from bot.cli.terminal.live import Board
 from bot.contracts.progress import OutputEvent, WaitEvent
 from tests.support.progress import listed
 

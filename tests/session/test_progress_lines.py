@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.terminal.board import Board
-from bot.cli.terminal.live import LiveViewer
+from bot.cli.terminal.live import Board, LiveViewer
 from bot.cli.terminal.viewer import LineViewer, plain_lines
 from bot.contracts.messages import ToolCall
 from bot.contracts.progress import OutputEvent, WaitEvent

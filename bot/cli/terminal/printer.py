@@ -105,7 +105,7 @@ class Printer:
             return
         from rich.markdown import Markdown
 
-        from bot.cli.terminal.console import console_on
+        from bot.cli.terminal.question import console_on
 
         # Without hyperlinks an address is shown, and not only what it is called.
         console_on(self._stream).print(
@@ -123,7 +123,6 @@ class Printer:
             subsequent_indent=indent,
             break_long_words=False,
             break_on_hyphens=False,
-            drop_whitespace=True,
             replace_whitespace=False,
         )
         # Before a first word that is too long it leaves an empty row.

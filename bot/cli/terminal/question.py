@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import select
 import termios
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
+from typing import Literal, NamedTuple, TextIO
 
 from rich.console import Console
 from rich.text import Text
@@ -22,15 +21,11 @@ from bot.cli.terminal.printer import encodable, lines_of, one_line
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Inquiry, Reply
 
-Lines = list[tuple[str, str]]
-"""Each line with its style."""
-
 _INDENT = " " * 11
 GUTTER = "  │ "
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """Columns and encoding of the terminal."""
 
     width: int = 80
@@ -49,12 +44,22 @@ class Page:
         return rows
 
 
-def question_text(inquiry: Inquiry, page: Page) -> Lines:
-    """Return the quoted lines and the question."""
-    return [("", ""), *_quoted(inquiry, page), *_question_lines(inquiry, page)]
+class PlainConsole(Console):
+    """Takes text as text, and never hides the cursor: whatever ends the process, there is nothing to bring back."""
+
+    def show_cursor(self, show: bool = True) -> bool:
+        return False
 
 
-def _quoted(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
+def console_on(stream: TextIO) -> Console:
+    return PlainConsole(
+        file=stream, force_terminal=True, markup=False, emoji=False, highlight=False, legacy_windows=False
+    )
+
+
+def question_text(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
+    """Yield the quoted lines and the question, each with its style."""
+    yield "", ""
     columns = page.width - 1 - len(GUTTER)
     if inquiry.question:
         subject = [(line, "bold") for line in lines_of(inquiry.question)]
@@ -65,16 +70,13 @@ def _quoted(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
     diff = lines_of(inquiry.diff.rstrip("\n")) if inquiry.diff else []
     for text, style in chain(subject, ((line, _colour(line)) for line in diff)):
         yield from ((f"{GUTTER}{row}", style) for row in page.rows(text, max(columns, 10)))
-
-
-def _question_lines(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
     if inquiry.question:
         yield "The agent asks the question above.", "bold yellow"
         yield from _field("answer", "in one line; the run goes on with it", page)
         yield from _field("Enter", "no answer: the run ends here, and what there is so far is kept", page)
         return
-    subject = f"The subagent {one_line(inquiry.agent)[:60]}" if inquiry.agent else "The agent"
-    for row in page.rows(f"{subject} asks: may it call {one_line(inquiry.tool)[:60]}?", page.width - 1):
+    asker = f"The subagent {one_line(inquiry.agent)[:60]}" if inquiry.agent else "The agent"
+    for row in page.rows(f"{asker} asks: may it call {one_line(inquiry.tool)[:60]}?", page.width - 1):
         yield row, "bold yellow"
     reason = f": {one_line(inquiry.reason)}" if inquiry.reason else ""
     fields = (
@@ -84,8 +86,8 @@ def _question_lines(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
         ("no", "and the run ends here; what there is so far is kept"),
         ("or", "a sentence: it is not done, and the model is told so in your words"),
     )
-    for name, text in fields:
-        yield from _field(name, text, page)
+    for name, meaning in fields:
+        yield from _field(name, meaning, page)
 
 
 def _field(name: str, text: str, page: Page) -> Iterator[tuple[str, str]]:
@@ -103,14 +105,9 @@ def _colour(line: str) -> str:
 
 _LONGEST_LINE = 4_000
 _ANSWERS: Mapping[str, Literal["once", "session", "no"]] = {
-    "o": "once",
-    "once": "once",
-    "y": "once",
-    "yes": "once",
-    "s": "session",
-    "session": "session",
-    "n": "no",
-    "no": "no",
+    **dict.fromkeys(("o", "once", "y", "yes"), "once"),
+    **dict.fromkeys(("s", "session"), "session"),
+    **dict.fromkeys(("n", "no"), "no"),
 }
 _AGAIN = "Answer with once, session or no, or with a sentence for the model."
 
@@ -140,7 +137,7 @@ def parse_reply(line: str) -> Reply | None:
     return Reply("words", typed) if " " in typed else None
 
 
-def _print(console: Console, lines: Lines) -> None:
+def _print(console: Console, lines: Iterable[tuple[str, str]]) -> None:
     for line, style in lines:
         console.print(Text(encodable(line, console.encoding), style), soft_wrap=True)
     console.print("> ", end="")
@@ -150,18 +147,18 @@ def _print(console: Console, lines: Lines) -> None:
 def _line_by_line(keyboard: int, cancel: CancelToken) -> Iterator[Iterator[str]]:
     """Lines as they are typed, until the terminal is gone, or the token fires."""
     woken, wake = os.pipe()
-    forget = cancel.on_fire(lambda: _wake(wake))
+
+    def wake_reader() -> None:
+        with suppress(OSError):  # answered in the same moment
+            os.write(wake, b"!")
+
+    forget = cancel.on_fire(wake_reader)
     try:
         yield _lines(keyboard, woken)
     finally:
         forget()
         os.close(wake)
         os.close(woken)
-
-
-def _wake(pipe: int) -> None:
-    with suppress(OSError):  # answered in the same moment
-        os.write(pipe, b"!")
 
 
 def _lines(keyboard: int, woken: int) -> Iterator[str]:
@@ -173,7 +170,7 @@ def _lines(keyboard: int, woken: int) -> Iterator[str]:
         try:
             some = os.read(keyboard, _LONGEST_LINE)
         except OSError:
-            return
+            some = b""
         if not some:
             return
         typed += some

@@ -15,11 +15,9 @@ from pathlib import Path
 import pytest
 
 from bot.agent.journal import Journal
-from bot.cli.terminal.board import Board
-from bot.cli.terminal.live import LiveViewer
-from bot.cli.terminal.open_viewer import _choose_viewer
+from bot.cli.terminal.live import Board, LiveViewer
 from bot.cli.terminal.printer import encodable
-from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer, event_line, plain_lines
+from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer, choose_viewer, event_line, plain_lines
 from bot.contracts.journal import (
     RECORDS,
     AgentStarted,
@@ -311,7 +309,7 @@ def test_who_looks_on_is_chosen_by_what_there_is(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stdin", screen.stream)
 
     def chosen(environment: dict[str, str], **given: bool) -> tuple[type, bool]:
-        viewer = _choose_viewer(arguments(**given), environment, None)
+        viewer = choose_viewer(arguments(**given), environment, None)
         return type(viewer), viewer.person is not None
 
     there = {"TERM": "xterm"}
