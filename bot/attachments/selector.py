@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from html import unescape
 from typing import NamedTuple
 
-from bot.attachments.fetch import Fetcher, Omitted, Site, file_name, identity
-from bot.attachments.files import AttachedFiles
+from bot.attachments.fetch import AttachedFiles, Fetcher, Omitted, Site, file_name, identity
 from bot.attachments.markdown import Link, addresses_in, pictures_in, sources_in
 from bot.attachments.redraw import Redraw
 from bot.contracts.errors import AgentError

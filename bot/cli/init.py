@@ -19,10 +19,9 @@ from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
-from bot.doctor.contribution_requirements import file_demands
-from bot.doctor.finding import Finding, State
 from bot.doctor.local import checkout_policy, detect_environment
 from bot.doctor.propose import KEYS, ProposedFile, policy_text, propose
+from bot.doctor.requirements import Finding, State, file_demands
 from bot.environment.detection import Detection
 from bot.policy.load import POLICY_FILE
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bot.contracts.errors import AgentError, UsageError
-from bot.doctor.contribution_requirements import check_demands
-from bot.doctor.finding import Finding, missing, ok, unknown, warning
+from bot.doctor.requirements import Finding, check_demands, missing, ok, unknown, warning
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.tokens import Installation, TokenKind, token_facts
 from bot.policy.values import Policy

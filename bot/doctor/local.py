@@ -11,14 +11,23 @@ from pathlib import Path
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.sandbox import Canary
-from bot.doctor.contribution_requirements import OWN_ACTION, WORKFLOWS, file_demands, read_text
-from bot.doctor.finding import Finding, State, missing, ok, unknown, warning
+from bot.doctor.requirements import (
+    OWN_ACTION,
+    WORKFLOWS,
+    Finding,
+    State,
+    file_demands,
+    missing,
+    ok,
+    read_text,
+    unknown,
+    warning,
+)
 from bot.ecosystems.record import Setup
 from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect
 from bot.environment.detection import Detection
-from bot.maintenance.task import FOLDER
-from bot.maintenance.task_file import is_task_file
+from bot.maintenance.task import FOLDER, is_task_file
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.values import Policy
 from bot.providers.connect import default_model

@@ -67,7 +67,7 @@ OPTIONS: Mapping[str, Option] = {
     ),
 }
 
-PLAN = "plan"
+PLAN_HASH = "plan"
 """Key in a command's options for the hash of the approved plan, which is not written as an option."""
 
 _ADDRESS = "/agent"
@@ -125,7 +125,7 @@ def parse_command(body: str) -> Command | None:
         _check_options(verb, options)
         instruction, quoted = split_quotation(f"{text}\n{further}")
         if needs(verb, Earlier.PLAN):
-            options[PLAN], instruction = _read_hash(verb, instruction)
+            options[PLAN_HASH], instruction = _read_hash(verb, instruction)
     except _ProblemError as problem:
         return Command(DEFAULT, problem=str(problem))
     return Command(verb, instruction, options, quoted=quoted)

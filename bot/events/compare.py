@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.contracts.pulls import ReviewThread
 from bot.contracts.request import Request, Tier, Trigger
 from bot.events.admission import command_for, identify_actor
-from bot.events.command import PLAN, Command
+from bot.events.command import PLAN_HASH, Command
 from bot.events.event_request import EventRequest, NoRequestError, RefusedError
 from bot.events.resolve_request import complete_event_request, read_shown_command, resolve_instruction
 from bot.events.thread_text import EditedTextError, ThreadHtml
@@ -77,7 +77,7 @@ def _command_rows(request: Request, event_request: EventRequest, command: Comman
     yield "the instruction", request.instruction, resolve_instruction(command, event_request)
     yield "the options", request.options, dict(command.options)
     yield "the task", request.task, event_request.task
-    named = command.options.get(PLAN)
+    named = command.options.get(PLAN_HASH)
     if request.plan is not None and named is not None:
         yield "the plan", request.plan.hash[: len(named)], named
 

@@ -14,6 +14,12 @@ from bot.events.command import Command
 ISSUE_COMMENT = "issue_comment"
 REVIEW_COMMENT = "pull_request_review_comment"
 REVIEW = "pull_request_review"
+COMMENT_EVENTS = {
+    ISSUE_COMMENT: TextKind.COMMENT,
+    REVIEW_COMMENT: TextKind.REVIEW_COMMENT,
+    REVIEW: TextKind.REVIEW,
+}
+"""The events of a text that may hold a command, with the kind of the text."""
 
 OWN_BRANCHES = "agent/"
 """Only the bot pushes to these branches; events on a pull request of such a branch start nothing."""

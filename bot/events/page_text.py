@@ -15,8 +15,17 @@ from html import unescape
 from html.parser import HTMLParser
 from itertools import groupby
 
-from bot.events.hidden_parts import FORMULA, drawn_code, drawn_formulas, without_hidden_elements
-from bot.events.sanitize import CHARACTER, COMMENT, CleanText, clean, visible
+from bot.events.sanitize import (
+    CHARACTER,
+    COMMENT,
+    FORMULA,
+    CleanText,
+    clean,
+    drawn_code,
+    drawn_formulas,
+    visible,
+    without_hidden_elements,
+)
 
 
 def _names(words: str) -> frozenset[str]:

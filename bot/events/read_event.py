@@ -15,6 +15,7 @@ from bot.contracts.request import Tier, Trigger
 from bot.contracts.threads import GHOST, Account, Head, IssueData, RepositoryData, TextKind
 from bot.events.command import Command, mentions_agent, near_miss_command, parse_command
 from bot.events.event_request import (
+    COMMENT_EVENTS,
     ISSUE_COMMENT,
     NO_INPUTS,
     OWN_BRANCHES,
@@ -32,7 +33,6 @@ from bot.verbs.record import Earlier
 from bot.verbs.registry import taking
 
 _SCHEDULE = "schedule"
-_TEXTS = {ISSUE_COMMENT: TextKind.COMMENT, REVIEW_COMMENT: TextKind.REVIEW_COMMENT, REVIEW: TextKind.REVIEW}
 _OF_PULLS = ("pull_request", "pull_request_target")
 _INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 _REVIEWABLE = ("opened", "reopened", "ready_for_review", "synchronize")
@@ -73,7 +73,7 @@ def _from_comment(name: str, fields: Fields, inputs: WorkflowInputs) -> EventReq
         Trigger(name, 0 if is_review else identity, url, at),
         fields.account(f"{text}.user"),
     )
-    source = CommandSource(_TEXTS[name], identity, body, "" if command else prefix)
+    source = CommandSource(COMMENT_EVENTS[name], identity, body, "" if command else prefix)
     request = replace(request, cause=Cause.COMMAND if command else Cause.REPLY)
     return replace(
         request, command=command, source=source, anchor=_anchor(fields) if name == REVIEW_COMMENT else None
@@ -294,7 +294,7 @@ def _word(text: str) -> str:
 
 
 READERS: Mapping[str, Callable[[str, Fields, WorkflowInputs], EventRequest]] = {
-    **dict.fromkeys(_TEXTS, _from_comment),
+    **dict.fromkeys(COMMENT_EVENTS, _from_comment),
     **dict.fromkeys(("issues", *_OF_PULLS), _from_thread),
     **dict.fromkeys(("workflow_dispatch", "repository_dispatch", _SCHEDULE), _from_inputs),
     "workflow_run": _from_run,

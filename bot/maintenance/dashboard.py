@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 from bot.contracts.formatting import count_of, money
 from bot.maintenance.due_tasks import NO_PULLS, Decision, RepositoryState, TaskState
-from bot.maintenance.schedule import schedule_words
-from bot.maintenance.task import FOLDER, Task
+from bot.maintenance.task import FOLDER, Task, schedule_words
 from bot.policy.values import MaintenancePolicy
 
 TITLE = "Maintenance by Slash Agent"

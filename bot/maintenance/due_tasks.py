@@ -13,8 +13,7 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import Any
 
-from bot.maintenance.schedule import last_due
-from bot.maintenance.task import Task
+from bot.maintenance.task import Task, last_due
 from bot.policy.values import MaintenancePolicy
 
 LONGEST_BACK_OFF_DAYS = 180

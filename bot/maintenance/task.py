@@ -1,21 +1,97 @@
-"""A maintenance task: the model of its front matter."""
+"""A maintenance task: the model of its file, and its schedule: five cron fields in UTC, or one of four words.
+
+GitHub drops scheduled runs at the full hour, so a word such as `daily` maps to a fixed time of day that is derived from
+repository and task.
+
+A task file is front matter between two lines of `---`, then Markdown:
+
+---
+schedule: weekly
+paths: ["docs/**", README.md]
+labels: [documentation]
+limits: { usd: 1 }
+---
+Find links in the documentation that lead nowhere, and fix or remove them.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator
+from cronsim import CronSim, CronSimError
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter
 from pydantic.json_schema import SkipJsonSchema
 
+from bot.contracts.errors import UsageError
 from bot.contracts.writes import MAX_LABEL, WriteCaps
-from bot.maintenance.schedule import schedule_error
-from bot.parsing.yaml_document import Location
+from bot.parsing.front_matter import split_front_matter
+from bot.parsing.parser import Parser
+from bot.parsing.yaml_document import Location, Problem
 from bot.policy.field_types import Glob, Line, problem, raise_problems, whole
+from bot.policy.problems import PolicyError
 from bot.policy.publish_settings import Label
+from bot.policy.reading import read_document
 from bot.policy.run_settings import Checks, Folders
 from bot.policy.tiers import Budget
 from bot.verbs import registry
+
+WORDS = ("hourly", "daily", "weekly", "monthly")
+_DAYS = ("Sundays", "Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays")
+
+
+def schedule_error(schedule: str) -> str:
+    """Return why `schedule` is invalid, or an empty string."""
+    if schedule in WORDS:
+        return ""
+    if len(schedule.split()) != 5:
+        return f"expected five cron fields, or one of {', '.join(WORDS)}"
+    try:
+        CronSim(schedule, datetime(2026, 1, 1, tzinfo=UTC))
+    except CronSimError as error:
+        return f"not a cron expression: {error}"
+    return ""
+
+
+def cron(schedule: str, key: str) -> str:
+    """Return `schedule` as five cron fields. `key` (repository and task) determines the time of a word."""
+    if schedule not in WORDS:
+        return schedule
+    spread = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+    minute, hour = spread % 60, spread // 60 % 24
+    day, weekday = spread // 1440 % 28 + 1, spread // 1440 % 7
+    return {
+        "hourly": f"{minute} * * * *",
+        "daily": f"{minute} {hour} * * *",
+        "weekly": f"{minute} {hour} * * {weekday}",
+        "monthly": f"{minute} {hour} {day} * *",
+    }[schedule]
+
+
+def last_due(schedule: str, key: str, now: datetime) -> datetime:
+    """Return the last due time that is not after `now` (UTC)."""
+    return next(CronSim(cron(schedule, key), now + timedelta(seconds=1), reverse=True))
+
+
+def schedule_words(schedule: str, key: str) -> str:
+    """Return in words when a task with this schedule runs, in UTC."""
+    if not schedule:
+        return "by hand"
+    fields = cron(schedule, key)
+    minute, hour, day, _, weekday = fields.split()
+    if schedule == "hourly":
+        return f"hourly at minute {minute}"
+    at = f"at {hour:>02}:{minute:>02} UTC"
+    return {
+        "daily": f"daily {at}",
+        "weekly": f"{_DAYS[int(weekday)] if weekday.isdecimal() else ''} {at}",
+        "monthly": f"on day {day} of each month {at}",
+    }.get(schedule, f"`{fields}` (UTC)")
+
 
 FOLDER = ".github/agent"
 VERBS = tuple(verb.name for verb in registry.VERBS.values() if verb.for_tasks)
@@ -144,3 +220,46 @@ def consistent(task: Task) -> Task:
     why = "a task that writes on threads changes no file, so `{}` means nothing"
     raise_problems(problems + [((key,), why.format(key)) for key in unused])
     return task
+
+
+MAX_INSTRUCTION = 20_000
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
+
+
+def is_task_file(name: str) -> bool:
+    """Whether a file of the folder is a task: a Markdown file other than `README.md`."""
+    return name.endswith(".md") and name != "README.md"
+
+
+def path_of(name: str) -> str:
+    """Return the path of the task `name`. Raises `UsageError` for an invalid name: it may come from a payload."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"`{name[:60]}` is not a task name: use small letters, digits and hyphens.")
+    return f"{FOLDER}/{name}.md"
+
+
+def read_task(text: str, path: str, parser: Parser | None = None) -> Task:
+    """Parse the task file at `path`. Raises `PolicyError` with each problem as `file:line:column: message`."""
+    name = path.rpartition("/")[2].removesuffix(".md")
+    front = split_front_matter(text)
+    instruction = front.body.strip()
+    if not _NAME.fullmatch(name):
+        why = "a task's file is named with small letters, digits and hyphens, as in dead-links.md"
+    elif front.is_open:
+        why = "the front matter has no second line of ---"
+    elif not instruction:
+        why = "there is no instruction after the front matter"
+    elif len(instruction) > MAX_INSTRUCTION:
+        why = f"the instruction is over {MAX_INSTRUCTION} characters"
+    else:
+        if front.yaml is None:
+            return Task(name, instruction)
+        given = {"name": name, "instruction": instruction}
+        return read_document(_adapter(), front.yaml, path, parser, given)
+    raise PolicyError(path, [Problem(1, 1, why)])
+
+
+@cache
+def _adapter() -> TypeAdapter[Task]:
+    """Cached: it takes 20 ms."""
+    return TypeAdapter(Annotated[Task, AfterValidator(consistent)])

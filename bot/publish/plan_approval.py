@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.plan import Plan
 from bot.contracts.request import Request
-from bot.events.command import PLAN as APPROVED
-from bot.events.command import parse_command
+from bot.events.command import PLAN_HASH, parse_command
 from bot.github.client import GitHub
 from bot.publish.plan_comment import PostedPlan, as_posted, find_plan
 from bot.publish.thread.comments import rewrite
@@ -88,5 +87,5 @@ def _approval_behind(log: ThreadLog, thread_ref: ThreadRef) -> _ApprovalRef | No
                     else "The last run ended before it signed its comment, so which plan it was for is not known: "
                     "approve the plan again."
                 )
-            return _ApprovalRef(command.options.get(APPROVED, ""), frozenset(keys))
+            return _ApprovalRef(command.options.get(PLAN_HASH, ""), frozenset(keys))
     return None

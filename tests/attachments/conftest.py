@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.attachments.fetch import FILE_LIMITS, PICTURE_LIMITS, Fetcher, FetchLimits, site_of
-from bot.attachments.files import AttachedFiles
+from bot.attachments.fetch import FILE_LIMITS, PICTURE_LIMITS, AttachedFiles, Fetcher, FetchLimits, site_of
 from bot.attachments.redraw import RedrawnPicture
 from bot.attachments.selector import AttachmentSelector, SelectionRules, TextReader
 from bot.contracts.request import Actor, Request, Thread, Tier

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.attachments.fetch import Fetcher, FetchLimits, site_of
-from bot.attachments.files import MAX_ATTACHED, AttachedFiles
+from bot.attachments.fetch import MAX_ATTACHED, AttachedFiles, Fetcher, FetchLimits, site_of
 from bot.attachments.selector import MAX_NAMED
 from bot.contracts.request import Tier
 from tests.attachments.conftest import LOG, World

@@ -4,8 +4,7 @@ import io
 import tarfile
 from pathlib import Path
 
-from bot.attachments.fetch import FILE_LIMITS, Fetcher, site_of
-from bot.attachments.files import AttachedFiles
+from bot.attachments.fetch import FILE_LIMITS, AttachedFiles, Fetcher, site_of
 from slash_forge import Forge
 
 REPO = "octo/hello"

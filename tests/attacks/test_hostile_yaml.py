@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.maintenance.task_file import read_task
+from bot.maintenance.task import read_task
 from bot.parsing.parser import Parser
 from bot.parsing.yaml_document import YamlError, read_yaml
 from bot.policy.load import load_policy
@@ -96,7 +96,7 @@ def test_a103_the_answer_of_a_child_that_a_text_took_over_is_checked(
 
 def test_a104_no_process_with_secrets_parses_yaml() -> None:
     code = (
-        "import sys; from bot.policy.load import load_policy; from bot.maintenance.task_file import read_task;"
+        "import sys; from bot.policy.load import load_policy; from bot.maintenance.task import read_task;"
         "from bot.skills.front_matter import read_fields;"
         "assert load_policy('on_deny: stop').on_deny == 'stop';"
         "assert read_task('---\\npaths: [a]\\n---\\nDo it.', 'a.md').paths == ('a',);"

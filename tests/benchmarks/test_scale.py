@@ -5,7 +5,7 @@ import pytest
 
 import bot.maintenance
 from benchmarks.scale import LIST_CALLS, LOOK_CALLS, TASKS, TOKEN_CALLS, tables
-from bot.maintenance.task_file import read_task
+from bot.maintenance.task import read_task
 from slash_forge import Forge
 from slash_forge.forge import ACTIONS_BOT
 from tests.support.apps import make_app

@@ -108,7 +108,7 @@ def test_every_policy_snippet_loads() -> None:
 
 
 def test_every_recipe_is_a_policy_a_workflow_or_a_task() -> None:
-    from bot.maintenance.task_file import read_task
+    from bot.maintenance.task import read_task
 
     recipes = blocks(ROOT / "docs" / "recipes.md", "yaml")
     assert len(recipes) > 10

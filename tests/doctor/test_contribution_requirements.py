@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.contribution_requirements import LOCK, check_demands, file_demands
-from bot.doctor.finding import Finding, State
+from bot.doctor.requirements import LOCK, Finding, State, check_demands, file_demands
 from bot.policy.load import load_policy
 
 AGENT = ".github/workflows/agent.yml"

@@ -23,7 +23,7 @@ from bot.doctor.propose import (
 from bot.ecosystems.record import Setup, Use
 from bot.environment.detect import detect
 from bot.environment.detection import DetectedCheck, Detection, Omission
-from bot.maintenance.task_file import read_task
+from bot.maintenance.task import read_task
 from bot.policy.load import load_policy
 from tests.support import warm
 from tests.support.repositories import commit_all, make_repository

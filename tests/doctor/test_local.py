@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.finding import Finding, State
 from bot.doctor.local import check_local, leftovers, maintenance, models, sandbox, workflow
+from bot.doctor.requirements import Finding, State
 from bot.workspace.sandbox.backends import bubblewrap, remedy
 from tests.support.model_script import Raw, Status
 from tests.support.model_server import ModelServer

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.events.hidden_parts import DIAGRAM, FORMULA, MAP
 from bot.events.page_text import ELEMENT, LINK, TITLE, WORDS, page_text, shown_text
-from bot.events.sanitize import CHARACTER, COMMENT
+from bot.events.sanitize import CHARACTER, COMMENT, DIAGRAM, FORMULA, MAP
 from slash_forge.rendering import to_html
 from tests.events.rendered import seen, unsanitized
 

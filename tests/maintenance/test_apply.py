@@ -3,8 +3,7 @@ import pytest
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Actor, Request, Tier
 from bot.maintenance.apply import with_task_instruction, with_task_limits
-from bot.maintenance.task import Task
-from bot.maintenance.task_file import path_of
+from bot.maintenance.task import Task, path_of
 from bot.policy.decide import decide, may_write
 from bot.policy.load import load_policy
 from bot.policy.run_budget import run_budget

@@ -6,8 +6,7 @@ import pytest
 
 from bot.maintenance.dashboard import LastResult, RepositoryPlan, render_dashboard, ticked_tasks
 from bot.maintenance.due_tasks import TaskPull, TaskState, decide_all, room_of
-from bot.maintenance.schedule import schedule_words
-from bot.maintenance.task import Task
+from bot.maintenance.task import Task, schedule_words
 from bot.policy.values import MaintenancePolicy
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

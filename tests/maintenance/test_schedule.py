@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.maintenance.schedule import WORDS, cron, last_due, schedule_error
+from bot.maintenance.task import WORDS, cron, last_due, schedule_error
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)  # a Sunday
 

@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 import bot.maintenance
-from bot.maintenance.task import Task, TaskWrites, ThreadFilter
-from bot.maintenance.task_file import is_task_file, read_task
+from bot.maintenance.task import Task, TaskWrites, ThreadFilter, is_task_file, read_task
 from bot.policy.problems import PolicyError
 from bot.policy.run_settings import CheckSpec
 from bot.policy.tiers import Budget

@@ -26,7 +26,7 @@ from bot.publish.thread.markers import (
     is_ours,
     may_be_ours,
 )
-from bot.session.event.retry_continue import last_progress, read_last_result
+from bot.session.event.earlier_run import last_progress, read_last_result
 from tests.publish.conftest import REPO, World
 
 ACTIONS = Account("github-actions[bot]", 41_898_282, "Bot")

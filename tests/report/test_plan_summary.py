@@ -1,5 +1,5 @@
 from bot.maintenance.due_tasks import Decision
-from bot.maintenance.task_file import read_task
+from bot.maintenance.task import read_task
 from bot.report.summary import MOST_ROWS, dashboards_summary, plan_summary
 
 REPO = "octo/hello"

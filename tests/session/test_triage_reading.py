@@ -11,7 +11,7 @@ from bot.agent.first_message import triage_text
 from bot.contracts.request import Triage
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
-from bot.maintenance.task_file import read_task
+from bot.maintenance.task import read_task
 from bot.session.event.triage import BUDGET, NEWEST, gather
 from slash_forge import Forge
 

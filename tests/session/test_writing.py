@@ -9,7 +9,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Status
 from bot.contracts.request import Request, ThreadState, Tier, Triage, TriageThread
 from bot.contracts.workspace_tools import WRITING
-from bot.maintenance.task_file import read_task
+from bot.maintenance.task import read_task
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.session.context.profiles import profile_of

@@ -10,8 +10,7 @@ from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
 from bot.contracts.request import Request
 from bot.maintenance.apply import with_task_limits
-from bot.maintenance.task import Task
-from bot.maintenance.task_file import path_of, read_task
+from bot.maintenance.task import Task, path_of, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
 from bot.policy.values import Policy

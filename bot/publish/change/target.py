@@ -14,7 +14,7 @@ from github.PullRequest import PullRequest
 
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Status, StopReason
-from bot.maintenance.task_file import path_of
+from bot.maintenance.task import path_of
 from bot.publish.change.commit import CheckedCommit, same_change
 from bot.publish.context import PublishContext
 from bot.publish.markdown import safe_line

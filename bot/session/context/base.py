@@ -16,8 +16,7 @@ from bot.environment.detect import detect, files_read
 from bot.environment.detection import Detection
 from bot.evidence.check import Check
 from bot.maintenance import apply
-from bot.maintenance.task import Task
-from bot.maintenance.task_file import path_of, read_task
+from bot.maintenance.task import Task, path_of, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
 from bot.policy.run_settings import SETUP_TIMEOUT, CheckSpec, ServiceSpec, SetupStep

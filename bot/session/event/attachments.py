@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from bot.attachments.fetch import FILE_LIMITS, Fetcher, site_of
-from bot.attachments.files import AttachedFiles, file_line
+from bot.attachments.fetch import FILE_LIMITS, AttachedFiles, Fetcher, file_line, site_of
 from bot.attachments.redraw import Redrawer
 from bot.attachments.selector import AttachmentSelector, SelectionRules, TextReader, TextSource
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import Request, Thread
 from bot.contracts.threads import TextKind
+from bot.events.event_request import COMMENT_EVENTS, REVIEW
 from bot.github.client import connect
 from bot.session.context.attachments import Attachments
 from bot.session.context.github_env import GitHubEnvironment
@@ -78,9 +78,8 @@ def _instruction_source(request: Request) -> TextSource:
     trigger, words = request.trigger, "what was asked"
     if trigger is None or request.thread is None:
         return TextSource(None, 0, words)
-    kinds = {"issue_comment": TextKind.COMMENT, "pull_request_review_comment": TextKind.REVIEW_COMMENT}
-    if trigger.comment_id and trigger.event in kinds:
-        return TextSource(kinds[trigger.event], trigger.comment_id, words)
-    if trigger.event == "pull_request_review" and (review := _REVIEW_ANCHOR.search(trigger.url)):
+    if trigger.comment_id and (kind := COMMENT_EVENTS.get(trigger.event)):
+        return TextSource(kind, trigger.comment_id, words)
+    if trigger.event == REVIEW and (review := _REVIEW_ANCHOR.search(trigger.url)):
         return TextSource(TextKind.REVIEW, int(review[1]), words)
     return TextSource(TextKind.THREAD if trigger.event == "issues" else None, 0, words)

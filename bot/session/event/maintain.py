@@ -33,8 +33,7 @@ from bot.maintenance.due_tasks import (
     due_windows,
     room_of,
 )
-from bot.maintenance.task import FOLDER, Task
-from bot.maintenance.task_file import is_task_file, read_task
+from bot.maintenance.task import FOLDER, Task, is_task_file, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.problems import PolicyError
@@ -43,7 +42,7 @@ from bot.publish.own_pulls import is_untouched, own_pull
 from bot.publish.thread.markers import mark, marked, read_mark
 from bot.publish.writes import count_made
 from bot.session.context.run import EarlierRun
-from bot.session.event.last_bundle import read_finished
+from bot.session.event.earlier_run import read_finished
 
 Say = Callable[[str], None]
 

@@ -31,10 +31,9 @@ from bot.publish.result import PublishResult
 from bot.publish.thread.comments import edit_comments
 from bot.publish.thread.markers import OVER, PROGRESS, ThreadRef, thread_ref_of
 from bot.session.context.github_env import WORKFLOW_TOKEN, GitHubEnvironment, read_github_environment
+from bot.session.event.earlier_run import request_behind
 from bot.session.event.event_context import client_for, connected, event_thread_ref
-from bot.session.event.no_result import post_check
-from bot.session.event.progress_comment import error_text
-from bot.session.event.retry_continue import request_behind
+from bot.session.event.progress_comment import error_text, post_check
 
 
 @dataclass(frozen=True, slots=True)

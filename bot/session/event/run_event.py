@@ -24,8 +24,7 @@ from bot.publish.thread.markers import ANSWER, REFUSED
 from bot.publish.thread.progress_writer import close_progress
 from bot.session.context.github_env import read_github_environment
 from bot.session.event.event_context import EventContext, EventOptions, EventResult, Say, connected
-from bot.session.event.no_result import report_no_result
-from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
+from bot.session.event.progress_comment import answer_outsider, error_text, post_answer, report_no_result
 from bot.session.event.reply import check_reply
 from bot.verbs.record import Answer, Earlier
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, needs
@@ -116,7 +115,7 @@ def _decide(context: EventContext) -> Request:
             raise NoRequestError(why, unmet=True)
     if VERBS[request.verb].earlier is None:
         return request
-    from bot.session.event.retry_continue import approve_request, continue_request, repeat_request
+    from bot.session.event.earlier_run import approve_request, continue_request, repeat_request
 
     github = context.github
     if needs(request.verb, Earlier.REQUEST) and request.thread is not None:

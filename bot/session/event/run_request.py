@@ -26,17 +26,16 @@ from bot.run.run import run
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.run import RunSpec
 from bot.session.event.attachments import github_attachments
+from bot.session.event.earlier_run import Continued, continued_run, finished_before
 from bot.session.event.event_context import EventContext, EventResult
-from bot.session.event.last_bundle import Continued, continued_run, finished_before
 from bot.session.event.maintain import decide_now, open_pull_of
-from bot.session.event.no_result import missing_key
 from bot.session.event.other_runs import (
     close_dead_progress,
     existing_result_url,
     others_at_work,
     resolve_progress_comment,
 )
-from bot.session.event.progress_comment import ProgressComment
+from bot.session.event.progress_comment import ProgressComment, missing_key
 from bot.session.event.quota import check_quota
 from bot.session.event.triage import gather
 from bot.session.run_folder import new_folder

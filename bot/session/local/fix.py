@@ -22,9 +22,10 @@ from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
 from bot.contracts.formatting import sentence
 from bot.contracts.journal import Note
 from bot.contracts.outcome import Outcome, exit_code
+from bot.contracts.plain_text import utf8
 from bot.contracts.plan import Plan
 from bot.contracts.progress import View
-from bot.contracts.request import ALLOW_DELETIONS, SKILL, Request, Tier
+from bot.contracts.request import ALLOW_DELETIONS, SKILL, Actor, Request, Tier
 from bot.contracts.review import Review
 from bot.providers.connect import default_model
 from bot.publish.bundle.write import OUTCOME, PATCH, PLAN
@@ -39,7 +40,6 @@ from bot.session.context.preflight import (
 )
 from bot.session.context.review_scope import PullTarget
 from bot.session.context.run import FromGitHub, RunResult, RunSpec
-from bot.session.local.local_run import local_request
 from bot.session.local.review import for_pull, range_to_review
 from bot.session.run_folder import RunFolder, new_folder, parent_folder
 from bot.session.tools.approvals import own_recording
@@ -274,3 +274,12 @@ def _deliver(
     code, tree_folder = exit_code(outcome.stop_reason, outcome.status), folder if result.needs_tree else None
     plan, review = result.plan, result.review
     return FixResult(outcome, code, result.bundle, branch, unseen, tree_folder, notes, plan, review)
+
+
+def local_request(
+    verb: str, instruction: str | None, repo: Path, options: dict[str, str] | None = None
+) -> Request:
+    """The request of the person at the terminal. Arguments and paths are bytes that need not be UTF-8; the journal and
+    the bundle are, so what is not becomes U+FFFD here."""
+    text, url = utf8(instruction or ""), utf8(repo)
+    return Request(verb, text or None, Actor("you", 0, Tier.LOCAL), "", "", url, options=options or {})

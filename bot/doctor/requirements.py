@@ -6,16 +6,48 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bot.doctor.finding import Finding, missing, ok, warning
 from bot.parsing.parser import ParseError, Parser
 from bot.parsing.yaml_document import YamlError, read_yaml
 from bot.policy.load import POLICY_FILE
 from bot.policy.values import Policy
 from bot.publish.convention.form import COMMITLINT, SEMANTIC, WORD
 from bot.publish.convention.form import read_text as read_conventions
+
+
+class State(StrEnum):
+    """`UNKNOWN`: this token, or this machine, may not look. `WARNING`: it works, and not as it should."""
+
+    OK = "ok"
+    WARNING = "warning"
+    MISSING = "missing"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`name` is the subject of the check, `message` the result, `fix` the remedy, or empty."""
+
+    state: State
+    name: str
+    message: str
+    fix: str = ""
+
+
+ok = partial(Finding, State.OK)
+warning = partial(Finding, State.WARNING)
+missing = partial(Finding, State.MISSING)
+unknown = partial(Finding, State.UNKNOWN)
+
+
+def is_healthy(findings: Iterable[Finding]) -> bool:
+    return all(finding.state is not State.MISSING for finding in findings)
+
 
 WORKFLOWS = ".github/workflows"
 LOCK = f"{WORKFLOWS}/actions.lock"
