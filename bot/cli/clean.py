@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from bot.cli.options import add_flag, confirm
@@ -35,7 +34,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     check_private(parent)
     printer = Printer(sys.stdout, os.environ)
     named = bool(arguments.folders)
-    runs = [_named(path, parent) for path in arguments.folders] if named else list(_all(parent))
+    runs = [_named(path, parent) for path in arguments.folders]
+    if not named and parent.is_dir():
+        runs = [
+            RunFolder(root) for root in sorted(parent.iterdir()) if root.is_dir() and not root.is_symlink()
+        ]
     removable: dict[RunFolder, int] = {}
     for folder in runs:
         if not folder.is_run:
@@ -60,12 +63,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         f"Removed {count_of(len(removed), 'run')}, {_megabytes(sum(removable[one] for one in removed))}."
     )
     return ExitCode.DONE
-
-
-def _all(parent: Path) -> Iterator[RunFolder]:
-    for root in sorted(parent.iterdir()) if parent.is_dir() else ():
-        if root.is_dir() and not root.is_symlink():
-            yield RunFolder(root)
 
 
 def _named(path: Path, parent: Path) -> RunFolder:

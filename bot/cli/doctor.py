@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +28,10 @@ from bot.doctor.requirements import Finding, State, is_healthy, read_text, unkno
 from bot.evidence.labels import check_title
 from bot.evidence.summary import setup_line
 from bot.policy.load import POLICY_FILE
-from bot.session.context.github_env import read_github_environment
+from bot.session.context.github_env import GitHubEnvironment, read_github_environment
 
 if TYPE_CHECKING:
-    from bot.session.local.trial import Trial
+    pass
 
 EXAMPLE = "slash-agent doctor --repo . --repository owner/name"
 
@@ -41,6 +42,8 @@ _MARKS: Mapping[State, tuple[str, Style]] = {
     State.UNKNOWN: ("unknown", "yellow"),
     State.OK: ("ok", "green"),
 }
+_STATES = {CheckState.PASSED: State.OK, CheckState.FAILED: State.WARNING, CheckState.TIMED_OUT: State.WARNING}
+"""Of a check that was tried; any other state of it is a thing that is missing."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,12 +68,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise UsageError(f"There is no folder {root}.")
     repositories = repositories_of(arguments.repositories)
     repository = arguments.repository or origin_repository(root)
-    local = list(_local_findings(root, arguments))
-    findings = [
-        *local,
-        *_github_findings(repository, root, [finding.name for finding in local]),
-        *_app_findings(repository, repositories),
-    ]
+    where, findings = read_github_environment(os.environ), list(_local_findings(root, arguments))
+    findings += _github_findings(where, repository, root, [finding.name for finding in findings])
+    if where.app_id or where.app_key:
+        from bot.github.app import installation
+
+        findings += check_app(
+            repository,
+            repositories,
+            partial(installation, where.app_id, where.app_key, api_url=where.api_url),
+        )
+    else:
+        findings += without_app(repository, repositories)
     if arguments.json:
         rows = [
             {"name": one.name, "state": one.state, "said": one.message, "fix": one.fix} for one in findings
@@ -97,26 +106,20 @@ def _local_findings(root: Path, arguments: argparse.Namespace) -> Iterator[Findi
         except AgentError as error:
             yield replace(finding, message=f"{finding.message[:-1]}: {error}")
             continue
-        yield from map(_trial_finding, trials)
+        for trial in trials:
+            state = trial.run.state
+            fix = ADVICE.get(state, "")
+            if state is CheckState.NOT_RUNNABLE and (line := setup_line(trial.command)):
+                fix = f"add to {POLICY_FILE}, or install it on this machine: {line}"
+            message = f"`{check_title(trial)}`: {result_text(trial)}"
+            yield Finding(_STATES.get(state, State.MISSING), f"check {trial.name}", message, fix)
         if not trials:
             yield finding
 
 
-def _trial_finding(trial: Trial) -> Finding:
-    state = {
-        CheckState.PASSED: State.OK,
-        CheckState.FAILED: State.WARNING,
-        CheckState.TIMED_OUT: State.WARNING,
-    }
-    fix = "" if trial.run.state is CheckState.PASSED else ADVICE[trial.run.state]
-    if trial.run.state is CheckState.NOT_RUNNABLE and (line := setup_line(trial.command)):
-        fix = f"add to {POLICY_FILE}, or install it on this machine: {line}"
-    message = f"`{check_title(trial)}`: {result_text(trial)}"
-    return Finding(state.get(trial.run.state, State.MISSING), f"check {trial.name}", message, fix)
-
-
-def _github_findings(repository: str, root: Path, known: Sequence[str]) -> list[Finding]:
-    where = read_github_environment(os.environ)
+def _github_findings(
+    where: GitHubEnvironment, repository: str, root: Path, known: Sequence[str]
+) -> list[Finding]:
     if not repository:
         message = "There is no remote `origin` that leads to GitHub."
         return [unknown("GitHub", message, "name the repository with --repository OWNER/NAME")]
@@ -127,18 +130,6 @@ def _github_findings(repository: str, root: Path, known: Sequence[str]) -> list[
 
     policy, _ = checkout_policy(root)
     return check_github(repository, connect(where.token, where.api_url), where.token, policy, known)
-
-
-def _app_findings(repository: str, repositories: Sequence[str]) -> list[Finding]:
-    """Nothing where no app is given and none is needed."""
-    from bot.github.app import installation
-
-    where = read_github_environment(os.environ)
-    if not (where.app_id or where.app_key):
-        return without_app(repository, repositories)
-    return check_app(
-        repository, repositories, lambda name: installation(where.app_id, where.app_key, name, where.api_url)
-    )
 
 
 def _show(findings: Sequence[Finding], printer: Printer) -> None:

@@ -8,7 +8,6 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
 from bot.doctor.local import checkout_policy, detect_environment
 from bot.doctor.propose import KEYS, ProposedFile, policy_text, propose
-from bot.doctor.requirements import Finding, State, file_demands
+from bot.doctor.requirements import State, file_demands
 from bot.environment.detection import Detection
 from bot.policy.load import POLICY_FILE
 
@@ -62,7 +61,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     )
     missing = [file for file in proposed if not (root / file.path).exists()]
     printer = Printer(sys.stdout, os.environ)
-    _print_steps(detected, printer)
+    for check in detected.checks:
+        printer.line(f"taken     {check.name}  ({check.source})")
+    for one in (*detected.unread, *detected.omissions):
+        printer.line(f"left out  {one.what}: {one.reason}  ({one.source})")
     for file in proposed:
         printer.line(f"{'write' if file in missing else 'there'}     {file.path}  ({file.why})")
     if arguments.dry_run:
@@ -84,17 +86,20 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.no_try and any(file.path == POLICY_FILE for file in missing) and detected.checks:
         trials, unfit = _try(root, detected)
         notes += unfit
-    demands = file_demands(root, checkout_policy(root)[0])
-    _print_result(_Result(detected, missing, trials, notes, demands), arguments, printer)
+    printer.line()
+    printer.headline(*headline(detected, trials, len(missing)))
+    printer.line()
+    _print_next(missing, arguments, printer)
+    printer.line()
+    _print_checks(trials, printer)
+    for note in notes:
+        printer.field("note", note, "yellow")
+    for finding in file_demands(root, checkout_policy(root)[0]):
+        style: Style = "green" if finding.state is State.OK else "yellow"
+        printer.field("found", f"{finding.name}: {finding.message}", style)
+        for line in finding.fix.splitlines():
+            printer.field("fix", line, copied=True)
     return ExitCode.DONE
-
-
-def _print_steps(detected: Detection, printer: Printer) -> None:
-    """Print each step of CI as taken or left out, with the reason."""
-    for check in detected.checks:
-        printer.line(f"taken     {check.name}  ({check.source})")
-    for one in (*detected.unread, *detected.omissions):
-        printer.line(f"left out  {one.what}: {one.reason}  ({one.source})")
 
 
 def _write(root: Path, file: ProposedFile) -> None:
@@ -138,32 +143,6 @@ def _unfit(trials: Sequence[Trial]) -> dict[str, str]:
     return {trial.name: trial.run.note for trial in trials if trial.run.state in cannot}
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
-    detected: Detection
-    written: Sequence[ProposedFile]
-    trials: Sequence[Trial]
-    notes: Sequence[str]
-    demands: Sequence[Finding]
-
-
-def _print_result(result: _Result, arguments: argparse.Namespace, printer: Printer) -> None:
-    """Print the result, then the next steps, then details, as after `fix`."""
-    printer.line()
-    printer.headline(*headline(result.detected, result.trials, len(result.written)))
-    printer.line()
-    _print_next(result, arguments, printer)
-    printer.line()
-    _print_checks(result, printer)
-    for note in result.notes:
-        printer.field("note", note, "yellow")
-    for finding in result.demands:
-        style: Style = "green" if finding.state is State.OK else "yellow"
-        printer.field("found", f"{finding.name}: {finding.message}", style)
-        for line in finding.fix.splitlines():
-            printer.field("fix", line, copied=True)
-
-
 def headline(detected: Detection, trials: Sequence[Trial], written: int) -> tuple[Mark, str]:
     """`2 files written, 3 of 4 checks pass`."""
     files = f"{count_of(written, 'file')} written" if written else "Nothing to write, all files are there"
@@ -181,11 +160,11 @@ def headline(detected: Detection, trials: Sequence[Trial], written: int) -> tupl
     return mark, f"{files}, {passed} of {every} {words}"
 
 
-def _print_next(result: _Result, arguments: argparse.Namespace, printer: Printer) -> None:
+def _print_next(written: Sequence[ProposedFile], arguments: argparse.Namespace, printer: Printer) -> None:
     git, key = git_at(arguments.repo), KEYS[arguments.provider]
     at = "" if git == "git" else f" --repo {shlex.quote(str(arguments.repo))}"
-    if result.written:
-        files = shlex.join(file.path for file in result.written)
+    if written:
+        files = shlex.join(file.path for file in written)
         printer.field("commit", f'{git} add {files} && {git} commit -m "Add Slash Agent"', copied=True)
         printer.field("", "Read the files first. Runs in Actions use what is committed.")
     printer.field("try it", f'slash-agent fix{at} "what to do"', copied=True)
@@ -198,14 +177,13 @@ def _print_next(result: _Result, arguments: argparse.Namespace, printer: Printer
     printer.field("", "It lists what is still missing. Then write /agent help under an issue.")
 
 
-def _print_checks(result: _Result, printer: Printer) -> None:
+def _print_checks(trials: Sequence[Trial], printer: Printer) -> None:
     """What ended alike, such as all checks behind a failed setup, in one line."""
     alike: dict[str, list[Trial]] = {}
-    for trial in result.trials:
+    for trial in trials:
         alike.setdefault(result_text(trial), []).append(trial)
-    for text, trials in alike.items():
-        state = trials[0].run.state
-        names = ", ".join(trial.name for trial in trials)
+    for text, ended in alike.items():
+        state, names = ended[0].run.state, ", ".join(trial.name for trial in ended)
         printer.field("check", f"{names}: {text}", "green" if state is CheckState.PASSED else "yellow")
         if state in ADVICE:
             printer.field("", ADVICE[state])

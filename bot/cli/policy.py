@@ -6,9 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bot.cli.options import add_flag, add_path
 from bot.contracts.errors import ExitCode, UsageError
@@ -21,7 +19,6 @@ from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.problems import PolicyError
 from bot.policy.read_policy import schema_text
 from bot.policy.rule import Effect
-from bot.policy.values import Policy
 from bot.session.local.explain_call import explain_call
 from bot.verbs.registry import NAMES
 
@@ -69,40 +66,32 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _check(file: Path, *, as_json: bool) -> ExitCode:
-    text = _read(file, needed=file != Path(POLICY_FILE))
-    if text is None:
-        nothing = f"There is no {file} here, so the built-in policy holds."
-        _say(json_text(_report(file, ())) if as_json else nothing)
-        return ExitCode.DONE
+    text, problems = _read(file), tuple[Problem, ...]()
+    said = f"There is no {file} here, so the built-in policy holds."
     try:
-        policy = load_policy(text, str(file))
+        if text is not None:
+            policy = load_policy(text, str(file))
+            rules, checks = count_of(policy.rules, "rule"), count_of(policy.checks, "check")
+            said = f"{file}: {rules}, {checks}, no problems"
     except PolicyError as error:
         if not as_json:
             raise
-        _say(json_text(_report(file, error.problems)))
-        return ExitCode.USAGE
+        problems = tuple(error.problems)
     if as_json:
-        _say(json_text(_report(file, ())))
-        return ExitCode.DONE
-    _say(f"{file}: {count_of(policy.rules, 'rule')}, {count_of(policy.checks, 'check')}, no problems")
-    return ExitCode.DONE
-
-
-def _root(file: Path) -> Path:
-    """The repository of a policy file, or the folder that it lies in."""
-    folder = file.resolve().parent
-    return folder.parent if folder.name == Path(POLICY_FILE).parent.name else folder
-
-
-def _report(file: Path, problems: Sequence[Problem]) -> dict[str, Any]:
-    return {"file": str(file), "valid": not problems, "problems": [one._asdict() for one in problems]}
+        listed = [one._asdict() for one in problems]
+        said = json_text({"file": str(file), "valid": not problems, "problems": listed})
+    _say(said)
+    return ExitCode.USAGE if problems else ExitCode.DONE
 
 
 def _explain(arguments: argparse.Namespace) -> ExitCode:
     tool, call = _call(arguments)
-    verb = arguments.verb or None
-    root = str(_root(arguments.file))
-    explanation = explain_call(_policy(arguments.file), Tier(arguments.tier), tool, call, verb, root=root)
+    folder, text = arguments.file.resolve().parent, _read(arguments.file)
+    # The repository of a policy file, or the folder that it lies in.
+    root = folder.parent if folder.name == Path(POLICY_FILE).parent.name else folder
+    policy = load_policy(text, str(arguments.file)) if text is not None else load_policy(None)
+    tier, verb = Tier(arguments.tier), arguments.verb or None
+    explanation = explain_call(policy, tier, tool, call, verb, root=str(root))
     decision = explanation.decision
     if arguments.json:
         fields = {
@@ -115,10 +104,11 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
         }
         _say(json_text(fields))
         return ExitCode.DONE
+    without = "the rule gives no reason" if decision.rule else "no rule matches, so the call is allowed"
     withheld_note = (
         ", but the gate withholds it" if explanation.withheld and decision.effect is Effect.ALLOW else ""
     )
-    _say(f"{decision.effect}{withheld_note}: {decision.reason or _without_reason(decision.rule)}")
+    _say(f"{decision.effect}{withheld_note}: {decision.reason or without}")
     withheld = "; ".join(f"{path} is withheld: {why}" for path, why in explanation.withheld)
     lifted = ""
     if decision.rule.startswith(BUILT_IN):
@@ -135,10 +125,6 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.DONE
 
 
-def _without_reason(rule: str) -> str:
-    return "the rule gives no reason" if rule else "no rule matches, so the call is allowed"
-
-
 def _call(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:
     if arguments.command is not None:
         if arguments.tool:
@@ -150,33 +136,25 @@ def _call(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:
         return arguments.tool or "edit", {"path": arguments.path}
     if not arguments.tool or arguments.arguments is None:
         raise UsageError("Say what to explain: --command LINE, --path PATH, or TOOL and JSON.")
-    return arguments.tool, _object(arguments.arguments)
-
-
-def _policy(file: Path) -> Policy:
-    text = _read(file, needed=file != Path(POLICY_FILE))
-    return load_policy(None) if text is None else load_policy(text, str(file))
-
-
-def _read(file: Path, *, needed: bool) -> str | None:
     try:
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        if not needed:
-            return None
-        raise UsageError(f"There is no file {file}.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}.") from error
-
-
-def _object(text: str) -> dict[str, object]:
-    try:
-        value = json.loads(text)
+        value = json.loads(arguments.arguments)
     except ValueError as error:
         raise UsageError(f"The arguments are not JSON: {error}.") from error
     if not isinstance(value, dict):
         raise UsageError("The arguments must be a JSON object.")
-    return value
+    return arguments.tool, value
+
+
+def _read(file: Path) -> str | None:
+    """The text of a policy file; `None` without the usual one."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if file == Path(POLICY_FILE):
+            return None
+        raise UsageError(f"There is no file {file}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}.") from error
 
 
 def _say(text: str) -> None:

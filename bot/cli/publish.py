@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
 from bot.cli.options import add_bundle, add_dry_run, add_text
 from bot.cli.terminal.printer import Mark, Printer
@@ -41,7 +40,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return ExitCode.DONE
     if not arguments.bundle:
         raise UsageError("There is no bundle: give --bundle DIR.")
-    done = publish_bundle(job, Path(arguments.bundle))
+    done = publish_bundle(job, arguments.bundle)
     actions.withhold = withhold_if_secret
     published = done.published
     threads = _on_threads(published)

@@ -8,7 +8,6 @@ import os
 import shlex
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -31,15 +30,17 @@ EXAMPLE = "slash-agent run --event-name issue_comment --event payload.json --out
 
 def configure(parser: argparse.ArgumentParser) -> None:
     environment = os.environ.get
+    name, payload = environment("GITHUB_EVENT_NAME"), environment("GITHUB_EVENT_PATH")
     parser.add_argument(
-        "--event-name", default=environment("GITHUB_EVENT_NAME"), metavar="NAME", help="such as issue_comment"
+        "--event-name", dest="name", default=name, metavar="NAME", help="such as issue_comment"
     )
-    add_path(parser, "--event", "FILE", "the event's payload", default=environment("GITHUB_EVENT_PATH"))
+    add_path(parser, "--event", "FILE", "the event's payload", dest="payload", default=payload)
     add_bundle(parser, "--out")
     by_default = "default: the policy's, else the default model of the provider whose key is set"
     add_text(parser, "--model", "SLASH_AGENT_MODEL", "PROVIDER/NAME", by_default)
     parser.add_argument(
         "--budget",
+        dest="budget_usd",
         type=usd,
         default=environment("SLASH_AGENT_BUDGET_USD", "").strip() or None,
         metavar="USD",
@@ -56,33 +57,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    if not arguments.event_name or not arguments.event:
+    if not arguments.name or not arguments.payload:
         raise UsageError("There is no event: give --event-name and --event, or run this in Actions.")
+    given = {name: value for name, value in vars(arguments).items() if name in EventOptions._fields}
     workspace = os.environ.get("GITHUB_WORKSPACE")
-    options = EventOptions(
-        name=arguments.event_name,
-        payload=Path(arguments.event),
-        out=Path(arguments.out) if arguments.out else None,
-        dry_run=arguments.dry_run,
-        model=arguments.model,
-        budget_usd=arguments.budget,
-        sandbox=arguments.sandbox,
-        workspace=Path(workspace) if workspace else None,
-        instruction=arguments.instruction,
-        task=arguments.task,
-    )
     # Where standard output is a program's, people and the runner read standard error.
     out = sys.stderr if arguments.json_events else sys.stdout
     actions = Actions(os.environ, out)
     with open_viewer(arguments, "run", out) as viewer:
-        result = run_event(
-            replace(options, view=viewer),
-            os.environ,
-            actions.print,
-            actions.add_mask,
-            partial(actions.set_output, "note"),
-        )
-        viewer.tell(EndEvent(int(result.exit_code), _as_json(result)))
+        options = EventOptions(**given, workspace=Path(workspace) if workspace else None, view=viewer)
+        pass_on = partial(actions.set_output, "note")
+        result = run_event(options, os.environ, actions.print, actions.add_mask, pass_on)
+        data = {
+            "reason": result.reason,
+            "answered": result.answered,
+            "outcome": as_data(result.outcome),
+            "bundle": str(result.bundle) if result.bundle else None,
+        }
+        viewer.tell(EndEvent(int(result.exit_code), data))
     _print_result(result, actions, Printer(out, os.environ, actions), dry_run=arguments.dry_run)
     if arguments.dry_run and result.bundle is not None:
         job = PublishJob(os.environ, actions.print, dry_run=True, mask=actions.add_mask)
@@ -90,20 +82,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return result.exit_code
 
 
-def _as_json(result: EventResult) -> dict[str, object]:
-    return {
-        "reason": result.reason,
-        "answered": result.answered,
-        "outcome": as_data(result.outcome),
-        "bundle": str(result.bundle) if result.bundle else None,
-    }
-
-
 def _print_result(result: EventResult, actions: Actions, printer: Printer, *, dry_run: bool) -> None:
     if result.outcome is None or result.bundle is None:
         printer.headline("bad" if result.exit_code else "good" if result.answered else "doubt", result.reason)
-        done = "answered" if result.answered else "no_change"
-        status = "refused" if result.exit_code else done
+        status = "refused" if result.exit_code else "answered" if result.answered else "no_change"
         actions.set_output("status", status)
         actions.add_summary(outcome_summary(status, result.reason))
         return

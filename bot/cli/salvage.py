@@ -19,7 +19,6 @@ from bot.github.actions import Actions
 from bot.publish.bundle.write import OUTCOME, OUTCOME_LIMIT, PATCH, REPORT
 from bot.report.summary import run_summary
 from bot.run.salvage import newest_run, salvage
-from bot.session.context.run import RunResult
 from bot.session.run_folder import RunFolder
 
 EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-ab12cd"
@@ -36,8 +35,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if (arguments.folder is None) != arguments.newest:
         raise UsageError("Say which run: give its folder, or --newest.")
     actions = Actions(os.environ, sys.stdout)
-    printer = Printer(sys.stdout, os.environ, actions)
-    out = Path(arguments.out) if arguments.out else None
+    printer, out = Printer(sys.stdout, os.environ, actions), arguments.out
     try:
         root = newest_run(os.environ) if arguments.newest else arguments.folder
     except UsageError as error:
@@ -51,7 +49,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         printer.headline("good", nothing)
         return ExitCode.DONE
     salvaged = salvage(root, os.environ, out)
-    print_result(_result(salvaged), printer)
+    bundle, next = shlex.quote(str(salvaged.bundle)), []
+    if salvaged.outcome.files:
+        next.append(("apply", f"git apply {bundle}/{PATCH}"))
+    next.append(("go on", f"slash-agent fix --continue {bundle}"))
+    next += [("report", str(salvaged.bundle / REPORT)), ("bundle", str(salvaged.bundle))]
+    print_result(Result(salvaged.outcome, "so far", next), printer)
     actions.set_output("bundle", str(salvaged.bundle))
     if actions.has_summary:
         actions.add_summary(run_summary(salvaged.outcome))
@@ -67,12 +70,3 @@ def _lacks_change(bundle: Path, root: Path) -> bool:
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return broke_off and RunFolder(root).has_tree
-
-
-def _result(salvaged: RunResult) -> Result:
-    bundle, next = shlex.quote(str(salvaged.bundle)), []
-    if salvaged.outcome.files:
-        next.append(("apply", f"git apply {bundle}/{PATCH}"))
-    next.append(("go on", f"slash-agent fix --continue {bundle}"))
-    next += [("report", str(salvaged.bundle / REPORT)), ("bundle", str(salvaged.bundle))]
-    return Result(salvaged.outcome, "so far", next)

@@ -16,7 +16,7 @@ from bot.contracts.formatting import count_of
 from bot.github.actions import Actions, json_text
 from bot.skills.discover import check_folder
 from bot.skills.find import SkillSet, checkout_skills
-from bot.skills.skill import CheckedSkill, Skill
+from bot.skills.skill import Skill
 from bot.skills.tool import catalogue
 
 EXAMPLE = """slash-agent skills
@@ -55,11 +55,17 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     _, results, notes = check_folder(arguments.folder)
     for note in notes:
         Actions(os.environ, sys.stderr).print(note)
+    verdicts = []
+    for one in results:
+        findings = [finding._asdict() for finding in one.findings]
+        verdicts.append({"folder": one.folder, "loads": one.skill is not None, "findings": findings})
+        files = f", {count_of(one.skill.files, 'file')} besides" if one.skill and one.skill.files else ""
+        verdict = f"a skill{files}" if one.skill else "refused"
+        if not arguments.json:
+            lines = (f"{one.folder}: {verdict}", *(f"  {finding}" for finding in one.findings))
+            Actions(os.environ, sys.stdout).print("\n".join(lines))
     if arguments.json:
-        print(json_text([_verdict(one) for one in results], indent=2))
-    else:
-        for one in results:
-            Actions(os.environ, sys.stdout).print(_in_words(one))
+        print(json_text(verdicts, indent=2))
     return ExitCode.DONE if not notes and all(one.skill for one in results) else ExitCode.USAGE
 
 
@@ -69,11 +75,12 @@ def _example(line: int) -> str:
 
 def _list(skills: SkillSet, *, as_json: bool, for_model: bool) -> ExitCode:
     if as_json:
-        print(
-            json_text(
-                {"skills": [_in_json(skill) for skill in skills.skills], "notes": skills.notes}, indent=2
-            )
-        )
+        names = ("name", "description", "origin", "path")
+        listed = [
+            {**{name: getattr(skill, name) for name in names}, "files": [file.path for file in skill.files]}
+            for skill in skills.skills
+        ]
+        print(json_text({"skills": listed, "notes": skills.notes}, indent=2))
         return ExitCode.DONE
     if for_model:
         Actions(os.environ, sys.stdout).print(catalogue(skills.skills))
@@ -100,31 +107,3 @@ def _list_for_people(skills: Sequence[Skill]) -> None:
 
 def _source(skill: Skill) -> str:
     return "bundled" if skill.origin == "bundled" else skill.source.name
-
-
-def _in_json(skill: Skill) -> dict[str, object]:
-    files = [file.path for file in skill.files]
-    return {
-        "name": skill.name,
-        "description": skill.description,
-        "origin": skill.origin,
-        "path": skill.path,
-        "files": files,
-    }
-
-
-def _verdict(result: CheckedSkill) -> dict[str, object]:
-    return {
-        "folder": result.folder,
-        "loads": result.skill is not None,
-        "findings": [one._asdict() for one in result.findings],
-    }
-
-
-def _in_words(result: CheckedSkill) -> str:
-    verdict = "refused"
-    if result.skill is not None:
-        files = f", {count_of(result.skill.files, 'file')} besides" if result.skill.files else ""
-        verdict = f"a skill{files}"
-    lines = [f"{result.folder}: {verdict}", *(f"  {finding}" for finding in result.findings)]
-    return "\n".join(lines)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Outcome
@@ -42,8 +42,7 @@ _UNREACHABLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EventOptions:
+class EventOptions(NamedTuple):
     """Options of the command line. With `dry_run` every write to GitHub is printed instead of sent.
 
     `instruction` and `task` are the workflow's inputs, for events that carry no text. `view` shows the run.
@@ -59,11 +58,10 @@ class EventOptions:
     workspace: Path | None = None
     instruction: str = ""
     task: str = ""
-    view: View = field(default_factory=View)
+    view: View = View()
 
 
-@dataclass(frozen=True, slots=True)
-class EventResult:
+class EventResult(NamedTuple):
     """Result of an event. `outcome` and `bundle` are `None` if there was nothing to do, the request was refused, or it
     was answered at once (`answered`). `kept_run` is the folder of a run whose tree stays, `plan` what the model
     submitted."""
