@@ -65,16 +65,19 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise UsageError("Say what to do: --plan or --dashboard.")
     actions = Actions(os.environ, sys.stderr)
     where = read_github_environment(os.environ)
-    host_of = _hosts(where, Access.COMMENT if arguments.dashboard else Access.READ, actions)
-    now = datetime.now(UTC)
-    run = MaintenanceRun(
-        _repositories(arguments.repositories),
-        now,
-        _last_plan(arguments.since, where, host_of, now),
-        tuple(names_of(arguments.task)),
-        where.policy_file,
-    )
+    access = Access.COMMENT if arguments.dashboard else Access.READ
+    repositories = repositories_of(arguments.repositories)
+    if not repositories:
+        raise UsageError("There is no repository: give --repositories OWNER/NAME, or run this in Actions.")
 
+    @cache
+    def host_of(repository: str) -> GitHub:
+        """A client a repository: of an app, each with a token of its own."""
+        return connected(where, os.environ, repository, access, actions.add_mask)[1]
+
+    now = datetime.now(UTC)
+    last, tasks = _last_plan(arguments.since, where, host_of, now), tuple(names_of(arguments.task))
+    run = MaintenanceRun(repositories, now, last, tasks, where.policy_file)
     notes: list[str] = []
 
     def warn(text: str) -> None:
@@ -125,27 +128,17 @@ def _print_plan(
     rows = [
         {
             "repository": entry.repository,
-            "task": decision.task.name,
-            "run": decision.run,
-            "why": decision.why,
-            "pull": decision.pull,
+            "task": one.task.name,
+            "run": one.run,
+            "why": one.why,
+            "pull": one.pull,
         }
-        for entry, decision in decided
+        for entry, one in decided
     ]
     print(json.dumps({**plan, "decided": rows} if everything else plan, separators=(",", ":")))
-    for name in ("count", "left"):
-        actions.set_output(name, str(plan[name]))
-    actions.set_output("matrix", json.dumps(plan["matrix"]))
+    for name in ("count", "left", "matrix"):
+        actions.set_output(name, json.dumps(plan[name]))
     return list(plan["matrix"]["include"])
-
-
-def _hosts(where: GitHubEnvironment, access: Access, actions: Actions) -> Callable[[str], GitHub]:
-    """A client a repository: of an app, each with a token of its own."""
-
-    def host_of(repository: str) -> GitHub:
-        return connected(where, os.environ, repository, access, actions.add_mask)[1]
-
-    return cache(host_of)
 
 
 def _last_plan(
@@ -157,13 +150,6 @@ def _last_plan(
     # The job's own token may see the runs, whoever else acts: the app need not be installed here.
     here = client_for(where, os.environ) if where.token else host_of(where.repository)
     return last_plan(where.repository, where.workflow.rpartition("/")[2], where.run, here, now)
-
-
-def _repositories(text: str) -> tuple[str, ...]:
-    names = repositories_of(text)
-    if not names:
-        raise UsageError("There is no repository: give --repositories OWNER/NAME, or run this in Actions.")
-    return names
 
 
 def _time(text: str) -> datetime:
