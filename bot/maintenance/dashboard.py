@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 from urllib.parse import quote
 
 from bot.contracts.formatting import count_of, money
@@ -34,8 +35,7 @@ _WORDS = {
 FAILED = frozenset({"failed", "refused", "partial"})
 
 
-@dataclass(frozen=True, slots=True)
-class LastResult:
+class LastResult(NamedTuple):
     """The last run of a task: `status` of its outcome, the day (`2026-11-22`), the cost in USD, the number of the
     Actions run (0 if unknown), how many files and writes on threads were held back, and how many writes were made."""
 
@@ -47,8 +47,7 @@ class LastResult:
     made: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryPlan:
+class RepositoryPlan(NamedTuple):
     """State of one repository and the decisions on its tasks. `minutes` limits a job. `broken` are the task files that
     cannot be read: by path the first problem, as `path:line:column: message`."""
 
@@ -56,8 +55,8 @@ class RepositoryPlan:
     decisions: tuple[Decision, ...]
     state: RepositoryState
     minutes: int
-    broken: Mapping[str, str] = field(default_factory=dict)
-    policy: MaintenancePolicy = field(default_factory=MaintenancePolicy)
+    broken: Mapping[str, str] = MappingProxyType({})
+    policy: MaintenancePolicy = MaintenancePolicy()
 
 
 def ticked_tasks(body: str) -> tuple[str, ...]:

@@ -7,11 +7,10 @@ request, caps. Each further closed pull request in a row doubles the wait.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.maintenance.task import Task, last_due
 from bot.policy.values import MaintenancePolicy
@@ -19,8 +18,7 @@ from bot.policy.values import MaintenancePolicy
 LONGEST_BACK_OFF_DAYS = 180
 
 
-@dataclass(frozen=True, slots=True)
-class TaskPull:
+class TaskPull(NamedTuple):
     """A pull request of a task. `touched`: somebody other than the bot has committed to it. `ended_at` is when it was
     merged, or closed by people; `None` while it is open."""
 
@@ -31,8 +29,7 @@ class TaskPull:
     merged: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TaskState:
+class TaskState(NamedTuple):
     """The pull requests of a task."""
 
     pulls: tuple[TaskPull, ...] = ()
@@ -66,8 +63,7 @@ RepositoryState = Mapping[str, TaskState]
 NO_PULLS = TaskState()
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """`why` is one sentence, also for a task that runs. `pull` is the number of the open pull request to refresh, or 0.
     `due` is when the schedule last started the task, `None` for a manual start."""
 
@@ -88,8 +84,7 @@ class Start(StrEnum):
     HAND = "hand"
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(NamedTuple):
     """What the caps leave: `runs` by the schedule today, of `runs_a_day` in the repository per UTC day, and how many
     `pulls` of tasks may be opened."""
 
@@ -99,16 +94,14 @@ class Room:
     pulls: int
 
     def after(self, decision: Decision) -> Room:
-        if not decision.run:
-            return self
-        return replace(self, runs=self.runs - 1, pulls=self.pulls - _opens_pull(decision.task, decision.pull))
+        opens = decision.task.opens_pulls and not decision.pull
+        return self._replace(runs=self.runs - 1, pulls=self.pulls - opens) if decision.run else self
 
 
 def room_of(policy: MaintenancePolicy, runs_a_day: int, started_today: int, state: RepositoryState) -> Room:
     open_pulls = sum(len(one.open) for one in state.values())
-    return Room(
-        policy, runs_a_day, max(0, runs_a_day - started_today), max(0, policy.open_pulls - open_pulls)
-    )
+    runs, pulls = max(0, runs_a_day - started_today), max(0, policy.open_pulls - open_pulls)
+    return Room(policy, runs_a_day, runs, pulls)
 
 
 def decide(
@@ -138,13 +131,9 @@ def _blocked(task: Task, state: TaskState, room: Room, start: Start, *, now: dat
         return f"People closed {back_off[1]}: it waits until {back_off[0]:%Y-%m-%d}."
     if not room.runs:
         return f"Today's {room.runs_a_day} runs by the schedule are used up."
-    if _opens_pull(task, state.open[0].number if state.open else 0) and not room.pulls:
+    if task.opens_pulls and not state.open and not room.pulls:
         return f"There are or will be {room.policy.open_pulls} open pull requests of tasks, the most allowed."
     return ""
-
-
-def _opens_pull(task: Task, pull: int) -> bool:
-    return task.opens_pulls and not pull
 
 
 def decide_all(
@@ -191,8 +180,7 @@ a time of its own. Planning costs some ten API calls per repository."""
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class DueWindow:
+class DueWindow(NamedTuple):
     """A repository to plan: its tasks that fell due after `since` and not after `until`."""
 
     repository: str
@@ -230,19 +218,18 @@ def matrix(entries: Iterable[tuple[str, int, Decision]]) -> dict[str, Any]:
     the next plan. `entries` are (repository, default limit in minutes, decision)."""
     due = [entry for entry in entries if entry[2].run]
     due.sort(key=lambda entry: entry[2].due or _NO_DUE_DATE)
-    jobs = [_job(*entry) for entry in due[:MOST_JOBS]]
+    jobs = []
+    for repository, minutes, decision in due[:MOST_JOBS]:
+        name, own = decision.task.name, decision.task.limits.minutes
+        limit = min(minutes, max(1, int(own or minutes)))
+        jobs.append(
+            {
+                "repository": repository,
+                "task": name,
+                # An artifact's name too. An owner's name has no dot and a task's none, so no two jobs have the same.
+                "name": f"{repository.replace('/', '.')}.{name}",
+                "minutes": min(MOST_JOB_MINUTES, limit + JOB_OVERHEAD_MINUTES),
+            }
+        )
     # Actions rejects an empty matrix, so the workflow checks `count` first.
     return {"count": len(jobs), "left": len(due) - len(jobs), "matrix": {"include": jobs}}
-
-
-def _job(repository: str, minutes: int, decision: Decision) -> dict[str, Any]:
-    """A job; its name is unique in the matrix and valid as an artifact name."""
-    task = decision.task
-    limit = min(minutes, max(1, int(task.limits.minutes or minutes)))
-    return {
-        "repository": repository,
-        "task": task.name,
-        # An owner's name has no dot and a task's none, so no two entries have the same.
-        "name": f"{repository.replace('/', '.')}.{task.name}",
-        "minutes": min(MOST_JOB_MINUTES, limit + JOB_OVERHEAD_MINUTES),
-    }

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice, takewhile
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 from bot.agent.first_message import LastRun
 from bot.contracts.errors import AgentError, UsageError
@@ -56,12 +57,13 @@ _TO_UPDATE = (
 _DASHBOARD = "dashboard"
 _LABEL = "maintenance"
 
+_OfRepository = TypeVar("_OfRepository", DueWindow, RepositoryPlan)
+_Done = TypeVar("_Done")
 HostOf = Callable[[str], GitHub]
 """Returns the client for a repository. Raises `AgentError` if no token reaches it."""
 
 
-@dataclass(frozen=True, slots=True)
-class MaintenanceRun:
+class MaintenanceRun(NamedTuple):
     """`tasks` are names of tasks started by hand; without any, the schedule decides. Times are in UTC."""
 
     repositories: tuple[str, ...]
@@ -72,23 +74,33 @@ class MaintenanceRun:
 
 
 def plan_repositories(run: MaintenanceRun, host_of: HostOf, warn: Say) -> list[RepositoryPlan]:
-    """Plan each repository that is due. An error in one is reported and does not stop the others. Raises the first
-    `AgentError` if no repository could be read."""
-    if run.tasks:
-        windows = [DueWindow(repository, run.last.at, run.now) for repository in run.repositories]
-    else:
+    """Plan each repository that is due, as `_for_each` does."""
+    windows = [DueWindow(repository, run.last.at, run.now) for repository in run.repositories]
+    if not run.tasks:
         windows = due_windows(run.repositories, run.last.at, run.now)
-    plans: list[RepositoryPlan] = []
+
+    def plan(window: DueWindow) -> RepositoryPlan:
+        return plan_repository(window, run, host_of(window.repository), warn)
+
+    return _for_each(windows, plan, warn)
+
+
+def _for_each(
+    windows: Iterable[_OfRepository], do: Callable[[_OfRepository], _Done], warn: Say
+) -> list[_Done]:
+    """An error in one repository is reported and does not stop the others. Raises the first `AgentError` if nothing
+    was done."""
+    done: list[_Done] = []
     errors: list[AgentError] = []
-    for window in windows:
+    for one in windows:
         try:
-            plans.append(plan_repository(window, run, host_of(window.repository), warn))
+            done.append(do(one))
         except AgentError as error:
             errors.append(error)
-            warn(f"{window.repository}: {error}")
-    if errors and not plans:
+            warn(f"{one.repository}: {error}")
+    if errors and not done:
         raise errors[0]
-    return plans
+    return done
 
 
 def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: Say) -> RepositoryPlan:
@@ -117,7 +129,9 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
         started=dict.fromkeys(ticked, Start.TICK) | dict.fromkeys(run.tasks, Start.HAND),
     )
     wrong = {f"{FOLDER}/{name}.md": str(error).splitlines()[0] for name, error in broken.items()}
-    return RepositoryPlan(repository, tuple(decisions), state, _minutes(policy), wrong, policy.maintenance)
+    own = policy.tiers[Tier.SCHEDULE].minutes
+    minutes = max(1, int(min(own, policy.budget.minutes or own)))
+    return RepositoryPlan(repository, tuple(decisions), state, minutes, wrong, policy.maintenance)
 
 
 def decide_now(
@@ -155,18 +169,12 @@ Results = Mapping[tuple[str, str], LastResult]
 def put_dashboards(
     plans: Iterable[RepositoryPlan], host_of: HostOf, results: Results, say: Say, warn: Say, home: str = ".."
 ) -> None:
-    """See `put_dashboard`. Raises the first `AgentError` when no dashboard could be kept."""
-    done = 0
-    errors: list[AgentError] = []
-    for plan in plans:
-        try:
-            say(f"{plan.repository}: {put_dashboard(plan, host_of(plan.repository), results, home)}")
-            done += 1
-        except AgentError as error:
-            errors.append(error)
-            warn(f"{plan.repository}: {error}")
-    if errors and not done:
-        raise errors[0]
+    """See `put_dashboard` and `_for_each`."""
+
+    def put(plan: RepositoryPlan) -> None:
+        say(f"{plan.repository}: {put_dashboard(plan, host_of(plan.repository), results, home)}")
+
+    _for_each(plans, put, warn)
 
 
 def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Results, home: str = "..") -> str:
@@ -184,7 +192,11 @@ def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Result
     names = {decision.task.name for decision in repository_plan.decisions}
     known = {task: known[task] for task in sorted(known.keys() & names)}
     text = dashboard.render_dashboard(repository_plan, known, home)
-    body = marked(text, mark(_DASHBOARD, last=".".join(_entry(*item) for item in known.items())))
+    entries = (
+        "/".join(map(str, (task, *one._replace(cost=round(one.cost * 10_000)))))
+        for task, one in known.items()
+    )
+    body = marked(text, mark(_DASHBOARD, last=".".join(entries)))
     if existing is None:
         if not repository_plan.decisions and not repository_plan.broken:
             return "no tasks, no dashboard"
@@ -201,22 +213,13 @@ _ENTRY_OF_MARK = re.compile(
 )
 
 
-def _entry(task: str, result: LastResult) -> str:
-    """One result in the mark of the dashboard; the cost is in hundredths of a cent."""
-    cost = round(result.cost * 10_000)
-    parts = (task, result.status, result.day, cost, result.run, result.held, result.made)
-    return "/".join(map(str, parts))
-
-
 def _results(body: str) -> dict[str, LastResult]:
+    """Parse the results in the mark of a dashboard; the cost is in hundredths of a cent."""
     fields = read_mark(body, _DASHBOARD) or {}
-    matches = map(_ENTRY_OF_MARK.fullmatch, fields.get("last", "").split("."))
+    matches = filter(None, map(_ENTRY_OF_MARK.fullmatch, fields.get("last", "").split(".")))
     return {
-        match[1]: LastResult(
-            match[2], match[3], int(match[4]) / 10_000, *(int(match[n] or 0) for n in (5, 6, 7))
-        )
-        for match in matches
-        if match
+        one[1]: LastResult(one[2], one[3], int(one[4]) / 10_000, int(one[5]), int(one[6]), int(one[7] or 0))
+        for one in matches
     }
 
 
@@ -275,11 +278,6 @@ def _state(repository: str, host: GitHub, policy: Policy) -> RepositoryState:
     return {task: TaskState(tuple(of_task)) for task, of_task in pulls.items()}
 
 
-def _minutes(policy: Policy) -> int:
-    own = policy.tiers[Tier.SCHEDULE].minutes
-    return max(1, int(min(own, policy.budget.minutes or own)))
-
-
 def run_results(
     github: GitHub, repository: str, run: int, now: datetime, host_of: HostOf
 ) -> dict[tuple[str, str], LastResult]:
@@ -292,7 +290,9 @@ def run_results(
         if (entry := _ENTRY.fullmatch(job.name)) and job.conclusion in _STARTED:
             found[entry[1], entry[2]] = LastResult("failed", day, run=run)
     for artifact in github.artifacts(repository, run):
-        key = next((key for key in found if artifact.name == _artifact_of(*key)), None)
+        # By the name that `matrix` gives its job.
+        names = {f"slash-agent-bundle-{name.replace('/', '.')}.{task}": (name, task) for name, task in found}
+        key = names.get(artifact.name)
         bundle = read_finished(github, repository, artifact) if key else None
         if key and bundle:
             outcome, made = bundle.outcome, count_made(bundle, key[0], host_of)
@@ -300,10 +300,6 @@ def run_results(
             held = len(outcome.withheld) + proposed - made
             found[key] = LastResult(outcome.status.value, day, outcome.cost, run, held, made)
     return found
-
-
-def _artifact_of(repository: str, task: str) -> str:
-    return f"slash-agent-bundle-{repository.replace('/', '.')}.{task}"
 
 
 FIRST_WINDOW = timedelta(hours=1)
@@ -321,14 +317,13 @@ _MOST_ARTIFACTS = 2_000
 _MOST_RUNS = 24
 
 
-@dataclass(frozen=True, slots=True)
-class LastPlan:
+class LastPlan(NamedTuple):
     """Everything was seen to that was due until `at`, and a task of a repository until `later` says, in UTC. `today`
     is how many tasks were begun today, by repository with a dot for its slash."""
 
     at: datetime
-    later: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
-    today: Mapping[str, int] = field(default_factory=dict)
+    later: Mapping[tuple[str, str], datetime] = MappingProxyType({})
+    today: Mapping[str, int] = MappingProxyType({})
 
     def started(self, repository: str) -> int:
         """How many tasks of a repository were begun today."""
@@ -358,11 +353,7 @@ def last_plan(repository: str, workflow: str, this_run: int, host: GitHub, now: 
             entry = _ENTRY.fullmatch(job.name)
             if entry and job.conclusion in _STARTED:
                 later.setdefault((entry[1], entry[2]), at)
-    return LastPlan(at, later, _started_today(repository, host, now))
-
-
-def _started_today(repository: str, host: GitHub, now: datetime) -> Counter[str]:
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     newest = islice(host.all_artifacts(repository), _MOST_ARTIFACTS)
     names = [_BUNDLE.fullmatch(one.name) for one in takewhile(lambda one: one.created_at >= midnight, newest)]
-    return Counter(name[1] for name in names if name)
+    return LastPlan(at, later, Counter(name[1] for name in names if name))
