@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from html import unescape
 from typing import NamedTuple
 
@@ -80,8 +79,7 @@ class TextReader:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionRules:
+class SelectionRules(NamedTuple):
     """`requester` is the tier for texts that GitHub does not store. `blind`: the model has no vision; `ended`:
     the run has ended."""
 

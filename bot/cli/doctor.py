@@ -9,7 +9,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,7 +103,7 @@ def _local_findings(root: Path, arguments: argparse.Namespace) -> Iterator[Findi
         try:
             trials = try_with_progress(root, read_text(root / POLICY_FILE) or "", sys.stderr)
         except AgentError as error:
-            yield replace(finding, message=f"{finding.message[:-1]}: {error}")
+            yield finding._replace(message=f"{finding.message[:-1]}: {error}")
             continue
         for trial in trials:
             state = trial.run.state

@@ -10,7 +10,6 @@ import argparse
 import os
 import shlex
 import sys
-from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,7 +96,7 @@ class LocalVerb:
         thread = parse_thread_name(arguments.instruction) if self.verb.earlier is None else None
         if thread is not None and not self.verb.reviews:
             arguments.instruction = f"{self.verb.name.capitalize()} #{thread.number}"
-        names = {one.name for one in fields(FixOptions)} - {"instruction"}
+        names = {*FixOptions._fields} - {"instruction"}
         own_fields = {name: value for name, value in vars(arguments).items() if name in names}
         checks = check_options(arguments) if self.verb.changes else {}
         options = FixOptions(
@@ -123,7 +122,7 @@ class LocalVerb:
                 at, request, thread, publishes=publishes, model=model, asks=_has_person()
             )
 
-        return at, replace(options, from_github=from_github)
+        return at, options._replace(from_github=from_github)
 
     def _as_json(self, result: FixResult) -> dict[str, object]:
         branch = {"branch": result.branch, "pull_url": result.pull_url} if self.verb.changes else {}
@@ -162,7 +161,7 @@ def _publish(result: FixResult, at: CheckoutOnGitHub, viewer: Viewer) -> FixResu
 
     published = publish_from_checkout(result.bundle, at, lambda text: viewer.tell(Note(text)), approve)
     notes = (*result.notes, *published.notes)
-    return replace(result, branch=published.branch, pull_url=published.pr_url, notes=notes)
+    return result._replace(branch=published.branch, pull_url=published.pr_url, notes=notes)
 
 
 def _add_dirty_options(parser: argparse.ArgumentParser) -> None:

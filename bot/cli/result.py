@@ -9,8 +9,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.cli.terminal.printer import Mark, Printer, Style
 from bot.contracts.formatting import count_of, money
@@ -56,8 +56,7 @@ _SEVERITY: dict[Severity, Style] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """`where` says where the change is, as in `on agent/fix-it`. `next` are labels with a command or a place each.
     `notes` are the verb's own, beside the outcome's."""
 

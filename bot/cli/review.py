@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +51,7 @@ def with_review_options(
     from bot.session.event.from_checkout import checkout_on_github, find_target  # with PyGithub
 
     at = checkout_on_github(repository_root(arguments.repo.resolve()), None, os.environ)
-    return at, replace(options, target=find_target(at))
+    return at, options._replace(target=find_target(at))
 
 
 def finish_review(
@@ -66,16 +65,16 @@ def finish_review(
         from bot.session.event.from_checkout import post_review
 
         published = post_review(result.bundle, at, lambda text: viewer.tell(Note(text)))
-        result = replace(result, notes=(*result.notes, *published.notes))
+        result = result._replace(notes=(*result.notes, *published.notes))
     if arguments.sarif:
         _write_sarif(arguments.sarif, review)
     if review.unseen:
         names, more = ", ".join(review.unseen[:_NAMES_SHOWN]), len(review.unseen) - _NAMES_SHOWN
         note = f"not looked at: {names}{f' and {more} more' if more > 0 else ''}"
-        result = replace(result, notes=(*result.notes, note))
+        result = result._replace(notes=(*result.notes, note))
     is_grave = arguments.fail_on is not None and _has_finding(review, Severity(arguments.fail_on))
     if is_grave and result.exit_code is ExitCode.DONE:
-        result = replace(result, exit_code=ExitCode.FINDINGS)
+        result = result._replace(exit_code=ExitCode.FINDINGS)
     return result
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from bot.doctor.prepare_job import prepare_steps, repeated_steps
 from bot.environment.detection import Detection, source_of
@@ -67,8 +67,7 @@ _LEFT_OUT = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ProposedFile:
+class ProposedFile(NamedTuple):
     """`path` is relative to the root. `why` is a few words for people."""
 
     path: str

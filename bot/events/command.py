@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bot.contracts.nearest import nearest
@@ -92,8 +92,7 @@ _ELEMENT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command as written. `instruction` is empty for "this issue", and has hidden text taken out; `quoted` is what
     its author quoted below it, which is data.
 
@@ -104,7 +103,7 @@ class Command:
 
     verb: str
     instruction: str = ""
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = MappingProxyType({})
     problem: str = ""
     near_miss: bool = False
     quoted: str = ""
@@ -137,7 +136,7 @@ def with_options(command: Command, options: Mapping[str, str]) -> Command:
         _check_options(command.verb, options)
     except _ProblemError as problem:
         return Command(DEFAULT, problem=str(problem))
-    return replace(command, options={**command.options, **options})
+    return command._replace(options={**command.options, **options})
 
 
 def shown_command(command: Command, source: str, shown: str) -> Command | None:
@@ -151,8 +150,8 @@ def shown_command(command: Command, source: str, shown: str) -> Command | None:
     if (visible.verb, visible.options) != (written.verb, written.options):
         return None
     same = _WORDS.findall(visible.instruction) == _WORDS.findall(written.instruction)
-    return replace(
-        command, instruction=command.instruction if same else visible.instruction, quoted=visible.quoted
+    return command._replace(
+        instruction=command.instruction if same else visible.instruction, quoted=visible.quoted
     )
 
 

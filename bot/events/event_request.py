@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.pulls import ReviewThread
@@ -36,8 +36,7 @@ class Cause(StrEnum):
     REPLY = "reply"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowInputs:
+class WorkflowInputs(NamedTuple):
     """What the job adds to the payload.
 
     `instruction` and `task` are the workflow's inputs, for events that carry no text. `repository` is the one that the
@@ -56,8 +55,7 @@ class WorkflowInputs:
 NO_INPUTS = WorkflowInputs()
 
 
-@dataclass(frozen=True, slots=True)
-class CommandSource:
+class CommandSource(NamedTuple):
     """The text that holds a command, as its author wrote it. `identity` is 0 for the thread's own text. `prefix` is
     what makes a command of a reply, empty for a command."""
 
@@ -67,8 +65,7 @@ class CommandSource:
     prefix: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventRequest:
+class EventRequest(NamedTuple):
     """A parsed event that requests something. `command` is `None` if the policy decides, by `cause` and `detail`.
 
     `source` is the text with the command, `None` for a workflow's input. `detail` is the label, the assigned login, or

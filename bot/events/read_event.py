@@ -7,7 +7,6 @@ without a request costs no API call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from bot.contracts.pulls import ReviewThread, Side
@@ -74,9 +73,9 @@ def _from_comment(name: str, fields: Fields, inputs: WorkflowInputs) -> EventReq
         fields.account(f"{text}.user"),
     )
     source = CommandSource(COMMENT_EVENTS[name], identity, body, "" if command else prefix)
-    request = replace(request, cause=Cause.COMMAND if command else Cause.REPLY)
-    return replace(
-        request, command=command, source=source, anchor=_anchor(fields) if name == REVIEW_COMMENT else None
+    request = request._replace(cause=Cause.COMMAND if command else Cause.REPLY)
+    return request._replace(
+        command=command, source=source, anchor=_anchor(fields) if name == REVIEW_COMMENT else None
     )
 
 
@@ -135,7 +134,7 @@ def _from_thread(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
         trigger = Trigger(name, 0, subject.url, fields.time("issue.created_at"))
         source = CommandSource(TextKind.THREAD, 0, subject.body)
         request = _about_thread(fields, subject, trigger, fields.account("issue.user"))
-        return replace(request, command=command, source=source)
+        return request._replace(command=command, source=source)
     label = fields.text("label.name", default="") if action == "labeled" else ""
     assignee = fields.text("assignee.login", default="") if action == "assigned" else ""
     cause = Cause.LABEL if label else Cause.ASSIGNMENT if assignee else Cause.PULL_REQUEST
@@ -147,7 +146,7 @@ def _from_thread(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     # The payload has no time of the action, so the trigger's time is the thread's last change before it.
     trigger = Trigger(name, 0, subject.url, subject.updated_at)
     request = _about_thread(fields, subject, trigger, fields.account("sender"))
-    return replace(request, cause=cause, detail=label or assignee or action)
+    return request._replace(cause=cause, detail=label or assignee or action)
 
 
 def _about_thread(

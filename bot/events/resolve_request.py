@@ -6,7 +6,6 @@ A stranger learns only that they have no access.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import Comment
@@ -100,12 +99,12 @@ def _check_unlocked(event_request: EventRequest) -> None:
 def complete_event_request(event_request: EventRequest, reader: GitHub) -> EventRequest:
     """Add what the payload does not hold: the thread for a number, the repository's data."""
     if not event_request.repository.clone_url:
-        event_request = replace(event_request, repository=reader.repository(event_request.repository.name))
+        event_request = event_request._replace(repository=reader.repository(event_request.repository.name))
     if event_request.subject is None and event_request.number:
         issue = reader.issue(event_request.repository.name, event_request.number)
         # Nobody asks on a thread of their own by its number.
         subject = issue._replace(author=issue.author._replace(id=0))
-        event_request = replace(event_request, subject=subject)
+        event_request = event_request._replace(subject=subject)
     return event_request
 
 

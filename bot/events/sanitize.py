@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from types import MappingProxyType
+from typing import NamedTuple
 
 # Controls but tab and line ends; soft hyphen, fillers, bidi marks, zero-width and word joiners, byte order
 # mark, interlinear marks, tag characters (the flags of England, Scotland and Wales lose them too) with the variation
@@ -42,12 +43,11 @@ _OPENS_BLOCK = re.compile(r"^[ \t>*+\-0-9.)]*+(?=<!--)", re.MULTILINE)
 _MAX_PASSES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class CleanText:
+class CleanText(NamedTuple):
     """A text as its readers see it, and how many of each kind were removed from it."""
 
     text: str
-    hidden: Mapping[str, int] = field(default_factory=dict)
+    hidden: Mapping[str, int] = MappingProxyType({})
 
 
 def clean(text: str) -> CleanText:

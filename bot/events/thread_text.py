@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Comment
@@ -94,8 +94,7 @@ class EditedTextError(RefusedError):
     """A text is not the one that the author of the command saw."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadHtml:
+class ThreadHtml(NamedTuple):
     """Reads what GitHub's page shows of the texts of thread `number`."""
 
     reader: GitHub

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from bot.contracts.outcome import Status
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL, Tier
@@ -100,8 +101,7 @@ def changing(prompt: str, *results: str) -> Profile:
     return Profile(prompt, tools, (DESCRIBE_CHANGE, *results), Status.CHANGED, read_only=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
+class Local(NamedTuple):
     """The verb on the command line: the line in the list of commands, the text of its `--help`, an example, and what
     its instruction is."""
 
@@ -111,8 +111,7 @@ class Local:
     instruction: str = "what to do, in your own words"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verb:
+class Verb(NamedTuple):
     """One verb. `example` is a command without `/agent`, `help` says what it does, in one line; `order` is its place in
     lists. `tiers` may use it by default, besides maintainers and schedules, which may use all.
 

@@ -12,9 +12,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.host_programs import host_path
@@ -37,8 +36,7 @@ class DemoError(AgentError):
     """The demo did not reach a pull request: a bug of ours, or a machine that cannot run it."""
 
 
-@dataclass(frozen=True, slots=True)
-class DemoResult:
+class DemoResult(NamedTuple):
     """`sandbox_trouble` is the reason why the demo ran without a sandbox, empty if it had one."""
 
     outcome: Outcome

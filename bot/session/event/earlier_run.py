@@ -15,7 +15,6 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -264,7 +263,7 @@ def repeat_request(
     comment_id, on_lines = asking_comment(key)
     kind = TextKind.REVIEW_COMMENT if on_lines else TextKind.COMMENT
     source = CommandSource(kind, comment_id, comment.body)
-    return replace(event_request, command=command, source=source), key
+    return event_request._replace(command=command, source=source), key
 
 
 def _last_request_key(thread_ref: ThreadRef, answers: Sequence[OwnComment], actor: Actor) -> str:

@@ -4,9 +4,9 @@ there, with the person's own token."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+from typing import NamedTuple
 
 from bot.checkout.github_remotes import GitHubRemote, ThreadName, remote_of
 from bot.checkout.local import resolve
@@ -40,8 +40,7 @@ _NOW = Trigger("", 0, "", "9999-12-31T23:59:59Z")
 _SERVER, _API, _TOKEN = "GITHUB_SERVER_URL", "GITHUB_API_URL", "GITHUB_TOKEN"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckoutOnGitHub:
+class CheckoutOnGitHub(NamedTuple):
     """The repository of a checkout's remote. `environment` has the token for its server, and the server's addresses."""
 
     repo: Path

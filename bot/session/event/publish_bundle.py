@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.outcome import Outcome
@@ -36,8 +37,7 @@ from bot.session.event.event_context import client_for, connected, event_thread_
 from bot.session.event.progress_comment import error_text, post_check
 
 
-@dataclass(frozen=True, slots=True)
-class BundlePublished:
+class BundlePublished(NamedTuple):
     """The bundle's outcome and what was published."""
 
     outcome: Outcome

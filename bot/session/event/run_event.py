@@ -55,7 +55,7 @@ def run_event(
         github.remember(event_request.repository)
     else:
         # A schedule's payload need not say where the default branch is, which the policy is read from.
-        event_request = replace(event_request, repository=github.repository(event_request.repository.name))
+        event_request = event_request._replace(repository=github.repository(event_request.repository.name))
     context = EventContext(
         options=options,
         environment={**environment, **where.minted_secrets},

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Tier
@@ -20,8 +19,7 @@ from bot.session.tools.toolbox import Gatekeeper
 from bot.verbs.registry import MODEL_VERBS
 
 
-@dataclass(frozen=True, slots=True)
-class CallExplanation:
+class CallExplanation(NamedTuple):
     """`grammar` is the parse of a shell command. `withheld` are paths that the gate keeps out of a change whatever a
     rule allows, each with the reason."""
 

@@ -6,10 +6,12 @@ The checked-out branch, the index, the work tree and dirty files are never touch
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from types import MappingProxyType
+from typing import NamedTuple
 
 from bot.checkout.branches import count_uncommitted
 from bot.checkout.clone import Source
@@ -56,8 +58,7 @@ _ONLY_PATCH = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FixOptions:
+class FixOptions(NamedTuple):
     """Options of the command line. `out` is the folder for the bundle, `patch` a file in place of a branch, `resume`
     the folder of the run to continue; `allow_deletions` lets the run delete more than half of the files. `checks` are
     options of the request: which checks run, and for how long. `plan` is the file or the bundle with the plan to carry
@@ -77,7 +78,7 @@ class FixOptions:
     out: Path | None = None
     resume: Path | None = None
     allow_deletions: bool = False
-    checks: Mapping[str, str] = field(default_factory=dict)
+    checks: Mapping[str, str] = MappingProxyType({})
     verb: str = DEFAULT
     plan: Path | None = None
     skill: str | None = None
@@ -90,8 +91,7 @@ class FixOptions:
     target: PullTarget | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FixResult:
+class FixResult(NamedTuple):
     """`branch` is empty if none was created, `pull_url` if nothing was published; `unseen` counts files that differ
     from HEAD. `kept_run` is the run's folder if its work tree is kept, `notes` say what could not be found out."""
 
@@ -124,8 +124,8 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
     if verb.reviews:
         base, review_range = range_to_review(repo, options.base, options.since, options.target)
         everything = f"Review what HEAD changes since it left {base}."
-        options = replace(options, instruction=options.instruction.strip() or everything)
-    options = replace(options, model=options.model or default_model(environment))
+        options = options._replace(instruction=options.instruction.strip() or everything)
+    options = options._replace(model=options.model or default_model(environment))
     last = _last(options, environment, repo) if continues else None
     request = _request(options, repo, plan, last, environment)
     from_github = options.from_github(request) if options.from_github else FromGitHub(request)

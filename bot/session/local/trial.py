@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.agent.journal import Journal
 from bot.checkout.clone import Source, check_out
@@ -32,8 +32,7 @@ from bot.workspace.client import Workspace
 from bot.workspace.probe import choose
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(NamedTuple):
     """The result of one check. `tests` is the number that ran or were skipped, `None` if unknown."""
 
     name: str
