@@ -17,7 +17,7 @@ _PREFIX = "agent"
 _LONGEST_SLUG = 40
 _LONGEST_WORD = 20
 _MOST_SUFFIXES = 1000
-_NAME = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
+OWN_BRANCH = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _NO_OBJECT = "0"
 
 
@@ -76,7 +76,7 @@ def create_branch(repo: Path, name: str, *, source: Git, commit: str, base: str)
     An existing branch is never moved: a suffix `-2`, `-3` and so on is added. Plumbing only: work tree, index, hooks
     and settings of the repository are not used. Raises `CheckoutError`.
     """
-    if not _NAME.fullmatch(name):
+    if not OWN_BRANCH.fullmatch(name):
         raise CheckoutError(f"{name!r} is not a name this program gives to a branch")
     check_branch_prefix(repo)
     target = Git(git_dir_of(repo))

@@ -65,7 +65,8 @@ class Plan(NamedTuple):
             return f"risks: expected at most {MAX_RISKS} characters, got {len(self.risks)}"
         if not 0 <= self.estimate_turns <= _MAX_ESTIMATE:
             return f"estimate_turns: expected 0 to {_MAX_ESTIMATE}"
-        if any(has_hidden(text) for text in (self.title, self.risks, *(step.text for step in self.steps))):
+        texts = (self.title, self.risks, *(step.text for step in self.steps))
+        if any(visible_text(one) != one for one in texts):
             return "text: there are characters in it that do not show"
         if len(self.canonical) > MAX_PLAN:
             return f"steps: the whole plan is {len(self.canonical):,} bytes of JSON, and {MAX_PLAN:,} is the limit"
@@ -87,20 +88,13 @@ def _is_text(text: str, limit: int) -> bool:
     return bool(text.strip()) and len(text) <= limit
 
 
-def has_hidden(text: str) -> bool:
-    """Whether `text` contains invisible characters."""
-    return any(not _is_visible(character) for character in text)
-
-
 def visible_text(text: str) -> str:
     """Return `text` without invisible characters."""
-    return "".join(character for character in text if _is_visible(character))
-
-
-def _is_visible(character: str) -> bool:
-    if character in "\n\t":
-        return True
-    return unicodedata.category(character) not in _HIDDEN and not _BLANK.match(character)
+    return "".join(
+        one
+        for one in text
+        if one in "\n\t" or (unicodedata.category(one) not in _HIDDEN and not _BLANK.match(one))
+    )
 
 
 def is_inside(path: str) -> bool:

@@ -125,7 +125,10 @@ def write_problem(write: Write) -> str:
         return "comment_id: expected the id of a review comment"
     match write.kind:
         case "add_label" | "remove_label":
-            return _label_problem(write.label)
+            label = write.label
+            if not label.strip() or len(label) > MAX_LABEL or not label.isprintable():
+                return f"label: expected one line of 1 to {MAX_LABEL} characters"
+            return ""
         case "edit":
             return _edit_problem(write)
         case "comment" | "reply":
@@ -149,12 +152,6 @@ def text_problem(text: str) -> str:
     mentioned = len(_MENTION.findall(text))
     if mentioned > MAX_MENTIONS:
         return f"body: it mentions {mentioned:,} accounts, and {MAX_MENTIONS} are allowed"
-    return ""
-
-
-def _label_problem(label: str) -> str:
-    if not label.strip() or len(label) > MAX_LABEL or not label.isprintable():
-        return f"label: expected one line of 1 to {MAX_LABEL} characters"
     return ""
 
 

@@ -32,22 +32,15 @@ class Actions:
     """
 
     def __init__(
-        self,
-        environment: Mapping[str, str],
-        out: TextIO,
-        token: Callable[[], str] = lambda: secrets.token_hex(16),
+        self, environment: Mapping[str, str], out: TextIO, token: Callable[[], str] = secrets.token_hex
     ) -> None:
         self._out = out
         self._token = token
-        self._active = environment.get("GITHUB_ACTIONS") == "true"
-        self._outputs = environment.get("GITHUB_OUTPUT", "") if self._active else ""
-        self._summary = environment.get("GITHUB_STEP_SUMMARY", "") if self._active else ""
+        self.active = environment.get("GITHUB_ACTIONS") == "true"
+        self._outputs = environment.get("GITHUB_OUTPUT", "") if self.active else ""
+        self._summary = environment.get("GITHUB_STEP_SUMMARY", "") if self.active else ""
         self.withhold: Callable[[str], str | None] = lambda text: None
         """Why a text must not be shown here, as one sentence, or `None`; what must not is replaced whole."""
-
-    @property
-    def active(self) -> bool:
-        return self._active
 
     def set_output(self, name: str, value: str) -> None:
         """Raises `UsageError` when the value contains its own delimiter, which no honest value does."""
@@ -55,9 +48,7 @@ class Actions:
             raise ValueError(f"not an output's name: {name!r}")
         delimiter = f"end-{self._token()}"
         if delimiter in value:
-            raise UsageError(
-                f"The output {name} contains the delimiter that was to end it; it was not written."
-            )
+            raise UsageError(f"The output {name} contains the delimiter that ends it; it was not written.")
         if self._outputs:
             self._append(self._outputs, f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
 
@@ -69,7 +60,7 @@ class Actions:
 
     def annotate(self, level: Literal["notice", "warning", "error"], message: str) -> None:
         """A line that Actions shows on the run's page; outside Actions, on the terminal."""
-        if self._active:
+        if self.active:
             self._command(level, printable(message))
         else:
             self.print(f"{level}: {message}")
@@ -77,23 +68,25 @@ class Actions:
     @contextmanager
     def group(self, title: str) -> Iterator[None]:
         """A folded part of the log."""
-        if self._active:
+        if self.active:
             self._command("group", printable(title))
         try:
             yield
         finally:
-            if self._active:
+            if self.active:
                 self._command("endgroup", "")
 
     def print(self, text: str) -> None:
         """Print untrusted text without control sequences; no line of it is a workflow command."""
         line = self._fit(printable(text))
-        if not self._active or not _looks_like_command(line):
+        if not self.active or ("::" not in line and "##[" not in line):
             self._write(line)
             return
         token = self._token()
         self._write(f"::stop-commands::{token}")
-        self._write(_broken_commands(line))
+        # Second defence: break up the old `##[` form and a `::` at a line's start.
+        line = line.replace("##[", "##\u200b[")
+        self._write(re.sub(r"^(\s*):(?=:)", "\\1:\u200b", line, flags=re.MULTILINE))
         self._write(f"::{token}::")
 
     @property
@@ -117,8 +110,10 @@ class Actions:
         return f"({reason})" if reason else text
 
     def _command(self, name: str, data: str) -> None:
-        if self._active:
-            self._write(f"::{name}::{escape_data(data)}")
+        if self.active:
+            # As the runner unescapes it.
+            data = data.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+            self._write(f"::{name}::{data}")
 
     def _write(self, line: str) -> None:
         self._out.write(f"{line}\n")
@@ -132,20 +127,6 @@ class Actions:
             raise AgentError(f"The runner's file {path} could not be written: {error.strerror}.") from error
 
 
-def escape_data(text: str) -> str:
-    """The message of a workflow command, as the runner unescapes it."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
 def json_text(value: object, indent: int | None = None) -> str:
     """`value` as JSON in which no line is a workflow command."""
     return json.dumps(value, indent=indent).replace("##[", "##\\u005b")
-
-
-def _looks_like_command(text: str) -> bool:
-    return "::" in text or "##[" in text
-
-
-def _broken_commands(text: str) -> str:
-    """Second defence: break up the old `##[` form and a `::` at a line's start."""
-    return re.sub(r"^(\s*):(?=:)", "\\1:\u200b", text.replace("##[", "##\u200b["), flags=re.MULTILINE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,10 +26,9 @@ _READABLE = ("actions", "checks", "contents", "issues", "metadata", "pull_reques
 
 @dataclass(frozen=True, slots=True)
 class InstallationToken:
-    """`expires_at` is RFC 3339; `login` is the bot that the app acts as, such as `slash-agent[bot]`."""
+    """`login` is the bot that the app acts as, such as `slash-agent[bot]`."""
 
     token: str = field(repr=False)
-    expires_at: str
     login: str
 
 
@@ -47,15 +45,13 @@ def installation_token(
 
 
 def installation(app_id: str, private_key: str, repository: str, api_url: str) -> Installation:
-    """How the app is installed on `repository`, and what it was granted there. One request; raises as
-    `installation_token` does."""
+    """How the app is installed on `repository`, and what it may do there. Raises as `installation_token` does."""
     requester = ApiRequester(api_url, _signer(app_id, private_key), Pace())
     return _App(requester, app_id.strip()).on(repository)
 
 
 class _App(ApiPart):
-    """The API authenticated as the app, by a JWT. With PyGithub's `GithubIntegration` a token would be for all its
-    repositories."""
+    """The API as the app, by a JWT. A token of PyGithub's `GithubIntegration` would be for all its repositories."""
 
     def __init__(self, requester: ApiRequester, app_id: str) -> None:
         super().__init__(requester)
@@ -63,8 +59,14 @@ class _App(ApiPart):
 
     def token(self, repository: str, access: Access) -> InstallationToken:
         installation = self.on(repository)
-        permissions = _required_permissions(installation.permissions, access)
-        body: dict[str, object] = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
+        granted = installation.permissions
+        # A request for more than was granted is refused; a request without permissions gets all of them.
+        permissions = {"metadata": "read"} | {
+            name: "write" if name in access.value and granted[name] != "read" else "read"
+            for name in _READABLE
+            if name in granted
+        }
+        body = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
         login = f"{installation.slug}[bot]" if installation.slug else ""
         try:
             data = self._post(f"/app/installations/{installation.id}/access_tokens", body)
@@ -73,7 +75,7 @@ class _App(ApiPart):
             if error.status == 422 and error.says("repository that does not exist"):
                 raise RepositoryMovedError(f"asking for a token of the app for {repository}") from error
             raise
-        return self._parsed(lambda: InstallationToken(str(data["token"]), str(data["expires_at"]), login))
+        return self._parsed(lambda: InstallationToken(str(data["token"]), login))
 
     def on(self, repository: str) -> Installation:
         try:
@@ -84,9 +86,7 @@ class _App(ApiPart):
     def _why(self, error: GitHubError, repository: str) -> str:
         failure = error.failure
         if error.status == 404 and error.says("integration"):
-            return (
-                f"GitHub knows no app with the id {self._app_id}: look for the id on the app's settings page."
-            )
+            return f"GitHub knows no app with the id {self._app_id}: look it up on the app's settings page."
         if error.status == 404:
             return (
                 f"The app {self._app_id} is not installed on {repository}: install it there, and let it see this "
@@ -96,7 +96,10 @@ class _App(ApiPart):
             return str(error)
         ahead = self.requester.pace.now() - failure.sent_at if failure.sent_at is not None else 0.0
         if abs(ahead) > _CLOCK_TOLERANCE or error.says("'iat'") or error.says("'exp'"):
-            return f"GitHub did not take the app's signature: this machine's clock is {_off(ahead)}. Set it right."
+            # GitHub may complain of a clock whose answer's date says nothing.
+            off = f"{abs(ahead):.0f} seconds {'ahead of' if ahead > 0 else 'behind'}"
+            off = f"{off} GitHub's" if abs(ahead) > _CLOCK_TOLERANCE else "not GitHub's"
+            return f"GitHub did not take the app's signature: this machine's clock is {off}. Set it right."
         return (
             f"GitHub did not take the signature of the app {self._app_id} (401: {failure.message}): the private key "
             "is not one of this app's, or was deleted there. Make a new one on the app's settings page."
@@ -108,30 +111,12 @@ def _installation(data: Any) -> Installation:
     return Installation(int(data["id"]), str(data.get("app_slug") or ""), granted)
 
 
-def _required_permissions(granted: Mapping[str, str], access: Access) -> dict[str, str]:
-    """A request for more than was granted is refused; a request without permissions gets all of them."""
-    return {"metadata": "read"} | {
-        name: "write" if name in access.value and granted[name] != "read" else "read"
-        for name in _READABLE
-        if name in granted
-    }
-
-
-def _off(ahead: float) -> str:
-    """`ahead` in seconds; GitHub may complain of a clock whose answer's date says nothing."""
-    if abs(ahead) <= _CLOCK_TOLERANCE:
-        return "not GitHub's"
-    return f"{abs(ahead):.0f} seconds {'ahead of' if ahead > 0 else 'behind'} GitHub's"
-
-
 def _signer(app_id: str, private_key: str) -> AppAuth:
     if not app_id.strip():
         raise UsageError("The GitHub App's id is empty: give app-id beside app-private-key.")
     key = private_key.strip().replace("\\n", "\n")
     if not key:
-        raise UsageError(
-            "The GitHub App's private key is empty: is the secret set, and may this workflow read it?"
-        )
+        raise UsageError("The app's private key is empty: is the secret set, and may this workflow read it?")
     try:
         loaded = load_pem_private_key(key.encode(), None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -141,7 +126,5 @@ def _signer(app_id: str, private_key: str) -> AppAuth:
             "of the .pem file, from -----BEGIN to END-----."
         ) from None
     if not isinstance(loaded, RSAPrivateKey):
-        raise UsageError(
-            "The GitHub App's private key is no RSA key: give the one from the app's settings page."
-        )
+        raise UsageError("The app's private key is no RSA key: give the one from the app's settings page.")
     return AppAuth(app_id.strip(), key)

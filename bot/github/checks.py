@@ -15,8 +15,8 @@ from github.PaginatedList import PaginatedList
 
 from bot.contracts.plain_text import printable
 from bot.contracts.pulls import Annotation, FailedCheck, FailedStep
-from bot.github.downloads import PIECE, Downloads
 from bot.github.errors import GitHubError
+from bot.github.runs import PIECE, Downloads
 from bot.github.transport import unchanged
 
 ACTIONS = "github-actions"
@@ -43,10 +43,7 @@ class Checks(Downloads):
         return self._each(runs, unchanged)
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
-        """All failed checks of `sha`, the first three with annotations and the logs of Actions' jobs.
-
-        One request, and at most two more for each of these three.
-        """
+        """All failed checks of `sha`, the first three with annotations and logs of Actions' jobs, two requests each."""
         failed = [run for run in self.check_runs(repository, sha) if run.conclusion in FAILED]
         return [self._failed(repository, run, index < DETAILED) for index, run in enumerate(failed)]
 
@@ -54,25 +51,36 @@ class Checks(Downloads):
         """The contexts whose last commit status is a failure or an error; untrusted text."""
         path = f"/repos/{repository}/commits/{sha}/status"
         rows = PaginatedList(CommitStatus, self.requester, path, list_item="statuses")
-        return [one for one in self._each(rows, _status) if one.conclusion in _FAILED_STATES]
+
+        def parse(one: CommitStatus) -> FailedCheck:
+            return FailedCheck(one.context or "", one.state, one.target_url or "", one.description or "")
+
+        return [one for one in self._each(rows, parse) if one.conclusion in _FAILED_STATES]
 
     def _failed(self, repository: str, run: CheckRun, detailed: bool) -> FailedCheck:
         annotated = detailed and run.output and run.output.annotations_count
         # The job of a check run by Actions has its id; the address says so too.
         job = _JOB.search(run.details_url or "")
         of_actions = detailed and app_of(run) == ACTIONS
+        texts = (run.output.title, run.output.summary) if run.output else ()
         return FailedCheck(
             name=run.name,
             conclusion=run.conclusion,
             url=run.html_url or "",
-            summary=_summary(run)[:_MAX_SUMMARY],
+            summary="\n\n".join(text.strip() for text in texts if text and text.strip())[:_MAX_SUMMARY],
             annotations=self._annotations(repository, run) if annotated else (),
             steps=self._steps(repository, int(job.group(1)) if job else run.id) if of_actions else (),
         )
 
     def _annotations(self, repository: str, run: CheckRun) -> tuple[Annotation, ...]:
         check_run = CheckRun(self.requester, url=f"/repos/{repository}/check-runs/{run.id}")
-        return tuple(islice(self._each(check_run.get_annotations(), _annotation), ANNOTATIONS))
+
+        def parse(one: CheckRunAnnotation) -> Annotation:
+            title, message = (one.title or "").strip(), (one.message or "").strip()
+            message = f"{title}: {message}" if title else message
+            return Annotation(one.path, one.start_line or 0, one.annotation_level or "", message)
+
+        return tuple(islice(self._each(check_run.get_annotations(), parse), ANNOTATIONS))
 
     def _steps(self, repository: str, job_id: int) -> tuple[FailedStep, ...]:
         """Failed steps with their logs; if the log cannot be read, the error message is in its place."""
@@ -100,31 +108,6 @@ class Checks(Downloads):
 def app_of(run: CheckRun) -> str:
     """Return the slug of the app that made a check run."""
     return run.app.slug if run.app else ""
-
-
-def _summary(run: CheckRun) -> str:
-    """Return the title and the summary of a check run."""
-    texts = [(part or "").strip() for part in (run.output.title, run.output.summary)] if run.output else []
-    return "\n\n".join(part for part in texts if part)
-
-
-def _status(status: CommitStatus) -> FailedCheck:
-    return FailedCheck(
-        name=status.context or "",
-        conclusion=status.state,
-        url=status.target_url or "",
-        summary=status.description or "",
-    )
-
-
-def _annotation(one: CheckRunAnnotation) -> Annotation:
-    title, message = (one.title or "").strip(), (one.message or "").strip()
-    return Annotation(
-        path=one.path,
-        line=one.start_line or 0,
-        level=one.annotation_level or "",
-        message=f"{title}: {message}" if title else message,
-    )
 
 
 LINES = 200

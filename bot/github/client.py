@@ -24,10 +24,7 @@ class GitHub(Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs, 
 def connect(
     token: str, api_url: str, *, pace: Pace | None = None, write_filter: WriteFilter | None = None
 ) -> GitHub:
-    """Return a client for the API at `api_url`. Sends no request.
-
-    Code that writes gets its client from `bot.gate.outbound`, which puts the gate at its writes.
-    """
+    """Return a client for the API. Code that writes gets its client from `bot.gate.outbound`, with a gate."""
     requester = ApiRequester(api_url, Token(token) if token else None, pace or Pace())
     requester.write_filter = write_filter
     return GitHub(requester)

@@ -108,10 +108,9 @@ def description(verb: str, path: str, fields: Mapping[str, Any]) -> str:
     names = [verb, *map(unquote, path.split("/")[4:])]
     for pattern, phrase in _PHRASES:
         wanted = pattern.replace(" ", "/").split("/")
-        if len(wanted) == len(names) and all(
-            one in ("*", name) for one, name in zip(wanted, names, strict=True)
-        ):
-            given = [name for one, name in zip(wanted, names, strict=True) if one == "*"]
+        pairs = list(zip(wanted, names, strict=False))
+        if len(wanted) == len(names) and all(one in ("*", name) for one, name in pairs):
+            given = [name for one, name in pairs if one == "*"]
             with suppress(LookupError, ValueError):  # a write that this package has no method for
                 return phrase.format(*given, **words)
     return f"send {verb} {path}"

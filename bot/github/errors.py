@@ -15,6 +15,7 @@ OPENING_FORBIDDEN = "not permitted to create or approve pull requests"
 ACTIONS_SETTING = "Allow GitHub Actions to create and approve pull requests"
 
 _MESSAGE_LIMIT = 300
+_LIMITED = ("rate limit", "abuse detection", "retry your request again later")
 _CODES = {
     "missing": "does not exist",
     "missing_field": "is missing",
@@ -46,9 +47,8 @@ class Failure:
 
     @property
     def archived(self) -> bool:
-        return (
-            self.status == 403 and "archived" in self.message.lower() and "read-only" in self.message.lower()
-        )
+        message = self.message.lower()
+        return self.status == 403 and "archived" in message and "read-only" in message
 
     @property
     def suspended(self) -> bool:
@@ -64,11 +64,7 @@ class Failure:
         if self.status == 429:
             return True
         message = self.message.lower()
-        is_stated = (
-            "rate limit" in message
-            or "abuse detection" in message
-            or "retry your request again later" in message
-        )
+        is_stated = any(words in message for words in _LIMITED)
         return self.status == 403 and (is_stated or self.out_of_quota or self.retry_after is not None)
 
     @property

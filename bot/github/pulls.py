@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 from github.Commit import Commit
-from github.PullRequest import PullRequest as PullObject
+from github.PullRequest import PullRequest as Pull
 
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.threads import PushData, TextKind
-from bot.github.accounts import account, graphql_account
+from bot.github.accounts import RenderedTexts, account, graphql_account
 from bot.github.errors import GitHubError
-from bot.github.rendered import RenderedTexts
 from bot.github.transport import HIDDEN, PAGE, stamp, unchanged
 
 # Seconds after each look for a pull request that is being opened. A job that is cancelled has ten seconds in all.
@@ -49,8 +48,7 @@ class Pulls(RenderedTexts):
         return self._parsed(lambda: parse(pull.complete()))
 
     def pushes(self, repository: str, branch: str) -> list[PushData] | None:
-        """Return the newest 100 pushes to a branch, newest first; `None` if GitHub does not list them, as for one of a
-        private fork."""
+        """Return the newest 100 pushes to a branch; `None` if GitHub lists none, as for one of a private fork."""
         path, ref = f"/repos/{repository}/activity", f"refs/heads/{branch}"
 
         def parse(data: Any) -> list[PushData]:
@@ -60,29 +58,27 @@ class Pulls(RenderedTexts):
         # Server has no such list.
         return self._parsed_or_none(partial(self._get, path, parse, ref=ref, per_page=PAGE), HIDDEN)
 
-    def pulls(self, repository: str, state: str = "open") -> Iterator[PullObject]:
+    def pulls(self, repository: str, state: str = "open") -> Iterator[Pull]:
         """Newest first. `state` is `open`, `closed` or `all`."""
         return self._each(self._repository(repository).get_pulls(state=state), _whole)
 
-    def pulls_mentioning(self, repository: str, number: int) -> list[PullObject]:
-        """Return the open pull requests of the repository that mention this issue, by number, without their branches.
-        One request."""
+    def pulls_mentioning(self, repository: str, number: int) -> list[Pull]:
+        """Return the open pull requests that mention this issue, by number, without their branches. One request."""
         owner, _, name = repository.partition("/")
         with self.requester.known_shape():
-            _, answer = self.requester.graphql_query(
-                _MENTIONING, {"owner": owner, "name": name, "number": number}
-            )
+            variables = {"owner": owner, "name": name, "number": number}
+            _, answer = self.requester.graphql_query(_MENTIONING, variables)
             nodes = answer["data"]["repository"]["issue"]["timelineItems"]["nodes"]
             named = [one.get("source") or one.get("subject") or {} for one in nodes]
             here = {
-                one["number"]: PullObject(self.requester, {}, _pull_of_graphql(one), completed=True)
+                one["number"]: Pull(self.requester, {}, _pull_of_graphql(one), completed=True)
                 for one in named
                 if one.get("state") == "OPEN"
                 and str(one["repository"]["nameWithOwner"]).lower() == repository.lower()
             }
         return [here[number] for number in sorted(here)]
 
-    def pulls_from(self, repository: str, branch: str, state: str = "open") -> list[PullObject]:
+    def pulls_from(self, repository: str, branch: str, state: str = "open") -> list[Pull]:
         """The pull requests in `state` whose head is or was `branch` of this very repository."""
         head = f"{repository.partition('/')[0]}:{branch}"
         objects = self._repository(repository).get_pulls(state=state, head=head)
@@ -97,9 +93,7 @@ class Pulls(RenderedTexts):
         commits = self._repository(repository).get_pull(number).get_commits()
         return list(self._each(commits, unchanged))
 
-    def open_pull(
-        self, repository: str, *, title: str, body: str, head: str, base: str, draft: bool
-    ) -> PullObject:
+    def open_pull(self, repository: str, *, title: str, body: str, head: str, base: str, draft: bool) -> Pull:
         """Raises `GitHubError` 422 if one is open already, or if the plan has no drafts."""
         create = self._repository(repository).create_pull
         for pause in (*_HEAD_UNSEEN, None):
@@ -112,7 +106,7 @@ class Pulls(RenderedTexts):
                 self.requester.pace.sleep(pause)
         raise AssertionError("unreachable")
 
-    def opened_meanwhile(self, repository: str, branch: str) -> PullObject | None:
+    def opened_meanwhile(self, repository: str, branch: str) -> Pull | None:
         """Return the open pull request of `branch`. Waits a few seconds for one that is being opened."""
         for pause in _OPENING:
             if pulls := self.pulls_from(repository, branch):
@@ -127,7 +121,7 @@ class Pulls(RenderedTexts):
         self._repository(repository).get_pull(number).create_review_request([login])
 
 
-def _pull(pull: PullObject) -> PullRequest:
+def _pull(pull: Pull) -> PullRequest:
     return PullRequest(
         number=pull.number,
         state=PullState.MERGED if pull.merged or pull.merged_at else PullState(pull.state),
@@ -143,14 +137,14 @@ def _pull(pull: PullObject) -> PullRequest:
     )
 
 
-def _whole(pull: PullObject) -> PullObject:
+def _whole(pull: Pull) -> Pull:
     """Return `pull`. Raises for a field of another type than GitHub documents, also of its two ends."""
     unchanged(pull.head)
     unchanged(pull.base)
     return unchanged(pull)
 
 
-def head_repository(pull: PullObject) -> str:
+def head_repository(pull: Pull) -> str:
     """Return the name of the head's repository; empty if the fork was deleted."""
     return pull.head.repo.full_name if pull.head.repo else ""
 

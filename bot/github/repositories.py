@@ -12,7 +12,6 @@ from github.ContentFile import ContentFile
 from github.GitCommit import GitCommit
 from github.GitTree import GitTree
 from github.InputGitTreeElement import InputGitTreeElement
-from github.Repository import Repository
 
 from bot.contracts.threads import Permission, RepositoryData
 from bot.github.transport import HIDDEN, PAGE, ApiPart, ApiRequester
@@ -29,7 +28,15 @@ class Repositories(ApiPart):
         """Requested once."""
         if repository not in self._repositories:
             found = self._repository(repository)
-            self._repositories[repository] = self._parsed(lambda: _repository(found.complete()))
+            with self.requester.known_shape():
+                found.complete()
+                self._repositories[repository] = RepositoryData(
+                    name=found.full_name,
+                    default_branch=found.default_branch,
+                    private=found.private,
+                    clone_url=found.clone_url,
+                    read_only="archived" if found.archived else "disabled" if found.disabled else "",
+                )
         return self._repositories[repository]
 
     def current_name(self, repository: str) -> str:
@@ -43,25 +50,24 @@ class Repositories(ApiPart):
         self._repositories[data.name] = data
 
     def permission(self, repository: str, login: str) -> Permission:
-        """Return the permission of `login`: level `none` and id 0 for an account unknown to GitHub. Two requests, three
-        for a stranger on a public repository."""
+        """Level `none` and id 0 for an unknown account. Two requests, three for a stranger on a public repository."""
         private = self.repository(repository).private
         # By hand: PyGithub's methods return the level or the role, and leave out the account's id.
         path = f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission"
-        read = partial(self._get, path, lambda data: _permission(data, private))
-        permission = self._parsed_or_none(read)
-        if permission is None:
-            return Permission("none", 0, "", private)
-        return permission._replace(collaborator=self._is_collaborator(repository, login, permission))
 
-    def _is_collaborator(self, repository: str, login: str, permission: Permission) -> bool:
-        if permission.level == "none":
-            return False
-        if permission.private or permission.level != "read" or permission.role != "read":
-            return True
-        # 404: not listed. 403: a token without push access may not know, and then nobody is.
-        listed = partial(self._repository(repository).has_in_collaborators, login)
-        return self._parsed_or_none(listed, HIDDEN) or False
+        def parse(data: Any) -> tuple[str, str, int, str]:
+            level, user = str(data["permission"]), data.get("user") or {}
+            role = str(data.get("role_name") or level)
+            return level, role, int(user.get("id") or 0), str(user.get("type") or "")
+
+        found = self._parsed_or_none(partial(self._get, path, parse)) or ("none", "", 0, "")
+        level, role, user_id, kind = found
+        is_listed = level != "none"
+        if not private and level == role == "read":
+            # 404: not listed. 403: a token without push access may not know, and then nobody is.
+            listed = partial(self._repository(repository).has_in_collaborators, login)
+            is_listed = self._parsed_or_none(listed, HIDDEN) or False
+        return Permission(level, user_id, kind, private, role, is_listed)
 
     def file(self, repository: str, path: str, ref: str) -> str | None:
         """Return the text of a file at `ref`; `None` if there is none."""
@@ -76,7 +82,13 @@ class Repositories(ApiPart):
     def subjects(self, repository: str, ref: str) -> list[str]:
         """Return the first lines of the newest commits of `ref`, at most 100, without those of merges."""
         path = f"/repos/{repository}/commits"
-        return self._get(path, _subjects, sha=ref, per_page=PAGE)
+
+        def parse(data: Any) -> list[str]:
+            return [
+                str(one["commit"]["message"]).partition("\n")[0] for one in data if len(one["parents"]) < 2
+            ]
+
+        return self._get(path, parse, sha=ref, per_page=PAGE)
 
     def contains(self, repository: str, branch: str, sha: str) -> bool:
         """Whether the commit `sha` is the head of `branch` or an ancestor of it."""
@@ -87,31 +99,6 @@ class Repositories(ApiPart):
         """Return the merge base of two commits or branches; empty if they have none, or one of them does not exist."""
         compared = self._repository(repository).compare(base, head, comparison_commits_per_page=1)
         return self._parsed_or_none(lambda: compared.merge_base_commit.sha) or ""
-
-
-def _repository(found: Repository) -> RepositoryData:
-    return RepositoryData(
-        name=found.full_name,
-        default_branch=found.default_branch,
-        private=found.private,
-        clone_url=found.clone_url,
-        read_only="archived" if found.archived else "disabled" if found.disabled else "",
-    )
-
-
-def _permission(data: Any, private: bool) -> Permission:
-    user = data.get("user") or {}
-    return Permission(
-        level=str(data["permission"]),
-        user_id=int(user.get("id") or 0),
-        kind=str(user.get("type") or ""),
-        private=private,
-        role=str(data.get("role_name") or data["permission"]),
-    )
-
-
-def _subjects(data: Any) -> list[str]:
-    return [str(one["commit"]["message"]).partition("\n")[0] for one in data if len(one["parents"]) < 2]
 
 
 def _text(content: ContentFile | list[ContentFile]) -> str | None:
@@ -197,8 +184,7 @@ class Settings(ApiPart):
         return self._get(path, lambda data: [str(rule["type"]) for rule in data])
 
     def branch_demands(self, repository: str, branch: str) -> BranchDemands:
-        """What rulesets and the protection of a branch demand of a merge. Only an administrator may read whether its
-        protection demands signatures."""
+        """What rulesets and the branch's protection demand of a merge; only an administrator may read some of it."""
         rules = self._get(
             f"/repos/{repository}/rules/branches/{quote(branch, safe='')}",
             lambda data: [(str(rule["type"]), dict(rule.get("parameters") or {})) for rule in data],
@@ -210,9 +196,7 @@ class Settings(ApiPart):
             for check in parameters.get("required_status_checks", ())
         ]
         path = f"/repos/{repository}/branches/{quote(branch, safe='')}"
-        protection = self._get(
-            path, lambda data: dict(data.get("protection") or {}) if data["protected"] else {}
-        )
+        protection = self._get(path, lambda data: dict((data["protected"] and data.get("protection")) or {}))
         of_branch = (protection.get("required_status_checks") or {}).get("contexts", ())
         signed: bool | None = any(kind == "required_signatures" for kind, _ in rules)
         if not signed and protection.get("enabled"):

@@ -29,10 +29,7 @@ SECONDARY_WAIT = 60.0
 
 
 def wait_before_retry(failure: Failure, attempt: int, now: float, *, safe: bool) -> float | None:
-    """Return the seconds to wait before attempt number `attempt + 1`, or `None` to give up.
-
-    `now` is in seconds since the epoch; `safe`: the request is idempotent.
-    """
+    """Return the seconds to wait before the next attempt, or `None` to give up. `safe`: it is idempotent."""
     if attempt >= ATTEMPTS:
         return None
     if failure.rate_limited:

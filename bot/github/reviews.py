@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple
 
 from github.Commit import Commit
@@ -16,8 +15,7 @@ from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.pulls import Comment, ReviewText, ReviewThread, Side
 from bot.contracts.threads import GHOST, CommentData, TextKind
-from bot.github.accounts import account, graphql_account
-from bot.github.rendered import RenderedText, RenderedTexts
+from bot.github.accounts import RenderedText, RenderedTexts, account, graphql_account
 from bot.github.text_limits import fit
 from bot.github.transport import stamp, unchanged
 
@@ -80,20 +78,18 @@ class Reviews(RenderedTexts):
         return self._each(comments, self._keeping(repository, TextKind.REVIEW_COMMENT, _review_comment))
 
     def create_review(
-        self,
-        repository: str,
-        number: int,
-        *,
-        commit_sha: str,
-        body: str,
-        event: str,
-        comments: Sequence[ReviewDraft],
+        self, repository: str, number: int, *, sha: str, body: str, event: str, drafts: Sequence[ReviewDraft]
     ) -> PullRequestReview:
         """`event` is `COMMENT`, `REQUEST_CHANGES` or `APPROVE`. One anchor outside of the diff is a 422 for all."""
         create = self._repository(repository).get_pull(number).create_review
-        commit = Commit(self.requester, {}, {"sha": commit_sha})
-        drafts = [_draft(comment) for comment in comments]
-        return self._parsed(lambda: unchanged(create(commit, body, event, drafts)))
+        commit = Commit(self.requester, {}, {"sha": sha})
+        comments = []
+        for one in drafts:
+            draft = ReviewComment(path=one.path, body=fit(one.body), line=one.line, side=str(one.side))
+            if one.start_line not in (0, one.line):  # a range of one line is refused
+                draft |= {"start_line": one.start_line, "start_side": str(one.side)}
+            comments.append(draft)
+        return self._parsed(lambda: unchanged(create(commit, body, event, comments)))
 
     def reply_to_review_comment(
         self, repository: str, number: int, comment_id: int, body: str
@@ -120,16 +116,6 @@ class Reviews(RenderedTexts):
     def _review_comment(self, repository: str, comment_id: int) -> PullRequestComment:
         # The pull request's number is no part of a comment's address.
         return self._repository(repository).get_pull(0).get_review_comment(comment_id)
-
-
-def _draft(comment: ReviewDraft) -> ReviewComment:
-    fields = ReviewComment(
-        path=comment.path, body=fit(comment.body), line=comment.line, side=str(comment.side)
-    )
-    # A range of one line is refused.
-    if comment.start_line and comment.start_line != comment.line:
-        fields |= {"start_line": comment.start_line, "start_side": str(comment.side)}
-    return fields
 
 
 def _review_text(review: PullRequestReview) -> ReviewText:
@@ -167,14 +153,12 @@ _THREADS = """
 query reviewThreads($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
-      reviewThreads(first: 50, after: $after) {
+      reviewThreads(first: 100, after: $after) {
         pageInfo { hasNextPage endCursor }
         nodes {
-          isResolved isOutdated path line startLine diffSide subjectType
+          id isResolved isOutdated path line startLine diffSide subjectType
           comments(first: 100) {
-            nodes {
-              fullDatabaseId author { __typename login } body bodyHTML createdAt updatedAt diffHunk
-            }
+            nodes { fullDatabaseId author { __typename login } body bodyHTML createdAt updatedAt diffHunk }
           }
         }
       }
@@ -184,22 +168,8 @@ query reviewThreads($owner: String!, $name: String!, $number: Int!, $after: Stri
 """
 
 
-_THREAD_IDS = """
-query reviewThreadIds($owner: String!, $name: String!, $number: Int!, $after: String) {
-  repository(owner: $owner, name: $name) {
-    pullRequest(number: $number) {
-      reviewThreads(first: 100, after: $after) {
-        pageInfo { hasNextPage endCursor }
-        nodes { id isResolved comments(first: 1) { nodes { fullDatabaseId } } }
-      }
-    }
-  }
-}
-"""
 _RESOLVE = """
-mutation resolveReviewThread($id: ID!) {
-  resolveReviewThread(input: {threadId: $id}) { thread { isResolved } }
-}
+mutation resolveReviewThread($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }
 """
 
 
@@ -208,21 +178,22 @@ class ReviewThreads(Reviews):
 
     def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
         """All review threads in GitHub's order, including resolved ones, each with its first 100 comments."""
-        nodes = self._thread_nodes(repository, number, _THREADS)
-        return self._parsed(
-            lambda: [self._kept_thread(repository, node) for node in nodes if _comments(node)]
-        )
+        with self.requester.known_shape():
+            nodes = [node for node in self._thread_nodes(repository, number) if node["comments"]["nodes"]]
+            for one in (one for node in nodes for one in node["comments"]["nodes"]):
+                # GraphQL names no author by id: whoever needs one reads the text itself.
+                text = RenderedText(GHOST, str(one["body"] or ""), str(one["bodyHTML"] or ""))
+                self._texts[repository.lower(), TextKind.REVIEW_COMMENT, int(one["fullDatabaseId"])] = text
+            return [_thread(node) for node in nodes]
 
     def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
         """The thread that holds this comment."""
-        for thread in self.review_threads(repository, number):
-            if any(comment.id == comment_id for comment in thread.comments):
-                return thread
-        return None
+        threads = self.review_threads(repository, number)
+        return next((one for one in threads if any(each.id == comment_id for each in one.comments)), None)
 
     def unresolved_threads(self, repository: str, number: int) -> dict[int, str]:
         """GraphQL's id of each unresolved review thread, by the id of its first comment."""
-        nodes = self._thread_nodes(repository, number, _THREAD_IDS)
+        nodes = self._thread_nodes(repository, number)
         found = [(one["id"], one["comments"]["nodes"]) for one in nodes if not one["isResolved"]]
         return {int(comments[0]["fullDatabaseId"]): str(id) for id, comments in found if comments}
 
@@ -234,38 +205,22 @@ class ReviewThreads(Reviews):
         self.requester.pace.before_write()
         self.requester.graphql_query(_RESOLVE, {"id": thread_id})
 
-    def _thread_nodes(self, repository: str, number: int, query: str) -> list[Any]:
+    def _thread_nodes(self, repository: str, number: int) -> list[Any]:
         owner, _, name = repository.partition("/")
         nodes: list[Any] = []
-        after: str | None = ""
-        while after is not None:
-            variables = {"owner": owner, "name": name, "number": number, "after": after or None}
-            page, after = self._parsed(partial(self._thread_page, query, variables))
-            nodes += page
+        info: dict[str, Any] = {"hasNextPage": True, "endCursor": None}
+        with self.requester.known_shape():
+            while info["hasNextPage"]:
+                variables = {"owner": owner, "name": name, "number": number, "after": info["endCursor"]}
+                _, response = self.requester.graphql_query(_THREADS, variables)
+                threads = response["data"]["repository"]["pullRequest"]["reviewThreads"]
+                nodes += threads["nodes"]
+                info = threads["pageInfo"]
         return nodes
-
-    def _thread_page(self, query: str, variables: dict[str, Any]) -> tuple[list[Any], str | None]:
-        """The nodes and the cursor of the next page, `None` on the last one."""
-        _, response = self.requester.graphql_query(query, variables)
-        threads = response["data"]["repository"]["pullRequest"]["reviewThreads"]
-        info = threads["pageInfo"]
-        return list(threads["nodes"]), str(info["endCursor"]) if info["hasNextPage"] else None
-
-    def _kept_thread(self, repository: str, node: Any) -> ReviewThread:
-        for one in _comments(node):
-            # GraphQL names no author by id: whoever needs one reads the text itself.
-            text = RenderedText(GHOST, str(one["body"] or ""), str(one["bodyHTML"] or ""))
-            self._texts[repository.lower(), TextKind.REVIEW_COMMENT, int(one["fullDatabaseId"])] = text
-        return _thread(node)
-
-
-def _comments(node: Any) -> list[Any]:
-    """Return the comments of a thread; none if all were deleted."""
-    return list(node["comments"]["nodes"])
 
 
 def _thread(node: Any) -> ReviewThread:
-    comments = _comments(node)
+    comments = node["comments"]["nodes"]
     line = int(node["line"] or 0) if node["subjectType"] != "FILE" else 0
     return ReviewThread(
         id=int(comments[0]["fullDatabaseId"]),
@@ -274,17 +229,16 @@ def _thread(node: Any) -> ReviewThread:
         start_line=int(node["startLine"] or 0) if line else 0,
         side=Side(node["diffSide"]),
         hunk=str(comments[0]["diffHunk"] or ""),
-        comments=tuple(_comment(comment) for comment in comments),
+        comments=tuple(
+            Comment(
+                id=int(one["fullDatabaseId"]),
+                author=graphql_account(one["author"]).login,
+                body=str(one["body"] or ""),
+                created_at=str(one["createdAt"]),
+                updated_at=str(one["updatedAt"]),
+            )
+            for one in comments
+        ),
         resolved=bool(node["isResolved"]),
         outdated=bool(node["isOutdated"]),
-    )
-
-
-def _comment(data: Any) -> Comment:
-    return Comment(
-        id=int(data["fullDatabaseId"]),
-        author=graphql_account(data["author"]).login,
-        body=str(data["body"] or ""),
-        created_at=str(data["createdAt"]),
-        updated_at=str(data["updatedAt"]),
     )

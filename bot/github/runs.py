@@ -1,17 +1,86 @@
-"""Workflow runs and their artifacts; starting and cancelling runs."""
+"""Workflow runs: starting and cancelling them, their artifacts, and streamed downloads of these and of logs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from urllib.parse import urljoin, urlsplit
 
+import requests
 from github.Artifact import Artifact
 from github.PaginatedList import PaginatedList
 from github.WorkflowJob import WorkflowJob
 from github.WorkflowRun import WorkflowRun
 
-from bot.github.downloads import Downloads
-from bot.github.errors import Failure, GitHubError
-from bot.github.transport import unchanged
+from bot.github.errors import Failure, GitHubError, failure_from, sentence
+from bot.github.retry import with_retries
+from bot.github.transport import ApiPart, body_of, reading, unchanged
+
+_TIMEOUT = 30
+PIECE = 1 << 16
+_REDIRECTS = 5
+
+
+class Downloads(ApiPart):
+    """Of API addresses that redirect to a signed address on another host, by `requests`, since PyGithub holds the
+    whole response in memory. The token is sent to the API only.
+    """
+
+    @contextmanager
+    def _download(self, path: str) -> Iterator[tuple[int, Iterator[bytes]]]:
+        """Yield the announced size, 0 if none, and the body in pieces. Raises `GitHubError`, also while it is read."""
+        action = reading(path)
+        with requests.Session() as session:
+            # No `.netrc`, whose password would go to the other host. Proxies of the environment still apply.
+            session.auth = lambda request: request
+            attempt = partial(self._once_followed, session, path)
+            response = with_retries(attempt, self.requester.pace, action, safe=True)
+            with response:
+                length = response.headers.get("content-length", "")
+
+                def pieces() -> Iterator[bytes]:
+                    try:
+                        yield from response.iter_content(PIECE)
+                    except requests.RequestException as error:
+                        failure = Failure(0, type(error).__name__)
+                        raise GitHubError(sentence(failure, action), failure) from None
+
+                yield int(length) if length.isdigit() else 0, pieces()
+
+    def _once_followed(self, session: requests.Session, path: str) -> requests.Response | Failure:
+        base_url = self.requester.base_url
+        url = f"{base_url.rstrip('/')}{path}"
+        request_headers = {"User-Agent": "slash-agent", "Accept": "application/vnd.github+json"}
+        auth = self.requester.auth
+        if auth is not None:
+            auth.authentication(request_headers)
+        for hop in range(_REDIRECTS):
+            try:
+                response = session.get(
+                    url, headers=request_headers, timeout=_TIMEOUT, stream=True, allow_redirects=False
+                )
+            except requests.RequestException as error:
+                return Failure(0, type(error).__name__)
+            location = response.headers.get("location", "")
+            if response.status_code in (301, 302, 303, 307, 308) and location:
+                response.close()
+                url = urljoin(url, location)
+                if urlsplit(url).scheme != urlsplit(base_url).scheme:
+                    return Failure(301, "a redirect to another scheme")
+                if url.startswith(f"{base_url.rstrip('/')}/"):
+                    continue  # a repository that was renamed: GitHub asks for the token there as well
+                # Unencoded, so that `content-length` is the number of bytes.
+                request_headers = {"User-Agent": "slash-agent", "Accept-Encoding": "identity"}
+                continue
+            if response.status_code >= 300:
+                with response:
+                    body = response.raw.read(PIECE).decode(errors="replace") if hop == 0 else ""
+                lowered = {name.lower(): value for name, value in response.headers.items()}
+                data = body_of(response.status_code, lowered, body)
+                return failure_from(response.status_code, data, lowered)
+            return response
+        return Failure(301, "too many redirects")
 
 
 class Runs(Downloads):
@@ -27,10 +96,8 @@ class Runs(Downloads):
         """
         source = self._repository(repository)
         url = source.get_workflow(_file(workflow)).url if workflow else f"{source.url}/actions"
-        parameters = {name: value for name, value in filters.items() if value}
-        runs = PaginatedList(
-            WorkflowRun, self.requester, f"{url}/runs", parameters, list_item="workflow_runs"
-        )
+        wanted = {name: value for name, value in filters.items() if value}
+        runs = PaginatedList(WorkflowRun, self.requester, f"{url}/runs", wanted, list_item="workflow_runs")
         return self._each(runs, unchanged)
 
     def jobs(self, repository: str, run_id: int, *, every_attempt: bool = False) -> Iterator[WorkflowJob]:
@@ -53,9 +120,7 @@ class Runs(Downloads):
                 if (piece := next(pieces, None)) is None:
                     return bytes(content)
                 content += piece
-        words = (
-            f"The artifact {artifact_id} of {repository} is bigger than the {limit:,} bytes that are allowed."
-        )
+        words = f"The artifact {artifact_id} of {repository} is bigger than the {limit:,} bytes allowed."
         raise GitHubError(words, Failure(200, "too big"))
 
     def cancel_run(self, repository: str, run_id: int) -> None:

@@ -18,11 +18,20 @@ def fit(body: str, limit: int = BODY_LIMIT) -> str:
     """Return `body`, cut at a line break if it is too long. Our marker on the last line is kept."""
     if len(body) <= limit:
         return body
-    text, mark = _without_mark(body)
+    text, _, mark = body.rstrip().rpartition("\n")
+    if not mark.startswith(OWN_MARKER):
+        text, mark = body, ""
     tail = f"\n\n{NOTE}\n" + (f"\n{mark}\n" if mark else "")
     size_left = limit - len(tail)
     while True:
-        cut = _without_half_suggestion(_at_line(text[: max(size_left, 0)]))
+        cut = text[: max(size_left, 0)]
+        line_end = cut.rfind("\n")  # unless that loses more than a tenth
+        cut = (cut[:line_end] if line_end > len(cut) * 9 // 10 else cut).rstrip()
+        fence, start, _ = _open_at_end(cut)
+        words = cut[start:].partition("\n")[0].strip().removeprefix(fence).split()
+        if fence and words[:1] == ["suggestion"]:
+            # A suggestion that was cut would still apply, and delete the rest.
+            cut = cut[:start].rstrip()
         closing = _closing(cut)
         if len(cut) + len(closing) + len(tail) <= limit or not cut:
             return f"{cut}{closing}{tail}"
@@ -35,33 +44,14 @@ def fit_title(title: str) -> str:
     return line if len(line) <= TITLE_LIMIT else f"{line[: TITLE_LIMIT - 1].rstrip()}…"
 
 
-def _without_mark(body: str) -> tuple[str, str]:
-    text, _, last = body.rstrip().rpartition("\n")
-    return (text, last) if last.startswith(OWN_MARKER) else (body, "")
-
-
-def _at_line(text: str) -> str:
-    """Cut back to the last line break, unless that loses more than a tenth."""
-    end = text.rfind("\n")
-    return (text[:end] if end > len(text) * 9 // 10 else text).rstrip()
-
-
 def _closing(text: str) -> str:
     """Close the code block and the folds that are open at the end of `text`."""
     fence, _, folds = _open_at_end(text)
     return (f"\n{fence}" if fence else "") + "\n\n</details>" * max(folds, 0)
 
 
-def _without_half_suggestion(text: str) -> str:
-    """Remove a suggestion that was cut: it would still apply, and delete the rest."""
-    fence, start, _ = _open_at_end(text)
-    words = text[start:].partition("\n")[0].strip().removeprefix(fence).split()
-    return text[:start].rstrip() if fence and words[:1] == ["suggestion"] else text
-
-
 def _open_at_end(text: str) -> tuple[str, int, int]:
-    """Return the fence of the code block that is open at the end (empty for none), its offset, and the number of open
-    folds."""
+    """Return the fence of the code block that is open at the end, its offset, and the number of open folds."""
     fence, start, folds, position = "", 0, 0, 0
     for line in text.split("\n"):
         match = _FENCE.match(line)

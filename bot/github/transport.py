@@ -103,36 +103,17 @@ class ApiRequester(Requester):
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise self._unknown_shape(f"{type(error).__name__}: {error}") from error
 
-    def requestJsonAndCheck(
-        self,
-        verb: str,
-        url: str,
-        parameters: Any = None,
-        headers: Any = None,
-        input: Any = None,
-        *_: Any,
-        **_more: Any,
-    ) -> tuple[dict[str, Any], Any]:
-        response = self._request(verb, url, parameters or {}, headers or {}, input)
+    def requestJsonAndCheck(self, verb: str, url: str, *args: Any, **more: Any) -> tuple[dict[str, Any], Any]:
+        response = self._request(verb, url, *args, **more)
         return dict(response.headers), response.data
 
-    def requestJson(
-        self,
-        verb: str,
-        url: str,
-        parameters: Any = None,
-        headers: Any = None,
-        input: Any = None,
-        *_: Any,
-        **_more: Any,
-    ) -> tuple[int, dict[str, Any], str]:
+    def requestJson(self, verb: str, url: str, *args: Any, **more: Any) -> tuple[int, dict[str, Any], str]:
         """The body is left out: PyGithub calls this only for the status."""
-        response = self._request(verb, url, parameters or {}, headers or {}, input)
+        response = self._request(verb, url, *args, **more)
         return response.status, dict(response.headers), ""
 
     def newest_first(self, kind: type[ObjectT], path: str) -> Iterator[ObjectT]:
-        """GET a list from its end, lazily, the first page only once: PyGithub's own `reversed` requests it twice. Rows
-        that are added in the meantime may be missed."""
+        """GET a list from its end, lazily, the first page only once, unlike PyGithub's `reversed`."""
 
         def page(**parameters: int) -> tuple[dict[str, Any], list[ObjectT]]:
             headers, rows = self.requestJsonAndCheck("GET", path, {"per_page": PAGE, **parameters})
@@ -153,19 +134,22 @@ class ApiRequester(Requester):
         return self.write_filter(path, fields) if self.write_filter is not None else fields
 
     def _request(
-        self, verb: str, url: str, parameters: dict[str, Any], headers: dict[str, str], fields: Any
+        self, verb: str, url: str, parameters: Any = None, headers: Any = None, input: Any = None, **_: Any
     ) -> Response:
-        media = headers.get("Accept", JSON)
+        media, fields = (headers or {}).get("Accept", JSON), input
         if url == self.graphql_url:
             # Queries, and resolving a thread: safe to repeat.
             self._action = f"use GraphQL: {str(fields['query']).split('(')[0].strip()}"
             return self._deliver(verb, url, fields, media, safe=True)
-        path = self._path(self.add_parameters_to_url(url, parameters))
+        path = self._path(self.add_parameters_to_url(url, parameters or {}))
         if verb == "GET":
             self._action = reading(path)
             media = FULL if media == JSON and _TEXTS.search(path) else media
             return self._deliver(verb, path, None, media, safe=True)
-        fields = self._filtered(path, _fitted(fields))
+        if isinstance(fields, dict):
+            cut: Mapping[str, Callable[[str], str]] = {"title": fit_title, "body": fit}
+            fields = {name: cut[name](text) if name in cut else text for name, text in fields.items()}
+        fields = self._filtered(path, fields)
         self._action = description(verb, path, fields or {})
         if self.dry_run is not None:
             self.record(self._action, text_of(fields or {}))
@@ -238,9 +222,7 @@ class ApiRequester(Requester):
         message = str(first.get("message") or "")
         status = _STATUSES.get(str(first.get("type") or ""), 0)
         # A time-out and "Something went wrong" pass; a query that GitHub does not understand stays wrong.
-        status = status or next(
-            (of for words, of in _MESSAGES.items() if re.search(words, message.lower())), 400
-        )
+        status = status or next((of for sign, of in _WORDS.items() if re.search(sign, message.lower())), 400)
         return failure_from(status, {"message": message}, response.headers)
 
 
@@ -327,14 +309,6 @@ def stamp(moment: datetime | None) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if moment is not None else ""
 
 
-def _fitted(fields: Any) -> Any:
-    """Return the fields of a write with title and body cut to what GitHub accepts."""
-    if not isinstance(fields, dict):
-        return fields
-    cut: Mapping[str, Callable[[str], str]] = {"title": fit_title, "body": fit}
-    return {name: cut[name](text) if name in cut else text for name, text in fields.items()}
-
-
 def body_of(status: int, headers: Mapping[str, str], text: str) -> Any:
     """Return the JSON of a whole response, or of an error response its text. Anything else is a `Failure` without a
     response: it was cut short, or a proxy sent it, and the request may have been executed."""
@@ -349,9 +323,7 @@ def body_of(status: int, headers: Mapping[str, str], text: str) -> Any:
         return json.loads(text)
     except ValueError:
         if status < 300:
-            return Failure(
-                0, f"{len(text)} characters of {kind or 'an unknown type'}, not a whole JSON response"
-            )
+            return Failure(0, f"{len(text)} characters of {kind or 'an unknown type'}, not whole JSON")
         return f"{kind}, not JSON: {title[1]}" if (title := _TITLE.search(text)) else text
 
 
@@ -364,4 +336,4 @@ _STATUSES = {
     "RATE_LIMIT": 429,
     "SERVICE_UNAVAILABLE": 503,
 }
-_MESSAGES = {"rate limit": 429, "not accessible|permission|scopes": 403, "something went wrong|timeout": 502}
+_WORDS = {"rate limit": 429, "not accessible|permission|scopes": 403, "something went wrong|timeout": 502}

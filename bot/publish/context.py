@@ -19,7 +19,7 @@ from bot.contracts.threads import Account
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.tokens import token_facts
-from bot.publish.body.title_and_footer import NO_LINKS, Links
+from bot.publish.body.render import NO_LINKS, Links
 from bot.publish.bundle.write import Bundle
 from bot.publish.remote import Remote
 from bot.publish.thread.markers import ThreadRef, thread_ref_of
@@ -49,8 +49,7 @@ class PublishContext:
 
     @contextmanager
     def tolerating(self, what: str, silent: Collection[int] = ()) -> Iterator[None]:
-        """Let GitHub refuse what publishing does not depend on: `what` says in `failures` what was not done, except
-        after a status in `silent`."""
+        """Let GitHub refuse what publishing does not depend on: `failures` gets `what`, unless `silent`."""
         try:
             yield
         except GitHubError as error:
@@ -87,10 +86,9 @@ class PublishContext:
     @property
     def starts_runs(self) -> bool:
         """Whether a push with this token starts workflows; true if that cannot be determined."""
-        token = self.remote.token
-        facts = token_facts(token)
+        facts = token_facts(self.remote.token)
         if facts.starts_workflows is None and (me := self.github.me()) is not None:
-            facts = token_facts(token, login=me.login)
+            facts = token_facts(self.remote.token, login=me.login)
         return facts.starts_workflows is not False
 
     @property
@@ -99,8 +97,8 @@ class PublishContext:
         return tuple(client.me() for client in (self.github, self.app) if client is not None)
 
     def with_notes(self, *notes: str) -> PublishContext:
-        """Return a copy with further sentences for the pull request."""
-        outcome = self.outcome._replace(notes=(*self.outcome.notes, *notes))
+        """Return a copy with further sentences for the pull request; empty ones are none."""
+        outcome = self.outcome._replace(notes=(*self.outcome.notes, *filter(None, notes)))
         return replace(self, bundle=self.bundle._replace(outcome=outcome))
 
 
@@ -115,8 +113,7 @@ def make_bare(folder: Path, sha: str) -> Git:
 
 
 def fetch_ends(context: PublishContext, head_sha: str) -> PullBase:
-    """Fetch the commit `head_sha` of the request's pull request, the tip of its base branch and their merge base.
-    Raises `PublishError`."""
+    """Fetch the commit `head_sha`, the tip of the base branch and their merge base. Raises `PublishError`."""
     request, remote = context.request, context.remote
     assert request.pull is not None
     merge_base = context.github.merge_base(context.repository, request.base_ref, head_sha)
@@ -152,13 +149,9 @@ def has_change(bundle: Bundle) -> bool:
 def check_repository(outcome: Outcome, repository: str) -> None:
     wanted = outcome.request.repository
     if not wanted or not outcome.request.base_ref:
-        raise PublishError(
-            "The bundle names no repository and base branch on GitHub: there is nowhere to publish."
-        )
+        raise PublishError("The bundle names no repository and base branch on GitHub to publish to.")
     if repository and wanted.lower() != repository.lower():
-        raise PublishError(
-            f"The bundle is for {wanted}, and this job acts for {repository}: nothing was done."
-        )
+        raise PublishError(f"The bundle is for {wanted}, and this job is for {repository}: nothing was done.")
 
 
 def check_verb(bundle: Bundle) -> None:
@@ -175,9 +168,7 @@ def check_request(request: Request, base_sha: str) -> PullRequest:
     """Return the bundle's pull request. Raises `PublishError` if the bundle's parts do not belong together."""
     pull, thread = request.pull, request.thread
     if pull is None:
-        raise PublishError(
-            "The bundle names no pull request, and its request is about one: nothing was done."
-        )
+        raise PublishError("The bundle names no pull request, and is about one: nothing was done.")
     if thread is not None and (thread.number, thread.is_pull_request) != (pull.number, True):
         raise PublishError(f"The bundle is for #{pull.number}, and its thread is another: nothing was done.")
     if pull.head_sha != base_sha:

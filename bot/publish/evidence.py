@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.evidence.labels import short_tail
 from bot.evidence.styled_line import Line
-from bot.evidence.view import Mark, Row, Section, View
+from bot.evidence.view import Mark, Row, View
 from bot.publish import markdown
 from bot.publish.markdown import cell, safe_code, safe_html, safe_line, safe_tail
 
@@ -19,24 +19,12 @@ _CHECKS = 3
 
 def one_line(line: Line) -> str:
     """Return one line of Markdown."""
-    return "".join(_piece(piece.kind, piece.text) for piece in line)
-
-
-def _piece(kind: str, text: str) -> str:
-    match kind:
-        case "code":
-            return safe_code(text)
-        case "quote":
-            return safe_line(text)
-        case "strong":
-            return f"**{text}**"
-        case _:
-            return text
+    printers = {"code": safe_code, "quote": safe_line, "strong": "**{}**".format}
+    return "".join(printers.get(piece.kind, str)(piece.text) for piece in line)
 
 
 def table(rows: Sequence[Row]) -> list[str]:
-    """Return the lines of the table, none without a row. The change comes before both results, since a phone shows
-    only the beginning of a wide table."""
+    """Return the lines of the table. The change comes first, since a phone shows only the beginning of a wide table."""
     head = ["| Evidence | Change | Before → after |", "| --- | --- | --- |"] if rows else []
     return [*head, *map(_row, rows)]
 
@@ -49,10 +37,8 @@ def _row(row: Row) -> str:
 def remarks(view: View) -> list[str]:
     """Return the first remarks, and how many more there are in the report."""
     more = len(view.remarks) - _REMARKS
-    return [
-        *map(one_line, view.remarks[:_REMARKS]),
-        *([f"and {more:,} more in the report"] if more > 0 else []),
-    ]
+    listed = list(map(one_line, view.remarks[:_REMARKS]))
+    return [*listed, f"and {more:,} more in the report"] if more > 0 else listed
 
 
 def details(view: View, *, outputs: bool = True) -> Iterator[str]:
@@ -62,15 +48,9 @@ def details(view: View, *, outputs: bool = True) -> Iterator[str]:
         shown[section.kind] += section.kind == "tests" or (section.kind == "output" and bool(section.grave))
         is_hidden = section.kind == "output" and not (outputs and section.grave)
         if not is_hidden and shown[section.kind] <= _CHECKS:
-            yield f"<details><summary>{_summary(section)}</summary>\n\n{_text(section)}\n\n</details>"
-
-
-def _summary(section: Section) -> str:
-    """Return the title as HTML: a code span of Markdown does not work in it."""
-    return "".join(safe_html(text) if kind == "code" else text for kind, text in section.title)
-
-
-def _text(section: Section) -> str:
-    if section.output:
-        return markdown.fenced(safe_tail(short_tail(section.output)))
-    return "\n".join(f"- {one_line(line)}" for line in section.lines)
+            # A code span of Markdown does not work in a title.
+            title = "".join(safe_html(text) if kind == "code" else text for kind, text in section.title)
+            text = "\n".join(f"- {one_line(line)}" for line in section.lines)
+            if section.output:
+                text = markdown.fenced(safe_tail(short_tail(section.output)))
+            yield f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"

@@ -61,8 +61,7 @@ def quoted(markdown: str) -> str:
 
 
 def contained(markdown: str) -> str:
-    """Return self-contained Markdown from `clean_markdown`, which broke the tags: open fences closed, headings below
-    our own."""
+    """Return self-contained Markdown from `clean_markdown`: open fences closed, headings below our own."""
     # The first line keeps its indentation, which may make it code.
     lines = markdown.strip("\n").rstrip().split("\n")
     parts: list[str] = []
@@ -98,10 +97,8 @@ def shortened(text: str, limit: int) -> str:
 
 
 def _closes(line: str, fence: str) -> bool:
-    stripped = line.strip()
-    return (
-        len(line) - len(line.lstrip(" ")) <= 3 and len(stripped) >= len(fence) and set(stripped) == {fence[0]}
-    )
+    mark = line.strip()
+    return len(line) - len(line.lstrip(" ")) <= 3 and len(mark) >= len(fence) and set(mark) == {fence[0]}
 
 
 def _longest_run(text: str, character: str) -> int:
@@ -118,7 +115,8 @@ def safe_line(text: str, limit: int = 300) -> str:
 
 def safe_code(text: str, limit: int = 200) -> str:
     """Return an untrusted command or path as a code span. Words with an effect in a commit message are broken."""
-    return code(break_commit_words(_printable(_gated(text, limit), limit)))
+    line = "".join(c if c.isprintable() else " " for c in _gated(text, limit)[: limit + 1])
+    return code(break_commit_words(line if len(line) <= limit else f"{line[: limit - 1]}…"))
 
 
 def safe_markdown(text: str, limit: float) -> str:
@@ -129,8 +127,7 @@ def safe_markdown(text: str, limit: float) -> str:
 
 
 def safe_answer(text: str, limit: int, rest: str) -> str:
-    """Return Markdown by a model. If it is longer than `limit` characters, it is cut at a paragraph, and `rest`, our
-    Markdown, is appended to say where the rest is."""
+    """Return Markdown by a model. One over `limit` characters is cut at a paragraph, and `rest` follows."""
     whole = contained(clean_markdown(_gated(text, limit), 4 * limit))
     if len(whole) <= limit:
         return whole
@@ -153,12 +150,8 @@ def safe_html(text: str) -> str:
 def safe_tail(text: str) -> str:
     """Return the end of a command's output for a code block, without control characters."""
     near = text[-2 * TAIL_LIMIT :]
-    return break_commit_words(clean_tail(_gated(near, len(near))))
-
-
-def clean_tail(text: str) -> str:
-    printable = "".join(c for c in text if c == "\n" or c == "\t" or (c.isprintable() and c != "\ufeff"))
-    return printable if len(printable) <= TAIL_LIMIT else "…" + printable[-TAIL_LIMIT:]
+    text = "".join(c for c in _gated(near, len(near)) if c in "\n\t" or (c.isprintable() and c != "\ufeff"))
+    return break_commit_words(text if len(text) <= TAIL_LIMIT else "…" + text[-TAIL_LIMIT:])
 
 
 def _gated(text: str, limit: int) -> str:
@@ -166,11 +159,6 @@ def _gated(text: str, limit: int) -> str:
     near = text[: 4 * limit + 1000]
     reason = withhold_if_secret(near)
     return f"({reason})" if reason else near
-
-
-def _printable(text: str, limit: int) -> str:
-    line = "".join(c if c.isprintable() else " " for c in text[: limit + 1])
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def suggestion_refusal(path: str, text: str, suggestion: str, protected: ProtectedFiles) -> str:

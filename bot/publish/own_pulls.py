@@ -4,7 +4,7 @@ requests, recognised by mark and author, and whether other people have committed
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from github.PullRequest import PullRequest
@@ -41,8 +41,7 @@ def noreply_address(login: str, account_id: int, url: str) -> str:
     return f"{account_id}+{login}@users.noreply.{urlsplit(url).hostname or 'github.com'}"
 
 
-@dataclass(frozen=True, slots=True)
-class OwnPull:
+class OwnPull(NamedTuple):
     """A pull request that we opened, with the fields of its mark."""
 
     pull: PullRequest

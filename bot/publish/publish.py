@@ -28,8 +28,7 @@ from bot.publish.context import (
     kind_of,
     make_bare,
 )
-from bot.publish.plan_approval import check_approval, report_execution
-from bot.publish.plan_comment import PostedPlan, publish_plan
+from bot.publish.plan import PostedPlan, check_approval, publish_plan, report_execution
 from bot.publish.result import (
     CancelledAfterPublishing,
     PublishResult,
@@ -53,8 +52,15 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
     try:
         check_verb(context.bundle)
         writes = validate_writes(context)  # before anything is published
-        if _publisher(context) is not None or not has_change(context.bundle):
-            _publish_reply(context)
+        publisher = _publisher(context)
+        if publisher is not None or not has_change(context.bundle):
+            if publisher is None:
+                report_no_change(context)
+                close_obsolete(context)
+            else:
+                if context.request.pull is not None:
+                    check_request(context.request, context.outcome.base_sha)
+                publisher(context)
             return _with_writes(context, writes, PublishResult())
         plan = check_approval(context.github, context.thread_ref, context.request)
         result = _publish_change(context, plan)
@@ -86,20 +92,8 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
     return _with_writes(context, writes, result)
 
 
-def _publish_reply(context: PublishContext) -> None:
-    """Publish a run without a change: a review, a plan, an answer, a question, or why there is no change."""
-    publisher = _publisher(context)
-    if publisher is None:
-        report_no_change(context)
-        close_obsolete(context)
-        return
-    if context.request.pull is not None:
-        check_request(context.request, context.outcome.base_sha)
-    publisher(context)
-
-
 def _publisher(context: PublishContext) -> Callable[[PublishContext], None] | None:
-    """Return the function that posts the bundle's reply; `None` if there is no reply."""
+    """Return the function that posts the bundle's reply: review, plan, answer or question; `None` without one."""
     match kind_of(context.bundle):
         case Status.REVIEWED:
             return publish_review
@@ -115,7 +109,7 @@ def _publish_change(context: PublishContext, plan: PostedPlan | None) -> Publish
     thread = context.request.thread
     if plan and thread:
         url = f"{thread.url}#{plan.comment.data.anchor}"
-        context = replace(context, links=replace(context.links, plan=url))
+        context = replace(context, links=context.links._replace(plan=url))
     if context.request.pull is not None or (thread is not None and thread.is_pull_request):
         return publish_on_pull(context)
     return publish_on_branch(context)
@@ -127,4 +121,4 @@ def _with_writes(
     """Make the writes on threads, and return the whole result."""
     written, withheld = apply_writes(writes, context.github) if writes else ((), ())
     written = () if context.github.dry_run is not None else written
-    return replace(result, notes=tuple(context.failures), written=written, withheld=withheld)
+    return result._replace(notes=tuple(context.failures), written=written, withheld=withheld)

@@ -10,9 +10,10 @@ import base64
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bot.checkout import remote as transport
+from bot.checkout.branches import OWN_BRANCH
 from bot.checkout.errors import RemoteGitError
 from bot.checkout.git import Git, last_line
 from bot.checkout.pull import branch_ref
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 
 PREFIX = "agent/"
-
-_OURS = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _HEADS = "refs/heads/"
 
 
@@ -37,8 +36,7 @@ class ProtectedBranchError(PublishError):
     """A rule of the repository forbids pushes to this branch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refs:
+class Refs(NamedTuple):
     """`default` is the default branch's name and `head` its commit; `heads` maps branch names to commits."""
 
     default: str
@@ -48,8 +46,7 @@ class Refs:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """The repository at `url` and the bare `git_dir` for its objects. git reads the token from a descriptor. `pace`
-    waits between two tries."""
+    """The repository at `url` and the bare `git_dir` for its objects. git reads the token from a descriptor."""
 
     git_dir: Path
     url: str
@@ -80,7 +77,7 @@ class Remote:
 
         `never` are branches that people work on. Raises `BranchMovedError`, or `PublishError` with the server's reason.
         """
-        if not _OURS.fullmatch(branch) or branch in never:
+        if not OWN_BRANCH.fullmatch(branch) or branch in never:
             raise PublishError(f"{branch!r} is not one of the bot's branches. Nothing was pushed.")
         self._set(sha, branch, expected)
 
@@ -95,9 +92,8 @@ class Remote:
         ref = f"{_HEADS}{branch}"
         arguments = ["push", "--porcelain", "--no-verify", f"--force-with-lease={ref}:{expected}"]
         try:
-            self._drive(
-                branch, f"pushing {branch}", [*arguments, "--end-of-options", self.url, f"{sha}:{ref}"]
-            )
+            arguments += ["--end-of-options", self.url, f"{sha}:{ref}"]
+            self._drive(branch, f"pushing {branch}", arguments)
         except PublishError:
             # The push may have succeeded without an answer, or another job may have pushed the same commit.
             try:
@@ -117,12 +113,9 @@ class Remote:
         try:
             return transport.run_remote_command(self.git_dir, self.url, self.token, arguments, self.pace)
         except RemoteGitError as error:
-            raise _push_error(branch, doing, f"{error.stdout}\n{error.stderr}", self._hidden()) from None
-
-    def _hidden(self) -> list[str]:
-        if not self.token:
-            return []
-        return [self.token, base64.b64encode(f"x-access-token:{self.token}".encode()).decode()]
+            encoded = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
+            hidden = [self.token, encoded] if self.token else []
+            raise _push_error(branch, doing, f"{error.stdout}\n{error.stderr}", hidden) from None
 
 
 def no_room(existing: str, branch: str) -> str:
@@ -201,7 +194,7 @@ def _server_words(output: str, hidden: list[str]) -> str:
     return "; ".join(last_line(text, hidden).rstrip(".") for text in words)[:_WORDS_LIMIT]
 
 
-_FILE_LIMIT = 256 << 10
+_LARGEST = 256 << 10
 # The folders in which GitHub looks for a template, in its order.
 _TEMPLATE_FOLDERS = (".github/", "", "docs/")
 TEMPLATE_NAME = re.compile(r"pull_request_template(\.md|\.txt)?", re.IGNORECASE)
@@ -214,10 +207,8 @@ def read_base_file(git: Git, sha: str, path: str) -> str | None:
     if mode not in (b"100644", b"100755"):
         return None
     _, blob, size = entry.partition(b"\t")[0].split()
-    if int(size) > _FILE_LIMIT:
-        raise PublishError(
-            f"{path} of the base commit has {int(size):,} bytes; {_FILE_LIMIT:,} is the limit."
-        )
+    if int(size) > _LARGEST:
+        raise PublishError(f"{path} of the base commit has {int(size):,} bytes; {_LARGEST:,} is the limit.")
     return git.run("cat-file", "blob", blob.decode()).decode(errors="replace")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice, takewhile
+from typing import NamedTuple
 
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import money, sentence
@@ -12,7 +12,7 @@ from bot.evidence.look_first import held_back
 from bot.evidence.summary import summarize_checks
 from bot.github.errors import GitHubError
 from bot.publish import markdown
-from bot.publish.body.title_and_footer import Links, footer, title
+from bot.publish.body.render import Links, footer, title
 from bot.publish.context import PublishContext
 from bot.publish.evidence import one_line
 from bot.publish.markdown import safe_answer, safe_line, safe_markdown
@@ -20,8 +20,7 @@ from bot.publish.thread.comments import edit_comments, put_comment, put_result
 from bot.publish.thread.markers import ANSWER, ENDED, FINISHED, OVER
 
 
-@dataclass(frozen=True, slots=True)
-class PublishResult:
+class PublishResult(NamedTuple):
     """What was published. Without a pull request the number is 0, the texts are empty, and a comment has the reason.
 
     `created`: this call opened the pull request. `ended` is `merged` or `closed` if the bundle was published before and
@@ -72,22 +71,18 @@ def headline(outcome: Outcome) -> str:
     return _HEADLINES[outcome.status]
 
 
-def end_text(
-    outcome: Outcome, links: Links, trouble: str = "", compare_url: str = "", heading: str = ""
-) -> str:
+def end_text(outcome: Outcome, links: Links, trouble: str = "", compare: str = "", heading: str = "") -> str:
     """Return the comment on a run without a change or, with `trouble`, on a change that could not be published.
 
     If the model ended the run with an answer, that is the result."""
     parts = []
-    if compare_url:
-        parts.append(f"The branch is pushed: [open the pull request yourself]({compare_url}).")
+    if compare:
+        parts.append(f"The branch is pushed: [open the pull request yourself]({compare}).")
     elif trouble and outcome.files:
         parts.append("The patch is kept in the run's artifact as `changes.patch`.")
     if outcome.withheld:
-        rows = "\n".join(
-            f"- {one_line(line)}" for line in islice(held_back(outcome.withheld), _WITHHELD_SHOWN)
-        )
-        parts.append(f"Held back:\n\n{rows}")
+        rows = [f"- {one_line(line)}" for line in islice(held_back(outcome.withheld), _WITHHELD_SHOWN)]
+        parts.append("\n".join(["Held back:", "", *rows]))
         if any(file.in_patch for file in outcome.withheld):
             parts.append(
                 "The patch is kept in the run's artifact as `withheld.patch`. A maintainer can apply it by hand."
@@ -106,10 +101,8 @@ def end_text(
         if outcome.status is Status.NO_CHANGE:
             return "\n\n".join([answer, *parts])
         parts.insert(1, answer)
-    reason = trouble or outcome.reason or "The run gave no reason."
-    return "\n\n".join(
-        [f"**{heading or headline(outcome)}.** {safe_line(sentence(reason), _REASON_LIMIT)}", *parts]
-    )
+    reason = safe_line(sentence(trouble or outcome.reason or "The run gave no reason."), _REASON_LIMIT)
+    return "\n\n".join([f"**{heading or headline(outcome)}.** {reason}", *parts])
 
 
 def done_line(outcome: Outcome, links: Links, publish_result: PublishResult) -> str:
@@ -132,8 +125,7 @@ def done_line(outcome: Outcome, links: Links, publish_result: PublishResult) -> 
 
 
 def pending_line(outcome: Outcome, run_url: str) -> str:
-    """Return the progress comment between the end of the run and the publishing of its result. It stays correct if
-    publishing is cancelled or fails."""
+    """Return the progress comment until the result is published. It stays correct if that fails."""
     reply = _REPLIES.get(outcome.status)
     what = f"{reply} is ready and is being posted" if reply else "change is ready and is being published"
     run = f"[the run]({run_url})" if run_url else "the run"
@@ -161,28 +153,23 @@ def report_no_change(context: PublishContext) -> None:
 
 
 def report_failure(context: PublishContext, problem: str, compare_url: str = "", heading: str = "") -> str:
-    """Post `problem` in the thread, unless the thread has the result already; returns it, with a sentence about further
-    failures."""
+    """Post `problem`, unless the thread has the result; return it, with a sentence about further failures."""
+    text = end_text(context.outcome, context.links, problem, compare_url, heading)
     try:
-        _put_result(
-            context, end_text(context.outcome, context.links, problem, compare_url, heading), if_open=True
-        )
+        _put_result(context, text, if_open=True)
     except GitHubError as error:
         return f"{problem} The comment could not be posted: {error}"
     return problem
 
 
 def _put_result(context: PublishContext, text: str, *, if_open: bool = False) -> None:
-    if context.thread_ref is not None:
+    if (thread_ref := context.thread_ref) is not None:
         heading = headline(context.outcome)
-        context.failures.extend(
-            put_result(context.github, context.thread_ref, ENDED, text, heading, if_open=if_open)
-        )
+        context.failures.extend(put_result(context.github, thread_ref, ENDED, text, heading, if_open=if_open))
 
 
 def report_change(context: PublishContext, result: PublishResult) -> None:
-    """Replace the progress comment by one line that links to the result. A commit on the pull request itself has a
-    comment of its own."""
+    """Replace the progress comment by a link to the result. A commit on the pull request has a comment of its own."""
     thread_ref, pull = context.thread_ref, context.request.pull
     if not result.pr_number or thread_ref is None:
         return
@@ -205,8 +192,7 @@ _NOTE_LIMIT = 500
 
 
 def publish_answer(context: PublishContext) -> None:
-    """Post the bundle's answer or question if the request came from a thread; idempotent. Raises `PublishError` without
-    a text, and `GitHubError`."""
+    """Post the answer or question if the request came from a thread, once. Raises `PublishError` and `GitHubError`."""
     github, thread_ref, outcome = context.github, context.thread_ref, context.bundle.outcome
     text = answer_text(outcome, context.links, on_lines=bool(thread_ref and thread_ref.lines))
     if thread_ref is None:
@@ -219,13 +205,16 @@ def publish_answer(context: PublishContext) -> None:
 def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:
     """Return the comment without its mark. With `on_lines`, in a thread on lines of a diff, everything after
     the first paragraph is folded. Raises `PublishError` for a bundle without a text to post."""
-    tail = [*run_notes(outcome), footer(outcome, links)]
-    if outcome.status is Status.NEEDS_INPUT:
-        question = safe_markdown(_text(outcome.question, "question"), _QUESTION_LIMIT)
+    tail, is_question = [*run_notes(outcome), footer(outcome, links)], outcome.status is Status.NEEDS_INPUT
+    if not (outcome.question if is_question else outcome.answer).strip():
+        what = "question" if is_question else "answer"
+        raise PublishError(f"The bundle says that it has {what} to post, and holds none: nothing was posted.")
+    if is_question:
+        question = safe_markdown(outcome.question, _QUESTION_LIMIT)
         how = "Answer with `/agent continue` and your answer: the run continues from where it stopped."
         return "\n\n".join([_QUESTION_HEAD, markdown.quoted(question), how, *tail])
     limit = COMMENT_LIMIT - sum(len(part) + 2 for part in tail)
-    answer = safe_answer(_text(outcome.answer, "answer"), limit, rest_note(links))
+    answer = safe_answer(outcome.answer, limit, rest_note(links))
     return "\n\n".join([markdown.folded(answer) if on_lines else answer, *tail])
 
 
@@ -247,15 +236,6 @@ def run_notes(outcome: Outcome) -> list[str]:
 
 def rest_note(links: Links) -> str:
     """Return a sentence that links to the rest of a text that is too long for a comment."""
-    where = next(
-        (f"[{name}]({url})" for name, url in (("report", links.report), ("run", links.run)) if url), ""
-    )
-    return f"*Too long for one comment. The rest is in the {where or 'report'}.*"
-
-
-def _text(text: str, what: str) -> str:
-    if not text.strip():
-        raise PublishError(
-            f"The bundle says that there is {what} to post, and holds none: nothing was posted."
-        )
-    return text
+    named = {"report": links.report, "run": links.run}
+    where = next((f"[{name}]({url})" for name, url in named.items() if url), "report")
+    return f"*Too long for one comment. The rest is in the {where}.*"

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.request import ThreadState
 from bot.contracts.threads import Account, CommentData, IssueData
-from bot.contracts.writes import MAX_BODY, MAX_TITLE, Write, Writes, describe_write, texts_of
+from bot.contracts.writes import MAX_BODY, MAX_TITLE, Write, describe_write, texts_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.github.client import GitHub
@@ -28,15 +29,15 @@ from bot.maintenance.task import Task
 from bot.maintenance.thread_fit import mismatch
 from bot.parsing.parser import Parser
 from bot.policy.values import Policy
-from bot.policy.writes import Allowance, refusal
-from bot.publish.body.title_and_footer import Links
+from bot.policy.writes import refusal
+from bot.publish.body.render import Links
 from bot.publish.bundle.write import Bundle
 from bot.publish.change.base_rules import read_policy
 from bot.publish.context import PublishContext, make_bare
 from bot.publish.markdown import safe_markdown
+from bot.publish.thread.comments import own_comments
 from bot.publish.thread.history import opened_by_us, thread_state
 from bot.publish.thread.markers import WRITE, mark, marked
-from bot.publish.thread.own_comments import own_comments
 
 _ORDER = ("comment", "reply", "edit", "add_label", "remove_label", "close")
 """The order of writes on a thread: after a comment, a second publishing recognises later changes as ours."""
@@ -74,8 +75,7 @@ def apply_writes(proposed: ValidatedWrites, github: GitHub) -> tuple[tuple[str, 
     return tuple(written), tuple(withheld)
 
 
-@dataclass(frozen=True, slots=True)
-class _Thread:
+class _Thread(NamedTuple):
     issue: IssueData
     state: ThreadState
     comments: tuple[CommentData, ...]
@@ -104,9 +104,8 @@ def _is_done(write: Write, thread: _Thread, proposed: ValidatedWrites, github: G
         case "comment":
             return _is_among(github, thread.comments, _id(write, proposed))
         case "reply":
-            remarks = github.review_comments(
-                proposed.outcome.request.repository, write.number, proposed.since
-            )
+            repository = proposed.outcome.request.repository
+            remarks = github.review_comments(repository, write.number, proposed.since)
             return _is_among(github, remarks, _id(write, proposed))
         case "add_label":
             return write.label.casefold() in labels
@@ -125,7 +124,8 @@ def _unfit(write: Write, thread: _Thread, proposed: ValidatedWrites, github: Git
     if proposed.outcome.request.task and opened_by_us(thread.issue, thread.me):
         return "it was opened by this bot"
     since = proposed.known.get(write.number, proposed.since)
-    if why := mismatch(write, thread.state, proposed.task, at=_now(), since=since):
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if why := mismatch(write, thread.state, proposed.task, at=now, since=since):
         return why
     if write.kind == "reply":
         thread_now = github.review_thread(proposed.outcome.request.repository, write.number, write.comment_id)
@@ -138,11 +138,10 @@ def _make(write: Write, thread: _Thread, proposed: ValidatedWrites, github: GitH
     repository, number = proposed.outcome.request.repository, write.number
     match write.kind:
         case "comment":
-            github.create_comment(repository, number, _body(write.body, write, proposed))
+            github.create_comment(repository, number, _body(write, proposed))
         case "reply":
-            github.reply_to_review_comment(
-                repository, number, write.comment_id, _body(write.body, write, proposed)
-            )
+            body = _body(write, proposed)
+            github.reply_to_review_comment(repository, number, write.comment_id, body)
         case "add_label":
             github.add_labels(repository, number, [write.label])
         case "remove_label":
@@ -150,8 +149,8 @@ def _make(write: Write, thread: _Thread, proposed: ValidatedWrites, github: GitH
         case "close":
             github.close_issue(repository, number, write.reason)
         case "edit":
-            title, body = _edited(write)
-            github.edit_issue(repository, number, title=title, body=body)
+            title, text = _edited(write)
+            github.edit_issue(repository, number, title=title, body=text)
 
 
 def _edited(write: Write) -> tuple[str | None, str | None]:
@@ -160,13 +159,13 @@ def _edited(write: Write) -> tuple[str | None, str | None]:
     return title, safe_markdown(write.body, MAX_BODY) if write.body else None
 
 
-def _body(text: str, write: Write, proposed: ValidatedWrites) -> str:
+def _body(write: Write, proposed: ValidatedWrites) -> str:
     """Return the filtered text with its author and a mark."""
     task = proposed.outcome.request.task
     author_note = f"Written by the maintenance task `{task}`" if task else "Written by Slash Agent"
     run = f" · [run]({proposed.links.run})" if proposed.links.run else ""
     fields = {"id": _id(write, proposed), **({"task": task} if task else {})}
-    safe_body = safe_markdown(text, MAX_BODY).rstrip()
+    safe_body = safe_markdown(write.body, MAX_BODY).rstrip()
     return marked(f"{safe_body}\n\n<sub>{author_note}{run}</sub>", mark(WRITE, **fields))
 
 
@@ -177,12 +176,8 @@ def _id(write: Write, proposed: ValidatedWrites) -> str:
 
 
 def _is_among(github: GitHub, comments: Iterable[CommentData], write_id: str) -> bool:
-    own = (one for one in own_comments(github, comments) if one.ours and one.kind == WRITE)
-    return any(one.fields.get("id") == write_id for one in own)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    own = own_comments(github, comments)
+    return any(one.ours and one.kind == WRITE and one.fields.get("id") == write_id for one in own)
 
 
 def count_made(bundle: Bundle, repository: str, host_of: Callable[[str], GitHub]) -> int:
@@ -200,8 +195,7 @@ def count_made(bundle: Bundle, repository: str, host_of: Callable[[str], GitHub]
         return 0
 
 
-@dataclass(frozen=True, slots=True)
-class ValidatedWrites:
+class ValidatedWrites(NamedTuple):
     """Writes that their run may make, whatever the state of the threads. `since` is when the run read the threads,
     `known` the last activity that it saw on each, and `threads` are their numbers, each with whether it is a pull
     request."""
@@ -216,8 +210,7 @@ class ValidatedWrites:
 
 
 def validate_writes(context: PublishContext) -> ValidatedWrites | None:
-    """Validate all writes of the bundle; `None` if it has none. Raises `PublishError`, and `GateError` for a text that
-    may not leave."""
+    """Validate the bundle's writes, `None` without any. Raises `PublishError`, and `GateError` for a text."""
     outcome, request, writes = context.outcome, context.request, context.bundle.writes
     if writes is None:
         return None
@@ -225,14 +218,19 @@ def validate_writes(context: PublishContext) -> ValidatedWrites | None:
     allowance = allowance_of(policy, request, task)
     if allowance is None:
         what = f"the task {request.task}" if request.task else f"`/agent {request.verb}`"
-        raise PublishError(
-            f"The bundle contains writes on threads, which {what} may not make. Nothing was done."
-        )
+        raise PublishError(f"The bundle has writes on threads, which {what} may not make. Nothing was done.")
     if task is not None and task.threads is not None and len(allowance.threads) > task.threads.limit:
         raise PublishError(
             f"The task {task.name} is shown {task.threads.limit} threads, and the bundle has more."
         )
-    _check(writes, allowance)
+    before: list[Write] = []
+    for write in writes.writes:
+        proposes = f"The bundle proposes to {describe_write(write)}, and"
+        if why := refusal(write, allowance, before):
+            raise PublishError(f"{proposes} may not. {why} Nothing was done.")
+        if secret := withhold_if_secret("\n".join(texts_of(write))):
+            raise GateError(f"{proposes} the text is {secret}. Nothing was done.")
+        before.append(write)
     trigger = request.trigger
     since = request.triage.at if request.triage else (trigger.at if trigger else outcome.started_at)
     # GitHub's times are whole seconds, so activity in the second of the reading is compared with what was read.
@@ -252,17 +250,3 @@ def _load_rules(context: PublishContext) -> tuple[Policy, Task | None]:
     remote.fetch(head)
     with Parser() as parser:
         return read_policy(git, head, request, parser)
-
-
-def _check(writes: Writes, allowance: Allowance) -> None:
-    before: list[Write] = []
-    for write in writes.writes:
-        if why := refusal(write, allowance, before):
-            raise PublishError(
-                f"The bundle proposes to {describe_write(write)}, and may not. {why} Nothing was done."
-            )
-        if secret := withhold_if_secret("\n".join(texts_of(write))):
-            raise GateError(
-                f"The bundle proposes to {describe_write(write)}, and the text is {secret}. Nothing was done."
-            )
-        before.append(write)

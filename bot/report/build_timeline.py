@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 from bot.agent.journal import JournalFile, JournalLine
 from bot.agent.versions import BASE, OUTSIDE, Version, versions
@@ -31,10 +30,20 @@ from bot.contracts.journal import (
     UserText,
     WriteProposed,
 )
-from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.messages import Text, Thinking, ToolCall, Usage
 from bot.contracts.plain_text import quoted
-from bot.report.calls import changed_path, fields_of, is_bytecode
-from bot.report.timeline import Agent, Call, FileRow, TextEntry, Timeline, Turn, VersionRow
+from bot.report.timeline import (
+    Agent,
+    Call,
+    FileRow,
+    TextEntry,
+    Timeline,
+    Turn,
+    VersionRow,
+    changed_path,
+    fields_of,
+    is_bytecode,
+)
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -44,39 +53,33 @@ def build_timeline(journal: JournalFile) -> Timeline:
     builder = _TimelineBuilder()
     for line in journal.lines:
         builder.add_record(line.record, line.at)
-    builders = {"": builder}
-    for name, lines in _by_agent(journal.everything).items():
+    agents = {"": builder}
+    by_agent: dict[str, list[JournalLine]] = {}
+    for line in journal.everything:
+        if line.agent:
+            by_agent.setdefault(line.agent, []).append(line)
+    for name, lines in by_agent.items():
         started = next((line.record for line in lines if isinstance(line.record, AgentStarted)), None)
         if started is None:
             continue
-        builders[name] = own = _TimelineBuilder(f"{_NOT_IN_A_NAME.sub('-', name)}-")
+        agents[name] = own = _TimelineBuilder(f"{_NOT_IN_A_NAME.sub('-', name)}-")
         for line in lines:
             own.add_record(line.record, line.at)
         own.finish()
         agent = Agent(started.name, started.system, started.prompt, own.timeline)
-        builder.started(agent, started.turn, started.call_id)
+        builder.call_of(started.turn, started.call_id, agent.timeline.seconds).agents.append(agent)
+        builder.spent(agent.timeline.usage, agent.timeline.cost)
     builder.finish()
-    steps = {name: builder.steps for name, builder in builders.items()}
-    places: _Places = {}
+    places: dict[str, dict[str, int]] = {}
     for path, history in versions(journal).items():
         if not is_bytecode(path):
-            builder.timeline.files[path] = _file_row(path, history, steps, places)
+            tools = dict.fromkeys(one.by for one in history if one.by not in (BASE, OUTSIDE))
+            added, removed = sum(one.additions for one in history), sum(one.removals for one in history)
+            rows = [
+                _row(one, agents[one.agent].steps if one.agent in agents else {}, places) for one in history
+            ]
+            builder.timeline.files[path] = FileRow(path, list(tools), added, removed, versions=rows)
     return builder.timeline
-
-
-def _by_agent(lines: Iterable[JournalLine]) -> dict[str, list[JournalLine]]:
-    by_agent: dict[str, list[JournalLine]] = defaultdict(list)
-    for line in lines:
-        if line.agent:
-            by_agent[line.agent].append(line)
-    return by_agent
-
-
-def _attached(file: AttachedFile) -> str:
-    return (
-        f"Attached file {quoted(file.name)}, {file.size:,} bytes, SHA-256 {file.sha256}, in {file.place}: fetched in "
-        f"{file.seconds:.1f} s, kept as {file.path}."
-    )
 
 
 class _TimelineBuilder:
@@ -101,7 +104,11 @@ class _TimelineBuilder:
             case ModelChanged():
                 self.add_entry(TextEntry(at, "note", record.sentence))
             case AttachedFile():
-                self.add_entry(TextEntry(at, "note", _attached(record)))
+                text = (
+                    f"Attached file {quoted(record.name)}, {record.size:,} bytes, SHA-256 {record.sha256}, "
+                )
+                text += f"in {record.place}: fetched in {record.seconds:.1f} s, kept as {record.path}."
+                self.add_entry(TextEntry(at, "note", text))
             case CompactionRecord():
                 self._shortened(record, at)
             case RequestSent():
@@ -124,7 +131,7 @@ class _TimelineBuilder:
             case FilesChanged():
                 self._changed(record, at)
             case DiagnosticsRecord():
-                self._call_of(record.turn, record.call_id, at).diagnosed.append(record)
+                self.call_of(record.turn, record.call_id, at).diagnosed.append(record)
             case WriteProposed():
                 timeline.writes.append(record)
             case SessionEnded():
@@ -136,17 +143,14 @@ class _TimelineBuilder:
         entry.key = f"{self._prefix}message-{len(self.timeline.entries) + 1}"
         self.timeline.entries.append(entry)
 
-    def started(self, agent: Agent, turn: int, call_id: str) -> None:
-        """Add the subagent below the call that started it."""
-        self._call_of(turn, call_id, agent.timeline.seconds).agents.append(agent)
-        timeline, own = self.timeline, agent.timeline
-        timeline.usage, timeline.cost = timeline.usage + own.usage, timeline.cost + own.cost
+    def spent(self, usage: Usage, cost: float) -> None:
+        self.timeline.usage += usage
+        self.timeline.cost += cost
 
     def finish(self) -> None:
         """Sum up usage and cost."""
         for turn in self.timeline.turns:
-            self.timeline.usage += turn.usage
-            self.timeline.cost += turn.cost
+            self.spent(turn.usage, turn.cost)
             for index, call in enumerate(turn.calls, start=1):
                 call.key = f"{turn.key}-call-{index}"
 
@@ -157,18 +161,15 @@ class _TimelineBuilder:
         return self._turns[number]
 
     def _shortened(self, record: CompactionRecord, at: float) -> None:
-        timeline = self.timeline
-        timeline.usage, timeline.cost = timeline.usage + record.usage, timeline.cost + record.cost
+        self.spent(record.usage, record.cost)
         if record.failure:
-            self.add_entry(
-                TextEntry(at, "note", f"The conversation could not be made shorter. {record.failure}")
-            )
+            text = f"The conversation could not be made shorter. {record.failure}"
+            self.add_entry(TextEntry(at, "note", text))
             return
-        summary = TextEntry(at, "summary", record.text, (), record.before, record.after, record.cost)
-        summary.transcript = record.transcript
-        self.add_entry(summary)
+        sizes = record.before, record.after
+        self.add_entry(TextEntry(at, "summary", record.text, (), *sizes, record.cost, record.transcript))
 
-    def _call_of(self, number: int, call_id: str, at: float) -> Call:
+    def call_of(self, number: int, call_id: str, at: float) -> Call:
         """Return the call of that id, with or without a result."""
         return self.steps.get((number, call_id)) or self._open_call(number, call_id, "task", at)
 
@@ -195,15 +196,11 @@ class _TimelineBuilder:
         else:
             vendor = "" if record.raw_reason in ("", record.finish) else f" ({record.raw_reason})"
             turn.finish = f"{record.finish}{vendor}"
-        self._add_parts(turn, record.parts)
-
-    def _add_parts(self, turn: Turn, parts: Sequence[Part]) -> None:
-        for part in parts:
+        for part in record.parts:
             if isinstance(part, Text):
                 turn.texts.append(part.text)
-            elif isinstance(part, Thinking):
-                if part.text:
-                    turn.thoughts.append(part.text)
+            elif isinstance(part, Thinking) and part.text:
+                turn.thoughts.append(part.text)
             elif isinstance(part, ToolCall):
                 self._add(turn, Call(part.id, part.name, fields_of(part.arguments), part.complete))
 
@@ -224,33 +221,13 @@ class _TimelineBuilder:
             call.notes.append(record.note)
 
 
-def _images(messages: Iterable[Message]) -> Iterable[Image]:
-    for message in messages:
-        for part in message.parts:
-            if isinstance(part, Image):
-                yield part
-            elif isinstance(part, ToolResult):
-                yield from part.images
-
-
-Steps = Mapping[str, Mapping[tuple[int, str], Call]]
-"""The calls of each agent by turn and id; those of the run itself under the empty name."""
-
-_Places = dict[str, dict[str, int]]
-
-
-def _file_row(path: str, history: Sequence[Version], steps: Steps, places: _Places) -> FileRow:
-    tools = dict.fromkeys(one.by for one in history if one.by not in (BASE, OUTSIDE))
-    added, removed = sum(one.additions for one in history), sum(one.removals for one in history)
-    rows = [_row(version, steps, places) for version in history]
-    return FileRow(path, list(tools), added, removed, versions=rows)
-
-
-def _row(version: Version, steps: Steps, places: _Places) -> VersionRow:
-    restore = (
-        f"slash-agent restore journal.jsonl --path {shlex.quote(version.path)} --version {version.number}"
-    )
-    call = steps.get(version.agent, {}).get((version.turn, version.call_id)) if version.call_id else None
+def _row(
+    version: Version, steps: Mapping[tuple[int, str], Call], places: dict[str, dict[str, int]]
+) -> VersionRow:
+    """`steps` are the calls of the version's agent by turn and id; `places` collects the diffs of each by path."""
+    path = shlex.quote(version.path)
+    restore = f"slash-agent restore journal.jsonl --path {path} --version {version.number}"
+    call = steps.get((version.turn, version.call_id)) if version.call_id else None
     if call is None:
         return VersionRow(version, restore=restore)
     if call.key not in places:

@@ -21,9 +21,8 @@ from bot.contracts.plan import Plan
 from bot.contracts.review import Finding
 from bot.evidence.from_journal import recorded_evidence
 from bot.evidence.view import View, view_of
-from bot.report.calls import counts
 from bot.report.text import usd
-from bot.report.timeline import Timeline
+from bot.report.timeline import Timeline, counts
 
 _SECTION = re.compile(r"^diff --git ", re.MULTILINE)
 _NAME = re.compile(r"^(?:\+\+\+ \"?b/|rename to \"?)([^\n\t]+?)\"?\t?$", re.MULTILINE)
@@ -55,8 +54,7 @@ class NetFile(NamedTuple):
     diff: str
 
 
-@dataclass(frozen=True, slots=True)
-class FirstScreen:
+class FirstScreen(NamedTuple):
     """`status` is the label of the run's status, `kind` its colour."""
 
     title: str
@@ -80,7 +78,7 @@ def build_first_screen(
     journal: JournalFile, timeline: Timeline, description: Description, patch: bytes | None
 ) -> FirstScreen:
     request, ended = journal.header.request, timeline.run
-    files = _net_files(patch or b"")
+    files = list(map(_net_file, _SECTION.split((patch or b"").decode("utf-8", "replace"))[1:]))
     thread = request.thread
     status, kind = _STATUS.get(ended.status, (ended.status, "open")) if ended else ("Not ended", "bad")
     kind = "bad" if ended and ended.stop_reason == "checks_failing" else kind
@@ -113,21 +111,14 @@ def suggestion_diff(finding: Finding) -> str:
     return "\n".join([f"@@ -{line} +{line} @@", *(row[0] + row[2:] for row in rows)])
 
 
-def _net_files(patch: bytes) -> list[NetFile]:
-    return [_net_file(part) for part in _SECTION.split(patch.decode("utf-8", "replace"))[1:]]
-
-
 def _net_file(section: str) -> NetFile:
-    head = section[: section.find("\n@@")] if "\n@@" in section else section
+    head, at, hunks = section.partition("\n@@")
     named = _NAME.search(head) or _OLD_NAME.search(head) or _BOTH_NAMES.match(head)
-    path = named[named.lastindex or 1] if named else "a file"
-    text = section[section.index("\n@@") + 1 :] if "\n@@" in section else ""
-    return NetFile(path, *counts(text), text)
+    text = f"@@{hunks}" if at else ""
+    return NetFile(named[named.lastindex or 1] if named else "a file", *counts(text), text)
 
 
-def _outcome(
-    journal: JournalFile, timeline: Timeline, evidence: Evidence, files: Sequence[NetFile]
-) -> Outcome:
+def _outcome(journal: JournalFile, timeline: Timeline, evidence: Evidence, files: list[NetFile]) -> Outcome:
     """Return an outcome with the fields that the view needs."""
     header = journal.header
     paths = [one.path for one in files] or list(timeline.files)

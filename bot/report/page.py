@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from hashlib import sha256
 from itertools import accumulate
@@ -27,9 +28,8 @@ from bot.contracts.request import RunLimits
 from bot.publish.bundle.write import PATCH, PATCH_LIMIT
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline
-from bot.report.diffs import diff_of
 from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of, suggestion_diff
-from bot.report.text import make_visible, safe_link
+from bot.report.text import diff_of, make_visible, safe_link
 from bot.report.timeline import Timeline
 
 _FOLDER = Path(__file__).parent / "templates"
@@ -74,21 +74,16 @@ def render_page(journal_path: Path, patch: bytes | None = None) -> str:
     journal. Raises `UsageError` if the file is not a journal.
     """
     journal = read_journal(journal_path)
-    return render(journal, patch if patch is not None else _patch_beside(journal, journal_path))
-
-
-def _patch_beside(journal: JournalFile, path: Path) -> bytes | None:
-    ended = next(iter(reversed(list(journal.records(RunEnded)))), None)
-    try:
-        patch = read_regular(path.with_name(PATCH), PATCH_LIMIT)
-    except OSError:
-        return None
-    return patch if ended and sha256(patch).hexdigest() == ended.patch_sha256 else None
+    if patch is None:
+        ended = [*journal.records(RunEnded)][-1:]
+        with suppress(OSError):
+            beside = read_regular(journal_path.with_name(PATCH), PATCH_LIMIT)
+            patch = beside if ended and sha256(beside).hexdigest() == ended[0].patch_sha256 else None
+    return render(journal, patch)
 
 
 def render(journal: JournalFile, patch: bytes | None = None) -> str:
-    """`render_page` for a journal that was read already. Content that would make the page larger than `LARGEST` is left
-    out, and its amount is shown instead."""
+    """`render_page` for a journal that was read. What would make the page larger than `LARGEST` is only counted."""
     timeline, handover = build_timeline(journal), handover_of(journal)
     first_screen = build_first_screen(journal, timeline, handover.description, patch)
     for net in first_screen.files:
@@ -154,7 +149,7 @@ def _template() -> jinja2.Template:
         markdown_line=words.markdown_line,
         bounded=bounded,
         usd=words.usd,
-        word=words.plain_word,
+        word=lambda value: value.replace("_", " "),  # of an enum
         seconds=duration,
         count_of=count_of,
         ending=exit_text,

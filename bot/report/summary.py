@@ -26,12 +26,8 @@ def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = ())
     view = view_of(outcome)
     checks = view.summary
     doubt = "" if checks.verified else ", not verified"
-    lines = [
-        f"## Slash Agent: {outcome.status.value.replace('_', ' ')}{doubt}",
-        "",
-        _sentence(outcome.reason),
-        "",
-    ]
+    heading = f"## Slash Agent: {outcome.status.value.replace('_', ' ')}{doubt}"
+    lines = [heading, "", _sentence(outcome.reason), ""]
     if not checks.verified:
         lines += [_sentence(f"{checks.unverified} {checks.help}".strip()), ""]
     thread = outcome.request.thread
@@ -168,10 +164,5 @@ def _notes(notes: Sequence[str]) -> list[str]:
     if not notes:
         return []
     more = [f"- {len(notes) - _MOST_NOTES} more: see the log."] if len(notes) > _MOST_NOTES else []
-    return [
-        "",
-        "To look at:",
-        "",
-        *(f"- {_sentence(note, _PLAN_SENTENCE)}" for note in notes[:_MOST_NOTES]),
-        *more,
-    ]
+    listed = [f"- {_sentence(note, _PLAN_SENTENCE)}" for note in notes[:_MOST_NOTES]]
+    return ["", "To look at:", "", *listed, *more]

@@ -1,4 +1,4 @@
-"""Format text for the page: figures, shortened and escaped text, and the simple Markdown of models.
+"""Format text for the page: figures, shortened and escaped text, diffs as rows, and the simple Markdown of models.
 
 Characters that hide or reverse text become visible escapes, and only web addresses become links. Markdown does not
 become links, pictures or HTML. The template engine escapes HTML.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
@@ -37,11 +37,6 @@ def usd(amount: float) -> str:
     return money(amount, 4 if amount < 0.1 else 2)
 
 
-def plain_word(value: str) -> str:
-    """Return `not runnable` for `not_runnable`."""
-    return value.replace("_", " ")
-
-
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ALLOWED = "\n\t"
 _HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -49,8 +44,7 @@ _HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 @cache
 def make_visible() -> Callable[[object], object]:
-    """Return a function that makes invisible characters of a text visible. Markup is unchanged: its values were
-    converted before."""
+    """Return a function that makes invisible characters visible. Markup is unchanged."""
     escapes = _Escapes()
 
     def visible(value: object) -> object:
@@ -69,12 +63,9 @@ class _Escapes(dict[int, str]):
     def __missing__(self, code: int) -> str:
         character = chr(code)
         hides = character not in _ALLOWED and unicodedata.category(character) in _HIDING
-        replacement = self[code] = _escape(code) if hides else character
+        escaped = f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+        replacement = self[code] = escaped if hides else character
         return replacement
-
-
-def _escape(code: int) -> str:
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def safe_link(url: str) -> str:
@@ -108,3 +99,60 @@ def markdown(text: str) -> Markup:
 def markdown_line(text: str) -> Markup:
     """Return the text as one line, in which only code and bold text are marked."""
     return Markup(_markdown().renderInline(str(make_visible()(text))))  # noqa: S704 - as above
+
+
+# Diffs
+
+MOST_ROWS = 600
+_LONGEST_ROW = 2_000
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
+_KINDS = {"+": "add", "-": "del", " ": "same", "": "same", "\\": "head"}
+_FILE_NAMES = ("--- ", "+++ ", "diff --git ", "index ")
+"""The page names the file itself."""
+
+
+class Row(NamedTuple):
+    """`kind` is add, del, same, hunk, or head for a header line; `old` and `new` are line numbers."""
+
+    kind: str
+    old: int | None
+    new: int | None
+    text: str
+
+    @property
+    def sign(self) -> str:
+        return {"add": "+", "del": "-", "same": " "}.get(self.kind, "")
+
+
+class Diff(NamedTuple):
+    """`left_out` is the number of further rows."""
+
+    rows: Sequence[Row]
+    left_out: int = 0
+
+
+def diff_of(text: str, most: int = MOST_ROWS) -> Diff:
+    rows = text.removesuffix("\n").split("\n")
+    cut = (
+        row
+        if len(row) <= _LONGEST_ROW
+        else f"{row[:_LONGEST_ROW]} … {len(row) - _LONGEST_ROW:,} more characters"
+        for row in rows[:most]
+    )
+    return Diff(list(_rows(cut)), max(0, len(rows) - most))
+
+
+def _rows(rows: Iterable[str]) -> Iterator[Row]:
+    old, new, in_hunk = 0, 0, False
+    for row in rows:
+        if hunk := _HUNK.match(row):
+            old, new, in_hunk = int(hunk[1]), int(hunk[2]), True
+            yield Row("hunk", None, None, row)
+            continue
+        in_hunk = in_hunk and row[:1] in _KINDS
+        kind = _KINDS[row[:1]] if in_hunk else "head"
+        if kind != "head":
+            yield Row(kind, None if kind == "add" else old, None if kind == "del" else new, row[1:])
+            old, new = old + (kind != "add"), new + (kind != "del")
+        elif in_hunk or not row.startswith(_FILE_NAMES):
+            yield Row(kind, None, None, row)

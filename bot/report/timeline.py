@@ -3,12 +3,16 @@ show it. `key` is the anchor in the page."""
 
 from __future__ import annotations
 
+import difflib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bot.agent.versions import Version, changed_files
 from bot.contracts.journal import (
     DiagnosticsRecord,
+    FileVersion,
     PermissionDecision,
     ProviderRetry,
     Question,
@@ -18,8 +22,104 @@ from bot.contracts.journal import (
     SessionEnded,
     WriteProposed,
 )
-from bot.contracts.messages import Image, Usage
-from bot.report.calls import ChangedPath, Field, subject_of
+from bot.contracts.messages import Image, ToolCall, Usage
+from bot.contracts.plain_text import printable_name
+from bot.contracts.text_encoding import wide_text
+from bot.policy.rule import patched_paths
+
+_LARGEST_DIFF = 64 * 1024
+
+
+@dataclass(slots=True)
+class ChangedPath:
+    """One file that a command changed. `diff` is empty if the contents are not text or unknown."""
+
+    path: str
+    what: str
+    diff: str = ""
+
+
+def is_bytecode(path: str) -> bool:
+    """Whether it is bytecode that Python wrote by itself: no pull request contains it."""
+    return path.endswith((".pyc", ".pyo")) or "__pycache__" in path.split("/")
+
+
+def changed_path(file: FileVersion) -> ChangedPath:
+    if file.link is not None:
+        return ChangedPath(file.path, f"became a link to {file.link}")
+    what = "removed" if file.after is None else "created" if file.before is None else "changed"
+    if file.oversize:
+        return ChangedPath(file.path, f"{what}, too large to keep")
+    return ChangedPath(file.path, what, _diff(file))
+
+
+def _diff(file: FileVersion) -> str:
+    known = (file.before is None or file.before_content is not None) and (
+        file.after is None or file.content is not None
+    )
+    if not known:
+        return ""
+    contents = (file.before_content or b"", file.content or b"")
+    if sum(map(len, contents)) > _LARGEST_DIFF:
+        return ""
+    before, after = (wide_text(data) or data.decode("utf-8", "replace") for data in contents)
+    if "\0" in before + after:
+        return ""
+    rows = difflib.unified_diff(
+        before.split("\n"), after.split("\n"), f"a/{file.path}", f"b/{file.path}", lineterm=""
+    )
+    return "\n".join(rows)
+
+
+def counts(diff: str) -> tuple[int, int]:
+    """Return the added and removed lines. From the first hunk on a row that begins with `+++` is an added line."""
+    rows = diff.split("\n")
+    rows = rows[next((at for at, row in enumerate(rows) if row.startswith("@@")), len(rows)) :]
+    return sum(row.startswith("+") for row in rows), sum(row.startswith("-") for row in rows)
+
+
+_SUBJECTS = ("command", "pattern", "path", "title", "question", "description", "prompt", "url", "name", "id")
+_LONGEST_SUBJECT = 160
+
+
+class Field(NamedTuple):
+    """`name` is empty if the arguments are no JSON object; then `text` is all of them."""
+
+    name: str
+    text: str
+
+    @property
+    def below(self) -> bool:
+        """Whether it is shown on lines of its own, where indentation is visible."""
+        return not self.name or "\n" in self.text or self.text[:1].isspace() or len(self.text) > 100
+
+
+def fields_of(arguments: str) -> tuple[Field, ...]:
+    try:
+        value = json.loads(arguments)
+        if isinstance(value, dict):
+            return tuple(Field(str(key), _text(item)) for key, item in value.items())
+    except (ValueError, RecursionError):
+        pass
+    return (Field("", arguments),) if arguments else ()
+
+
+def subject_of(fields: Sequence[Field]) -> str:
+    """Return the subject of a call in one line: files of a patch, command, path, or the first text that is no list."""
+    by_name = {field.name: field.text for field in fields if field.name}
+    named = next((by_name[name] for name in _SUBJECTS if by_name.get(name)), "")
+    others = (text for text in by_name.values() if text.strip() and text[:1] not in ("[", "{"))
+    text = ", ".join(patched_paths(by_name.get("patch"))) or named or next(others, "")
+    line = printable_name(" ".join(text.split()))
+    return f"{line[:_LONGEST_SUBJECT]} …" if len(line) > _LONGEST_SUBJECT else line
+
+
+def call_subject(call: ToolCall | None) -> str:
+    return subject_of(fields_of(call.arguments)) if call else ""
+
+
+def _text(item: object) -> str:
+    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
 
 
 @dataclass(slots=True)
@@ -128,8 +228,7 @@ class Turn:
         return max(0.0, self.ended - max(self.answered, self.at))
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(NamedTuple):
     """A subagent that a call started, with a timeline of its own."""
 
     name: str
@@ -140,8 +239,7 @@ class Agent:
 
 @dataclass(slots=True)
 class TextEntry:
-    """A user message of the history or, by its `origin`, a "note" for readers, or the "summary" that replaces a
-    part of the conversation."""
+    """A user message or, by its `origin`, a "note" for readers, or the "summary" of a part of the conversation."""
 
     at: float
     origin: str
@@ -158,8 +256,7 @@ class TextEntry:
         return "note" if self.origin == "note" else "said"
 
 
-@dataclass(frozen=True, slots=True)
-class VersionRow:
+class VersionRow(NamedTuple):
     """A version of a file; `step` and `diff` are the anchors of its step and of its diff, empty for none."""
 
     version: Version
@@ -170,8 +267,7 @@ class VersionRow:
 
 @dataclass(slots=True)
 class FileRow:
-    """A file that edits or commands changed, with the tools that did, and its versions. Its counts are those of all
-    edits or, with `net`, of the published change."""
+    """A changed file with the tools that did it, and its versions. With `net`, counts are of the change."""
 
     path: str
     tools: list[str] = field(default_factory=list)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from itertools import groupby
 from typing import NamedTuple
 
 from bot.contracts.pulls import Side
@@ -146,35 +147,22 @@ def _comparable(lines: Iterable[str]) -> list[str]:
 
 
 def _open_spans(file: FileDiff, side: Side) -> Iterator[Span]:
+    """Yield the lines of each hunk, and on the left each run of removed ones."""
     for hunk in file.hunks:
-        if side is Side.RIGHT:
-            if count := hunk.count(side):
-                yield Span(hunk.new_start, hunk.new_start + count - 1)
-        else:
-            yield from _runs(sorted(hunk.changed(side)))
-
-
-def _runs(numbers: Sequence[int]) -> Iterator[Span]:
-    start = 0
-    for index, number in enumerate(numbers):
-        if index + 1 == len(numbers) or numbers[index + 1] != number + 1:
-            yield Span(numbers[start], number)
-            start = index + 1
+        shown = range(hunk.new_start, hunk.new_start + hunk.new_count)
+        lines = shown if side is Side.RIGHT else hunk.changed(side)
+        for _, run in groupby(enumerate(sorted(lines)), key=lambda one: one[1] - one[0]):
+            numbers = [number for _, number in run]
+            yield Span(numbers[0], numbers[-1])
 
 
 def _near_names(diff: Diff, path: str) -> str:
     names = [file.path for file in diff.files if _is_utf8(file.path)]
-    base = path.rpartition("/")[2]
-    same = [name for name in names if name.rpartition("/")[2] == base]
-    close = (same or get_close_matches(path[:200], names, n=_SHOWN_NAMES, cutoff=0.5))[:_SHOWN_NAMES]
-    if close:
+    same = [name for name in names if name.rpartition("/")[2] == path.rpartition("/")[2]]
+    if close := (same or get_close_matches(path[:200], names, n=_SHOWN_NAMES, cutoff=0.5))[:_SHOWN_NAMES]:
         return f"Did you mean {' or '.join(close)}?"
     return f"The diff has {', '.join(names[:_SHOWN_NAMES])}{' and others' * (len(names) > _SHOWN_NAMES)}."
 
 
 def _is_utf8(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return not any("\ud800" <= character <= "\udfff" for character in path)

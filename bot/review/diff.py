@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
@@ -32,8 +32,7 @@ class Row(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(NamedTuple):
     """`kinds` has one character per line: a space, `-` or `+`. The lines of each side are consecutive. `section` is the
     function that git names at the head of the hunk, if it knows one."""
 
@@ -48,12 +47,12 @@ class Hunk:
     def start(self, side: Side) -> int:
         return self.new_start if side is Side.RIGHT else self.old_start
 
-    def count(self, side: Side) -> int:
+    def size(self, side: Side) -> int:
         return self.new_count if side is Side.RIGHT else self.old_count
 
     def holds(self, side: Side, line: int) -> bool:
         """Whether the hunk has this line of the side, as context or changed."""
-        return self.start(side) <= line < self.start(side) + self.count(side)
+        return self.start(side) <= line < self.start(side) + self.size(side)
 
     def side(self, side: Side) -> list[str]:
         """Return the lines of the side; the first one has the number `start(side)`."""
@@ -92,8 +91,7 @@ class Hunk:
             new += kind != "-"
 
 
-@dataclass(frozen=True, slots=True)
-class FileDiff:
+class FileDiff(NamedTuple):
     """One file of a diff. `path` is its new name, or its old one if it was removed; a name that is not UTF-8 has
     surrogates. `size` is the length of its part of the diff. `binary`: git, and so GitHub, shows no lines of it."""
 
@@ -150,10 +148,17 @@ def parse_diff(raw: bytes) -> Diff:
     # No line of a hunk or of binary data begins like the head of a file.
     for start, end in pairwise([*starts, len(text)]):
         file = _file(text[start:end])
-        if files and _is_retyped(files[-1], file):
-            files[-1] = _retyped(files[-1], file)
-        else:
+        before = files[-1] if files else None
+        retyped = before and before.status is FileStatus.REMOVED and file.status is FileStatus.ADDED
+        if before is None or not retyped or before.path != file.path:
             files.append(file)
+            continue
+        # A file became a link, or the other way round: git writes a removal and an addition.
+        binary = before.binary or file.binary
+        hunks = () if binary else (*before.hunks, *file.hunks)
+        files[-1] = file._replace(
+            status=FileStatus.RETYPED, hunks=hunks, binary=binary, old_mode=before.old_mode
+        )
     return Diff(tuple(files))
 
 
@@ -193,15 +198,10 @@ def _names(header: str, fields: Mapping[str, str]) -> tuple[str, str]:
     names = header.partition("\n")[0].removeprefix("diff --git ")
     middle = len(names) // 2
     old, new = _unquoted(names[:middle]), _unquoted(names[middle + 1 :])
-    if (
-        names[middle : middle + 1] != " "
-        or old[:2] != "a/"
-        or new[:2] != "b/"
-        or old[2:] != new[2:]
-        or not old[2:]
-    ):
+    name = old[2:]
+    if names[middle : middle + 1] != " " or not name or (old, new) != (f"a/{name}", f"b/{name}"):
         raise _wrong(header, "the two names of `diff --git` differ without a rename")
-    return old[2:], new[2:]
+    return name, name
 
 
 def _hunks(text: str) -> tuple[Hunk, ...]:
@@ -221,31 +221,11 @@ def _hunk(head: re.Match[str], text: str) -> Hunk:
     lines = [line for line in text.removesuffix("\n").split("\n") if not line.startswith("\\")]
     # git may write an empty line of context without its space.
     kinds = "".join(line[:1] or " " for line in lines)
-    if _NO_LINE.search(kinds) or (len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")) != (
-        old_count,
-        new_count,
-    ):
+    held = len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")
+    if _NO_LINE.search(kinds) or held != (old_count, new_count):
         raise _wrong(head[0], "the hunk has not as many lines as its head says")
-    return Hunk(
-        old, old_count, new, new_count, kinds, tuple(line[1:] for line in lines), (section or "").strip()
-    )
-
-
-def _is_retyped(before: FileDiff, file: FileDiff) -> bool:
-    """Whether a file became a link, or the other way round: git writes a removal and an addition."""
-    return (before.status, file.status) == (FileStatus.REMOVED, FileStatus.ADDED) and before.path == file.path
-
-
-def _retyped(before: FileDiff, file: FileDiff) -> FileDiff:
-    """Join the removal and the addition, with the lines of both."""
-    binary = before.binary or file.binary
-    return replace(
-        file,
-        status=FileStatus.RETYPED,
-        hunks=() if binary else (*before.hunks, *file.hunks),
-        binary=binary,
-        old_mode=before.old_mode,
-    )
+    texts = tuple(line[1:] for line in lines)
+    return Hunk(old, old_count, new, new_count, kinds, texts, (section or "").strip())
 
 
 def _unquoted(name: str) -> str:

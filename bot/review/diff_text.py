@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Side
@@ -29,8 +29,7 @@ _KEY_LENGTH = 6
 _PART = re.compile(r" \(part \d+\)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """`name` is for people, and the same for the same piece of a later diff; `text` is for the model. `file` has the
     hunks of this piece. The first piece of a file has the `number` 1."""
 
@@ -38,10 +37,6 @@ class Piece:
     file: FileDiff
     text: str
     number: int = 1
-
-    @property
-    def key(self) -> str:
-        return key_of(self.name)
 
 
 def key_of(name: str) -> str:
@@ -64,29 +59,23 @@ def pieces_of(
         pieces = _cut(file, None, most)
         if since is not None:
             again = since.find(file.path)
-            waiting = [piece for piece in pieces if piece.key in left]
+            waiting = [piece for piece in pieces if key_of(piece.name) in left]
             if again is None:
                 pieces = waiting
-            elif not waiting:
-                pieces = _new_pieces(file, again, most)
-            # Else the file was cut at other lines then: all of it is looked at.
+            elif not waiting and file.hunks and not again.binary:
+                touched = _touched(again)
+                hunks = tuple(part for hunk in file.hunks for part in _surroundings(hunk, touched))
+                pieces = _cut(file._replace(hunks=hunks), touched, most) if hunks else []
+            # Else all of it is looked at: it was cut at other lines then, or has no lines.
         found += pieces
     return found
-
-
-def _new_pieces(file: FileDiff, since: FileDiff, most: int) -> list[Piece]:
-    if not file.hunks or since.binary:
-        return _cut(file, None, most)
-    touched = _touched(since)
-    hunks = tuple(part for hunk in file.hunks for part in _surroundings(hunk, touched))
-    return _cut(replace(file, hunks=hunks), touched, most) if hunks else []
 
 
 def _touched(file: FileDiff) -> frozenset[int]:
     """Return the lines of the new file that were added, or next to removed lines."""
     touched = set[int]()
     for hunk in file.hunks:
-        line = hunk.new_start if hunk.count(Side.RIGHT) else hunk.new_start + 1
+        line = hunk.new_start if hunk.size(Side.RIGHT) else hunk.new_start + 1
         for kind in hunk.kinds:
             if kind == "+":
                 touched.add(line)
@@ -97,8 +86,7 @@ def _touched(file: FileDiff) -> frozenset[int]:
 
 
 def _surroundings(hunk: Hunk, touched: Collection[int]) -> Iterator[Hunk]:
-    """Yield the parts of `hunk` around its changes that `touched` has. A merge of the base branch touches other lines,
-    which are changed in no hunk."""
+    """Yield the parts of `hunk` around its changes in `touched`: a merge of the base touches other lines."""
     line = hunk.new_start + (not hunk.new_count)
     first = end = 0
     for index, kind in enumerate(hunk.kinds):
@@ -134,7 +122,7 @@ def _cut(file: FileDiff, new: Collection[int] | None, most: int) -> list[Piece]:
     return [
         Piece(
             f"{name} (part {number})" if cut else name,
-            part := replace(file, hunks=tuple(hunks)),
+            part := file._replace(hunks=tuple(hunks)),
             "\n".join(_lines(part, f"; part {number} of {len(groups)}" if cut else "", new)),
             number,
         )
@@ -158,10 +146,9 @@ def next_part(pieces: Sequence[Piece], most: int = MOST) -> tuple[list[Piece], l
 
 def part_text(part: Sequence[Piece], rest: Sequence[Piece], *, new: bool) -> str:
     """Return a part as text for the model. `new`: lines that an earlier review saw are context in it."""
-    files = {piece.file.path for piece in (*part, *rest)}
-    added, removed = (
-        sum(_changed(piece.file, side) for piece in (*part, *rest)) for side in (Side.RIGHT, Side.LEFT)
-    )
+    pieces = (*part, *rest)
+    files = {piece.file.path for piece in pieces}
+    added, removed = (sum(_changed(one.file, side) for one in pieces) for side in (Side.RIGHT, Side.LEFT))
     head = (
         f"{count_of(len(files), 'file')}, +{added} -{removed}. Before each line stand its number in the old file "
         "(LEFT) and in the new one (RIGHT)."
@@ -175,16 +162,15 @@ def unreadable(part: Sequence[Piece]) -> Iterator[str]:
     """Yield a clause for people on each thing in `part` that the model could not read."""
     if binary := [piece.name for piece in part if piece.file.binary]:
         yield f"{NOT_LOOKED_AT}{_listing(binary, _NAMES_LISTED)} (binary, or too large)"
-    if wide := [piece.name for piece in part if _has_long_line(piece.file)]:
+    wide = {
+        piece.name: None
+        for piece in part
+        for hunk in piece.file.hunks
+        for row in hunk.rows()
+        if row.kind != " " and len(row.text) > _LONGEST_LINE
+    }
+    if wide:
         yield f"the end of lines over {_LONGEST_LINE} characters was not shown: {_listing(wide, _NAMES_FOR_PEOPLE)}"
-
-
-def _has_long_line(file: FileDiff) -> bool:
-    return any(
-        kind != " " and len(text) > _LONGEST_LINE
-        for hunk in file.hunks
-        for kind, text in zip(hunk.kinds, hunk.texts, strict=True)
-    )
 
 
 def _lines(file: FileDiff, part: str, new: Collection[int] | None) -> Iterator[str]:
@@ -200,9 +186,8 @@ def _lines(file: FileDiff, part: str, new: Collection[int] | None) -> Iterator[s
     for hunk in file.hunks:
         yield f"@@ {hunk.section[:_LONGEST_LINE]}".rstrip()
         for kind, old, line, text in hunk.rows():
-            cut = (
-                text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}… ({len(text):,} characters)"
-            )
+            more = f"… ({len(text):,} characters)" if len(text) > _LONGEST_LINE else ""
+            cut = text[:_LONGEST_LINE] + more
             sign = " " if kind == "+" and new is not None and line not in new else kind
             yield f"{old or '':>{_WIDTH}} {line or '':>{_WIDTH}} {sign}{cut.rstrip(chr(13))}"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -20,8 +19,7 @@ _LENGTH = 16
 
 
 class State(StrEnum):
-    """What became of a finding. `CHANGED`: its lines are other ones now. `DECLINED`: a maintainer answered that it will
-    not be fixed."""
+    """What became of a finding. `CHANGED`: its lines are other ones now. `DECLINED`: a maintainer will not fix it."""
 
     OPEN = "open"
     CHANGED = "on lines that have changed since"
@@ -33,8 +31,7 @@ class State(StrEnum):
         return self in (State.RESOLVED, State.DECLINED)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFinding:
+class KnownFinding(NamedTuple):
     """A finding of an earlier review. `last` is the present last line of its comment, 0 for the whole file and where
     the lines are gone. `comment` is the id of its comment, 0 if it is in the body of its review, whose id is `review`:
     then of the path only `path_key` is known."""
@@ -60,8 +57,7 @@ class KnownFinding:
         return f"{self.path}{lines if self.last else ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewMemory:
+class ReviewMemory(NamedTuple):
     """What earlier reviews of a pull request came to. `head_sha` is the last head that was reviewed, empty without a
     review; `left` are the keys of the pieces of that diff that were not looked at."""
 
@@ -74,8 +70,7 @@ NO_MEMORY = ReviewMemory()
 
 
 class NewFindings(NamedTuple):
-    """`new` are the findings to post, with their fingerprints. The numbers count those of an earlier review and
-    those that repeat another one of this review."""
+    """`new` are the findings to post, with fingerprints, beside the numbers of known ones and of repeated ones."""
 
     new: tuple[Finding, ...]
     already_known: int
@@ -85,14 +80,15 @@ class NewFindings(NamedTuple):
 def fingerprint(finding: Finding) -> str:
     """Return 16 hex digits for path, text without white space, and kind."""
     # Separated by NUL, which is removed from the parts, so that the parts are unambiguous.
-    parts = (finding.path, _squeezed(finding.text), finding.kind.value)
+    # White space is normalised, so that re-indented code is equal.
+    lines = (" ".join(line.split()) for line in finding.text.split("\n"))
+    parts = (finding.path, "\n".join(filter(None, lines)), finding.kind.value)
     joined = "\0".join(part.replace("\0", "") for part in parts)
     return hashlib.sha256(joined.encode(errors="surrogatepass")).hexdigest()[:_LENGTH]
 
 
 def find_new(findings: Iterable[Finding], earlier: Iterable[KnownFinding]) -> NewFindings:
-    """Return the findings to post. A finding of an earlier review hides findings at one position only, the nearest, so
-    that it does not hide one on equal code elsewhere."""
+    """Return the findings to post. An earlier finding hides the nearest one only: not one on equal code elsewhere."""
     once: list[Finding] = []
     repeated = 0
     for finding in findings:
@@ -109,8 +105,17 @@ def matched(findings: Sequence[Finding], earlier: Sequence[KnownFinding]) -> dic
     """Return, by the number of the finding, the earlier ones that it repeats."""
     found: dict[int, KnownFinding] = {}
     free = list(earlier)
+
+    def is_on_its_lines(finding: Finding, known: KnownFinding) -> bool:
+        first, last = finding.lines
+        is_alike = (finding.path, finding.side, finding.kind.value) == (known.path, known.side, known.kind)
+        return is_alike and bool(known.last) and first <= known.last and known.first <= last
+
+    def is_equal(finding: Finding, known: KnownFinding) -> bool:
+        return known.fingerprint == finding.fingerprint
+
     # The most certain matches first, for all findings, so that a weaker match does not take an earlier finding.
-    for is_same in (_on_its_lines, _equal):
+    for is_same in (is_on_its_lines, is_equal):
         for number, finding in enumerate(findings):
             if number in found:
                 continue
@@ -118,19 +123,3 @@ def matched(findings: Sequence[Finding], earlier: Sequence[KnownFinding]) -> dic
                 found[number] = match
                 free.remove(match)
     return found
-
-
-def _on_its_lines(finding: Finding, known: KnownFinding) -> bool:
-    if (finding.path, finding.side, finding.kind.value) != (known.path, known.side, known.kind):
-        return False
-    first, last = finding.lines
-    return bool(known.last) and first <= known.last and known.first <= last
-
-
-def _equal(finding: Finding, known: KnownFinding) -> bool:
-    return known.fingerprint == finding.fingerprint
-
-
-def _squeezed(text: str) -> str:
-    """Normalise white space, so that re-indented code is equal."""
-    return "\n".join(line for line in (" ".join(line.split()) for line in text.split("\n")) if line)

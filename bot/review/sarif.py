@@ -34,7 +34,15 @@ def to_sarif(review: Review, version: str) -> str:
     A finding on the left side is on lines that are gone: its location is the file alone, and the deleted lines, with
     their text, are a related location in the base.
     """
-    driver = {"name": "slash-agent", "version": version, "rules": [_rule(severity) for severity in Severity]}
+    rules = [
+        {
+            "id": f"review/{severity}",
+            "shortDescription": {"text": _RULES[severity]},
+            "defaultConfiguration": {"level": _LEVELS[severity]},
+        }
+        for severity in Severity
+    ]
+    driver = {"name": "slash-agent", "version": version, "rules": rules}
     seen: Counter[str] = Counter()
     results = [_result(finding, seen, review.base_sha) for finding in review.findings]
     run = {
@@ -50,17 +58,8 @@ def to_sarif(review: Review, version: str) -> str:
     return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
 
 
-def _rule(severity: Severity) -> Mapping[str, Any]:
-    return {
-        "id": f"review/{severity}",
-        "shortDescription": {"text": _RULES[severity]},
-        "defaultConfiguration": {"level": _LEVELS[severity]},
-    }
-
-
 def _result(finding: Finding, seen: Counter[str], base_sha: str) -> Mapping[str, Any]:
-    """`seen` counts the fingerprints: the same finding on equal code elsewhere gets another one, since readers treat
-    equal ones as one result."""
+    """`seen` counts the fingerprints: a finding on equal code elsewhere gets another one."""
     own = finding.fingerprint or fingerprint(finding)
     seen[own] += 1
     location: dict[str, Any] = {"artifactLocation": _artifact(finding.path)}
@@ -70,29 +69,19 @@ def _result(finding: Finding, seen: Counter[str], base_sha: str) -> Mapping[str,
         "ruleId": f"review/{finding.severity}",
         "ruleIndex": list(Severity).index(finding.severity),
         "level": _LEVELS[finding.severity],
-        "message": {"text": _message(finding)},
+        "message": {"text": f"{finding.title}\n\n{finding.body}".rstrip()},
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {_FINGERPRINT: own if seen[own] == 1 else f"{own}/{seen[own]}"},
     }
     if finding.side is Side.LEFT and finding.line:
-        result["relatedLocations"] = [_deleted(finding, base_sha)]
+        first, last = finding.lines
+        region = {"startLine": first, "endLine": last, "snippet": {"text": finding.text}}
+        deleted = {"artifactLocation": _artifact(finding.path), "region": region}
+        message = {"text": f"Deleted lines {first}-{last} of {base_sha[:12]}"}
+        result["relatedLocations"] = [{"physicalLocation": deleted, "message": message}]
     if finding.suggestion is not None and _has_region(finding):
         result["fixes"] = [_fix(finding, finding.suggestion)]
     return result
-
-
-def _deleted(finding: Finding, base_sha: str) -> Mapping[str, Any]:
-    first, last = finding.lines
-    region = {"startLine": first, "endLine": last, "snippet": {"text": finding.text}}
-    where = {"artifactLocation": _artifact(finding.path), "region": region}
-    return {
-        "physicalLocation": where,
-        "message": {"text": f"Deleted lines {first}-{last} of {base_sha[:12]}"},
-    }
-
-
-def _message(finding: Finding) -> str:
-    return f"{finding.title}\n\n{finding.body}" if finding.body else finding.title
 
 
 def _has_region(finding: Finding) -> bool:

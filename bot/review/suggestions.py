@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -32,8 +31,7 @@ class Suggestion(NamedTuple):
     suggestion: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedFile(NamedTuple):
     """One file of the change: its diff, its bytes at the head and with the change."""
 
     diff: FileDiff
@@ -50,8 +48,7 @@ class _Edit(NamedTuple):
 
 
 def to_suggestions(changes: Iterable[ChangedFile], pull_diff: Diff) -> tuple[Suggestion, ...] | str:
-    """Return suggestions in the order of files and lines, or a clause why the change cannot be suggested. `pull_diff`
-    is the diff of the pull request."""
+    """Return suggestions in the order of files and lines on `pull_diff`, or a clause why that is impossible."""
     suggestions: list[Suggestion] = []
     for change in changes:
         of_file = _of_file(change, pull_diff)
@@ -94,7 +91,10 @@ def _of_file(change: ChangedFile, pull_diff: Diff) -> list[Suggestion] | str:
     if None in widened:
         return f"it changes lines of {path} that the diff does not show"
     edits = [edit for edit in widened if edit is not None]
-    suggestions = [_suggestion(path, edit, lines) for edit in edits]
+    suggestions = [
+        Suggestion(path, first, last, "\n".join(lines[first - 1 : last]), "\n".join(new))
+        for first, last, new in edits
+    ]
     if "\r" in before or "\r" in after or any(edit.last >= len(lines) for edit in edits):
         return f"the line ends of {path} would not be safe in a suggestion"
     if applied(before, suggestions) != after:
@@ -127,8 +127,7 @@ def _join(edits: list[_Edit], edit: _Edit, lines: Sequence[str], file: FileDiff)
 
 
 def _widened(edit: _Edit, lines: Sequence[str], file: FileDiff) -> _Edit | None:
-    """Return `edit` on lines that the diff shows. An insertion, or one empty line, is extended by a line of context.
-    `None` if the diff does not show the lines."""
+    """Return `edit` on lines that the diff shows, else `None`. An insertion is extended by a line of context."""
     first, last, text = edit
     if first <= last and text != ("",):
         return edit if _shows(file, first, last) else None
@@ -141,11 +140,6 @@ def _widened(edit: _Edit, lines: Sequence[str], file: FileDiff) -> _Edit | None:
 
 def _shows(file: FileDiff, first: int, last: int) -> bool:
     return lines_at(file, Side.RIGHT, Span(first, last)) is not None
-
-
-def _suggestion(path: str, edit: _Edit, lines: Sequence[str]) -> Suggestion:
-    text = "\n".join(lines[edit.first - 1 : edit.last])
-    return Suggestion(path, edit.first, edit.last, text, "\n".join(edit.lines))
 
 
 _BACKTICKS = re.compile("`+")

@@ -27,7 +27,7 @@ from bot.gate.errors import OutOfCapacity
 from bot.gate.verdict import Verdict
 from bot.parsing.parser import Parser
 from bot.providers.models import guess_notes
-from bot.publish.body.title_and_footer import title
+from bot.publish.body.render import title
 from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.publish.convention.read import with_title

@@ -55,10 +55,10 @@ WRITES: dict[str, dict[str, Any]] = {
     "request_review": {"number": 1, "login": T},
     "create_review": {
         "number": 1,
-        "commit_sha": T,
+        "sha": T,
         "body": T,
         "event": "COMMENT",
-        "comments": [ReviewDraft(T, T, 1, Side.RIGHT, 0)],
+        "drafts": [ReviewDraft(T, T, 1, Side.RIGHT, 0)],
     },
     "edit_review": {"number": 1, "review_id": 1, "body": T},
     "dismiss_review": {"number": 1, "review_id": 1, "message": T},

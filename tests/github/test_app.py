@@ -88,7 +88,7 @@ def test_no_more_is_asked_for_than_was_granted(web: Web, key: Pem) -> None:
 def test_a_token_for_one_repository(web: Web, key: Pem) -> None:
     play(web)
     made = ask(key[0])
-    assert made == InstallationToken("ghs_secret", "2026-01-02T04:04:05Z", "my-app[bot]")
+    assert made == InstallationToken("ghs_secret", "my-app[bot]")
     assert json.loads(web.calls[1].request.body or b"")["repositories"] == ["hello"]
     for call in web.calls:
         scheme, _, token = call.request.headers["Authorization"].partition(" ")

@@ -6,9 +6,9 @@ import pytest
 
 from bot.github import checks
 from bot.github.client import GitHub, connect
-from bot.github.downloads import PIECE
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
+from bot.github.runs import PIECE
 from tests.support.loopback import Handler, Loopback, Request
 
 NAME = "octo/hello"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.errors import UsageError
-from bot.github.own_token import api_url_of, own_token
+from bot.github.tokens import api_url_of, own_token
 
 TOKENS = {"GH_TOKEN": "of-github", "GH_ENTERPRISE_TOKEN": "of-server", "GH_HOST": "git.example.org"}
 

@@ -156,7 +156,7 @@ def test_a_refused_review_says_why(web: Web, client: Client, errors: object, sai
     )
     with pytest.raises(GitHubError) as caught:
         draft = ReviewDraft("a.py", "text", 3)
-        client.github.create_review(NAME, 7, commit_sha="a" * 40, body="b", event="COMMENT", comments=[draft])
+        client.github.create_review(NAME, 7, sha="a" * 40, body="b", event="COMMENT", drafts=[draft])
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 

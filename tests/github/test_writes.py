@@ -85,7 +85,7 @@ CASES = [
     ),
     Case(
         "create_review",
-        lambda h: h.create_review(NAME, 7, commit_sha=SHA, body="b", event="COMMENT", comments=DRAFTS), "POST",
+        lambda h: h.create_review(NAME, 7, sha=SHA, body="b", event="COMMENT", drafts=DRAFTS), "POST",
         "/pulls/7/reviews",
         {
             "commit_id": SHA, "body": "b", "event": "COMMENT",
@@ -238,7 +238,7 @@ def test_every_write_of_the_client_has_a_case() -> None:
 def test_a_dry_run_shows_the_whole_review(client: Client) -> None:
     said: list[str] = []
     dry = client.github.dry(said.append)
-    dry.create_review(NAME, 7, commit_sha=SHA, body="Summary", event="COMMENT", comments=DRAFTS)
+    dry.create_review(NAME, 7, sha=SHA, body="Summary", event="COMMENT", drafts=DRAFTS)
     assert "Summary\n" in said[0]
     assert "a.py:7-9 (LEFT)\n        two" in said[0]
 

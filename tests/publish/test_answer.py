@@ -7,7 +7,7 @@ import pytest
 from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Trigger
-from bot.publish.body.title_and_footer import NO_LINKS, Links
+from bot.publish.body.render import NO_LINKS, Links
 from bot.publish.bundle.write import Bundle
 from bot.publish.markdown import folded
 from bot.publish.result import answer_text
@@ -95,8 +95,8 @@ def test_on_lines_of_a_diff_it_is_a_reply_there(world: World) -> None:
     from bot.github.reviews import ReviewDraft
 
     first.create_review(
-        REPO, number, commit_sha=head, body="", event="COMMENT",
-        comments=[ReviewDraft("invoice.py", "/agent explain", 2, Side.RIGHT)],
+        REPO, number, sha=head, body="", event="COMMENT",
+        drafts=[ReviewDraft("invoice.py", "/agent explain", 2, Side.RIGHT)],
     )  # fmt: skip
     [remark] = list(first.review_comments(REPO, number))
     outcome = world.on_pull(

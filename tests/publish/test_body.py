@@ -37,8 +37,7 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.plan import Plan, PlanStep
 from bot.evidence.look_first import look_first
-from bot.publish.body.render import LIMIT, closing_line, render_body
-from bot.publish.body.title_and_footer import Links, title
+from bot.publish.body.render import LIMIT, Links, closing_line, render_body, title
 from bot.publish.change.commit import commit_message
 from bot.publish.evidence import one_line
 from bot.report.summary import run_summary

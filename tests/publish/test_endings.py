@@ -1,6 +1,5 @@
 """What a review ends, by a table."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -8,14 +7,14 @@ import pytest
 from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.review import Review
-from bot.publish.review.endings import decide
 from bot.publish.review.posted_reviews import PostedReview, ReviewHistory
+from bot.publish.review.publish import decide
 from bot.review.diff_text import key_of
 from bot.review.fingerprints import KnownFinding, State
 
 REVIEW = Review("0" * 40, "1" * 40, "S", looked_at=("a.py",))
 ON_LINES = KnownFinding("f1", "crash", "major", "T", "a.py", first=3, last=3, comment=7, review=1)
-CHANGED = replace(ON_LINES, first=0, last=0, state=State.CHANGED)
+CHANGED = ON_LINES._replace(first=0, last=0, state=State.CHANGED)
 IN_BODY = KnownFinding("f2", severity="critical", title="T", review=1, path_key=key_of("a.py"))
 
 
@@ -30,8 +29,8 @@ BLOCKS = posted("CHANGES_REQUESTED")
     ("finding", "review", "finished", "ends"),
     [
         (ON_LINES, {}, True, "open"),
-        (replace(ON_LINES, state=State.RESOLVED), {}, True, "settled"),
-        (replace(ON_LINES, state=State.DECLINED), {}, True, "settled"),
+        (ON_LINES._replace(state=State.RESOLVED), {}, True, "settled"),
+        (ON_LINES._replace(state=State.DECLINED), {}, True, "settled"),
         (CHANGED, {}, True, "fixed"),
         (CHANGED, {}, False, "open"),
         (CHANGED, {"again": ("f1",)}, True, "open"),
@@ -42,7 +41,7 @@ BLOCKS = posted("CHANGES_REQUESTED")
         (IN_BODY, {"again": ("f2",)}, True, "open"),
         (IN_BODY, {"looked_at": ("b.py",)}, True, "open"),
         (IN_BODY, {"unseen": ("a.py (part 2)",)}, True, "open"),
-        (replace(IN_BODY, path_key=key_of("gone.py")), {}, True, "fixed"),
+        (IN_BODY._replace(path_key=key_of("gone.py")), {}, True, "fixed"),
     ],
 )
 def test_a_finding_is_open_fixed_or_settled_and_the_request_for_changes_ends_with_it(
@@ -55,7 +54,7 @@ def test_a_finding_is_open_fixed_or_settled_and_the_request_for_changes_ends_wit
 
 
 def test_a_mild_finding_that_is_open_blocks_nothing() -> None:
-    mild = replace(ON_LINES, severity="minor")
+    mild = ON_LINES._replace(severity="minor")
     assert decide(ReviewHistory((mild,), (BLOCKS,)), REVIEW, ["a.py"], finished=True).unblocked == (BLOCKS,)
 
 

@@ -9,8 +9,8 @@ from github.WorkflowRun import WorkflowRun
 from bot.contracts.request import Thread
 from bot.contracts.threads import Account, CommentData
 from bot.github.client import GitHub
-from bot.github.signatures import Signer
-from bot.publish.plan_comment import PLAN
+from bot.github.threads import Signer
+from bot.publish.plan import PLAN
 from bot.publish.review.posted_reviews import FINDING, REVIEW
 from bot.publish.thread.comments import with_mark
 from bot.publish.thread.history import is_own_run, read_log

@@ -13,10 +13,9 @@ from markdown_it import MarkdownIt
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
-from bot.publish.body.title_and_footer import NO_LINKS
+from bot.publish.body.render import NO_LINKS
 from bot.publish.bundle.write import Bundle
-from bot.publish.plan_approval import continued_plan, report_execution
-from bot.publish.plan_comment import find_plan, plan_text, read_plan
+from bot.publish.plan import continued_plan, find_plan, plan_text, read_plan, report_execution
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.history import read_log
 from bot.publish.thread.markers import PROGRESS, ThreadRef

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from bot.contracts.messages import Image
 from bot.report import page
-from bot.report.calls import Field, fields_of, subject_of
-from bot.report.diffs import MOST_ROWS, diff_of
 from bot.report.page import Pictures
-from bot.report.text import usd
+from bot.report.text import MOST_ROWS, diff_of, usd
+from bot.report.timeline import Field, fields_of, subject_of
 from tests.attachments.pictures import plain
 
 DIFF = '''--- a/x.py

@@ -16,8 +16,8 @@ from bot.contracts.journal import (
 )
 from bot.contracts.messages import Text, ToolCall, Usage
 from bot.report.build_timeline import build_timeline
-from bot.report.calls import counts
 from bot.report.page import render_page
+from bot.report.timeline import counts
 from tests.support.sessions import header
 
 CALLS = (ToolCall("c1", "patch", '{"patch": ""}'), ToolCall("c2", "bash", '{"command": "x"}'))

@@ -191,15 +191,15 @@ def test_random_changes_come_back_as_git_made_them(repository: Repository, conte
 
 def _is_in(hunk: Hunk, side: Side, lines: list[str]) -> None:
     start = hunk.start(side) - 1
-    if hunk.count(side):
-        assert hunk.side(side) == lines[start : start + hunk.count(side)]
+    if hunk.size(side):
+        assert hunk.side(side) == lines[start : start + hunk.size(side)]
 
 
 def _put_together(before: list[str], hunks: tuple[Hunk, ...]) -> list[str]:
     lines = list(before)
     for hunk in reversed(hunks):
-        start = hunk.old_start - 1 if hunk.count(Side.LEFT) else hunk.old_start
-        lines[start : start + hunk.count(Side.LEFT)] = hunk.side(Side.RIGHT)
+        start = hunk.old_start - 1 if hunk.size(Side.LEFT) else hunk.old_start
+        lines[start : start + hunk.size(Side.LEFT)] = hunk.side(Side.RIGHT)
     return lines
 
 
@@ -243,7 +243,7 @@ def test_a_huge_diff_takes_time_in_proportion() -> None:
         raw = head % lines + body
         started = time.process_time()
         (file,) = parse_diff(raw).files
-        assert file.hunks[0].count(Side.RIGHT) == lines
+        assert file.hunks[0].size(Side.RIGHT) == lines
         return time.process_time() - started
 
     took(1000)

@@ -93,7 +93,7 @@ def test_both_halves_of_a_hunk_keep_their_numbers(cut: int) -> None:
     assert [row for half in halves for row in half.rows()] == list(hunk.rows())
     for half in halves:
         for side in Side:
-            assert half.count(side) == len(half.side(side))
+            assert half.size(side) == len(half.side(side))
 
 
 def test_what_does_not_fit_is_the_rest_and_is_named() -> None:

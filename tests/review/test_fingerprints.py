@@ -1,6 +1,5 @@
 """When two findings are the same one."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ OTHER_WORDS = {"title": "The path is not checked", "body": "Otherwise", "severit
 def known(finding: Finding, **fields: Any) -> KnownFinding:
     first, last = finding.lines
     made = KnownFinding(fingerprint(finding), finding.kind.value, path=finding.path, side=finding.side)
-    return replace(made, **{"first": first, "last": last, **fields})
+    return made._replace(**{"first": first, "last": last, **fields})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from bot.contracts.errors import UsageError
 from bot.github.client import connect
 from bot.github.tokens import Access
-from bot.publish.body.title_and_footer import Links, small_line
+from bot.publish.body.render import Links, small_line
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment, signed_in
 from bot.session.context.secrets import known_secrets, mask_all
 from slash_forge.forge import ACTIONS_BOT, Forge

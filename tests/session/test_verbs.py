@@ -9,7 +9,7 @@ import pytest
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Status, StopReason, exit_code
-from bot.publish.plan_comment import find_plan
+from bot.publish.plan import find_plan
 from bot.publish.thread.markers import thread_ref_of
 from slash_forge.bundled import REPORTER
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell

@@ -26,7 +26,7 @@ from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import BudgetChanged, CallStarted, Header, Note, RequestSent, Response, Result
 from bot.contracts.messages import ToolCall
 from bot.contracts.progress import BeginEvent, Event, Inquiry, OutputEvent, Reply, WaitEvent, Written
-from bot.report.calls import call_subject
+from bot.report.timeline import call_subject
 from bot.verbs.record import TODO
 
 _POLL = 0.3

@@ -33,7 +33,7 @@ from bot.contracts.progress import (
     Written,
 )
 from bot.github.actions import Actions
-from bot.report.calls import call_subject
+from bot.report.timeline import call_subject
 from bot.session.progress.interruption import to_standard_error
 from bot.session.progress.reporter import call_line, text_line, waiting_line, while_read
 

@@ -1,4 +1,4 @@
-"""Render the pull request's text from the outcome and the gate's verdict.
+"""Render the pull request's title and text from the outcome and the gate's verdict, and the last line of our texts.
 
 Pure and deterministic, so that a second `publish` changes nothing. Failing checks come first, then what takes a minute
 to read; the rest is folded. The length of each part is limited, so that the whole stays below GitHub's 65,536
@@ -7,18 +7,20 @@ characters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bot.contracts.formatting import count_of
+from bot.contracts.formatting import count_of, duration, money
 from bot.contracts.outcome import ChangedFile, Outcome, Status
 from bot.evidence.look_first import denied, held_back
 from bot.evidence.view import view_of
+from bot.gate.secrets import withhold_if_secret
+from bot.gate.text import clean_line
 from bot.publish import evidence, markdown
 from bot.publish.body.template import PARTS, fill_template, joined
-from bot.publish.body.title_and_footer import NO_LINKS, Links, footer
 from bot.publish.evidence import one_line
 from bot.publish.markdown import safe_code, safe_html, safe_line, safe_markdown
 from bot.verbs.record import Earlier
@@ -33,6 +35,17 @@ _ROWS_SHOWN = 60
 _SHOWN_HASH = 12
 # The scales of the parts' limits, tried in order until the whole is short enough.
 _SCALES = (1.0, 0.4, 0.1)
+
+
+class Links(NamedTuple):
+    """Addresses of the run, its report and the plan's comment. A report's with a fragment is of an archive."""
+
+    run: str = ""
+    report: str = ""
+    plan: str = ""
+
+
+NO_LINKS = Links()
 
 
 def closing_line(outcome: Outcome, keyword: str) -> str:
@@ -53,23 +66,17 @@ def render_body(
     template: str = "",
     closing: bool = True,
 ) -> str:
-    """Return the body without its hidden mark. `template` is the repository's own one, or empty.
-
-    Without `closing` the thread is not named, since the text is posted there.
-    """
+    """Return the body without its mark. Without `closing` the thread, where it is posted, is not named."""
     body, line = "", closing_line(outcome, keyword) if closing else ""
     for scale in _SCALES:
-        parts = _render_parts(_view(outcome, files, links, scale), line)
+        macros: Any = _macros()
+        view = _view(outcome, files, links, scale)
+        parts = {name: str(getattr(macros, name)(view)).strip() for name in PARTS if name != "closing"}
+        parts["closing"] = line
         body = fill_template(template, parts, scale) if template.strip() else joined(parts)
         if len(body) <= LIMIT:
             return body
     return markdown.shortened(body, LIMIT)
-
-
-def _render_parts(view: Mapping[str, Any], closing: str) -> dict[str, str]:
-    macros: Any = _macros()
-    parts = {name: str(getattr(macros, name)(view)).strip() for name in PARTS if name != "closing"}
-    return {**parts, "closing": closing}
 
 
 def _view(outcome: Outcome, files: Sequence[ChangedFile], links: Links, scale: float) -> dict[str, Any]:
@@ -124,13 +131,54 @@ def _macros() -> ModuleType:
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
-    templates.filters.update(
-        md=safe_markdown,
-        line=safe_line,
-        line_code=safe_code,
-        html=safe_html,
-        quoted=markdown.quoted,
-        count_of=count_of,
-    )
+    templates.filters.update(md=safe_markdown, line=safe_line, line_code=safe_code, html=safe_html)
+    templates.filters.update(quoted=markdown.quoted, count_of=count_of)
     module: ModuleType = templates.get_template("pull_request.md.j2").module  # type: ignore[assignment]  # jinja2 types it as its own module class
     return module
+
+
+def footer(outcome: Outcome, links: Links) -> str:
+    """Return the figures of the run and its links, in small print."""
+    return small_line(figures(outcome), links)
+
+
+def small_line(text: str, links: Links) -> str:
+    """Return `text`, escaped, and the links of run and report, in small print."""
+    report = "download the report" if "#" in links.report else "report"
+    named = (("run", links.run), (report, links.report if links.report != links.run else ""))
+    linked = "".join(f" · [{name}]({url})" for name, url in named if url)
+    return f"<sub>{safe_line(text)}{linked}</sub>"
+
+
+def figures(outcome: Outcome) -> str:
+    """Return the model, usage, cost and duration of the run in one line."""
+    started, ended = map(datetime.fromisoformat, (outcome.started_at, outcome.ended_at))
+    return " · ".join(
+        (
+            outcome.model,
+            count_of(outcome.turns, "turn"),
+            f"{outcome.usage.total:,} tokens",
+            money(outcome.cost),
+            duration(max((ended - started).total_seconds(), 0.0)),
+            f"sandbox {outcome.sandbox}",
+            f"slash-agent {outcome.version}",
+        )
+    )
+
+
+_TITLE_LIMIT = 120
+
+
+def title(outcome: Outcome) -> str:
+    """Return the title, also the commit's subject: the model's, the thread's, the task's name, or the instruction."""
+    thread = outcome.request.thread
+    for candidate in (
+        outcome.description.title,
+        f"{thread.title} (#{thread.number})" if thread else "",
+        f"Maintenance: {outcome.request.task.replace('-', ' ')}" if outcome.request.task else "",
+        outcome.request.full_instruction,
+    ):
+        near = candidate[:2000]
+        if not withhold_if_secret(near) and (line := clean_line(near, _TITLE_LIMIT)):
+            return line
+    return "Change by the agent"

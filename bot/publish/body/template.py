@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 TEMPLATE_LIMIT = 12_000
 
@@ -53,20 +53,13 @@ PARTS = {
 
 
 def joined(parts: Mapping[str, str], names: Iterable[str] = PARTS) -> str:
-    """Return the body for a repository without a template. `parts` are texts by the names of `PARTS`; any may be
-    empty."""
-    return _blocks(
-        *(
-            f"### {PARTS[name]}\n\n{parts[name]}" if PARTS[name] and parts[name] else parts[name]
-            for name in names
-        )
-    )
+    """Return the body for a repository without a template. `parts` are texts by the names of `PARTS`, some empty."""
+    heads = {name: f"### {title}\n\n" if title else "" for name, title in PARTS.items()}
+    return _blocks(*(heads[name] + parts[name] for name in names if parts[name]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """A heading's line (empty for the text before the first heading) and the text under it. `for_people`: it, or a
-    heading above it, is for people only."""
+class _Section(NamedTuple):
+    """A heading's line, empty before the first one, and the text under it. `for_people`: it is for people only."""
 
     heading: str
     text: str
@@ -109,19 +102,15 @@ def _marked(sections: Iterable[_Section]) -> Iterator[_Section]:
         is_noted = _FOR_PEOPLE.search(f"{section.heading}\n{section.text}") is not None
         if not is_below:
             level = section.level if is_noted else _NO_LEVEL
-        yield replace(section, for_people=is_noted or is_below)
-        is_announced = _announces(section.text)
-
-
-def _announces(text: str) -> bool:
-    """Whether a section ends with a note for people that stands right above the next heading."""
-    *_, last = [None, *_COMMENT.finditer(text)]
-    return (
-        last is not None
-        and _FOR_PEOPLE.search(last.group()) is not None
-        and bool(text[: last.start()].strip())
-        and not text[last.end() :].strip()
-    )
+        yield section._replace(for_people=is_noted or is_below)
+        # A note at the end of a section, right above the next heading, is about that one too.
+        *_, last = [None, *_COMMENT.finditer(section.text)]
+        is_announced = (
+            last is not None
+            and _FOR_PEOPLE.search(last.group()) is not None
+            and bool(section.text[: last.start()].strip())
+            and not section.text[last.end() :].strip()
+        )
 
 
 def _filled(section: _Section, ours: str | None) -> str:
@@ -156,8 +145,7 @@ def _checkboxes(text: str) -> Iterator[str]:
 
 
 def _sections(template: str) -> Iterable[_Section]:
-    """Split the template at headings. Open fences and comments are closed, so that they do not include our text after
-    them."""
+    """Split the template at headings. Open fences and comments are closed, so that they do not hold our text."""
     heading, lines, fence, commented = "", list[str](), "", False
     for line in template.splitlines():
         if not commented and (match := _FENCE.match(line)):

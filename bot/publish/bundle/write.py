@@ -78,8 +78,11 @@ def write_bundle(bundle: Bundle, journal: Path | None = None) -> None:
                 _put(folder, name, content)
             else:
                 (folder / name).unlink(missing_ok=True)
-        if journal is not None and not _same_file(journal, folder / JOURNAL):
-            _copy(folder, JOURNAL, journal)
+        kept = folder / JOURNAL
+        if journal is not None and not (kept.exists() and kept.samefile(journal)):
+            temporary = folder / f".{JOURNAL}.copy"
+            shutil.copyfile(journal, temporary)
+            os.replace(temporary, kept)
         _put(folder, OUTCOME, _dump_within_limit(stated))
     except OSError as error:
         raise BundleWriteError(f"The bundle could not be written to {folder}: {error.strerror}.") from error
@@ -120,13 +123,3 @@ def _put(folder: Path, name: str, content: bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
-
-
-def _copy(folder: Path, name: str, source: Path) -> None:
-    temporary = folder / f".{name}.copy"
-    shutil.copyfile(source, temporary)
-    os.replace(temporary, folder / name)
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    return other.exists() and os.path.samefile(one, other)

@@ -3,7 +3,8 @@ CI starts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from bot.checkout.branches import Signature
 from bot.checkout.git import Git
@@ -20,8 +21,7 @@ from bot.publish.own_pulls import UNKNOWN_NOTE, author_of
 from bot.publish.remote import read_base_file
 
 
-@dataclass(frozen=True, slots=True)
-class BaseRules:
+class BaseRules(NamedTuple):
     """The rules of the commit `sha`. `labels` are a task's, for a new pull request; `author` is the account whose token
     pushes, unless the policy names another; `body_width` is that of a line of the commit's text, 0 for any."""
 
@@ -45,7 +45,7 @@ def read_rules(context: PublishContext, sha: str) -> tuple[PublishContext, BaseR
         )
         outcome, problem = with_title(context.outcome, conventions, parser)
     context = replace(context, bundle=context.bundle._replace(outcome=outcome))
-    context = context.with_notes(*conventions.problems, *filter(None, [problem]))
+    context = context.with_notes(*conventions.problems, problem)
     account, identity = context.github.me(), policy.identity
     if account is None and not identity.email:
         context = context.with_notes(UNKNOWN_NOTE)
@@ -101,17 +101,13 @@ def check_ci_wait(context: PublishContext) -> None:
 
 
 def ci_note(context: PublishContext, policy: Policy, *, foreign: bool) -> str:
-    """Return the pull request's note on CI; empty if CI starts by itself. `foreign`: the branch has commits of a
-    fork."""
+    """Return the note on CI; empty if CI starts by itself. `foreign`: the branch has commits of a fork."""
     if context.starts_runs:
         return ""
     if started := _to_start(context, policy, foreign):
         return f"{_NO_RUNS}. {' and '.join(started)} was started on the branch instead."
-    closed = (
-        " `dispatch` starts workflows only with `pull_request: {ci: start}`."
-        if policy.dispatch and not foreign
-        else ""
-    )
+    closed = " `dispatch` starts workflows only with `pull_request: {ci: start}`."
+    closed = closed if policy.dispatch and not foreign else ""
     return (
         f"{_NO_RUNS}.{closed} If there is nothing to approve, close and reopen this pull request to start it."
     )
@@ -125,6 +121,5 @@ def start_workflows(context: PublishContext, policy: Policy, branch: str, *, for
 
 
 def _to_start(context: PublishContext, policy: Policy, foreign: bool) -> tuple[str, ...]:
-    """Return no workflow for a fork's commits, or if CI must wait: it would run at once with this repository's
-    secrets."""
+    """None for a fork's commits, or if CI must wait: they would run at once with this repository's secrets."""
     return () if foreign or context.starts_runs or context.ci_waits else policy.dispatch

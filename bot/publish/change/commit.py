@@ -12,7 +12,7 @@ import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from bot.checkout.branches import commit_tree
@@ -29,7 +29,7 @@ from bot.gate.verdict import Verdict
 from bot.github.repositories import TreeEntry
 from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.values import Policy
-from bot.publish.body.title_and_footer import title
+from bot.publish.body.render import title
 from bot.publish.change.base_rules import BaseRules
 from bot.publish.context import PublishContext
 from bot.publish.own_pulls import noreply_address
@@ -38,8 +38,7 @@ _MESSAGE_LIMIT = 8_000
 _TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedCommit:
+class CheckedCommit(NamedTuple):
     """A commit that may be pushed: the gate's verdict on it, and the rules that it was judged by. `change` is the same
     for each publishing of a bundle: the commit's id, or that of the commit before GitHub signed it."""
 
@@ -54,8 +53,7 @@ class CheckedCommit:
 
 
 def build_commit(context: PublishContext, rules: BaseRules) -> CheckedCommit:
-    """Build the commit by `rules`. Raises `GateError` if the gate withholds any of it, as the run's own gate must have
-    done."""
+    """Build the commit by `rules`. Raises `GateError` if the gate withholds any of it, as the run's must have."""
     outcome, git, policy = context.outcome, context.git, rules.policy
     may_write = paths_that_may_change(policy, context.request.actor.tier)
     verdict = judge_patch(git, outcome.base_sha, context.bundle.patch, may_write=may_write)
@@ -94,23 +92,19 @@ def _wrapped(line: str, width: int) -> str:
     """Return a line of a message in lines of at most `width` characters, unless a word is longer."""
     if len(line) <= width:
         return line
-    indent = " " * (len(line) - len(line.lstrip(" -*")))
-    return textwrap.fill(
-        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    gap = " " * (len(line) - len(line.lstrip(" -*")))
+    return textwrap.fill(line, width, subsequent_indent=gap, break_long_words=False, break_on_hyphens=False)
 
 
 def commit_message(outcome: Outcome) -> str:
-    """Return the text of `message.md`: the subject, the model's summary and its notes for the reviewer. Publishing adds
-    the trailers."""
+    """Return the text of `message.md`: subject, summary and notes for the reviewer. Publishing adds the trailers."""
     description = outcome.description
     notes = f"\n\nFor the reviewer:\n\n{description.notes}" if description.notes.strip() else ""
     return clean_message(f"{title(outcome)}\n\n{description.summary}{notes}", outcome) + "\n"
 
 
 def clean_message(message: str, outcome: Outcome) -> str:
-    """Return the message of a bundle with the title as its subject, filtered by the text gate and without trailers,
-    which publishing adds."""
+    """Return the message of a bundle with the title as its subject, filtered by the text gate, without trailers."""
     if withhold_if_secret(message):
         return title(outcome)
     _, _, rest = message.strip().partition("\n")
@@ -124,8 +118,7 @@ def clean_message(message: str, outcome: Outcome) -> str:
 
 
 def with_trailers(message: str, actor: Actor, rules: BaseRules, url: str) -> str:
-    """Return `message` with its trailers. A requester who is not the author is a co-author by a no-reply address on the
-    server of `url`."""
+    """Return `message` with its trailers. A requester who is not the author is a co-author by a no-reply address."""
     trailers, (name, email) = [], rules.author
     address = noreply_address(actor.login, actor.id, url)
     if actor.id and actor.tier not in (Tier.LOCAL, Tier.SCHEDULE) and address != email:
@@ -141,8 +134,7 @@ _PARENT = re.compile(rb"^parent ([0-9a-f]+)$", re.MULTILINE)
 _GONE = "D"
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
+class _Content(NamedTuple):
     """The parts of a commit that identify its change, independent of author and date."""
 
     tree: str
@@ -151,15 +143,14 @@ class _Content:
 
 
 def signed(context: PublishContext, commit: CheckedCommit, existing: Iterable[str]) -> CheckedCommit:
-    """Return `commit` as a commit by GitHub if the policy requires signed ones: one of `existing`, or a new one. A dry
-    run changes nothing."""
+    """Return `commit`, if the policy requires signed ones as a commit by GitHub: one of `existing`, or a new one."""
     if not commit.policy.pull_request.signed or context.github.dry_run is not None:
         return commit
     wanted = _content(context.git, commit.sha)
     for sha in list(dict.fromkeys(existing))[:_MOST_COMPARED]:
         if _fetched(context, sha) and _content(context.git, sha) == wanted:
-            return replace(commit, sha=sha)
-    return replace(commit, sha=_create_commit(context, commit, wanted))
+            return commit._replace(sha=sha)
+    return commit._replace(sha=_create_commit(context, commit, wanted))
 
 
 def same_change(context: PublishContext, sha: str, other: str) -> bool:

@@ -7,8 +7,8 @@ pull request of our own targets the head's branch or, for a fork, the base; for 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from bot.checkout.branches import branch_name
 from bot.checkout.pull import PullBase
@@ -17,15 +17,13 @@ from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest
 from bot.gate.path_rules import protection
 from bot.policy.decide import protected_files
-from bot.policy.protected import ProtectedFiles
 from bot.policy.values import Policy
-from bot.publish.body.render import render_body
-from bot.publish.body.title_and_footer import title
+from bot.publish.body.render import render_body, title
 from bot.publish.change.base_rules import check_ci_wait, ci_note, read_rules, start_workflows
 from bot.publish.change.commit import CheckedCommit, build_commit, signed
 from bot.publish.change.pull_request import propose
 from bot.publish.change.suggestions import find_suggestions, post_suggestions
-from bot.publish.change.target import Proposal, Target, branch_patterns, find_target
+from bot.publish.change.target import Proposal, branch_patterns, find_target
 from bot.publish.context import PublishContext, check_now, check_open, check_request, fetch_ends
 from bot.publish.own_pulls import own_pull
 from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs
@@ -46,15 +44,24 @@ def publish_on_pull(context: PublishContext) -> PublishResult:
 def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResult:
     current = context.github.pull(context.repository, reviewed_pull.number)
     check_now(context.request, current)
-    moved = _has_moved(context, current)
-    ends = fetch_ends(context, context.outcome.base_sha)
+    base_sha = context.outcome.base_sha
+    moved = current.head_sha != base_sha
+    if moved and not context.github.contains(context.repository, current.head_sha, base_sha):
+        raise PublishError(
+            f"The commit {base_sha[:12]} is not part of #{current.number} (any more): its head was rewritten while the "
+            "run was under way. Nothing was pushed; ask again."
+        )
+    ends = fetch_ends(context, base_sha)
     number, name = current.number, branch_name(current.number, title(context.outcome), on_pull_request=True)
     refs = context.remote.refs(*branch_patterns(number, name))
     context, rules = read_rules(context, ends.policy_sha)
     plain, fork = build_commit(context, rules), current.from_fork(context.repository)
     if fork and (done := find_suggestions(context, plain, current)) is not None:
         return done
-    later = _later(context, plain, current) if moved else []
+    later: list[str] = []
+    if moved and plain.policy.pull_request.signed:
+        # Of a head that has moved: a commit that GitHub signed for us may be among them.
+        later = [one.sha for one in reversed(context.github.pull_commits(context.repository, number))]
     commit = signed(context, plain, [*refs.heads.values(), *later])
     if moved and context.github.contains(context.repository, current.head_sha, commit.sha):
         return _pushed(context, current, commit)
@@ -63,7 +70,7 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     if way.onto_head:
         check_open(current)
         try:
-            return _push_onto(context, head, commit, refs)
+            return _push(context, head, commit, refs)
         except ProtectedBranchError as error:
             if head.ours:
                 raise
@@ -74,45 +81,28 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     target = find_target(context, proposal)
     if fork and not target.done and commit.policy.forks != "pull_request":
         check_open(current)
-        suggested = no_suggestions(head) or post_suggestions(context, plain, ends, current)
-        if isinstance(suggested, PublishResult):
-            return suggested
-        context = context.with_notes(
-            f"The change is not posted as suggestions on {head.mention}: {suggested}."
-        )
-    return _offer(context.with_notes(way.note), head, proposal, target, ends)
-
-
-def _has_moved(context: PublishContext, current: PullRequest) -> bool:
-    sha = context.outcome.base_sha
-    if current.head_sha == sha:
-        return False
-    if context.github.contains(context.repository, current.head_sha, sha):
-        return True
-    raise PublishError(
-        f"The commit {sha[:12]} is not part of #{current.number} (any more): its head was rewritten while the run was "
-        "under way. Nothing was pushed; ask again."
-    )
-
-
-def _later(context: PublishContext, commit: CheckedCommit, current: PullRequest) -> list[str]:
-    """Return the newest commits of a head that has moved: one that GitHub signed for us may be among them."""
-    if not commit.policy.pull_request.signed:
-        return []
-    return [one.sha for one in reversed(context.github.pull_commits(context.repository, current.number))]
+        useless = "" if current.head_repository else "the fork is deleted, so they cannot be applied"
+        useless = "its head has moved on since the run began" if moved else useless
+        posted = useless or post_suggestions(context, plain, ends, current)
+        if isinstance(posted, PublishResult):
+            return posted
+        context = context.with_notes(f"The change is not posted as suggestions on {head.mention}: {posted}.")
+    if not target.done:
+        check_open(current)
+        if fork:
+            _check_foreign(context, head, commit.policy, ends)
+    return propose(context.with_notes(way.note), proposal, target)
 
 
 def _is_own(context: PublishContext, current: PullRequest) -> bool:
     """Whether we made the pull request: the branch, the mark in the text and the author are ours."""
-    if not is_own_branch(current, context.repository):
+    if current.from_fork(context.repository) or not current.head_ref.startswith(PREFIX):
         return False
     pulls = context.github.pulls_from(context.repository, current.head_ref)
     return any(one.number == current.number and own_pull(one, *context.accounts) for one in pulls)
 
 
-def _push_onto(
-    context: PublishContext, head: PullHeadState, commit: CheckedCommit, refs: Refs
-) -> PublishResult:
+def _push(context: PublishContext, head: PullHeadState, commit: CheckedCommit, refs: Refs) -> PublishResult:
     check_ci_wait(context)
     current = head.current
     if context.github.dry_run is not None:
@@ -131,35 +121,12 @@ def _push_onto(
 def _pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> PublishResult:
     """Report a commit on the head by a comment, and annotate it."""
     with context.tolerating("The comment on the commit could not be posted"):
-        ci = ci_note(context, commit.policy, foreign=False)
-        post_pushed_comment(context.with_notes(*filter(None, [ci])), current, commit)
+        _post_pushed(context.with_notes(ci_note(context, commit.policy, foreign=False)), current, commit)
     url = f"{context.web}/pull/{current.number}"
     return PublishResult(url, current.number, current.head_ref, False, commit.sha)
 
 
-def _offer(
-    context: PublishContext, head: PullHeadState, proposal: Proposal, target: Target, ends: PullBase
-) -> PublishResult:
-    if not target.done:
-        check_open(head.current)
-        if head.fork:
-            trusted = context.request.trusted_sha == context.outcome.base_sha
-            paths, protected = _changed(context, ends), protected_files(proposal.commit.policy)
-            check_foreign(head, paths, protected, trusted=trusted, starts_runs=context.starts_runs)
-    return propose(context, proposal, target)
-
-
-def _changed(context: PublishContext, ends: PullBase) -> list[str]:
-    """Return every path that differs between the pull request's merge base and its head."""
-    begin = ends.merge_base or ends.policy_sha
-    listing = context.git.run(
-        "diff-tree", "-r", "-z", "--name-only", "--no-renames", begin, context.outcome.base_sha
-    )
-    return [os.fsdecode(path) for path in listing.split(b"\0") if path]
-
-
-@dataclass(frozen=True, slots=True)
-class PullHeadState:
+class PullHeadState(NamedTuple):
     """The current state of a pull request. `fork`: its head is outside this repository. `ours`: the bot made it.
     `moved`: it has commits after the one that the run worked on."""
 
@@ -173,10 +140,8 @@ class PullHeadState:
         return f"#{self.current.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """The change goes onto the head, or else into a pull request of our own onto `base`, for whose readers `note`
-    is."""
+class Route(NamedTuple):
+    """The change goes onto the head, or into a pull request of our own onto `base`, with `note` for its readers."""
 
     onto_head: bool
     base: str
@@ -199,33 +164,22 @@ def choose_route(head: PullHeadState, policy: Policy, default_branch: str) -> Ro
     return Route(False, current.head_ref, f"Merging this adds its commit to {head.mention}.{_moved(head)}")
 
 
-def no_suggestions(head: PullHeadState) -> str:
-    """Return a clause why suggestions on this pull request are useless; empty if they are not."""
-    if head.moved:
-        return "its head has moved on since the run began"
-    return "" if head.current.head_repository else "the fork is deleted, so they cannot be applied"
-
-
-def is_own_branch(current: PullRequest, repository: str) -> bool:
-    """Whether the branch name is the bot's; mark and author of the pull request must be checked, too."""
-    return not current.from_fork(repository) and current.head_ref.startswith(PREFIX)
-
-
-def check_foreign(
-    head: PullHeadState, paths: Iterable[str], protected: ProtectedFiles, *, trusted: bool, starts_runs: bool
-) -> None:
+def _check_foreign(context: PublishContext, head: PullHeadState, policy: Policy, ends: PullBase) -> None:
     """Raise `PublishError` if a fork's commits may not be pushed to a branch of this repository.
 
     There they could run with this repository's secrets: in workflows that start at once, or in a workflow that they
     change and that a later push starts.
     """
-    for path in paths:
+    sha, protected = context.outcome.base_sha, protected_files(policy)
+    begin = ends.merge_base or ends.policy_sha
+    listing = context.git.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", begin, sha)
+    for path in filter(None, os.fsdecode(listing).split("\0")):
         if reason := protection(path, protected):
             raise PublishError(
                 f"The commits of {head.mention} change {path} ({reason}), so they are not put on a branch of this "
                 "repository."
             )
-    if starts_runs and not trusted:
+    if context.starts_runs and context.request.trusted_sha != sha:
         raise PublishError(
             f"A branch with the commits of {head.mention} would start this repository's workflows on a fork's code. "
             f"If you have read that code, name its commit: `/agent fix --sha {head.current.head_sha} ...`."
@@ -238,14 +192,12 @@ def _moved(head: PullHeadState) -> str:
     return f" The head of {head.mention} has moved on since the run began: this was made without its latest commits."
 
 
-def post_pushed_comment(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> None:
+def _post_pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> None:
     """Post the comment once for a request. Raises `GitHubError`."""
-    thread_ref = context.thread_ref or ThreadRef(
-        context.repository, current.number, f"commit-{commit.sha[:12]}"
-    )
+    ref = context.thread_ref or ThreadRef(context.repository, current.number, f"commit-{commit.sha[:12]}")
     body = render_body(context.outcome, commit.verdict.files, links=context.links, closing=False)
-    if thread_ref.lines:
+    if ref.lines:
         body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"
     text = f"**Pushed {commit.sha} to this pull request.**\n\n{body}"
     fields = {} if context.outcome.status is Status.PARTIAL else {"result": "done"}
-    context.failures.extend(put_result(context.github, thread_ref, PUSHED, text, "Pushed", fields=fields))
+    context.failures.extend(put_result(context.github, ref, PUSHED, text, "Pushed", fields=fields))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from urllib.parse import quote
 
 from github.PullRequest import PullRequest
@@ -11,24 +10,29 @@ from bot.checkout.branches import branch_name
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.request import Tier
+from bot.github.accounts import account
 from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
-from bot.publish.body.render import render_body
-from bot.publish.body.title_and_footer import title
+from bot.publish.body.render import render_body, title
 from bot.publish.change.base_rules import check_ci_wait, ci_note, read_rules, start_workflows
 from bot.publish.change.commit import build_commit, signed
 from bot.publish.change.target import Proposal, Target, branch_patterns, find_target, subject_of, task_branch
 from bot.publish.context import OpeningRefusedError, PublishContext
-from bot.publish.remote import Refs, read_template
+from bot.publish.remote import read_template
 from bot.publish.result import CancelledAfterPublishing, PublishResult
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 
 
 def propose(context: PublishContext, proposal: Proposal, target: Target) -> PublishResult:
     """Push to the target's branch, then edit its pull request or open one, unless that was done already."""
+
+    def published(pull: PullRequest, *, created: bool, ended: str = "") -> PublishResult:
+        sha = proposal.commit.sha
+        return PublishResult(pull.html_url, pull.number, target.branch, created, sha, ended=ended)
+
     pull, created = target.pull, False
     if target.done and pull is not None:
         ended = "" if pull.state == "open" else "merged" if pull.merged_at else "closed"
-        return replace(_published(pull, target, proposal, created=False), ended=ended)
+        return published(pull, created=False, ended=ended)
     check_ci_wait(context)
     _push(context, proposal, target)
     body = _body(context, proposal, target)
@@ -37,8 +41,11 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
     try:
         if pull is None:
             pull, created = _open(context, proposal, target, body)
-            if created:
-                _ask_review(context, pull)
+            # Not every one may review.
+            actor, people = context.request.actor, (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER)
+            if created and actor.tier in people and actor.id != account(pull.user).id:
+                with context.tolerating("No review was requested"):
+                    context.github.request_review(context.repository, pull.number, actor.login)
             if (labels := proposal.commit.rules.labels) and pull.number:
                 with context.tolerating(f"{count_of(labels, 'label')} could not be set"):
                     context.github.add_labels(context.repository, pull.number, list(labels))
@@ -50,9 +57,9 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
             opened = context.github.opened_meanwhile(context.repository, target.branch)
         if opened is None:
             raise
-        result = _published(opened, target, proposal, created=target.pull is None)
+        result = published(opened, created=target.pull is None)
         raise CancelledAfterPublishing(result) from None
-    return _published(pull, target, proposal, created=created)
+    return published(pull, created=created)
 
 
 def _push(context: PublishContext, proposal: Proposal, target: Target) -> None:
@@ -69,20 +76,17 @@ def _push(context: PublishContext, proposal: Proposal, target: Target) -> None:
 
 
 def _body(context: PublishContext, proposal: Proposal, target: Target) -> str:
-    notes: list[str] = []
-    if target.left_alone:
-        others = ", ".join(f"#{number}" for number in target.left_alone)
-        notes.append(f"There are later commits on {others}, so this is a new pull request.")
-    notes.append(ci_note(context, proposal.commit.policy, foreign=proposal.foreign))
-    outcome = context.with_notes(*filter(None, notes)).outcome
+    commit, others = proposal.commit, ", ".join(f"#{number}" for number in target.left_alone)
+    later = f"There are later commits on {others}, so this is a new pull request." if others else ""
+    ci = ci_note(context, commit.policy, foreign=proposal.foreign)
+    outcome = context.with_notes(later, ci).outcome
     body = render_body(
         outcome,
-        proposal.commit.verdict.files,
-        keyword=proposal.commit.policy.pull_request.keyword,
+        commit.verdict.files,
+        keyword=commit.policy.pull_request.keyword,
         links=context.links,
-        template=read_template(context.git, proposal.commit.rules.sha),
+        template=read_template(context.git, commit.rules.sha),
     )
-    commit = proposal.commit
     fields = {**subject_of(context), "base": outcome.base_sha, "head": commit.sha}
     if commit.change != commit.sha:
         fields["change"] = commit.change
@@ -97,13 +101,9 @@ def _open(context: PublishContext, proposal: Proposal, target: Target, body: str
     draft = rule.always_draft or context.request.draft(bool(rule.draft))
 
     def create(as_draft: bool) -> PullRequest:
+        head, base = target.branch, proposal.base
         return context.github.open_pull(
-            context.repository,
-            title=heading,
-            body=body,
-            head=target.branch,
-            base=proposal.base,
-            draft=as_draft,
+            context.repository, title=heading, body=body, head=head, base=base, draft=as_draft
         )
 
     try:
@@ -113,26 +113,22 @@ def _open(context: PublishContext, proposal: Proposal, target: Target, body: str
             if not (draft and error.status == 422 and error.says("draft")):
                 raise
             if rule.always_draft:
-                raise _no_drafts(context, proposal, target) from error
+                raise OpeningRefusedError(
+                    f"The branch {target.branch} is pushed, but GitHub makes no drafts in this repository, and its "
+                    "policy says `draft: always` under `pull_request`: with `draft: true` it is opened as ready if "
+                    "there are no drafts.",
+                    _compare_url(context, proposal.base, target.branch),
+                ) from error
             # Private repositories of some plans have no drafts.
             return create(False), True
     except GitHubError as error:
         return _opened_by_others(context, proposal, target, error), False
 
 
-def _no_drafts(context: PublishContext, proposal: Proposal, target: Target) -> OpeningRefusedError:
-    return OpeningRefusedError(
-        f"The branch {target.branch} is pushed, but GitHub makes no drafts in this repository, and its policy says "
-        "`draft: always` under `pull_request`: with `draft: true` it is opened as ready if there are no drafts.",
-        _compare_url(context, proposal.base, target.branch),
-    )
-
-
 def _opened_by_others(
     context: PublishContext, proposal: Proposal, target: Target, error: GitHubError
 ) -> PullRequest:
-    """Return the pull request that a person or another run has opened from the branch. Raises `OpeningRefusedError` if
-    the token may not open one."""
+    """Return the pull request that others opened from the branch, or raise `OpeningRefusedError`."""
     if error.status == 422 and error.says("already exists"):
         for pull in context.github.pulls_from(context.repository, target.branch):
             return pull
@@ -156,42 +152,18 @@ def _compare_url(context: PublishContext, base: str, branch: str) -> str:
     return f"{context.web}/compare/{quote(base)}...{branch}?expand=1"
 
 
-def _ask_review(context: PublishContext, pull: PullRequest) -> None:
-    """Request a review from the requester, if it is a person. Not every one may review."""
-    actor = context.request.actor
-    if actor.tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER) and (
-        pull.user is None or actor.id != pull.user.id
-    ):
-        with context.tolerating("No review was requested"):
-            context.github.request_review(context.repository, pull.number, actor.login)
-
-
-def _published(pull: PullRequest, target: Target, proposal: Proposal, *, created: bool) -> PublishResult:
-    return PublishResult(pull.html_url, pull.number, target.branch, created, proposal.commit.sha)
-
-
 def publish_on_branch(context: PublishContext) -> PublishResult:
-    thread, base = context.request.thread, context.request.base_ref
-    number = thread.number if thread and not context.request.task else None
-    name = (
-        task_branch(context.request.task)
-        if context.request.task
-        else branch_name(number, title(context.outcome))
-    )
+    """The base commit, which has policy and template, must be in the base branch. Raises `PublishError`."""
+    thread, base, task = context.request.thread, context.request.base_ref, context.request.task
+    number, sha = thread.number if thread and not task else None, context.outcome.base_sha
+    name = task_branch(task) if task else branch_name(number, title(context.outcome))
     refs = context.remote.refs(base, *branch_patterns(number, name))
-    _check_base(context, refs)
-    context.remote.fetch(context.outcome.base_sha)
-    context, rules = read_rules(context, context.outcome.base_sha)
+    if base not in refs.heads:
+        raise PublishError(f"The base branch {base} no longer exists.")
+    if refs.heads[base] != sha and not context.github.contains(context.repository, base, sha):
+        raise PublishError(f"The base commit {sha[:12]} is not part of {base}: was its history rewritten?")
+    context.remote.fetch(sha)
+    context, rules = read_rules(context, sha)
     commit = signed(context, build_commit(context, rules), refs.heads.values())
     proposal = Proposal(commit, name, base, refs, frozenset({refs.default, base}))
     return propose(context, proposal, find_target(context, proposal))
-
-
-def _check_base(context: PublishContext, refs: Refs) -> None:
-    """Raise `PublishError` unless the base commit, which has policy and template, is in the base branch."""
-    base, sha = context.request.base_ref, context.outcome.base_sha
-    head = refs.heads.get(base)
-    if head is None:
-        raise PublishError(f"The base branch {base} no longer exists.")
-    if head != sha and not context.github.contains(context.repository, base, sha):
-        raise PublishError(f"The base commit {sha[:12]} is not part of {base}: was its history rewritten?")

@@ -27,7 +27,7 @@ from bot.publish.result import PublishResult
 from bot.publish.thread.comments import created
 from bot.publish.thread.markers import SUGGESTED, mark, marked, own_fields
 from bot.review.diff import parse_diff
-from bot.review.suggestions import ChangedFile, Suggestion, block, to_suggestions
+from bot.review.suggestions import ChangedFile, block, to_suggestions
 
 _MARK_ROOM = 1_000
 
@@ -52,15 +52,16 @@ def post_suggestions(
     for one in suggestions:
         if why := suggestion_refusal(one.path, one.text, one.suggestion, protected_files(commit.policy)):
             return f"{one.path}: {why}"
-    drafts = [_draft(one) for one in suggestions]
+    drafts = [
+        ReviewDraft(one.path, block(one.suggestion), one.last, Side.RIGHT, one.first) for one in suggestions
+    ]
     if any(len(draft.body) > BODY_LIMIT - _MARK_ROOM for draft in drafts):
         return "a suggestion would be longer than a comment may be"
     body = _body(context, commit, len(suggestions))
-    number = now.number
 
     def create() -> PullRequestReview:
         return context.github.create_review(
-            context.repository, number, commit_sha=head, body=body, event="COMMENT", comments=drafts
+            context.repository, now.number, sha=head, body=body, event="COMMENT", drafts=drafts
         )
 
     try:
@@ -86,20 +87,14 @@ def _blob(context: PublishContext, commit: str, path: str) -> bytes:
         return b""
 
 
-def _draft(one: Suggestion) -> ReviewDraft:
-    start = one.first if one.first < one.last else 0
-    return ReviewDraft(one.path, block(one.suggestion), one.last, Side.RIGHT, start)
-
-
 def _body(context: PublishContext, commit: CheckedCommit, number: int) -> str:
     """Return the review's text with its mark, within GitHub's limit: `render_body` leaves space for both."""
-    many = number > 1
-    how = (
-        f"**{count_of(number, 'suggestion')}, which belong together.** On the tab of the changed files each can be "
-        "added to one batch, and the batch committed at once."
-        if many
-        else "**One suggestion**, to be committed below."
-    )
+    how = "**One suggestion**, to be committed below."
+    if number > 1:
+        how = (
+            f"**{count_of(number, 'suggestion')}, which belong together.** On the tab of the changed files each can be "
+            "added to one batch, and the batch committed at once."
+        )
     text = render_body(context.outcome, commit.verdict.files, links=context.links, closing=False)
     return marked(f"{how}\n\n{text}", mark(SUGGESTED, **_fields(context, commit)))
 

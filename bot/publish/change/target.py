@@ -7,8 +7,8 @@ nobody else has committed to it. Otherwise a new branch is used, with `-2`, `-3`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from github.PullRequest import PullRequest
 
@@ -25,8 +25,7 @@ from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 _MOST_BRANCHES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """The destination of the commit. `expected` is the branch's current commit, empty if the branch does not exist.
 
     `pull` is the pull request to edit, `None` if a new one is opened. `left_alone` are pull requests of ours that
@@ -57,9 +56,7 @@ def free_branch(name: str, commit: str, heads: Mapping[str, str], occupied: Set[
     numbered = (name, *(f"{name}-{number}" for number in range(2, _MOST_BRANCHES + 1)))
     free = next((one for one in numbered if one not in taken | occupied), None)
     if free is None:
-        raise PublishError(
-            f"{name} and {_MOST_BRANCHES} numbered names beside it are taken: delete some of them."
-        )
+        raise PublishError(f"{name} and {_MOST_BRANCHES} numbered names beside it are taken: delete some.")
     return free
 
 
@@ -72,24 +69,16 @@ def task_branch(task: str) -> str:
     return f"{PREFIX}task-{task}"
 
 
-def task_pulls(context: PublishContext) -> list[OwnPull]:
-    """Return the bot's open pull requests for tasks, among the newest of the repository."""
-    pulls = islice(context.github.pulls(context.repository), _MOST_PULLS)
-    owned = (own_pull(pull, *context.accounts) for pull in pulls)
-    return [own for own in owned if own is not None and own.task]
-
-
 def close_obsolete(context: PublishContext) -> None:
-    """Close the pull request with a sentence, unless people have committed to it. Its mark says that we closed it, so
-    that it is nobody's "no"."""
+    """Close the pull request, unless people have committed to it, with a mark that it is nobody's "no"."""
     outcome, task, github = context.outcome, context.request.task, context.github
     if not task or outcome.status is not Status.NO_CHANGE or outcome.stop_reason is not StopReason.END_TURN:
         return
     with context.tolerating("The task's obsolete pull request could not be closed"):
         # By its mark: after a closed pull request the branch of the task has another name.
-        for own in task_pulls(context):
-            pull = own.pull
-            if (own.task, own.recorded) != (task, pull.head.sha):
+        for pull in list(islice(github.pulls(context.repository), _MOST_PULLS)):
+            own = own_pull(pull, *context.accounts)
+            if own is None or (own.task, own.recorded) != (task, pull.head.sha):
                 continue
             reason = safe_line(outcome.reason)
             text = f"Closed: the task {task} finds nothing to change at {outcome.base_sha[:12]} any more. {reason}"
@@ -101,8 +90,7 @@ def close_obsolete(context: PublishContext) -> None:
             context.say(f"#{pull.number} is obsolete and was closed")
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(NamedTuple):
     """A commit to propose on a branch called `name`, as a pull request onto the branch `base`.
 
     `refs` has the server's branches that may be ours, `never` are those that people work on. `foreign`: the branch
@@ -161,15 +149,16 @@ def _published(owned: Iterable[OwnPull], commit: CheckedCommit) -> Target | None
 def _own_pulls(context: PublishContext, branches: Sequence[str]) -> list[OwnPull]:
     """Return our pull requests for this thread from these branches."""
     wanted = subject_of(context)
-    pulls = (
-        pull for branch in branches for pull in context.github.pulls_from(context.repository, branch, "all")
-    )
-    owned = (own_pull(pull, *context.accounts) for pull in pulls)
-    return [own for own in owned if own and {name: own.fields.get(name, "") for name in wanted} == wanted]
+    return [
+        own
+        for branch in branches
+        for pull in context.github.pulls_from(context.repository, branch, "all")
+        if (own := own_pull(pull, *context.accounts))
+        and {name: own.fields.get(name, "") for name in wanted} == wanted
+    ]
 
 
 def subject_of(context: PublishContext) -> dict[str, str]:
-    """Return the fields of our mark that identify a pull request's thread or task. A task's pull request belongs to the
-    task, also if it was requested in a thread."""
+    """Return the fields of our mark that identify thread or task. A task's pull request belongs to the task alone."""
     thread, task = context.request.thread, context.request.task
     return {"issue": str(thread.number) if thread and not task else "none", "task": task}

@@ -53,29 +53,21 @@ class Convention:
         return (
             kind in self.types
             and self.takes_scope(scope or "")
-            and all(_matches_whole(pattern, subject) for pattern in self.subjects)
+            # The first match has to be the whole subject, as the readers of these patterns check it.
+            and all((found := re.search(one, subject)) and found[0] == subject for one in self.subjects)
             and not (self.longest and len(title) > self.longest)
         )
 
-    def takes_scope(self, scope: str) -> bool:
+    def takes_scope(self, given: str) -> bool:
         """Whether a title may have this scope, or these; an empty one is none."""
-        if not scope or self.scope == "never":
-            return not scope and self.scope != "always"
-        each = [one for one in re.split(r"[,/\\] *", scope) if one]
-        return not self.scopes or all(
-            any(re.fullmatch(pattern, one) for pattern in self.scopes) for one in each
-        )
-
-
-def _matches_whole(pattern: str, text: str) -> bool:
-    """Whether the first match is the whole text, as the readers of these patterns check it."""
-    match = re.search(pattern, text)
-    return match is not None and match.group() == text
+        if not given or self.scope == "never":
+            return not given and self.scope != "always"
+        each = [one for one in re.split(r"[,/\\] *", given) if one]
+        return not self.scopes or all(any(re.fullmatch(scope, one) for scope in self.scopes) for one in each)
 
 
 def mended(conventions: Sequence[Convention], title: str, paths: Sequence[str]) -> str:
-    """Return `title` if all conventions accept it, else the nearest title that they accept; empty if there is none.
-    `paths` are the changed files."""
+    """Return the nearest title to `title` that all conventions accept; empty if there is none. `paths` are changed."""
     kinds, scopes, mark, subject = _parts(conventions, title, paths)
     longest = min([one.longest for one in conventions if one.longest], default=LONGEST)
     kinds = [kind for kind in kinds if all(kind in one.types for one in conventions)]
@@ -181,8 +173,7 @@ _MOST = 200
 
 
 def read_text(request: str) -> list[Any]:
-    """Return the conventions in the files of `request`, texts by path as JSON, as lists of their fields; and a sentence
-    for each file that cannot be read."""
+    """Return the conventions in files, texts by path as JSON, and a sentence for each file that cannot be read."""
     conventions, problems = [], []
     for path, text in json.loads(request).items():
         try:

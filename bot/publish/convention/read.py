@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, NamedTuple
 
 from bot.checkout.git import Git, GitError
 from bot.checkout.objects import blobs_at
@@ -14,7 +14,7 @@ from bot.contracts.plain_text import quoted_names
 from bot.ecosystems.registry import ecosystems
 from bot.github.errors import GitHubError
 from bot.parsing.parser import ParseError, Parser
-from bot.publish.body.title_and_footer import title
+from bot.publish.body.render import title
 from bot.publish.convention import form
 from bot.publish.convention.form import CAPITAL, SMALL, Convention
 
@@ -25,10 +25,8 @@ _LARGEST_FILE = 100_000
 _SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Conventions:
-    """All conventions of a base commit, which a title has to follow together, and a sentence for each source that could
-    not be read."""
+class Conventions(NamedTuple):
+    """The conventions that a title has to follow together, and a sentence for each source that could not be read."""
 
     all: tuple[Convention, ...] = ()
     problems: tuple[str, ...] = ()
@@ -63,8 +61,7 @@ class Conventions:
 def read_conventions(
     git: Git, sha: str, parser: Parser, recent: Callable[[], Sequence[str]] = tuple
 ) -> Conventions:
-    """Return the conventions in the files of commit `sha`; without any, that which most subjects of `recent()`, newest
-    first, follow."""
+    """Return the conventions in files of commit `sha`, else that which most of the `recent()` subjects follow."""
     try:
         texts = dict(_texts(git, sha))
     except GitError as error:  # a clone without all objects

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
+from typing import NamedTuple
 
 from github.CheckRun import CheckRun
 from github.PullRequestReview import PullRequestReview
@@ -23,8 +23,8 @@ from bot.github.errors import GitHubError
 from bot.github.reviews import ReviewCommentData
 from bot.github.transport import stamp
 from bot.publish.markdown import unescaped
+from bot.publish.thread.comments import own_comments
 from bot.publish.thread.markers import mark, marked, own_fields
-from bot.publish.thread.own_comments import own_comments
 from bot.review.diff_text import key_of, readable_path
 from bot.review.fingerprints import KnownFinding, ReviewMemory, State
 
@@ -47,8 +47,7 @@ _DECLINES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PostedReview:
+class PostedReview(NamedTuple):
     """One of our reviews, with the fields of its mark."""
 
     data: PullRequestReview
@@ -65,8 +64,7 @@ class PostedReview:
         return self.data.state == "CHANGES_REQUESTED"
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewHistory:
+class ReviewHistory(NamedTuple):
     """`findings` are those of all our reviews, `reviews` are oldest first."""
 
     findings: tuple[KnownFinding, ...]
@@ -110,9 +108,7 @@ def body_entry(fingerprint: str, path: str) -> str:
 def without_entries(review: PostedReview, ended: Iterable[str], note: str) -> str:
     """Return the body of a review in which the findings with these fingerprints are over, with a note on that."""
     kept = [
-        entry
-        for entry in review.fields.get("body", "").split(".")
-        if entry.partition("-")[0] not in set(ended)
+        one for one in review.fields.get("body", "").split(".") if one.partition("-")[0] not in set(ended)
     ]
     text = review.data.body.rstrip().rpartition("\n")[0].rstrip()
     return marked(f"{text}\n\n{note}", mark(REVIEW, **{**review.fields, "body": ".".join(kept)}))
@@ -121,29 +117,38 @@ def without_entries(review: PostedReview, ended: Iterable[str], note: str) -> st
 def read_history(github: GitHub, repository: str, number: int) -> ReviewHistory:
     """Read our reviews and what became of their findings. Without reviews of ours nothing else is requested."""
     me = github.me()
-    reviews = tuple(_our_reviews(github.reviews(repository, number), me))
+    reviews = tuple(
+        PostedReview(one, fields)
+        for one in github.reviews(repository, number)
+        if (fields := own_fields(one.body or "", account(one.user), REVIEW, me)) is not None
+    )
     if not reviews:
         return ReviewHistory((), ())
     comments = list(github.review_comments(repository, number))
-    resolved = _resolved(github, repository, number, comments)
+    resolved = frozenset[int]()
+    try:
+        open_ones = github.unresolved_threads(repository, number)
+        resolved = frozenset(one.id for one in comments if not one.in_reply_to and one.id not in open_ones)
+    except GitHubError as error:
+        # 400: GraphQL's refusals, and an older GitHub Enterprise that does not know a field.
+        if error.status not in (400, 403, 404):
+            raise
 
     @cache
     def maintains(login: str, account_id: int) -> bool:
         known = github.permission(repository, login)
         return known.user_id == account_id and tier_of(known) is Tier.MAINTAINER
 
-    def declined(finding: KnownFinding) -> bool:
-        answers = (
-            one for one in comments if one.in_reply_to == finding.comment and _DECLINES.search(one.body)
-        )
-        return any(maintains(one.author.login, one.author.id) for one in answers if one.author.id)
-
     def with_state(finding: KnownFinding) -> KnownFinding:
         if finding.comment in resolved:
-            return replace(finding, state=State.RESOLVED)
-        return replace(finding, state=State.DECLINED) if declined(finding) else finding
+            return finding._replace(state=State.RESOLVED)
+        answers = (one for one in comments if one.in_reply_to == finding.comment and one.author.id)
+        is_declined = any(
+            _DECLINES.search(one.body) and maintains(one.author.login, one.author.id) for one in answers
+        )
+        return finding._replace(state=State.DECLINED) if is_declined else finding
 
-    on_lines = map(with_state, _on_lines(comments, me))
+    on_lines = [with_state(one) for one in _on_lines(comments, me)]
     in_body = (finding for review in reviews for finding in _in_body(review))
     return ReviewHistory((*on_lines, *in_body), reviews)
 
@@ -176,8 +181,7 @@ def read_memory(github: GitHub, repository: str, number: int) -> ReviewMemory:
 
 
 def _empty_review_key(number: int, head_sha: str) -> str:
-    """Return the `external_id` of our check run that marks this head as reviewed. A job of Actions, whose name a
-    workflow chooses, cannot have it."""
+    """Return the `external_id` of our check run on a reviewed head, which no job of Actions can have."""
     return f"slash-agent-reviewed:{number}:{head_sha}"
 
 
@@ -225,27 +229,6 @@ def _nearest_trace(github: GitHub, repository: str, number: int, known: str, *, 
         if error.status not in (403, 404):
             raise
     return ""
-
-
-def _our_reviews(reviews: Iterable[PullRequestReview], me: Account | None) -> Iterator[PostedReview]:
-    for review in reviews:
-        fields = own_fields(review.body or "", account(review.user), REVIEW, me)
-        if fields is not None:
-            yield PostedReview(review, fields)
-
-
-def _resolved(
-    github: GitHub, repository: str, number: int, comments: Iterable[ReviewCommentData]
-) -> frozenset[int]:
-    """Return the first comments of resolved threads; none if that is unknown."""
-    try:
-        open_ones = github.unresolved_threads(repository, number)
-    except GitHubError as error:
-        # 400: GraphQL's refusals, and an older GitHub Enterprise that does not know a field.
-        if error.status not in (400, 403, 404):
-            raise
-        return frozenset()
-    return frozenset(one.id for one in comments if not one.in_reply_to and one.id not in open_ones)
 
 
 def _on_lines(comments: Iterable[ReviewCommentData], me: Account | None) -> Iterator[KnownFinding]:

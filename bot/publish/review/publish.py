@@ -4,8 +4,9 @@ post the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from bot.checkout.objects import diff_between
 from bot.contracts.errors import PublishError
@@ -21,34 +22,34 @@ from bot.policy.load import load_policy
 from bot.policy.protected import ProtectedFiles
 from bot.policy.publish_settings import ReviewPolicy
 from bot.policy.values import Policy
-from bot.publish.body.title_and_footer import figures
+from bot.publish.body.render import figures
 from bot.publish.context import PublishContext, check_now, check_request, fetch_ends, make_bare
+from bot.publish.markdown import safe_line
 from bot.publish.remote import read_base_file
-from bot.publish.review.endings import apply_endings, decide
 from bot.publish.review.posted_reviews import (
     REVIEWED,
+    PostedReview,
     ReviewHistory,
     body_entry,
     post_empty_review,
     read_history,
     review_mark,
+    without_entries,
 )
 from bot.publish.review.text import Report, body_text, comment_text, counts, in_order, nothing_text
 from bot.publish.thread.comments import created, edit_comments, put_result
 from bot.publish.thread.markers import ENDED, FINISHED, OVER, marked
 from bot.review.anchors import anchor
 from bot.review.diff import Diff, parse_diff
-from bot.review.fingerprints import KnownFinding, NewFindings, find_new, fingerprint
+from bot.review.diff_text import key_of, path_of, readable_path
+from bot.review.fingerprints import KnownFinding, State, find_new, fingerprint
 from bot.review.suggestions import with_valid_suggestion
 
 _GRAVE = frozenset({Severity.CRITICAL, Severity.MAJOR})
 
 
 def publish_review(context: PublishContext) -> None:
-    """Post the bundle's review, or a comment that there is no new finding. Publishing twice changes nothing.
-
-    Raises `PublishError`, and what reading GitHub and the policy raises.
-    """
+    """Post the bundle's review, or a comment that there is no new finding, once. Raises `PublishError`."""
     review, github, say = _review(context), context.github, context.say
     number = _pull(context).number
     history = read_history(github, context.repository, number)
@@ -65,7 +66,8 @@ def publish_review(context: PublishContext) -> None:
     paths = [file.path for file in diff.diff.files]
     endings = decide(history, review, paths, finished=_is_finished(context))
     if report.findings or report.review.unseen or report.review.refused:
-        event = "REQUEST_CHANGES" if _requests_changes(report, diff.policy) else "COMMENT"
+        is_grave = any(finding.severity in _GRAVE for finding in report.findings)
+        event = "REQUEST_CHANGES" if diff.policy.request_changes and is_grave else "COMMENT"
         url, report = post_review(context, report, event)
         say(f"review posted: {url}")
         finish_comments(context, len(report.findings), url)
@@ -75,13 +77,8 @@ def publish_review(context: PublishContext) -> None:
     apply_endings(context, endings, history, review.head_sha)
 
 
-def _requests_changes(report: Report, policy: ReviewPolicy) -> bool:
-    return policy.request_changes and any(finding.severity in _GRAVE for finding in report.findings)
-
-
 def post_review(context: PublishContext, report: Report, event: str) -> tuple[str, Report]:
-    """Create the review on its lines or, if GitHub refuses them, with all findings in its body. Returns its address and
-    its report."""
+    """Create the review on its lines, else with all findings in its body. Return its address and its report."""
     for kind in (event, "COMMENT"):
         try:
             return _create(context, report, kind), report
@@ -93,7 +90,7 @@ def post_review(context: PublishContext, report: Report, event: str) -> tuple[st
             break
     why = "GitHub did not take it on its lines"
     in_body = (*((finding, why) for finding in report.anchored), *report.unanchored)
-    report = replace(report, anchored=(), unanchored=in_body, notes=(*report.notes, str(refused)))
+    report = report._replace(anchored=(), unanchored=in_body, notes=(*report.notes, str(refused)))
     return _create(context, report, "COMMENT"), report
 
 
@@ -101,38 +98,27 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
     """Return the address of the review."""
     review, number = report.review, _pull(context).number
     in_body = [body_entry(finding.fingerprint, finding.path) for finding, _ in in_order(report)]
-    written = review_mark(
-        _key(context),
-        review.head_sha,
-        len(report.findings),
-        in_body,
-        review.unseen,
-        finished=_is_finished(context),
-    )
+    key, sha, is_finished = _key(context), review.head_sha, _is_finished(context)
+    written = review_mark(key, sha, len(report.findings), in_body, review.unseen, finished=is_finished)
 
     def create() -> str:
         return context.github.create_review(
             context.repository,
             number,
-            commit_sha=report.head_sha,
+            sha=report.head_sha,
             body=marked(body_text(report, room=len(written)), written),
             event=event,
-            comments=[_draft(finding, report.protected) for finding in report.anchored],
+            drafts=[
+                ReviewDraft(one.path, comment_text(one, report.protected), one.line, one.side, one.start_line)
+                for one in report.anchored
+            ],
         ).html_url
 
     def find() -> str | None:
-        posted = read_history(context.github, context.repository, number).made_for(
-            _key(context), review.head_sha
-        )
+        posted = read_history(context.github, context.repository, number).made_for(key, sha)
         return posted.data.html_url if posted else None
 
     return created(create, find)
-
-
-def _draft(finding: Finding, protected: ProtectedFiles) -> ReviewDraft:
-    return ReviewDraft(
-        finding.path, comment_text(finding, protected), finding.line, finding.side, finding.start_line
-    )
 
 
 def _review(context: PublishContext) -> Review:
@@ -152,10 +138,6 @@ def _pull(context: PublishContext) -> PullRequest:
 
 def _key(context: PublishContext) -> str:
     return context.thread_ref.key if context.thread_ref else "none"
-
-
-def _unfinished(context: PublishContext) -> tuple[str, ...]:
-    return () if _is_finished(context) else (f"This review is not finished. {context.outcome.reason}",)
 
 
 def _is_finished(context: PublishContext) -> bool:
@@ -200,8 +182,7 @@ def _mark_as_reviewed(context: PublishContext) -> None:
             post_empty_review(context.github, context.repository, number, head)
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewedDiff:
+class ReviewedDiff(NamedTuple):
     """The pull request's diff at `head_sha`, and the review policy of the base branch."""
 
     head_sha: str
@@ -236,8 +217,7 @@ def replies_note(policy: Policy, request: Request) -> tuple[str, ...]:
 
 
 def build_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHistory) -> Report:
-    """Return the new findings, anchored on the diff that GitHub shows. Over the policy's limit, the least severe are
-    left out."""
+    """Return the new findings, anchored on the diff that GitHub shows. The least severe over the limit are left out."""
     anchored: list[Finding] = []
     unanchored: list[Finding] = []
     # Equal findings have equal reasons.
@@ -253,15 +233,22 @@ def build_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHis
             proven = bool(finding.text) or not located.text.strip()
             anchored.append(with_valid_suggestion(located if proven else located._replace(suggestion=None)))
     rank = list(Severity).index
-    new_findings = find_new((*anchored, *unanchored), history.findings)
-    fresh = sorted(new_findings.new, key=lambda finding: rank(finding.severity))
+    new, known, repeated = find_new((*anchored, *unanchored), history.findings)
+    fresh = sorted(new, key=lambda finding: rank(finding.severity))
     mildest = Severity(diff.policy.min_severity)
     grave = [finding for finding in fresh if rank(finding.severity) <= rank(mildest)]
-    posted_findings, over_limit = grave[: diff.policy.max_findings], grave[diff.policy.max_findings :]
+    posted_findings = grave[: diff.policy.max_findings]
     # What an unfinished review looked at is looked at again.
-    review = _review(context)
+    review, unfinished = _review(context), tuple[str, ...]()
     if not _is_finished(context):
         review = review._replace(unseen=(), looked_at=())
+        unfinished = (f"This review is not finished. {context.outcome.reason}",)
+    too_mild, over_limit = fresh[len(grave) :], grave[diff.policy.max_findings :]
+    omitted = (
+        (over_limit, f"{count_of(over_limit, 'finding')} beyond the {len(posted_findings)} worst ones"),
+        (known, f"{count_of(known, 'finding')} already made by an earlier review"),
+        (repeated, f"{count_of(repeated, 'finding')} made twice, of one kind on the same lines"),
+    )
     return Report(
         review,
         diff.head_sha,
@@ -270,28 +257,75 @@ def build_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHis
         (
             *review.left_out,
             *(f"a report that was refused: {one}" for one in review.refused),
-            *_too_mild(fresh[len(grave) :], mildest),
-            *_omissions(new_findings, len(over_limit), len(posted_findings)),
+            *([f"{counts(too_mild)}: the policy posts {mildest} and graver ones"] if too_mild else []),
+            *(words for number, words in omitted if number),
         ),
         figures(context.outcome),
         context.links,
         diff.protected,
         context.web,
-        (*_unfinished(context), *diff.notes),
+        (*unfinished, *diff.notes),
         mildest,
     )
 
 
-def _too_mild(findings: Sequence[Finding], mildest: Severity) -> Iterator[str]:
-    if findings:
-        yield f"{counts(findings)}: the policy posts {mildest} and graver ones"
+# What a review ends: earlier findings that are over, and our own request for changes.
 
 
-def _omissions(new_findings: NewFindings, over_limit: int, limit: int) -> Iterator[str]:
-    """Yield a clause for each reason why findings are left out, so that the numbers add up."""
-    if over_limit:
-        yield f"{count_of(over_limit, 'finding')} beyond the {limit} worst ones"
-    if new_findings.already_known:
-        yield f"{count_of(new_findings.already_known, 'finding')} already made by an earlier review"
-    if new_findings.repeated:
-        yield f"{count_of(new_findings.repeated, 'finding')} made twice, of one kind on the same lines"
+class Endings(NamedTuple):
+    """`open` are the findings that still hold, `fixed` those that the code has ended. `unblocked` are our reviews whose
+    request for changes ends, since none of their grave findings is open."""
+
+    open: tuple[KnownFinding, ...]
+    fixed: tuple[KnownFinding, ...]
+    unblocked: tuple[PostedReview, ...]
+
+
+def decide(history: ReviewHistory, review: Review, paths: Collection[str], *, finished: bool) -> Endings:
+    """`paths` are the files of the diff. A finding is over if a person settled it, or if its lines have changed and the
+    review, which looked at them, did not report it again; one on a whole file, if the review looked at that file."""
+    unseen = {path_of(name) for name in review.unseen}
+    seen = {path_of(name) for name in review.looked_at} - unseen
+    seen_keys, keys = set(map(key_of, seen)), {key_of(readable_path(path)) for path in paths}
+    open_ones: list[KnownFinding] = []
+    fixed: list[KnownFinding] = []
+    for finding in history.findings:
+        if finding.state.settled:
+            continue
+        if finding.comment:
+            is_over = finding.state is State.CHANGED and readable_path(finding.path) not in unseen
+        else:
+            is_over = finding.path_key in seen_keys or finding.path_key not in keys
+        is_over = is_over and finished and finding.fingerprint not in review.again
+        (fixed if is_over else open_ones).append(finding)
+    blocking = {finding.review for finding in open_ones if finding.severity in _GRAVE}
+    unblocked = tuple(one for one in history.reviews if one.blocks and one.data.id not in blocking)
+    return Endings(tuple(open_ones), tuple(fixed), unblocked)
+
+
+def apply_endings(context: PublishContext, endings: Endings, history: ReviewHistory, head_sha: str) -> None:
+    """Resolve our threads on what is fixed, if the token may, and end our requests for changes."""
+    assert context.request.pull is not None
+    github, repository, number = context.github, context.repository, context.request.pull.number
+    with context.tolerating("What is fixed could not be marked as fixed", silent=(400, 403, 404)):
+        on_lines = [one for one in endings.fixed if one.comment]
+        threads = github.unresolved_threads(repository, number) if on_lines else {}
+        for finding in on_lines:
+            if thread_id := threads.get(finding.comment):
+                # First, so that a token that may not resolve it says nothing.
+                github.resolve_thread(repository, number, thread_id)
+                github.reply_to_review_comment(
+                    repository, number, finding.comment, f"No longer found as of {head_sha}."
+                )
+        for review in history.reviews:
+            ended = [one for one in endings.fixed if not one.comment and one.review == review.data.id]
+            if ended:
+                titles = ", ".join(safe_line(finding.title, 200) for finding in ended)
+                note = f"<sub>No longer found as of {head_sha}: {titles}.</sub>"
+                body = without_entries(review, [finding.fingerprint for finding in ended], note)
+                github.edit_review(repository, number, review.data.id, body)
+    for review in endings.unblocked:
+        message = f"No critical or major finding of this review is open as of {head_sha[:12]}."
+        what = f"The request for changes of {review.data.html_url} is over, and could not be dismissed"
+        with context.tolerating(what):
+            github.dismiss_review(repository, number, review.data.id, message)

@@ -7,7 +7,7 @@ since people apply it as it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote
 
 from bot.contracts.formatting import count_of
@@ -15,8 +15,7 @@ from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.gate.path_rules import refusal
 from bot.policy.protected import ProtectedFiles
-from bot.publish.body.render import LIMIT
-from bot.publish.body.title_and_footer import Links, small_line
+from bot.publish.body.render import LIMIT, Links, small_line
 from bot.publish.markdown import safe_code, safe_line, safe_markdown, suggestion_refusal
 from bot.publish.review.posted_reviews import FINDING
 from bot.publish.thread.markers import mark, marked
@@ -31,8 +30,7 @@ _OPEN_SHOWN = 20
 _NAMES_SHOWN = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """The content of a review's body. `anchored` findings have comments on lines and are only counted; `unanchored`
     ones are in the body, each with the reason. `head_sha` is the commit of the lines. `web` is the repository's
     address, empty if there is none; `figures` are the figures of the run in one line; `notes` are sentences on how the
@@ -74,24 +72,18 @@ def comment_text(finding: Finding, protected: ProtectedFiles) -> str:
 
 def body_text(report: Report, room: int) -> str:
     """Return the review's body without its mark, which has `room` characters."""
-    parts = [
-        _headline_of_all(report),
-        safe_markdown(report.review.summary, _SUMMARY_LIMIT),
-        *map(safe_line, report.notes),
-    ]
-    tail = [_coverage(report.review), _left_out(report.left_out), _footer(report)]
+    review = report.review
+    headline = f"**No findings{report.wanted} in what was looked at.**"
+    if report.findings:
+        headline = f"**{count_of(len(report.findings), 'finding')}:** {counts(report.findings)}"
+    elif review.refused:
+        reports = count_of(len(review.refused), "report")
+        headline = f"**No finding could be placed:** {reports} of the model fit nowhere."
+    parts = [headline, safe_markdown(review.summary, _SUMMARY_LIMIT), *map(safe_line, report.notes)]
+    tail = [_coverage(review), _left_out(report.left_out), _footer(report)]
     limit = LIMIT - room - sum(len(part) + 2 for part in (*parts, *tail))
     parts += _in_body(report, limit) + tail
     return "\n\n".join(part for part in parts if part)
-
-
-def _headline_of_all(report: Report) -> str:
-    review = report.review
-    if report.findings:
-        return f"**{count_of(len(report.findings), 'finding')}:** {counts(report.findings)}"
-    if review.refused:
-        return f"**No finding could be placed:** {count_of(len(review.refused), 'report')} of the model fit nowhere."
-    return f"**No findings{report.wanted} in what was looked at.**"
 
 
 def _coverage(review: Review) -> str:
@@ -118,13 +110,14 @@ def nothing_text(report: Report, still_open: Sequence[KnownFinding], earlier: in
     the pull request at `pull_url`, `still_open` are those that still hold."""
     scope = " in what was looked at" if report.review.not_looked_at else ""
     text = f"**No {'new ' if earlier else ''}findings{report.wanted}{scope}.**"
-    links = [
-        f"[{safe_line(one.title, 200) or 'a finding'}]({pull_url}#{_fragment(one)})" for one in still_open
-    ]
+    links = []
+    for one in still_open:
+        fragment = f"discussion_r{one.comment}" if one.comment else f"pullrequestreview-{one.review}"
+        links.append(f"[{safe_line(one.title, 200) or 'a finding'}]({pull_url}#{fragment})")
     if len(still_open) == 1:
         text += f" 1 {still_open[0].severity} finding is still open: {links[0]}"
     elif still_open:
-        of_each = counts_of([one.severity for one in still_open])
+        of_each = _counts_of([one.severity for one in still_open])
         rows = [f"- {link} ({one.severity})" for link, one in zip(links, still_open, strict=True)]
         more = [f"- and {len(rows) - _OPEN_SHOWN} more"] if len(rows) > _OPEN_SHOWN else []
         text += f" {count_of(still_open, 'finding')} are still open ({of_each}):\n\n"
@@ -136,18 +129,12 @@ def nothing_text(report: Report, still_open: Sequence[KnownFinding], earlier: in
     return "\n\n".join(part for part in parts if part)
 
 
-def _fragment(finding: KnownFinding) -> str:
-    if finding.comment:
-        return f"discussion_r{finding.comment}"
-    return f"pullrequestreview-{finding.review}"
-
-
 def counts(findings: Iterable[Finding]) -> str:
     """Return a text such as `1 critical, 2 minor`."""
-    return counts_of([finding.severity.value for finding in findings])
+    return _counts_of([finding.severity.value for finding in findings])
 
 
-def counts_of(severities: Sequence[str]) -> str:
+def _counts_of(severities: Sequence[str]) -> str:
     numbers = ((severities.count(severity), severity) for severity in Severity)
     return ", ".join(f"{number} {severity}" for number, severity in numbers if number)
 
@@ -182,12 +169,12 @@ def _in_body(report: Report, limit: int) -> list[str]:
 
 
 def _where(report: Report, finding: Finding) -> str:
-    first = finding.start_line or finding.line
-    lines = "" if not finding.line else f":{first}" + (f"-{finding.line}" if first != finding.line else "")
+    first, last = finding.lines
+    lines = "" if not last else f":{first}" + (f"-{last}" if first != last else "")
     name = safe_code(f"{finding.path}{lines}")
-    if not report.web or not finding.line or finding.side is Side.LEFT or refusal(finding.path):
+    if not report.web or not last or finding.side is Side.LEFT or refusal(finding.path):
         return name
-    anchor = f"L{first}" + (f"-L{finding.line}" if first != finding.line else "")
+    anchor = f"L{first}" + (f"-L{last}" if first != last else "")
     return f"[{name}]({report.web}/blob/{report.head_sha}/{quote(finding.path)}#{anchor})"
 
 

@@ -1,27 +1,114 @@
-"""Create and edit our comments on a request.
+"""Our comments on a request: find, create and edit them.
 
-A request in the conversation is answered there. One on lines of a diff is answered in the thread on these lines if the
-token may write to pull requests and the thread still exists, else in the conversation. The progress comment is always
-in the conversation.
+Ours is any comment that ends with a mark of ours, if its author may have written it. A request in the conversation is
+answered there. One on lines of a diff is answered in the thread on these lines if the token may write to pull requests
+and the thread still exists, else in the conversation. The progress comment is always in the conversation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TypeVar
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
 
 from bot.contracts.threads import CommentData
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.publish.thread.markers import ENDED, OVER, PROGRESS, ThreadRef, mark, marked
-from bot.publish.thread.own_comments import OwnComment, own_comments_at
+from bot.publish.markdown import unescaped
+from bot.publish.thread.markers import (
+    ENDED,
+    FINISHED,
+    OVER,
+    PROGRESS,
+    ThreadRef,
+    is_ours,
+    mark,
+    mark_of,
+    marked,
+    may_be_ours,
+)
 
 Text = TypeVar("Text")
+_LINK = re.compile(r"(?<!\\)\[((?:[^\[\]\\]|\\.)*)\]\([^()\s]*\)")
+
+
+class OwnComment(NamedTuple):
+    """One comment of ours with the kind and the fields of its mark. If not `ours`, it only may be (`may_be_ours`): it
+    is written over, and its statements are not trusted."""
+
+    data: CommentData
+    kind: str
+    fields: Mapping[str, str]
+    ours: bool
+
+    @property
+    def key(self) -> str:
+        """The key of the request that it answers."""
+        return self.fields.get("request", "")
+
+    @property
+    def request_key(self) -> str:
+        """The key of the original request, if this one repeats it."""
+        return self.fields.get("of") or self.key
+
+    @property
+    def run(self) -> int:
+        """The Actions run that worked on the request, 0 if unknown."""
+        return self.number("run")
+
+    @property
+    def over(self) -> bool:
+        """Whether that run has ended."""
+        return self.fields.get("state") != "on"
+
+    @property
+    def has_result(self) -> bool:
+        """Whether it is the result of the request, and really ours."""
+        return self.ours and self.fields.get("result") == FINISHED["result"]
+
+    @property
+    def text(self) -> str:
+        """The text above the mark."""
+        return self.data.body.rpartition("<!--")[0].replace("\r\n", "\n").rstrip()
+
+    @property
+    def headline(self) -> str:
+        """The first line as plain text, without links and figures."""
+        line = _LINK.sub(r"\1", self.text.partition("\n")[0])
+        return unescaped(line.partition(" · ")[0].replace("**", "").strip())
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The lines of its list as plain text."""
+        return tuple(unescaped(line[2:]) for line in self.text.splitlines() if line.startswith("- "))
+
+    def number(self, name: str) -> int:
+        """The number in a field, 0 if there is none."""
+        digits = self.fields.get(name, "")
+        return int(digits) if digits.isdecimal() and len(digits) < 20 else 0
+
+
+def own_comments(
+    github: GitHub, found: Iterable[CommentData], where: Callable[[Mapping[str, str]], bool] = lambda _: True
+) -> Iterator[OwnComment]:
+    """Yield those that are ours, or may be. Unless `where` holds for one, GitHub is not asked who we are."""
+    for comment in found:
+        kind, fields = mark_of(comment.body)
+        if kind and where(fields) and may_be_ours(comment.author, github.me(), kind):
+            yield OwnComment(comment, kind, fields, is_ours(comment.author, github.me(), kind))
+
+
+def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[CommentData]:
+    """Yield the comments at `thread_ref`: first those of the thread on lines, each oldest first."""
+    if thread_ref.lines:
+        for remark in github.review_comments(thread_ref.repository, thread_ref.number, thread_ref.since):
+            if remark.lines == thread_ref.lines:
+                yield remark
+    yield from github.comments(thread_ref.repository, thread_ref.number, thread_ref.since)
 
 
 def created(create: Callable[[], Text], find: Callable[[], Text | None]) -> Text:
-    """Return what `create` makes or, if GitHub's response was lost, what `find` finds: it may exist. Raises
-    `GitHubError`."""
+    """Return what `create` makes or, if the response was lost, what `find` finds. Raises `GitHubError`."""
     try:
         return create()
     except GitHubError as error:
@@ -32,9 +119,8 @@ def created(create: Callable[[], Text], find: Callable[[], Text | None]) -> Text
 
 
 def _written(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]:
-    """Yield our comments on this request that may be overwritten. One with a plan may not: somebody may be about to
-    approve it."""
-    for one in own_comments_at(github, thread_ref):
+    """Yield our comments on this request that may be overwritten: not one with a plan, which may be being approved."""
+    for one in own_comments(github, comments_at(github, thread_ref)):
         if one.key == thread_ref.key and "plan" not in one.fields:
             yield one
 
@@ -126,15 +212,14 @@ def edit_comments(
 
 def post(github: GitHub, thread_ref: ThreadRef, body: str) -> CommentData:
     """Create a comment at `thread_ref`."""
+    repository, number = thread_ref.repository, thread_ref.number
     if thread_ref.lines:
         try:
-            return github.reply_to_review_comment(
-                thread_ref.repository, thread_ref.number, thread_ref.lines, body
-            )
+            return github.reply_to_review_comment(repository, number, thread_ref.lines, body)
         except GitHubError as error:
             if error.status not in (403, 404) or error.failure.rate_limited:
                 raise
-    return github.create_comment(thread_ref.repository, thread_ref.number, body)
+    return github.create_comment(repository, number, body)
 
 
 def rewrite(

@@ -14,6 +14,7 @@ from github.WorkflowRun import WorkflowRun
 from bot.contracts.request import Thread, ThreadState
 from bot.contracts.threads import Account, CommentData, IssueData
 from bot.github.client import GitHub
+from bot.publish.thread.comments import OwnComment, own_comments
 from bot.publish.thread.markers import (
     ANSWER,
     ENDED,
@@ -25,7 +26,6 @@ from bot.publish.thread.markers import (
     read_mark,
     tries_key,
 )
-from bot.publish.thread.own_comments import OwnComment, own_comments
 
 _KINDS = (PROGRESS, ENDED, ANSWER)
 
@@ -39,9 +39,7 @@ class ThreadLog(NamedTuple):
 
 
 def read_log(github: GitHub, repository: str, thread: Thread) -> ThreadLog:
-    comments: dict[str, CommentData] = {
-        str(one.id): one for one in github.comments(repository, thread.number)
-    }
+    comments = {str(one.id): one for one in github.comments(repository, thread.number)}
     if thread.is_pull_request:
         comments |= {f"r{one.id}": one for one in github.review_comments(repository, thread.number)}
     own = [one for one in own_comments(github, comments.values()) if one.kind in _KINDS]
@@ -51,12 +49,10 @@ def read_log(github: GitHub, repository: str, thread: Thread) -> ThreadLog:
 def newest_requests(answers: Iterable[OwnComment], own: str) -> list[OwnComment]:
     """Return the progress comments for the requests before `own`, newest first, without refused ones. They are ordered
     by creation, since an older one is edited when its plan is carried out."""
-    mine = [
-        one
-        for one in answers
-        if one.kind == PROGRESS and not one.number("refused") and comes_before(one.key, own)
-    ]
-    return sorted(mine, key=lambda one: one.data.id, reverse=True)
+    mine = [one for one in answers if one.kind == PROGRESS and not one.number("refused")]
+    return sorted(
+        (one for one in mine if comes_before(one.key, own)), key=lambda one: one.data.id, reverse=True
+    )
 
 
 def comes_before(key: str, own: str) -> bool:
@@ -90,8 +86,7 @@ MOST = 2000
 
 
 def unasked_runs(github: GitHub, repository: str, now: str) -> frozenset[str]:
-    """Return the ids of the runs whose comments of today by us all show that no model was asked. Raises
-    `GitHubError`."""
+    """Return the ids of the runs whose comments of today show that no model was asked. Raises `GitHubError`."""
     requested: dict[str, bool] = {}
     today = islice(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z"), MOST)
     for one in own_comments(github, today):
@@ -120,7 +115,8 @@ def thread_state(
                 last_notice = max(last_notice, comment.created_at)
         else:
             others.append(comment.created_at)
-    by_us = bool(max(own)) and _time(issue.updated_at) <= _time(max(own)) + OUR_WRITES_TAKE
+    time = datetime.fromisoformat
+    by_us = bool(max(own)) and time(issue.updated_at) <= time(max(own)) + OUR_WRITES_TAKE
     return ThreadState(
         number=issue.number,
         is_pull_request=issue.is_pull_request,
@@ -135,7 +131,3 @@ def thread_state(
 def opened_by_us(issue: IssueData, me: Account | None) -> bool:
     """Whether we opened the thread: tasks ignore our own threads."""
     return issue.author.login == me.login if me is not None else issue.author.kind == "Bot"
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)

@@ -66,8 +66,7 @@ def own_fields(body: str, author: Account, kind: str, *accounts: Account | None)
 
 
 def request_key(event: str, comment_id: int) -> str:
-    """Return the key that identifies a request in its thread: that of its comment. Comments on lines have a prefix,
-    since their ids overlap with others."""
+    """Return the key of a request in its thread, that of its comment; one on lines has a prefix."""
     if not comment_id:
         return "thread"
     return f"r{comment_id}" if event == _REVIEW_COMMENT else str(comment_id)
@@ -94,11 +93,8 @@ def is_ours(author: Account, me: Account | None, kind: str) -> bool:
     """
     if me is None:
         return author.kind == "Bot"
-    return author.id == me.id or (
-        author.kind == "Bot"
-        and author.login == _ACTIONS_BOT
-        and (me.login == _ACTIONS_BOT or kind in _BY_WORKFLOW)
-    )
+    is_workflow = author.kind == "Bot" and author.login == _ACTIONS_BOT
+    return author.id == me.id or (is_workflow and (me.login == _ACTIONS_BOT or kind in _BY_WORKFLOW))
 
 
 def may_be_ours(author: Account, me: Account | None, kind: str) -> bool:
@@ -143,8 +139,7 @@ def thread_ref_of(request: Request) -> ThreadRef | None:
 
 
 def trigger_key(trigger: Trigger, head_sha: str) -> str:
-    """Return the key of a request. For a failed run on a pull request it contains the head and the run, so that the
-    tries at a head can be counted."""
+    """Return the key of a request; for a failed run with head and run, so that the tries at a head can be counted."""
     failed = trigger.url.rstrip("/").rpartition("/")[2]
     if trigger.event == "workflow_run" and head_sha and failed.isdecimal():
         return f"{tries_key(head_sha)}{failed}"

@@ -92,21 +92,20 @@ class ProgressWriter:
     def _run(self) -> None:
         try:
             github = self._connect()
-            comment_id = self._comment or self._find_comment(github)
+            repository, number = self._thread_ref.repository, self._thread_ref.number
+            found = None if self._comment else find_comment(github, self._thread_ref, PROGRESS)
+            comment_id = found.data.id if found else self._comment
             written_at = float("-inf")
             while (body := self._next(written_at + self._interval)) is not None:
-                comment_id = self._write(github, comment_id, body)
+                if comment_id:
+                    github.edit_comment(repository, number, comment_id, body)
+                else:
+                    comment_id = github.create_comment(repository, number, body).id
                 written_at = time.monotonic()
-        except GitHubError as error:
-            # No run fails because its comment was deleted or may not be written.
-            deleted = error.status == 404
-            self.problem = "" if deleted else str(error)
         except AgentError as error:
-            self.problem = str(error)
-
-    def _find_comment(self, github: GitHub) -> int | None:
-        comment = find_comment(github, self._thread_ref, PROGRESS)
-        return comment.data.id if comment else None
+            # No run fails because its comment was deleted or may not be written.
+            is_deleted = isinstance(error, GitHubError) and error.status == 404
+            self.problem = "" if is_deleted else str(error)
 
     def _next(self, not_before: float) -> str | None:
         """Wait for the newest body and the interval; return `None` if closed and nothing is pending."""
@@ -117,9 +116,3 @@ class ProgressWriter:
                 self._changed.wait(wait)
             body, self._pending = self._pending, None
             return body
-
-    def _write(self, github: GitHub, comment_id: int | None, body: str) -> int:
-        if comment_id is None:
-            return github.create_comment(self._thread_ref.repository, self._thread_ref.number, body).id
-        github.edit_comment(self._thread_ref.repository, self._thread_ref.number, comment_id, body)
-        return comment_id

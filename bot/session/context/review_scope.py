@@ -24,7 +24,7 @@ from bot.ecosystems.suite_files import Role, role_of
 from bot.gate.sensitive_files import sensitive
 from bot.review.anchors import advice, anchor
 from bot.review.diff import Diff, parse_diff
-from bot.review.diff_text import Piece, next_part, part_text, pieces_of, unreadable
+from bot.review.diff_text import Piece, key_of, next_part, part_text, pieces_of, unreadable
 from bot.review.fingerprints import NO_MEMORY, KnownFinding, ReviewMemory, fingerprint, matched
 from bot.review.suggestions import with_valid_suggestion
 
@@ -108,7 +108,7 @@ def in_order(pieces: Sequence[Piece], left: Collection[str]) -> list[Piece]:
     """What the last review left first, then the riskiest, of these the largest. Of a lock file only the beginning."""
 
     def rank(piece: Piece) -> tuple[bool, Risk, int]:
-        return piece.key not in left, risk_of(piece.file.path), -len(piece.text)
+        return key_of(piece.name) not in left, risk_of(piece.file.path), -len(piece.text)
 
     kept = (one for one in pieces if one.number == 1 or risk_of(one.file.path) is not Risk.LOCK_FILE)
     return sorted(kept, key=rank)

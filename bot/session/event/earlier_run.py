@@ -39,13 +39,12 @@ from bot.policy.values import Policy
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import JOURNAL, MESSAGE, OUTCOME, PATCH, PLAN, REVIEW, WITHHELD, WRITES, Bundle
 from bot.publish.own_pulls import OwnPull, is_untouched, own_pull
-from bot.publish.plan_approval import continued_plan
-from bot.publish.plan_comment import find_plan
+from bot.publish.plan import continued_plan, find_plan
 from bot.publish.remote import PREFIX
 from bot.publish.result import posted_question
+from bot.publish.thread.comments import OwnComment
 from bot.publish.thread.history import comes_before, is_own_run, newest_requests, read_log
 from bot.publish.thread.markers import PROGRESS, ThreadRef, asking_comment, trigger_key
-from bot.publish.thread.own_comments import OwnComment
 from bot.session.context.run import EarlierRun
 from bot.session.event.event_context import EventContext
 from bot.session.run_folder import RunFolder

@@ -17,7 +17,7 @@ from bot.events.pull_context import with_pull_context
 from bot.events.thread_text import ThreadHtml, build_thread
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.own_token import api_url_of, own_token
+from bot.github.tokens import api_url_of, own_token
 from bot.policy.load import load_policy
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import PATCH

@@ -17,9 +17,9 @@ from bot.github.errors import GitHubError
 from bot.github.transport import stamp
 from bot.policy.values import Policy
 from bot.publish.markdown import safe_line
+from bot.publish.thread.comments import OwnComment
 from bot.publish.thread.history import is_own_run, read_log
 from bot.publish.thread.markers import ANSWER, PROGRESS, asking_comment
-from bot.publish.thread.own_comments import OwnComment
 from bot.session.event.event_context import EventContext
 from bot.verbs.record import Answer, Place
 from bot.verbs.registry import INSTANT, VERBS

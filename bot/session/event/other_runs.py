@@ -7,10 +7,9 @@ from bot.contracts.request import Request
 from bot.github.accounts import account
 from bot.github.client import GitHub
 from bot.publish.own_pulls import own_pull
-from bot.publish.thread.comments import rewrite
+from bot.publish.thread.comments import OwnComment, own_comments, rewrite
 from bot.publish.thread.history import UNASKED
 from bot.publish.thread.markers import FINISHED, OVER, PROGRESS, asking_comment
-from bot.publish.thread.own_comments import OwnComment, own_comments
 from bot.session.event.event_context import EventContext
 from bot.verbs.record import ANYWAY
 from bot.verbs.registry import VERBS

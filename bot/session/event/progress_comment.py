@@ -20,13 +20,12 @@ from bot.events.event_request import EventRequest
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.providers.connect import MissingKeyError
-from bot.publish.body.title_and_footer import Links
+from bot.publish.body.render import Links
 from bot.publish.markdown import safe_line, safe_plain
 from bot.publish.result import end_text, pending_line
-from bot.publish.thread.comments import post, put_comment, with_mark
+from bot.publish.thread.comments import comments_at, post, put_comment, with_mark
 from bot.publish.thread.history import ASKED, UNASKED
 from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, read_mark
-from bot.publish.thread.own_comments import comments_at
 from bot.publish.thread.progress_writer import ProgressWriter, close_progress
 from bot.session.event.event_context import EventContext, client_for
 

@@ -22,7 +22,7 @@ from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
-from bot.publish.body.title_and_footer import Links
+from bot.publish.body.render import Links
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
 from bot.publish.context import PublishContext

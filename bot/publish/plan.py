@@ -1,4 +1,5 @@
-"""The comment with a plan: render it with the plan as hidden data, post it, and find it for an approval.
+"""The comment with a plan: render it with the plan as hidden data, post it, find it for an approval, also through a
+chain of `continue`, and mark it as carried out.
 
 The plan is shown in full, so that people approve only what they can read. People with write access can edit the bot's
 comments: an approval contains the hash of the plan, and a comment that was edited since it was posted is refused.
@@ -11,21 +12,25 @@ import binascii
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
+from bot.contracts.request import Request
+from bot.events.command import PLAN_HASH, parse_command
 from bot.gate.secrets import withhold_if_secret
 from bot.github.client import GitHub
-from bot.publish.body.title_and_footer import Links, footer
+from bot.publish.body.render import Links, footer
 from bot.publish.bundle.read import parse_plan
 from bot.publish.context import PublishContext
 from bot.publish.markdown import safe_code, safe_line
-from bot.publish.thread.comments import put_result
+from bot.publish.thread.comments import OwnComment, own_comments, put_result, rewrite
+from bot.publish.thread.history import ThreadLog, newest_requests, read_log
 from bot.publish.thread.markers import ThreadRef, acts_as_itself
-from bot.publish.thread.own_comments import OwnComment, own_comments
+from bot.verbs.record import Earlier
+from bot.verbs.registry import VERBS, needs
 
 PLAN = "plan"
 """The kind of the mark of a plan in a comment of its own; a progress comment with a plan keeps its kind. Additional
@@ -40,8 +45,7 @@ _NO_APPROVALS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PostedPlan:
+class PostedPlan(NamedTuple):
     """A plan and the comment that shows it."""
 
     plan: Plan
@@ -62,8 +66,12 @@ def plan_text(plan: Plan, outcome: Outcome, links: Links, *, approvable: bool = 
             "`/agent plan` and what should change. If anybody edits this comment, the plan can no longer be approved."
         )
     parts = [plan_markdown(plan), how, *(safe_line(note, 500) for note in outcome.notes)]
-    parts.append(f"<sub>{_estimate(plan)}</sub>\n{footer(outcome, links)}")
-    return "\n\n".join([*parts, f"{_DATA}{_packed(plan)} -->"])
+    estimate = "The model gave no estimate."
+    if plan.estimate_turns:
+        estimate = f"The model's estimate: about {count_of(plan.estimate_turns, 'turn')}."
+    parts.append(f"<sub>{estimate}</sub>\n{footer(outcome, links)}")
+    packed = base64.b64encode(zlib.compress(plan.canonical.encode(), 9)).decode()
+    return "\n\n".join([*parts, f"{_DATA}{packed} -->"])
 
 
 def plan_markdown(plan: Plan) -> str:
@@ -94,16 +102,6 @@ def _limit(text: str) -> int:
     return 4 * len(text) + 100
 
 
-def _estimate(plan: Plan) -> str:
-    if not plan.estimate_turns:
-        return "The model gave no estimate."
-    return f"The model's estimate: about {count_of(plan.estimate_turns, 'turn')}."
-
-
-def _packed(plan: Plan) -> str:
-    return base64.b64encode(zlib.compress(plan.canonical.encode(), 9)).decode()
-
-
 def read_plan(body: str) -> Plan | None:
     matches = _DATA_PATTERN.findall(body)
     if len(matches) != 1:
@@ -122,10 +120,6 @@ def _shows(comment: OwnComment, plan: Plan) -> bool:
     return [line.rstrip() for line in shown[: len(wanted)]] == [line.rstrip() for line in wanted]
 
 
-def short_hash(plan_hash: str) -> str:
-    return f"`{plan_hash[:_SHOWN_HASH]}`"
-
-
 def find_plan(
     github: GitHub, thread_ref: ThreadRef, prefix: str, continued: frozenset[str] = frozenset()
 ) -> PostedPlan:
@@ -141,14 +135,14 @@ def find_plan(
     named = [one for one in own if prefix and one.fields["plan"].startswith(prefix.lower())]
     if not named:
         which = f" {safe_code(prefix)}" if prefix else ""
-        newest = f" The newest here is {short_hash(own[-1].fields['plan'])}." if own else ""
+        newest = f" The newest here is `{own[-1].fields['plan'][:_SHOWN_HASH]}`." if own else ""
         raise UsageError(
             f"There is no plan{which} of this bot's in this thread.{newest} `/agent plan` makes one."
         )
     if len({one.fields["plan"] for one in named}) > 1:
         raise UsageError(f"More than one plan begins with {safe_code(prefix)}: write more of its hash.")
     stated = named[0].fields["plan"]
-    short, by = short_hash(stated), named[0].fields.get("carried")
+    short, by = f"`{stated[:_SHOWN_HASH]}`", named[0].fields.get("carried")
     if by and by not in {thread_ref.key, *continued}:
         raise UsageError(f"The plan {short} was carried out already: `/agent plan` makes a new one.")
     plan = read_plan(named[0].data.body)
@@ -171,12 +165,12 @@ def plan_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]
 
 
 def publish_plan(context: PublishContext) -> None:
-    """Post the bundle's plan in its thread; idempotent. Raises `PublishError`, `GitHubError`, and `GateError` for a
-    plan that may not leave."""
+    """Post the bundle's plan in its thread, once. Raises `PublishError`, `GitHubError`, and `GateError`."""
     github, thread_ref, plan = context.github, context.thread_ref, context.bundle.plan
     if plan is None:
         raise PublishError("The bundle says that there is a plan, and holds none: nothing was posted.")
-    if reason := withhold_if_secret("\n".join(_texts(plan))):
+    texts = (plan.title, plan.risks, *(text for step in plan.steps for text in (step.text, *step.paths)))
+    if reason := withhold_if_secret("\n".join(texts)):
         raise GateError(f"The plan is not posted: {reason}.")
     approvable = acts_as_itself(github.me())
     text = plan_text(plan, context.outcome, context.links, approvable=approvable)
@@ -190,7 +184,72 @@ def publish_plan(context: PublishContext) -> None:
         context.failures.extend(put_result(github, thread_ref, PLAN, text, "Planned", fields=fields))
 
 
-def _texts(plan: Plan) -> Iterator[str]:
-    yield from (plan.title, plan.risks)
-    for step in plan.steps:
-        yield from (step.text, *step.paths)
+def continued_plan(github: GitHub, thread_ref: ThreadRef, log: ThreadLog) -> Plan | None:
+    """Return the approved plan that a `continue` at `thread_ref` continues; `None` if the last run executed none.
+
+    Raises `UsageError` if the approval or the plan was edited or deleted.
+    """
+    behind = _approval_behind(log, thread_ref)
+    return find_plan(github, thread_ref, *behind).plan if behind is not None else None
+
+
+def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Request) -> PostedPlan | None:
+    """Return the plan of a request, approved, unchanged and not executed by others; `None` if it has none."""
+    continued: frozenset[str] = frozenset()
+    if needs(request.verb, Earlier.RUN) and thread_ref is not None and request.thread is not None:
+        behind = _approval_behind(read_log(github, thread_ref.repository, request.thread), thread_ref)
+        named = request.plan.hash if request.plan else ""
+        if bool(named) != (behind is not None) or (behind and not named.startswith(behind.prefix.lower())):
+            raise PublishError(
+                "The bundle goes on with another plan than the one that was approved: nothing was done."
+            )
+        continued = behind.keys if behind else continued
+    if not needs(request.verb, Earlier.PLAN) and request.plan is None:
+        return None
+    if request.plan is None or thread_ref is None:
+        raise PublishError("The bundle carries out a plan, and does not say which one: nothing was done.")
+    try:
+        return find_plan(github, thread_ref, request.plan.hash, continued)
+    except UsageError as error:
+        raise PublishError(str(error)) from error
+
+
+def report_execution(
+    github: GitHub, thread_ref: ThreadRef | None, posted: PostedPlan | None, number: int
+) -> None:
+    """Add to the plan that the request at `thread_ref` executed it, in pull request `number`. Raises `GitHubError`."""
+    if posted is not None and thread_ref is not None:
+        result = f"pull request #{number}." if number else "done."
+        text = f"**Carried out:** {result}\n\n{as_posted(posted.comment)}"
+        rewrite(github, thread_ref, posted.comment, text, {"carried": thread_ref.key})
+
+
+class _ApprovalRef(NamedTuple):
+    """The approval at the start of a chain of `continue`: the hash as written, the keys of the requests since."""
+
+    prefix: str
+    keys: frozenset[str]
+
+
+def _approval_behind(log: ThreadLog, thread_ref: ThreadRef) -> _ApprovalRef | None:
+    keys: set[str] = set()
+    ours = True
+    for answer in newest_requests(log.answers, thread_ref.key):
+        keys |= {answer.key, answer.request_key}
+        # Another workflow may have written the first answer of a run; what the app has signed since is ours.
+        ours = ours and answer.ours
+        comment = log.comments.get(answer.request_key)
+        command = parse_command(comment.body) if comment else None
+        earlier = None if command is None or command.problem else VERBS[command.verb].earlier
+        if comment is None or command is None or earlier not in (Earlier.PLAN, Earlier.RUN):
+            return None
+        if earlier is Earlier.PLAN:
+            if comment.edited or not ours:
+                raise UsageError(
+                    "The comment that approved the plan was edited: approve the plan again."
+                    if comment.edited
+                    else "The last run ended before it signed its comment, so which plan it was for is not known: "
+                    "approve the plan again."
+                )
+            return _ApprovalRef(command.options.get(PLAN_HASH, ""), frozenset(keys))
+    return None
