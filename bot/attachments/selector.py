@@ -22,8 +22,8 @@ from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Account, TextKind
 from bot.events.admission import resolve_actor
 from bot.events.event_request import RefusedError
-from bot.github.accounts import RenderedText
 from bot.github.client import GitHub
+from bot.github.threads import RenderedText
 
 MAX_PICTURES = 4
 MAX_NAMED = 20

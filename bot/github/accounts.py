@@ -1,22 +1,16 @@
-"""Accounts: of the token, and of the authors of texts, which are read with GitHub's HTML of them."""
+"""Accounts of authors, and the account of the token."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 from github.AuthenticatedUser import AuthenticatedUser
-from github.Issue import Issue
-from github.IssueComment import IssueComment
 from github.NamedUser import NamedUser
 from github.Organization import Organization
-from github.PullRequest import PullRequest
-from github.PullRequestComment import PullRequestComment
-from github.PullRequestReview import PullRequestReview
 
-from bot.contracts.threads import GHOST, Account, TextKind
+from bot.contracts.threads import GHOST, Account
 from bot.github.errors import GitHubError
-from bot.github.transport import ApiPart, ApiRequester
+from bot.github.transport import ApiPart
 
 _VIEWER = "query viewer { viewer { login databaseId } }"
 
@@ -65,55 +59,3 @@ class Accounts(ApiPart):
         if not login or not identity:
             return None
         return Account(f"{login.removesuffix('[bot]')}[bot]", identity, "Bot")
-
-
-T = TypeVar("T")
-TextT = TypeVar("TextT", Issue, IssueComment, PullRequest, PullRequestComment, PullRequestReview)
-
-
-class RenderedText(NamedTuple):
-    """`author` has the id 0 for a deleted account."""
-
-    author: Account
-    body: str
-    html: str
-
-
-class RenderedTexts(ApiPart):
-    """Reads of texts with their HTML. A text that a list or a thread has brought is not requested again."""
-
-    def __init__(self, requester: ApiRequester) -> None:
-        super().__init__(requester)
-        self._texts: dict[tuple[str, TextKind, int], RenderedText] = {}
-
-    def rendered_text(self, repository: str, kind: TextKind, number: int, own_id: int) -> RenderedText | None:
-        """`number` is the thread's, `own_id` the text's own; `None` where it was deleted."""
-        if kept := self._texts.get((repository.lower(), kind, own_id or number)):
-            return kept
-        path = {
-            TextKind.THREAD: f"issues/{number}",
-            TextKind.COMMENT: f"issues/comments/{own_id}",
-            TextKind.REVIEW: f"pulls/{number}/reviews/{own_id}",
-            TextKind.REVIEW_COMMENT: f"pulls/comments/{own_id}",
-        }[kind]
-        # Whatever the kind, what is read of it are the fields of a comment.
-        text = IssueComment(self.requester, url=f"/repos/{repository}/{path}")
-        return self._parsed_or_none(lambda: _rendered_text(text.complete()))
-
-    def _keeping(self, repository: str, kind: TextKind, parse: Callable[[TextT], T]) -> Callable[[TextT], T]:
-        """Return `parse`, for an object whose text is kept."""
-
-        def keep(found: TextT) -> T:
-            identity = found.raw_data["number" if kind is TextKind.THREAD else "id"]
-            if "body_html" in found.raw_data:
-                self._texts[repository.lower(), kind, identity] = _rendered_text(found)
-            return parse(found)
-
-        return keep
-
-
-def _rendered_text(found: TextT) -> RenderedText:
-    body = found.body or ""
-    # Without its HTML a text is of no use: an answer that lacks it is one of an unknown shape.
-    html = (found.raw_data["body_html"] or "") if body else ""
-    return RenderedText(account(found.user), body, html)

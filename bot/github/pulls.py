@@ -11,8 +11,9 @@ from github.PullRequest import PullRequest as Pull
 
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.threads import PushData, TextKind
-from bot.github.accounts import RenderedTexts, account, graphql_account
+from bot.github.accounts import account, graphql_account
 from bot.github.errors import GitHubError
+from bot.github.threads import RenderedTexts
 from bot.github.transport import HIDDEN, PAGE, stamp, unchanged
 
 # Seconds after each look for a pull request that is being opened. A job that is cancelled has ten seconds in all.

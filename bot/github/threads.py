@@ -1,60 +1,77 @@
-"""Issues and the threads of pull requests: comments, reactions and labels; and signatures of our markers in comments.
-
-A GitHub App's comments are known by their author. Its first comment is written by the workflow's own bot, before the
-key is available, and any workflow can write as that bot. When the app edits that comment it signs the marker; without
-a valid signature the comment is not ours.
-"""
+"""Issues and the threads of pull requests: comments, reactions and labels; and texts with GitHub's HTML of them."""
 
 from __future__ import annotations
 
-import hmac
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 from github.GithubObject import NotSet
 from github.Issue import Issue
 from github.IssueComment import IssueComment
+from github.PullRequest import PullRequest
+from github.PullRequestComment import PullRequestComment
+from github.PullRequestReview import PullRequestReview
 
-from bot.contracts.threads import OWN_MARK, CommentData, IssueData, TextKind
-from bot.github.accounts import Accounts, RenderedTexts, account
+from bot.contracts.threads import Account, CommentData, IssueData, TextKind
+from bot.github.accounts import Accounts, account
+from bot.github.signatures import Signer
 from bot.github.tokens import ACTIONS_LOGIN
-from bot.github.transport import stamp
+from bot.github.transport import ApiPart, ApiRequester, stamp
 
-_FIELD = re.compile(r" sig=([0-9a-f]*)")
-_LENGTH = 32
-"""Hexadecimal digits, so 128 bits."""
+T = TypeVar("T")
+TextT = TypeVar("TextT", Issue, IssueComment, PullRequest, PullRequestComment, PullRequestReview)
 
 
-class Signer:
-    """`key` is the app's private key. A signature holds for one mark in one comment of one repository."""
+class RenderedText(NamedTuple):
+    """`author` has the id 0 for a deleted account."""
 
-    def __init__(self, key: str) -> None:
-        self._key = key.strip().replace("\\n", "\n").encode()
+    author: Account
+    body: str
+    html: str
 
-    def sign(self, repository: str, comment_id: int, body: str) -> str:
-        """`body` with its marker signed; unchanged without a marker."""
-        mark = OWN_MARK.search(body)
-        if mark is None:
-            return body
-        plain = _FIELD.sub("", mark.group())
-        signature = self._signature(repository, comment_id, plain)
-        return body[: mark.start()] + plain.replace(" -->", f" sig={signature} -->")
 
-    def verifies(self, repository: str, comment_id: int, body: str) -> bool:
-        mark = OWN_MARK.search(body)
-        signatures = _FIELD.findall(mark.group()) if mark else []
-        if mark is None or len(signatures) != 1:
-            return False
-        plain = _FIELD.sub("", mark.group())
-        return hmac.compare_digest(signatures[0], self._signature(repository, comment_id, plain))
+class RenderedTexts(ApiPart):
+    """Reads of texts with their HTML. A text that a list or a thread has brought is not requested again."""
 
-    def _signature(self, repository: str, comment_id: int, mark: str) -> str:
-        message = f"slash-agent mark\n{repository.lower()}\n{comment_id}\n{mark.strip()}"
-        return hmac.new(self._key, message.encode(), "sha256").hexdigest()[:_LENGTH]
+    def __init__(self, requester: ApiRequester) -> None:
+        super().__init__(requester)
+        self._texts: dict[tuple[str, TextKind, int], RenderedText] = {}
+
+    def rendered_text(self, repository: str, kind: TextKind, number: int, own_id: int) -> RenderedText | None:
+        """`number` is the thread's, `own_id` the text's own; `None` where it was deleted."""
+        if kept := self._texts.get((repository.lower(), kind, own_id or number)):
+            return kept
+        path = {
+            TextKind.THREAD: f"issues/{number}",
+            TextKind.COMMENT: f"issues/comments/{own_id}",
+            TextKind.REVIEW: f"pulls/{number}/reviews/{own_id}",
+            TextKind.REVIEW_COMMENT: f"pulls/comments/{own_id}",
+        }[kind]
+        # Whatever the kind, what is read of it are the fields of a comment.
+        text = IssueComment(self.requester, url=f"/repos/{repository}/{path}")
+        return self._parsed_or_none(lambda: _rendered_text(text.complete()))
+
+    def _keeping(self, repository: str, kind: TextKind, parse: Callable[[TextT], T]) -> Callable[[TextT], T]:
+        """Return `parse`, for an object whose text is kept."""
+
+        def keep(found: TextT) -> T:
+            identity = found.raw_data["number" if kind is TextKind.THREAD else "id"]
+            if "body_html" in found.raw_data:
+                self._texts[repository.lower(), kind, identity] = _rendered_text(found)
+            return parse(found)
+
+        return keep
+
+
+def _rendered_text(found: TextT) -> RenderedText:
+    body = found.body or ""
+    # Without its HTML a text is of no use: an answer that lacks it is one of an unknown shape.
+    html = (found.raw_data["body_html"] or "") if body else ""
+    return RenderedText(account(found.user), body, html)
 
 
 class Threads(RenderedTexts, Accounts):

@@ -9,7 +9,7 @@ from github.WorkflowRun import WorkflowRun
 from bot.contracts.request import Thread
 from bot.contracts.threads import Account, CommentData
 from bot.github.client import GitHub
-from bot.github.threads import Signer
+from bot.github.signatures import Signer
 from bot.publish.plan import PLAN
 from bot.publish.review.posted_reviews import FINDING, REVIEW
 from bot.publish.thread.comments import with_mark

@@ -16,7 +16,7 @@ from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.publish.context import PublishContext
-from bot.publish.convention.read import newest_subjects, read_conventions, with_title
+from bot.publish.convention.read import read_conventions, with_title
 from bot.publish.own_pulls import UNKNOWN_NOTE, author_of
 from bot.publish.remote import read_base_file
 
@@ -40,9 +40,8 @@ def read_rules(context: PublishContext, sha: str) -> tuple[PublishContext, BaseR
         if task is not None:
             policy = with_task_limits(policy, task)
         context = with_ci_wait(context, policy)
-        conventions = read_conventions(
-            context.git, sha, parser, lambda: newest_subjects(context.github, context.repository, sha)
-        )
+        # Those of files alone: the run has given the title the form of the newest commits.
+        conventions = read_conventions(context.git, sha, parser)
         outcome, problem = with_title(context.outcome, conventions, parser)
     context = replace(context, bundle=context.bundle._replace(outcome=outcome))
     context = context.with_notes(*conventions.problems, problem)

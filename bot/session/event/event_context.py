@@ -21,7 +21,7 @@ from bot.events.event_request import EventRequest
 from bot.events.resolve_request import build_request
 from bot.gate.outbound import connect
 from bot.github.errors import GitHubError
-from bot.github.threads import Signer
+from bot.github.signatures import Signer
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.publish.thread.markers import ThreadRef, trigger_key
