@@ -32,7 +32,7 @@ from bot.providers.encoding import (
 from bot.providers.endpoint import Endpoint, messages_headers
 from bot.providers.failures import StreamError
 from bot.providers.models import effort_of
-from bot.providers.wire import Params, Stream, Wire
+from bot.providers.streaming import StreamingProvider
 
 Client = Anthropic | AnthropicBedrock | AnthropicVertex
 
@@ -47,7 +47,7 @@ _MIN_BUDGET = 1_024
 _MESSAGE_MARKS = 3
 
 
-class AnthropicMessages(Wire):
+class AnthropicMessages(StreamingProvider):
     """The Messages API through the `anthropic` package."""
 
     format = "messages"
@@ -61,7 +61,7 @@ class AnthropicMessages(Wire):
         options["base_url"] = options["base_url"].rstrip("/").removesuffix("/v1")
         return Anthropic(**options, open_telemetry=False)
 
-    def send(self, params: Params) -> Stream:
+    def send(self, params: Mapping[str, Any]) -> Any:
         limit = params["max_tokens"]
         return self.client.messages.create(
             model=self.info.name, max_tokens=limit, messages=[], stream=True, extra_body=params
@@ -70,7 +70,7 @@ class AnthropicMessages(Wire):
     def reader(self, turn: int) -> MessagesReader:
         return MessagesReader(self.writer, turn)
 
-    def params(self, request: ModelRequest) -> Params:
+    def params(self, request: ModelRequest) -> Mapping[str, Any]:
         """There is never a `tool_choice`: a changed one invalidates the cached messages. There is no list of allowed
         tools either, and models that think refuse to be forced. The dispatch refuses other calls.
         """

@@ -96,8 +96,9 @@ class Reader(ABC):
         """Return the whole response, `None` if it is incomplete. Called once."""
 
     @property
-    def is_empty(self) -> bool:
-        return not self._blocks
+    def partial(self) -> Message | None:
+        """The message so far, `None` before its first block."""
+        return self.message(truncated=True) if self._blocks else None
 
     @property
     def calls(self) -> list[Block]:

@@ -9,15 +9,15 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from bot.contracts.errors import UsageError
-from bot.contracts.model import ModelInfo, Provider
+from bot.contracts.model import ModelInfo, ModelOverride, Provider
 from bot.providers.endpoint import Endpoint
 from bot.providers.lifecycle import CLOSED_PROVIDERS, refuse_ended
-from bot.providers.models import CHAT_EFFORTS, DEFAULTS, full_name_of, listed_name, model_info
+from bot.providers.models import CHAT_EFFORTS, DEFAULTS, apply_override, full_name_of, listed_name, model_info
 from bot.providers.presets import VENDORS, Format, Vendor, endpoint_of
 from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
 
 if TYPE_CHECKING:
-    from bot.providers.wire import Wire
+    from bot.providers.streaming import StreamingProvider
 
 
 class MissingKeyError(UsageError):
@@ -65,14 +65,22 @@ def connect(
     check_model(model, environment, today)
     _, name, vendor = _split(model)
     if vendor.format in ("bedrock", "vertex"):
-        wire = _cloud(vendor, name, environment)
+        provider = _cloud(vendor, name, environment)
     else:
         endpoint = _endpoint(model, vendor, environment)
         info = _at_endpoint(model_info(name, is_local=_is_local(endpoint)), endpoint, vendor)
-        wire = _wire(vendor, endpoint, info)
+        provider = _adapter(vendor, endpoint, info)
+    provider.model, provider.policy = model, policy
+    return provider
+
+
+def apply_overrides(provider: Provider, overrides: Mapping[str, ModelOverride]) -> Provider:
+    """Return `provider` with the policy's settings for its model, by the name it was connected with."""
     from bot.providers.streaming import StreamingProvider
 
-    return StreamingProvider(wire, policy, model=model)
+    if isinstance(provider, StreamingProvider) and provider.model in overrides:
+        provider.info = apply_override(provider.info, overrides[provider.model])
+    return provider
 
 
 def _endpoint(model: str, vendor: Vendor, environment: Mapping[str, str]) -> Endpoint:
@@ -108,7 +116,7 @@ def _format(vendor: Vendor, endpoint: Endpoint) -> Format:
     return "responses" if endpoint.is_openai_itself else "chat"
 
 
-def _wire(vendor: Vendor, endpoint: Endpoint, info: ModelInfo) -> Wire:
+def _adapter(vendor: Vendor, endpoint: Endpoint, info: ModelInfo) -> StreamingProvider:
     format = _format(vendor, endpoint)
     if format == "messages":
         from bot.providers.anthropic_messages import AnthropicMessages
@@ -123,7 +131,7 @@ def _wire(vendor: Vendor, endpoint: Endpoint, info: ModelInfo) -> Wire:
     return OpenAIChat(endpoint, info, vendor.dialect)
 
 
-def _cloud(vendor: Vendor, name: str, environment: Mapping[str, str]) -> Wire:
+def _cloud(vendor: Vendor, name: str, environment: Mapping[str, str]) -> StreamingProvider:
     from bot.providers import anthropic_clouds
 
     info = model_info(name)

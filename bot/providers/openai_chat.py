@@ -33,14 +33,13 @@ from bot.providers.encoding import (
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
-from bot.providers.openai_wire import OpenAIWire, openai_choice, refusal_words
+from bot.providers.openai_provider import OpenAIProvider, openai_choice, refusal_words
 from bot.providers.presets import PLAIN, Dialect
-from bot.providers.wire import Params, Stream
 
 _ID = re.compile(r"[\x21-\x7e]{1,40}")
 
 
-class OpenAIChat(OpenAIWire):
+class OpenAIChat(OpenAIProvider):
     """Chat Completions through the `openai` package."""
 
     format = "chat"
@@ -51,7 +50,7 @@ class OpenAIChat(OpenAIWire):
         signs = not info.name.startswith(("gemini-1", "gemini-2"))
         self._call_signature = dialect.call_signature if signs else ""
 
-    def send(self, params: Params) -> Stream:
+    def send(self, params: Mapping[str, Any]) -> Any:
         return self.client.chat.completions.create(
             model=self.info.name, messages=[], stream=True, extra_body=params
         )
@@ -59,7 +58,7 @@ class OpenAIChat(OpenAIWire):
     def reader(self, turn: int) -> ChatReader:
         return ChatReader(self.writer, turn)
 
-    def params(self, request: ModelRequest) -> Params:
+    def params(self, request: ModelRequest) -> Mapping[str, Any]:
         params: dict[str, Any] = {"stream_options": {"include_usage": True}}
         if request.session and self.endpoint.is_openai:
             # Other servers refuse what they do not know.

@@ -35,26 +35,25 @@ from bot.providers.encoding import (
 )
 from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
-from bot.providers.openai_wire import OpenAIWire, openai_choice, refusal_words
-from bot.providers.wire import Params, Stream
+from bot.providers.openai_provider import OpenAIProvider, openai_choice, refusal_words
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The least the API takes for `max_output_tokens`.
 _MIN_OUTPUT = 16
 
 
-class OpenAIResponses(OpenAIWire):
+class OpenAIResponses(OpenAIProvider):
     """The Responses API through the `openai` package."""
 
     format = "responses"
 
-    def send(self, params: Params) -> Stream:
+    def send(self, params: Mapping[str, Any]) -> Any:
         return self.client.responses.create(model=self.info.name, input=[], stream=True, extra_body=params)
 
     def reader(self, turn: int) -> ResponsesReader:
         return ResponsesReader(self.writer, turn)
 
-    def params(self, request: ModelRequest) -> Params:
+    def params(self, request: ModelRequest) -> Mapping[str, Any]:
         params: dict[str, Any] = {"store": False}
         if self.info.thinking != "off" or not self.info.known:
             # Models known not to reason refuse to be asked for it.

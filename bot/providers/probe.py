@@ -129,7 +129,7 @@ def with_served_window(provider: Provider) -> Provider:
         return provider
     if window := served_window(provider.endpoint, info.name, name):
         max_output = min(info.max_output, max(window // 4, 1))
-        provider.adopt(info._replace(context_window=window, max_output=max_output))
+        provider.info = info._replace(context_window=window, max_output=max_output)
     return provider
 
 

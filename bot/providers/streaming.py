@@ -1,37 +1,30 @@
 """The part that all adapters share: send, read, turn failures into retries or a `Failed`, obey the cancel token.
 
-A wire format is a `Wire`; this module knows none. It is the only place that waits.
+It knows no wire format, and is the only place that waits.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import random
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx2
 
 from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import UsageError
 from bot.contracts.messages import Message
-from bot.contracts.model import (
-    Complete,
-    Failed,
-    ModelInfo,
-    ModelOverride,
-    ModelRequest,
-    OnRetry,
-    Provider,
-    Retrying,
-    unreported,
-)
+from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, OnRetry, Retrying, unreported
 from bot.providers.assembly import TOO_LONG, Reader
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import AnswerTooLong, AttemptError, StreamError, failure_of, reported_error
-from bot.providers.models import apply_override
-from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, RetryPolicy, next_wait
-
-if TYPE_CHECKING:
-    from bot.providers.wire import Params, Stream, Wire
+from bot.providers.http_client import HttpClient
+from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, next_wait
 
 _MAY_STILL_ANSWER = (
     "not asked again, since it may still be working on the answer and bill it; the policy's `models: {{{}: {{timeout: "
@@ -41,102 +34,145 @@ _EVENT = 32
 """Characters that an event counts beside its content: an event without content takes time too."""
 _MAX_INTERRUPTED = 2
 """Limit of interrupted responses to one request: each of them costs money."""
+_NO_KEY = "none"
+"""For the packages, which look for a key in the process environment without one. The HTTP client does not send it."""
 
 
-class StreamingProvider:
-    """A `bot.contracts.model.Provider` over a wire format. One request at a time."""
+class StreamingProvider(ABC):
+    """A `bot.contracts.model.Provider` over one wire format, with the vendor's own package. One request at a time.
 
-    def __init__(
-        self,
-        wire: Wire,
-        policy: RetryPolicy = DEFAULT_POLICY,
-        random_fraction: Callable[[], float] = random.random,
-        clock: Callable[[], float] = time.monotonic,
-        model: str = "",
-    ) -> None:
-        """`model` is the name it was connected with, `provider/name`."""
-        self.model = model
-        self._wire = wire
-        self._policy = policy
-        self._random_fraction = random_fraction
-        self._clock = clock
+    `model` is the name it was connected with, `provider/name`; `writer` is that of its messages.
+    """
 
-    @property
-    def info(self) -> ModelInfo:
-        return self._wire.info
+    format: ClassVar[str]
+    idle: ClassVar[float]
+    """The longest pause in seconds inside an answer."""
 
-    @property
-    def endpoint(self) -> Endpoint:
-        return self._wire.endpoint
+    model = ""
+    policy = DEFAULT_POLICY
+    clock: Callable[[], float] = staticmethod(time.monotonic)
 
-    def adopt(self, info: ModelInfo) -> None:
-        """Set the model's info, before the first request."""
-        self._wire.info = info
+    def __init__(self, endpoint: Endpoint, info: ModelInfo) -> None:
+        self.endpoint = endpoint
+        self.info = info
+        self.writer = f"{self.format}/{info.name}"
+        self.http = HttpClient(
+            endpoint, self.headers(endpoint), patience=lambda: self.info.timeout, idle=self.idle
+        )
+        for name in ("anthropic", "openai", "httpx2", "httpcore2"):
+            logging.getLogger(name).setLevel(logging.WARNING)  # a variable has the packages print requests
+        parts = urlsplit(endpoint.url)  # its query stays: Azure's has the API version
+        options = {
+            "api_key": endpoint.key or _NO_KEY,
+            "base_url": parts._replace(query="", fragment="").geturl(),
+            "default_query": dict(parse_qsl(parts.query)),
+            "max_retries": 0,
+            "http_client": self.http,
+        }
+        try:
+            self.client = self.open(options)
+        except httpx2.InvalidURL as error:
+            raise UsageError(f"{endpoint.url_variable} is not a valid URL: {error}") from error
+
+    @abstractmethod
+    def headers(self, endpoint: Endpoint) -> Mapping[str, str] | None:
+        """Return the headers of `HttpClient`."""
+
+    @abstractmethod
+    def open(self, options: dict[str, Any]) -> Any:
+        """Return the package's client. The options keep it from retries of its own and from the environment."""
+
+    @abstractmethod
+    def params(self, request: ModelRequest) -> Mapping[str, Any]:
+        """Return the request's fields beside the model: equal requests give equal bytes.
+
+        They are the `extra_body` of the package's method: as typed arguments, the package would walk through every
+        message and tool again for each request, 10 ms a turn.
+        """
+
+    @abstractmethod
+    def send(self, params: Mapping[str, Any]) -> Any:
+        """Send the request once, and return the package's stream of events. Raises for anything but success."""
+
+    @abstractmethod
+    def reader(self, turn: int) -> Reader:
+        """Return the reader of one response; `turn` is as in `Reader`."""
+
+    def wrote(self, message: Message) -> bool:
+        """Whether thinking and `extra` of `message` may be sent."""
+        return message.writer in ("", self.writer)
 
     def close(self) -> None:
-        self._wire.close()
+        self.http.close()
 
     def respond(
         self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
     ) -> Complete | Failed:
-        params = self._wire.params(request)
-        forget = cancel.on_fire(self._wire.http.cut)
+        params = self.params(request)
+        forget = cancel.on_fire(self.http.cut)
         try:
-            return self._attempts(request, params, cancel, retrying)
+            return self._attempts(len(request.messages), params, cancel, retrying)
         finally:
             forget()
 
     def _attempts(
-        self, request: ModelRequest, params: Params, cancel: CancelToken, retrying: OnRetry
+        self, turn: int, params: Mapping[str, Any], cancel: CancelToken, retrying: OnRetry
     ) -> Complete | Failed:
         attempt, interrupted = 1, 0
-        deadline = self._clock() + max(self._policy.deadline, self._wire.info.timeout)
+        deadline = self.clock() + max(self.policy.deadline, self.info.timeout)
         while True:
-            reader = self._wire.reader(len(request.messages))
+            reader = self.reader(turn)
             try:
                 complete = self._attempt(params, reader, cancel, deadline)
                 if complete is not None:
                     return complete
                 failure = FailedAttempt("the request was canceled")
             except Exception as error:  # noqa: BLE001  The border to the packages, which have errors of many libraries.
-                failure = failure_of(error, self._wire.endpoint, self._wire.info.name)
+                failure = failure_of(error, self.endpoint, self.info.name)
+            partial = reader.partial
             if cancel.fired:
-                return _canceled(reader)
-            seconds_left = deadline - self._clock()
-            wait = next_wait(failure, attempt, self._policy, self._random_fraction, seconds_left)
-            partial = _partial(reader)
+                return Failed("the request was canceled", None, True, partial, reader.usage)
+            wait = next_wait(failure, attempt, self.policy, random.random, deadline - self.clock())
             if partial is not None and interrupted >= _MAX_INTERRUPTED:
                 wait = GiveUp(f"after {attempt} attempts") if failure.retryable else GiveUp()
             if failure.unanswered and partial is None:
-                wait = GiveUp(_MAY_STILL_ANSWER.format(self.model or self._wire.info.name))
+                wait = GiveUp(_MAY_STILL_ANSWER.format(self.model or self.info.name))
             if isinstance(wait, GiveUp):
-                is_first = partial is None and not interrupted
-                return _failed(failure, wait, reader)._replace(
-                    unavailable=failure.is_unavailable and is_first
+                message = f"{failure.message} ({wait.reason})" if wait.reason else failure.message
+                unavailable = failure.is_unavailable and partial is None and not interrupted
+                return Failed(
+                    message,
+                    failure.status,
+                    partial=partial,
+                    usage=reader.usage,
+                    overflow=failure.overflow,
+                    unavailable=unavailable,
                 )
             retrying(Retrying(attempt, wait, failure.message, partial, reader.usage))
             interrupted += partial is not None
             attempt += 1
             if cancel.wait(wait):
-                return _canceled(self._wire.reader(0))
+                return Failed("the request was canceled", canceled=True)
 
     def _attempt(
-        self, params: Params, reader: Reader, cancel: CancelToken, deadline: float
+        self, params: Mapping[str, Any], reader: Reader, cancel: CancelToken, deadline: float
     ) -> Complete | None:
         """Send one request and return its response; `None` only when the token fired."""
-        self._wire.http.arm()
+        self.http.arm()
         if cancel.wait(0):
             return None
-        stream = self._wire.send(params)
+        stream = self.send(params)
         broken: Exception | None = None
         try:
-            _check_type(stream, self._wire.endpoint)
+            self._check_type(stream.response)
             try:
                 for event in stream:
                     if cancel.fired:
                         return None
-                    if self._clock() > deadline:
-                        raise self._too_long()
+                    if self.clock() > deadline:
+                        limit = f"{self.policy.deadline:.0f} s, the limit of one request"
+                        failure = FailedAttempt(f"{self.endpoint} was still answering after {limit}")
+                        raise AttemptError(failure)
                     reader.grow(_EVENT)
                     reader.read(event)
             except AnswerTooLong:
@@ -152,44 +188,17 @@ class StreamingProvider:
             raise broken or AttemptError(cut)
         return complete
 
-    def _too_long(self) -> AttemptError:
-        limit = f"{self._policy.deadline:.0f} s, the limit of one request"
-        return AttemptError(FailedAttempt(f"{self._wire.endpoint} was still answering after {limit}"))
-
-
-def _check_type(stream: Stream, endpoint: Endpoint) -> None:
-    """Raise what a response says that is not a stream: the server's error, or its content type."""
-    response = stream.response
-    kind = response.headers.get("content-type", "")
-    if "event-stream" in kind or "eventstream" in kind:
-        return
-    data = response.read()
-    try:
-        error = reported_error(json.loads(data))
-    except (ValueError, RecursionError):
-        error = None
-    if error is not None:
-        raise StreamError(error)
-    question = f"is {endpoint.url_variable} right? It sent {kind or 'no content type'}."
-    raise AttemptError(FailedAttempt(f"{endpoint} did not answer with an event stream; {question}"))
-
-
-def _failed(failure: FailedAttempt, end: GiveUp, reader: Reader) -> Failed:
-    message = f"{failure.message} ({end.reason})" if end.reason else failure.message
-    return Failed(message, failure.status, False, _partial(reader), reader.usage, failure.overflow)
-
-
-def _canceled(reader: Reader) -> Failed:
-    return Failed("the request was canceled", None, True, _partial(reader), reader.usage)
-
-
-def _partial(reader: Reader) -> Message | None:
-    return None if reader.is_empty else reader.message(truncated=True)
-
-
-def apply_overrides(provider: Provider, overrides: Mapping[str, ModelOverride]) -> Provider:
-    """Return `provider` with the policy's settings for its model, by the name it was connected with."""
-
-    if overrides and isinstance(provider, StreamingProvider) and provider.model in overrides:
-        provider.adopt(apply_override(provider.info, overrides[provider.model]))
-    return provider
+    def _check_type(self, response: Any) -> None:
+        """Raise what a response says that is not a stream: the server's error, or its content type."""
+        kind = response.headers.get("content-type", "")
+        if "event-stream" in kind or "eventstream" in kind:
+            return
+        data = response.read()
+        try:
+            error = reported_error(json.loads(data))
+        except (ValueError, RecursionError):
+            error = None
+        if error is not None:
+            raise StreamError(error)
+        question = f"is {self.endpoint.url_variable} right? It sent {kind or 'no content type'}."
+        raise AttemptError(FailedAttempt(f"{self.endpoint} did not answer with an event stream; {question}"))

@@ -44,7 +44,7 @@ from bot.gate.redact import Redactor
 from bot.maintenance.apply import allowance_of
 from bot.maintenance.task import Task
 from bot.parsing.parser import Parser
-from bot.providers.streaming import apply_overrides
+from bot.providers.connect import apply_overrides
 from bot.publish.bundle.write import Bundle
 from bot.run.conversation import new_conversation, opening
 from bot.run.parts import Parts, budget_notes, granted_profile, make_parts

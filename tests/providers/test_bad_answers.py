@@ -12,9 +12,9 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Text
 from bot.contracts.model import Retrying
 from bot.providers.assembly import Reader
-from bot.providers.connect import connect
+from bot.providers.connect import apply_overrides, connect
 from bot.providers.retry import RetryPolicy
-from bot.providers.streaming import StreamingProvider, apply_overrides
+from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Call, Raw, Say, Status, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (
@@ -179,9 +179,11 @@ def test_canceling_a_stalled_stream_ends_it_at_once(model: str, stall: int) -> N
         provider = connect(model, server.environment())
         assert isinstance(provider, StreamingProvider)
         begun: list[Reader] = []
-        make = provider._wire.reader
-        provider._wire.reader = lambda turn: begun.append(make(turn)) or begun[-1]  # type: ignore[method-assign, func-returns-value]
-        fire_once(lambda: bool(begun and not begun[0].is_empty) if stall else bool(server.requests), cancel)
+        make = provider.reader
+        provider.reader = lambda turn: begun.append(make(turn)) or begun[-1]  # type: ignore[method-assign, func-returns-value]
+        fire_once(
+            lambda: bool(begun and begun[0].partial is not None) if stall else bool(server.requests), cancel
+        )
         end = failed(provider.respond(ask(), cancel))
         provider.close()
     assert end.canceled

@@ -34,7 +34,7 @@ def params(model: str, *, environment: dict[str, str] = KEYS, **fields: Any) -> 
     assert isinstance(provider, StreamingProvider)
     request = ask()
     fields = {"system": request.system, "tools": request.tools, "messages": request.messages, **fields}
-    body = dict(provider._wire.params(ModelRequest(**fields)))
+    body = dict(provider.params(ModelRequest(**fields)))
     provider.close()
     return body
 

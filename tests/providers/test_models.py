@@ -6,10 +6,9 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Usage
-from bot.providers.connect import connect
+from bot.providers.connect import apply_overrides, connect
 from bot.providers.models import DEFAULTS, apply_override, guess_notes, model_info
 from bot.providers.replay import ReplayProvider
-from bot.providers.streaming import apply_overrides
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import ask, completed

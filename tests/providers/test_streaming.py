@@ -96,11 +96,9 @@ def test_usage_that_a_later_chunk_leaves_out_stays_for_chat() -> None:
 def test_an_answer_that_never_ends_is_given_up_at_the_deadline(model: str) -> None:
     ticks = itertools.count(0, 10)
     with ModelServer([Turn((Say("x" * 500),), pieces=2)]) as server:
-        opened = connect(model, server.environment())
-        assert isinstance(opened, StreamingProvider)
-        provider = StreamingProvider(
-            opened._wire, RetryPolicy(deadline=300), clock=lambda: float(next(ticks))
-        )
+        provider = connect(model, server.environment(), policy=RetryPolicy(deadline=300))
+        assert isinstance(provider, StreamingProvider)
+        provider.clock = lambda: float(next(ticks))
         end = provider.respond(ask(), CancelToken())
         provider.close()
     end = failed(end)
@@ -112,10 +110,10 @@ def test_an_answer_that_never_ends_is_given_up_at_the_deadline(model: str) -> No
 def test_no_attempt_begins_that_the_deadline_would_not_let_end(model: str) -> None:
     ticks = itertools.count(0, 200)
     with ModelServer(lambda _: Status(500)) as server:
-        opened = connect(model, server.environment())
-        assert isinstance(opened, StreamingProvider)
         policy = RetryPolicy(attempts=50, base=0.0, deadline=1000)
-        provider = StreamingProvider(opened._wire, policy, clock=lambda: float(next(ticks)))
+        provider = connect(model, server.environment(), policy=policy)
+        assert isinstance(provider, StreamingProvider)
+        provider.clock = lambda: float(next(ticks))
         retries: list[Retrying] = []
         end = provider.respond(ask(), CancelToken(), retries.append)
         provider.close()

@@ -11,7 +11,7 @@ from bot.contracts.messages import Message, ToolCall, ToolResult
 from bot.contracts.model import ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.connect import connect
-from bot.providers.openai_wire import openai_choice
+from bot.providers.openai_provider import openai_choice
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import INFO, MODELS, ask, completed, raw_values, user

@@ -94,8 +94,9 @@ def provider_with_timeouts(
     url = server.url if kind == "anthropic" else f"{server.url}/v1"
     endpoint = Endpoint(url, "test-key", "THE_URL", "THE_KEY")
     quick = type("Quick", (wires[kind],), {"idle": idle})
-    wire = quick(endpoint, INFO._replace(timeout=patience))
-    return StreamingProvider(wire, RetryPolicy(attempts=attempts, base=0.0))
+    provider: StreamingProvider = quick(endpoint, INFO._replace(timeout=patience))
+    provider.policy = RetryPolicy(attempts=attempts, base=0.0)
+    return provider
 
 
 def without_extras(message: Message) -> tuple[Part, ...]:

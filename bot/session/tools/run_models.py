@@ -10,10 +10,9 @@ from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.model import Provider
 from bot.contracts.request import Tier
 from bot.policy.model_settings import ModelSettings
-from bot.providers.connect import check_model, connect
+from bot.providers.connect import apply_overrides, check_model, connect
 from bot.providers.models import effort_notes
 from bot.providers.replay import RECORDED, ReplayProvider
-from bot.providers.streaming import apply_overrides
 from bot.session.context.run import Run
 
 Wrap = Callable[[Provider], Provider]

@@ -10,11 +10,11 @@ from openai import OpenAI
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.encoding import clean
 from bot.providers.endpoint import Endpoint, key_headers
-from bot.providers.wire import Wire
+from bot.providers.streaming import StreamingProvider
 
 
-class OpenAIWire(Wire):
-    """A `Wire` with the package's client."""
+class OpenAIProvider(StreamingProvider):
+    """The package's client."""
 
     # Longer than for the Messages API: there are no pings here, and a model that reasons is silent meanwhile.
     idle = 300.0
