@@ -20,7 +20,6 @@ from bot.providers.replay import RECORDED
 from bot.publish.convention.read import newest_subjects
 from bot.publish.remote import PREFIX, Remote, no_room
 from bot.publish.review.posted_reviews import read_history, read_memory
-from bot.publish.thread.markers import ThreadRef
 from bot.review.fingerprints import NO_MEMORY, ReviewMemory
 from bot.run.run import run
 from bot.session.context.preflight import check_folder, check_machine
@@ -51,7 +50,11 @@ def run_request(context: EventContext, request: Request) -> EventResult:
     begun = context.environment.get("SLASH_AGENT_COMMENT", "")  # by the action, for this run
     begun_comment = int(begun) if begun.isdecimal() else 0
     if url := existing_result_url(context):
-        return _already_done(context, url, begun_comment)
+        if begun_comment and not url.endswith(f"-{begun_comment}"):
+            with context.noting("the second progress comment could not be deleted"):
+                context.host.delete_comment(context.thread_ref.repository, begun_comment)
+        reason = f"This request is done already, see {url}. `/agent retry` does it again."
+        return EventResult(ExitCode.DONE, reason, answered=True)
     if outcome := _earlier_attempt(context, request):
         return EventResult(ExitCode.DONE, outcome.reason, outcome, context.options.out)
     if reason := _cannot_publish(context, request) or others_at_work(context, request):
@@ -59,19 +62,17 @@ def run_request(context: EventContext, request: Request) -> EventResult:
     if waits := _task_waits(context, request):
         return EventResult(ExitCode.DONE, waits)
     model = _usable_model(context, request)
-    _check_quota(context, request)
+    where, limit = context.where, context.policy.tiers[request.actor.tier].runs_a_day
+    # An entry of a maintenance plan was counted when the plan was made.
+    if not (where.target and request.task):
+        note = check_quota(
+            context.github, request, limit, context.now, run=where.run, workflow=where.workflow
+        )
+        if note:
+            context.say(note)
     close_dead_progress(context)
     comment = resolve_progress_comment(context, begun_comment)
     return _run(context, request, model, comment)
-
-
-def _already_done(context: EventContext, url: str, begun_comment: int) -> EventResult:
-    """The thread has the result at `url`. Deletes the comment that the action began for this run."""
-    if begun_comment and not url.endswith(f"-{begun_comment}"):
-        with context.noting("the second progress comment could not be deleted"):
-            context.host.delete_comment(context.thread_ref.repository, begun_comment)
-    reason = f"This request is done already, see {url}. `/agent retry` does it again."
-    return EventResult(ExitCode.DONE, reason, answered=True)
 
 
 def _earlier_attempt(context: EventContext, request: Request) -> Outcome | None:
@@ -111,20 +112,12 @@ def _task_waits(context: EventContext, request: Request) -> str:
     return "" if decision.run else f"The task {request.task} does not run. {decision.why}"
 
 
-def _check_quota(context: EventContext, request: Request) -> None:
-    """Raise `RefusedError` if the actor's runs of the day are used up. An entry of a maintenance plan was counted when
-    the plan was made."""
-    where, limit = context.where, context.policy.tiers[request.actor.tier].runs_a_day
-    if where.target and request.task:
-        return
-    if note := check_quota(
-        context.github, request, limit, context.now, run=where.run, workflow=where.workflow
-    ):
-        context.say(note)
-
-
 def _run(context: EventContext, request: Request, model: str, comment: int) -> EventResult:
-    progress = ProgressComment(context, _progress_thread_ref(context, request), comment)
+    by_push = request.trigger is not None and request.trigger.event in _OF_PULLS
+    is_off = context.environment.get("SLASH_AGENT_PROGRESS") == "false"
+    # An automatic review is not announced.
+    is_shown = not is_off and context.thread_ref.number and not (by_push and VERBS[request.verb].reviews)
+    progress = ProgressComment(context, context.thread_ref if is_shown else None, comment)
     progress.show()
     try:
         spec = _spec(context, request, progress, model)
@@ -166,7 +159,7 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
         sandbox=options.sandbox,
         origin=options.workspace,
         out=options.out,
-        budget_usd=_budget(request, options.budget_usd),
+        budget_usd=least(float(own) if (own := request.options.get("budget")) else None, options.budget_usd),
         resume=continued.bundle,
         earlier=continued.earlier,
         notes=continued.notes,
@@ -176,15 +169,6 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
         load_attachments=github_attachments(context.where),
         view=progress,
     )
-
-
-def _progress_thread_ref(context: EventContext, request: Request) -> ThreadRef | None:
-    """Return the thread for the progress comment. An automatic review is not announced."""
-    by_push = request.trigger is not None and request.trigger.event in _OF_PULLS
-    is_off = context.environment.get("SLASH_AGENT_PROGRESS") == "false"
-    if is_off or not context.thread_ref.number or (by_push and VERBS[request.verb].reviews):
-        return None
-    return context.thread_ref
 
 
 def _source(request: Request, context: EventContext) -> Source:
@@ -207,14 +191,9 @@ def _memory(github: GitHub, request: Request) -> ReviewMemory:
 def _usable_model(context: EventContext, request: Request) -> str:
     """Return the model's name, before anything is fetched or counted. Raises `RefusedError` if it cannot be used, with
     the secret's name if the workflow passes no key. A recording is a local file: only the command line may name one."""
-    own, policy, environment, where = (
-        context.options.model,
-        context.policy,
-        context.environment,
-        context.where,
-    )
+    own, environment, where = context.options.model, context.environment, context.where
     try:
-        model = request.options.get("model") or own or policy.model or default_model(environment)
+        model = request.options.get("model") or own or context.policy.model or default_model(environment)
         if not model.startswith(RECORDED):
             check_model(model, environment)
         elif model != own:
@@ -225,8 +204,3 @@ def _usable_model(context: EventContext, request: Request) -> str:
             reason = missing_key(error, context.github, where.repository, where.workflow)
         raise UsageRefusedError(reason) from error
     return model
-
-
-def _budget(request: Request, limit: float | None) -> float | None:
-    """The lower one of the command's own limit and `limit`, in USD; `None` without any."""
-    return least(float(request.options["budget"]) if "budget" in request.options else None, limit)
