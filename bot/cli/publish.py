@@ -40,28 +40,27 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return ExitCode.DONE
     if not arguments.bundle:
         raise UsageError("There is no bundle: give --bundle DIR.")
-    done = publish_bundle(job, arguments.bundle)
+    outcome, published = publish_bundle(job, arguments.bundle)
     actions.withhold = withhold_if_secret
-    published = done.published
-    threads = _on_threads(published)
+    threads = [f"written: {what}" for what in published.written]
+    threads += [f"not written: {what}" for what in published.withheld]
+    if threads:  # the count first, since a summary shows a few lines only
+        left = f", {len(published.withheld)} left out" if published.withheld else ""
+        threads.insert(0, f"{count_of(published.written, 'write')} on threads made{left}")
     notes = (*published.notes, *threads)
     printer = Printer(sys.stdout, os.environ, actions)
-    printer.headline(*_headline(published, done.outcome, dry_run=arguments.dry_run))
+    printer.headline(*_headline(published, outcome, dry_run=arguments.dry_run))
     for line in published.notes:
         printer.field("note", line, "yellow")
     for line in threads:
         printer.field("threads", line)
     # The run was a step of this very job: its summary stands above ours.
     is_reported = os.environ.get("SLASH_AGENT_MODE") == "both"
-    summary = (
-        publish_summary(published.pr_url, notes)
-        if is_reported
-        else run_summary(done.outcome, published.pr_url, notes)
-    )
-    if summary:
+    url = published.pr_url
+    if summary := publish_summary(url, notes) if is_reported else run_summary(outcome, url, notes):
         actions.add_summary(summary)
-    actions.set_output("status", done.outcome.status.value)
-    actions.set_output("pr-url", published.pr_url)
+    actions.set_output("status", outcome.status.value)
+    actions.set_output("pr-url", url)
     actions.set_output("pr-number", str(published.pr_number or ""))
     actions.set_output("branch", published.branch)
     return ExitCode.DONE
@@ -92,13 +91,3 @@ def _headline(published: PublishResult, outcome: Outcome, *, dry_run: bool) -> t
             f"{outcome.status.value.capitalize()}, so there was nothing to publish: {outcome.reason}",
         )
     return "doubt", f"No pull request: {outcome.reason}"
-
-
-def _on_threads(published: PublishResult) -> list[str]:
-    """List writes that were and were not made; the count first, since a summary shows a few lines only."""
-    lines = [f"written: {what}" for what in published.written]
-    lines += [f"not written: {what}" for what in published.withheld]
-    if not lines:
-        return []
-    left = f", {len(published.withheld)} left out" if published.withheld else ""
-    return [f"{count_of(len(published.written), 'write')} on threads made{left}", *lines]

@@ -66,8 +66,8 @@ def run_demo(environment: Mapping[str, str], say: Callable[[str], None], view: V
         if result.outcome is None:
             raise DemoError(f"The demo's run ended without a result: {result.reason}")
         publisher = {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["publish"]}
-        publication = publish_bundle(PublishJob(publisher, say), bundle)
-        yield DemoResult(result.outcome, publication.published, bundle, error_text)
+        _, published = publish_bundle(PublishJob(publisher, say), bundle)
+        yield DemoResult(result.outcome, published, bundle, error_text)
 
 
 def _sandbox() -> tuple[Setting, str]:

@@ -120,7 +120,11 @@ def fetch_bundle(context: EventContext, request: Request, run: int, folder: Path
     """
     github, repository = context.github, request.repository
     try:
-        bundles = [one for one in github.artifacts(repository, run) if _is_bundle(one)]
+        bundles = [
+            one
+            for one in github.artifacts(repository, run)
+            if one.name.startswith(_ARTIFACT) and not one.expired
+        ]
         if bundles:
             ours = github.jobs(repository, context.where.run)
             runner = context.environment.get("RUNNER_NAME")
@@ -166,10 +170,6 @@ def finished_before(context: EventContext, request: Request, folder: Path) -> Ou
         return outcome
     shutil.rmtree(folder)
     return None
-
-
-def _is_bundle(artifact: Artifact) -> bool:
-    return artifact.name.startswith(_ARTIFACT) and not artifact.expired
 
 
 def _unpack(content: bytes, folder: Path) -> bool:

@@ -93,7 +93,12 @@ def request_from_github(
     if thread is not None:
         request = _with_thread(at, github, request, thread.number)
         if VERBS[request.verb].changes and request.thread and not request.thread.is_pull_request:
-            notes = _other_pulls(at, github, thread.number)
+            issue = thread.number
+            try:
+                if others := pulls_at_work(github, at.remote.repository, issue):
+                    notes = [f"Open pull requests that mention #{issue}: {others}."]
+            except GitHubError as error:
+                notes = [f"Whether open pull requests mention #{issue} could not be read: {error}"]
     if publishes:
         if request.thread is not None and request.thread.is_pull_request:
             raise UsageError(
@@ -103,14 +108,6 @@ def request_from_github(
         request, policy_text = _for_publishing(at, github, request, model, asks=asks)
     load = github_attachments(at.where) if request.thread else None
     return FromGitHub(request, policy_text, load, tuple(notes))
-
-
-def _other_pulls(at: CheckoutOnGitHub, github: GitHub, issue: int) -> list[str]:
-    try:
-        others = pulls_at_work(github, at.remote.repository, issue)
-    except GitHubError as error:
-        return [f"Whether open pull requests mention #{issue} could not be read: {error}"]
-    return [f"Open pull requests that mention #{issue}: {others}."] if others else []
 
 
 def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number: int) -> Request:
@@ -231,7 +228,7 @@ def publish_from_checkout(
     kept, apply = f"The change is kept in {bundle}", f"git -C {quote(str(at.repo))} apply"
     try:
         approved = approve()
-        return publish_bundle(PublishJob(at.environment, say, approved=approved), bundle).published
+        return publish_bundle(PublishJob(at.environment, say, approved=approved), bundle)[1]
     except KeyboardInterrupt:
         say(kept)
         raise

@@ -7,7 +7,7 @@ from bot.contracts.request import Request
 from bot.github.accounts import account
 from bot.github.client import GitHub
 from bot.publish.own_pulls import own_pull
-from bot.publish.thread.comments import OwnComment, own_comments, rewrite
+from bot.publish.thread.comments import own_comments, rewrite
 from bot.publish.thread.history import UNASKED
 from bot.publish.thread.markers import FINISHED, OVER, PROGRESS, asking_comment
 from bot.session.event.event_context import EventContext
@@ -27,7 +27,14 @@ def close_dead_progress(context: EventContext) -> None:
             context.reader.comments.values(),
             lambda fields: fields.get("state") == "on" and fields.get("request") != thread_ref.key,
         )
-        left_open = [one for one in others if _is_left_open(context, one)]
+        left_open = [
+            one
+            for one in others
+            if one.kind == PROGRESS
+            and one.run > 0
+            and asking_comment(one.key)[0]  # a comment requested it, before this one
+            and one.data.created_at <= thread_ref.since
+        ]
         for one in sorted(left_open, key=lambda one: one.data.id)[-_MAX_CLOSED:]:
             run = host.workflow_run(thread_ref.repository, one.run)
             if run.status != "completed":
@@ -38,17 +45,6 @@ def close_dead_progress(context: EventContext) -> None:
                 "Write the command again if you still want it."
             )
             rewrite(host, thread_ref, one, text, {**UNASKED, **one.fields, **OVER})
-
-
-def _is_left_open(context: EventContext, one: OwnComment) -> bool:
-    """Whether it is our progress comment for a request that a comment made before this one."""
-    by_comment = bool(asking_comment(one.key)[0])
-    return (
-        one.kind == PROGRESS
-        and one.run > 0
-        and by_comment
-        and one.data.created_at <= context.thread_ref.since
-    )
 
 
 def existing_result_url(context: EventContext) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -185,7 +186,14 @@ def missing_key(error: MissingKeyError, github: GitHub, repository: str, workflo
     """Return which secret is empty, and the line of `workflow` that passes it on or should."""
     variable = error.variables[0]
     action_input = f"{variable.lower().replace('_', '-')}: ${{{{ secrets.{variable} }}}}"
-    line, code = _line_of(variable, _text_of(github, repository, workflow))
+    text = ""
+    if workflow:
+        with suppress(GitHubError):  # the secret's name is known without it
+            text = github.file(repository, workflow, github.repository(repository).default_branch) or ""
+    name = re.compile(rf"\s*(?:{variable}|{variable.replace('_', '-')})\s*:", re.IGNORECASE)
+    passed = ((line, code) for line, code in enumerate(text.splitlines(), 1) if name.match(code))
+    line, code = next(passed, (0, ""))
+    code = code.partition(" #")[0].strip().replace("`", "")
     file = f"`{workflow}`" if workflow else "the workflow"
     place = f"Line {line} of {file} passes it on: `{code}`."
     if not line:
@@ -195,20 +203,3 @@ def missing_key(error: MissingKeyError, github: GitHub, repository: str, workflo
         f"There is no key for a model: the secret `{variable}` is empty or not set. A maintainer can add it under "
         f"Settings, Secrets and variables, Actions.{other} {place}"
     )
-
-
-def _line_of(variable: str, text: str) -> tuple[int, str]:
-    """Return the number and the text of the line that passes a secret to our action or workflow; 0 for none."""
-    name = re.compile(rf"\s*(?:{variable}|{variable.replace('_', '-')})\s*:", re.IGNORECASE)
-    lines = text.splitlines()
-    number = next((number for number, line in enumerate(lines, 1) if name.match(line)), 0)
-    return number, lines[number - 1].partition(" #")[0].strip().replace("`", "") if number else ""
-
-
-def _text_of(github: GitHub, repository: str, workflow: str) -> str:
-    if not workflow:
-        return ""
-    try:
-        return github.file(repository, workflow, github.repository(repository).default_branch) or ""
-    except GitHubError:
-        return ""  # The secret's name is known without it.

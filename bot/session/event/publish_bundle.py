@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.outcome import Outcome
@@ -35,13 +34,6 @@ from bot.session.context.github_env import WORKFLOW_TOKEN, GitHubEnvironment, re
 from bot.session.event.earlier_run import request_behind
 from bot.session.event.event_context import client_for, connected, event_thread_ref
 from bot.session.event.progress_comment import error_text, post_check
-
-
-class BundlePublished(NamedTuple):
-    """The bundle's outcome and what was published."""
-
-    outcome: Outcome
-    published: PublishResult
 
 
 @dataclass
@@ -100,8 +92,9 @@ class PublishJob:
             self.say(f"note: the progress comment could not be finished: {failure}")
 
 
-def publish_bundle(job: PublishJob, folder: Path) -> BundlePublished:
-    """Publish the bundle in `folder`. Raises `AgentError`; the bundle stays unchanged.
+def publish_bundle(job: PublishJob, folder: Path) -> tuple[Outcome, PublishResult]:
+    """Publish the bundle in `folder`, and return its outcome with what was published. Raises `AgentError`; the bundle
+    stays unchanged.
 
     In a job of the event that began the run, actor, request and thread come from the event: a bundle that differs is
     not published. Without an event, GitHub is asked for the permission of the account that the bundle names.
@@ -137,7 +130,7 @@ def publish_note(job: PublishJob, note: str) -> None:
         job.say(f"note: {problem}")
 
 
-def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> BundlePublished:
+def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> tuple[Outcome, PublishResult]:
     """`name` is the repository's present name, which git and an app's token need."""
     environment, say, request = job.environment, job.say, bundle.outcome.request
     old_name = job.where.acts_for or request.repository
@@ -171,7 +164,7 @@ def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> BundlePublished:
             approved=job.approved,
         )
         published = publish(context, where.acts_for)
-    return BundlePublished(bundle.outcome, published)
+    return bundle.outcome, published
 
 
 @contextmanager
@@ -247,8 +240,7 @@ def _actor_difference(request: Request, github: GitHub, of_event: bool) -> str:
         return "who asked, at a terminal,"
     if of_event and actor.tier in (Tier.SCHEDULE, Tier.BOT):
         return f"who asked, the tier {actor.tier},"
-    if actor.tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER):
+    if actor.tier in _PEOPLE:
         known = github.permission(request.repository, actor.login)
-        if (known.user_id, tier_of(known)) != (actor.id, actor.tier):
-            return _WHO
+        return "" if (known.user_id, tier_of(known)) == (actor.id, actor.tier) else _WHO
     return ""
