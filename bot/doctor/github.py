@@ -3,7 +3,7 @@ the permissions of a GitHub App."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from bot.contracts.errors import AgentError, UsageError
@@ -162,31 +162,28 @@ def _secrets(repository: str, github: GitHub) -> Finding:
     names = github.secret_names(repository)
     if names is None:
         return unknown(name, "Only an administrator's token may look for the names of secrets.")
-    keys: Sequence[str] = [key for key in KEYS if key in names]
-    if keys:
+    if keys := [key for key in KEYS if key in names]:
         return ok(name, f"There is {' and '.join(keys)}.")
     message = f"The repository has no secret named {' or '.join(KEYS)}; the organisation may have."
     return warning(name, message, "Settings, Secrets and variables, Actions")
 
-
-ReadInstallation = Callable[[str], Installation]
-"""How the app is installed on a repository. Raises an `AgentError` where it is not, or cannot sign in."""
 
 # What each job cannot do without, and what is missed where it is not there.
 _NEEDED = {"contents": "write", "issues": "write", "pull_requests": "write"}
 _WANTED_OF_A_LIST = {"actions": "read"}
 _WANTED = {"actions": "write", "checks": "write", "statuses": "read"}
 _FOR = {
-    "actions": "`stop`, logs, bundles, runs a day",
-    "checks": "failed checks, why nothing came of a request",
-    "statuses": "what services outside Actions say",
+    "actions": " (`stop`, logs, bundles, runs a day)",
+    "checks": " (failed checks, why nothing came of a request)",
+    "statuses": " (what services outside Actions say)",
 }
 _RANK = {"read": 1, "write": 2, "admin": 3}
 _GRANT = "grant it on the app's settings page, under Permissions; then accept it where the app is installed"
 
 
-def check_app(own: str, listed: Sequence[str], check: ReadInstallation) -> list[Finding]:
-    """`own` is the workflow's repository; `listed` those that it looks after, it among them or not."""
+def check_app(own: str, listed: Sequence[str], check: Callable[[str], Installation]) -> list[Finding]:
+    """`own` is the workflow's repository; `listed` those that it looks after, it among them or not. `check` returns how
+    the app is installed on a repository, and raises an `AgentError` where it is not, or cannot sign in."""
     repositories = dict.fromkeys([*([own] if own and not listed else []), *listed])
     fine: list[str] = []
     findings: list[Finding] = []
@@ -201,12 +198,18 @@ def check_app(own: str, listed: Sequence[str], check: ReadInstallation) -> list[
                 return [missing("app", str(error))]
             findings.append(missing(name, str(error)))
             continue
-        if lacking := _lacking(granted, _NEEDED):
-            message = f"The app may not do its work: it lacks {', '.join(lacking)}."
-            findings.append(missing(name, message, _GRANT))
-        elif lacking := _lacking(granted, wanted):
-            message = f"The app does without {', '.join(lacking)}."
-            findings.append(warning(name, message, _GRANT))
+        for kind, of_kind, what in (
+            (missing, _NEEDED, "may not do its work: it lacks"),
+            (warning, wanted, "does without"),
+        ):
+            lacking = [
+                f"`{permission.replace('_', ' ')}: {access}`{_FOR.get(permission, '')}"
+                for permission, access in of_kind.items()
+                if _RANK.get(granted.get(permission, ""), 0) < _RANK[access]
+            ]
+            if lacking:
+                findings.append(kind(name, f"The app {what} {', '.join(lacking)}.", _GRANT))
+                break
         else:
             fine.append(repository)
     if fine:
@@ -225,12 +228,3 @@ def without_app(own: str, listed: Sequence[str]) -> list[Finding]:
     )
     fix = "set SLASH_AGENT_APP_ID and SLASH_AGENT_APP_PRIVATE_KEY of a GitHub App that is installed there"
     return [missing("app", message, fix)]
-
-
-def _lacking(granted: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
-    lacking = []
-    for name, access in wanted.items():
-        if _RANK.get(granted.get(name, ""), 0) < _RANK[access]:
-            what = f" ({_FOR[name]})" if name in _FOR else ""
-            lacking.append(f"`{name.replace('_', ' ')}: {access}`{what}")
-    return lacking

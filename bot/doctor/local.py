@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts.errors import AgentError, NoSandboxError
-from bot.contracts.sandbox import Canary
 from bot.doctor.requirements import (
     OWN_ACTION,
     WORKFLOWS,
@@ -23,7 +23,6 @@ from bot.doctor.requirements import (
     unknown,
     warning,
 )
-from bot.ecosystems.record import Setup
 from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect
 from bot.environment.detection import Detection
@@ -49,9 +48,13 @@ _NOT_SOURCE = {".git", *(name for one in ecosystems() for name in one.folders)}
 def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = False) -> list[Finding]:
     """`root` is the checkout. Starts a sandbox, and asks each provider that has a key for its models."""
     loaded, policy = checkout_policy(root)
+    used = loaded.model_names
+    if not loaded.model:
+        with suppress(AgentError):  # there is no key, which has a finding of its own
+            used = (default_model(environment), *used)
     return [
         *sandbox(verbose=verbose),
-        *models(environment, _used_models(loaded, environment)),
+        *models(environment, used),
         policy,
         *([] if policy.state is State.MISSING else _checks(root, loaded, environment)),
         workflow(root),
@@ -77,32 +80,20 @@ def sandbox(*, verbose: bool = False) -> list[Finding]:
         return [missing(name, str(error), remedy())]
     wall, confinement = chosen.sandbox_probe, chosen.confinement
     reached, message = any(canary.inside for canary in wall.canaries), wall.described
+    unreached = ("closed on this machine, to everybody", "reached without a sandbox, not from inside")
     if confinement.moves and not confinement.severs:
         message += f" {_SOCKETS}"
     return [
         Finding(State.WARNING if reached else State.OK, name, message),
         *(warning(name, note, remedy()) for note in wall.notes),
-        *(_canary(canary) for canary in wall.canaries if verbose or canary.inside),
+        *(
+            warning(f"{name}: {canary.name}", "reached from inside")
+            if canary.inside
+            else ok(f"{name}: {canary.name}", unreached[canary.outside])
+            for canary in wall.canaries
+            if verbose or canary.inside
+        ),
     ]
-
-
-def _canary(canary: Canary) -> Finding:
-    name = f"sandbox: {canary.name}"
-    if canary.inside:
-        return warning(name, "reached from inside")
-    outside = "reached without a sandbox, not from inside"
-    return ok(name, outside if canary.outside else "closed on this machine, to everybody")
-
-
-def _used_models(policy: Policy, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the models that the policy names, and the default one if it names none."""
-    names = policy.model_names
-    if policy.model:
-        return names
-    try:
-        return (default_model(environment), *names)
-    except AgentError:
-        return names  # there is no key, which has a finding of its own
 
 
 def models(
@@ -184,15 +175,13 @@ def leftovers(root: Path, environment: Mapping[str, str]) -> list[Finding]:
 def detect_environment(root: Path, environment: Mapping[str, str]) -> Detection:
     """How the checkout is checked, by its files, and the setup that it lacks: none where an environment is there."""
     detected = detect(_paths(root), lambda path: read_text(root / path))
-    setup = tuple(step for step in detected.setup if not _is_set_up(step, root, environment))
-    return detected._replace(setup=setup)
-
-
-def _is_set_up(step: Setup, root: Path, environment: Mapping[str, str]) -> bool:
-    has_python = "python" in step.egress and bool(
-        environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX")
+    has_python = bool(environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX"))
+    setup = tuple(
+        step
+        for step in detected.setup
+        if not (has_python and "python" in step.egress) and not (step.makes and (root / step.makes).is_dir())
     )
-    return has_python or bool(step.makes and (root / step.makes).is_dir())
+    return detected._replace(setup=setup)
 
 
 def checkout_policy(root: Path) -> tuple[Policy, Finding]:

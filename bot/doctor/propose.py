@@ -80,12 +80,11 @@ def propose(
 ) -> list[ProposedFile]:
     """`provider` is a key of `KEYS`. With `tasks` the shipped maintenance tasks come along and the workflow that runs
     them, with `reviews` the workflow that reviews each pull request. With `replies` the workflow lets replies in."""
+    workflow = workflow_text(provider, detected)
     files = [
         ProposedFile(POLICY_FILE, policy_text(detected), "the policy, with the checks that were found"),
         ProposedFile(
-            WORKFLOW,
-            with_replies(workflow_text(provider, detected)) if replies else workflow_text(provider, detected),
-            "the workflow that answers /agent",
+            WORKFLOW, with_replies(workflow) if replies else workflow, "the workflow that answers /agent"
         ),
         ProposedFile(ACTIONLINT, _ACTIONLINT, "keys that GitHub knows and actionlint does not"),
     ]
@@ -93,19 +92,14 @@ def propose(
         kept = _filled("kept.yml", provider).replace("$STEPS", steps)
         files.append(ProposedFile(KEPT, kept, "the workflow that keeps what CI's set-up steps install"))
     if reviews:
-        files.append(
-            ProposedFile(REVIEW, _filled("review.yml", provider), "the workflow that reviews pull requests")
-        )
+        text = _filled("review.yml", provider)
+        files.append(ProposedFile(REVIEW, text, "the workflow that reviews pull requests"))
     if tasks:
-        files.append(
-            ProposedFile(
-                MAINTENANCE, _filled("maintenance.yml", provider), "the workflow that runs what is due"
-            )
-        )
-        files += [
-            ProposedFile(f"{FOLDER}/{file.name}", file.read_text(encoding="utf-8"), "a maintenance task")
-            for file in sorted(_TASKS.glob("*.md"))
-        ]
+        text = _filled("maintenance.yml", provider)
+        files.append(ProposedFile(MAINTENANCE, text, "the workflow that runs what is due"))
+        for file in sorted(_TASKS.glob("*.md")):
+            text = file.read_text(encoding="utf-8")
+            files.append(ProposedFile(f"{FOLDER}/{file.name}", text, "a maintenance task"))
     return files
 
 
@@ -118,11 +112,11 @@ def policy_text(
     able = [one for one in checks if one.name not in unfit]
     parts = [_POLICY, _CHECKS if able else _NO_CHECKS]
     parts += [
-        f"  - name: {_quoted(one.name)} # from {_comment(one.source)}\n{_command(one.command)}"
+        f"  - name: {_quoted(one.name)} # from {source_of(one.source)}\n{_command(one.command)}"
         for one in able
     ]
     parts += [
-        f"#  cannot run here: {_comment(unfit[one.name])}\n"
+        f"#  cannot run here: {source_of(unfit[one.name])}\n"
         + "".join(
             f"#{line}\n" for line in f"  - name: {_quoted(one.name)}\n{_command(one.command)}".splitlines()
         )
@@ -143,7 +137,8 @@ def policy_text(
     if left_out := (*detected.unread, *detected.omissions):
         parts.append(_LEFT_OUT)
         parts += [
-            f"#   {_comment(one.what)} ({_comment(one.source)}): {_comment(one.reason)}\n" for one in left_out
+            f"#   {source_of(one.what)} ({source_of(one.source)}): {source_of(one.reason)}\n"
+            for one in left_out
         ]
     return "".join(parts)
 
@@ -172,10 +167,6 @@ def with_replies(text: str) -> str:
 def _filled(template: str, provider: str) -> str:
     text = (_TEMPLATES / template).read_text(encoding="utf-8")
     return text.replace("$INPUT", f"{provider}-api-key").replace("$KEY", KEYS[provider])
-
-
-def _comment(text: str) -> str:
-    return source_of(text)
 
 
 def _command(command: str) -> str:

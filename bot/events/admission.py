@@ -8,7 +8,6 @@ since a login can pass to another account. What each tier may do by default: `bo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -218,22 +217,6 @@ def no_access(login: str, verb: str, *, on_pull: bool, policy_file: str) -> str:
         f"Thanks for your interest, {login}. Only people with write access to this repository can start me here. A "
         f"maintainer can run `/agent {verb}` on this {noun}, or allow others in `{policy_file}`."
     )
-
-
-def unmet_check(event_request: EventRequest, reason: str, run_url: str = "") -> dict[str, object]:
-    """Return the neutral check run, as GitHub's API takes it, for the pull request of an event that has no command and
-    ends without a result."""
-    verb = VERBS[started_by(event_request.cause)]
-    result = verb.profile.success.value if verb.profile else "done"
-    summary = f"{reason}\n\n[The run]({run_url})" if run_url else reason
-    first = re.match(r"[^\n]+?[.!?](?=\s|$)|[^\n]*", reason) or [""]
-    return {
-        "name": f"Slash Agent {verb.name}",
-        "head_sha": event_request.head_sha,
-        "status": "completed",
-        "conclusion": "neutral",
-        "output": {"title": f"Not {result}: {first[0]}"[:255], "summary": summary},
-    }
 
 
 def no_access_unasked(login: str, verb: str, policy_file: str) -> str:

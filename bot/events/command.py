@@ -233,8 +233,7 @@ def _read_verb(word: str) -> str | None:
     plain = word.rstrip(".,:;!?").lower()
     if plain in VERBS:
         return plain
-    intended = nearest(plain, NAMES, slips=1)
-    if intended:
+    if intended := nearest(plain, NAMES, slips=1):
         raise _ProblemError(
             f"`{_ADDRESS} {_quotable(plain)}` is not a command. Did you mean `{_ADDRESS} {intended}`?"
         )
@@ -243,11 +242,10 @@ def _read_verb(word: str) -> str | None:
 
 def _check_options(verb: str, options: Mapping[str, str]) -> None:
     allowed = VERBS[verb].options
-    wrong = next((name for name in options if name not in allowed), None)
-    if wrong is None:
-        return
-    allowed_names = "no option" if not allowed else _join_words([f"`--{name}`" for name in allowed])
-    raise _ProblemError(f"`{_ADDRESS} {verb}` has no option `--{wrong}`; it takes {allowed_names}.")
+    if wrong := next((name for name in options if name not in allowed), ""):
+        *names, last = [f"`--{name}`" for name in allowed] or ["no option"]
+        takes = f"{', '.join(names)} and {last}" if names else last
+        raise _ProblemError(f"`{_ADDRESS} {verb}` has no option `--{wrong}`; it takes {takes}.")
 
 
 def _read_hash(verb: str, instruction: str) -> tuple[str, str]:
@@ -289,13 +287,10 @@ def _trailing_start(words: Sequence[str], lowest: int) -> int:
 
 def _is_option(word: str, *, takes_next: bool) -> bool:
     """Whether a word at the line's end is one of our options, or a near misspelling."""
-    match = _OPTION.fullmatch(word)
-    if not match:
+    if not (match := _OPTION.fullmatch(word)):
         return False
-    name = match.group(1) if match.group(1) in OPTIONS else nearest(match.group(1), OPTIONS, slips=1)
-    if not name:
-        return False
-    return (bool(OPTIONS[name].form) and match.group(2) is None) == takes_next
+    name = match[1] if match[1] in OPTIONS else nearest(match[1], OPTIONS, slips=1)
+    return bool(name) and (bool(OPTIONS[name].form) and match[2] is None) == takes_next
 
 
 def _set_option(name: str, value: str | None, options: dict[str, str]) -> None:
@@ -312,10 +307,6 @@ def _set_option(name: str, value: str | None, options: dict[str, str]) -> None:
     if key in options:
         raise _ProblemError(f"`--{key}` is given twice.")
     options[key] = text.removeprefix("$") if name == "budget" else text.lower() if name == "sha" else text
-
-
-def _join_words(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _quotable(word: str) -> str:

@@ -153,8 +153,7 @@ class _PageReader(HTMLParser):
         if tag == "section":
             self._drawing = attributes.get("data-type", "")
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
+    handle_startendtag = handle_starttag
 
     def handle_endtag(self, tag: str) -> None:
         if not self._tags[tag]:
@@ -218,17 +217,19 @@ class _PageReader(HTMLParser):
     def _ended(self, element: _Element, parent: _Element) -> list[Piece]:
         """Return the pieces that an element is to its parent; its own ones if it changes nothing."""
         tag, attributes = element.tag, element.attributes
-        if tag == "pre":
-            return [(_BLOCK, self._code_block(_language(element, parent), _raw(element.pieces)))]
-        if tag == "code":
-            return [(_INLINE, _code_span(_raw(element.pieces)))]
+        if tag in ("pre", "code"):
+            raw = "".join(text for _, text in element.pieces)
+            if tag == "code":
+                return [(_INLINE, _code_span(raw))]
+            return [(_BLOCK, self._code_block(_language(element, parent), raw))]
         if tag not in _JOINED:
             return element.pieces
         text = _flow(element.pieces)
         if tag == "a":
             return self._link(attributes, text)
         if tag == "li":
-            return [("li", _indented(_marker(parent), text))]
+            parent.item += 1
+            return [("li", _indented(f"{parent.item - 1}. " if parent.tag == "ol" else "- ", text))]
         if tag in ("td", "th"):
             return [(tag, text.replace("|", "\\|").replace("\n", " "))]
         if tag == "tr":
@@ -283,13 +284,6 @@ def _unsigned(address: str) -> str:
     return path if query and _SIGNED.search(path) else address
 
 
-def _marker(parent: _Element) -> str:
-    if parent.tag != "ol":
-        return "- "
-    parent.item += 1
-    return f"{parent.item - 1}. "
-
-
 def _first_number(attributes: Mapping[str, str]) -> int:
     start = attributes.get("start", "")
     return int(start) if start.isdecimal() and len(start) < 10 else 1
@@ -305,10 +299,6 @@ def _indented(marker: str, text: str, further: str = "") -> str:
     """Return `text` with `marker` before its first line, and `further` or as many blanks before the others."""
     further = further or " " * len(marker)
     return marker + text.replace("\n", f"\n{further}").replace(f"\n{further}\n", f"\n{further.rstrip()}\n")
-
-
-def _raw(pieces: Iterable[Piece]) -> str:
-    return "".join(text for _, text in pieces)
 
 
 def _longest_ticks(code: str) -> int:

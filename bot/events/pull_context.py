@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import Comment, FailedCheck, FailedStep, ReviewText, ReviewThread
@@ -15,9 +15,6 @@ from bot.contracts.request import Request, Trigger
 from bot.contracts.threads import OWN_MARKER, TextKind
 from bot.events.event_request import REVIEW, REVIEW_COMMENT
 from bot.events.thread_text import CommentTime, TextCleaner, ThreadHtml, comment_time
-
-if TYPE_CHECKING:
-    pass
 
 # In characters; about a quarter as many tokens.
 THREADS_BUDGET = 40_000
@@ -86,7 +83,8 @@ class _ContextReader:
         try:
             return read()
         except AgentError as error:
-            self.missing.append(f"the {what}, which could not be read ({_clause(error)})")
+            why = " ".join(str(error).rstrip(".").split())[:200]
+            self.missing.append(f"the {what}, which could not be read ({why})")
             return ()
 
     def reviews(self, newest: Iterable[ReviewText]) -> tuple[Comment, ...]:
@@ -175,11 +173,12 @@ class _ContextReader:
             one._replace(path=_clean_path(one.path, cleaner), message=cleaner.text(one.message, MAX_LINE))
             for one in check.annotations[:MAX_ANNOTATIONS]
         )
-        # The reason of a failure is at the end of a log.
-        steps = (
-            FailedStep(cleaner.line(step.name, MAX_LINE), _end_of(cleaner.text(step.log, len(step.log))))
-            for step in check.steps
-        )
+        steps = []
+        for step in check.steps:
+            log = cleaner.text(step.log, len(step.log))
+            if (cut := len(log) - MAX_LOG) > 0:  # the reason of a failure is at the end of a log
+                log = f"[{cut} characters left out]\n{log[-MAX_LOG:]}"
+            steps.append(FailedStep(cleaner.line(step.name, MAX_LINE), log))
         return check._replace(
             name=cleaner.line(check.name, MAX_LINE),
             url=cleaner.line(check.url, MAX_LINE),
@@ -190,9 +189,7 @@ class _ContextReader:
 
 
 def _contains_anchor(thread: ReviewThread, anchor: ReviewThread | None) -> bool:
-    if anchor is None:
-        return False
-    return thread.id == anchor.id or any(comment.id == anchor.id for comment in thread.comments)
+    return anchor is not None and anchor.id in (thread.id, *(comment.id for comment in thread.comments))
 
 
 def _clean_thread(thread: ReviewThread, cleaner: TextCleaner) -> ReviewThread:
@@ -202,13 +199,3 @@ def _clean_thread(thread: ReviewThread, cleaner: TextCleaner) -> ReviewThread:
 def _clean_path(path: str, cleaner: TextCleaner) -> str:
     """Return a path unchanged, since lines are found by it, unless it contains invisible characters."""
     return path if path.isprintable() else cleaner.line(path, MAX_LINE)
-
-
-def _end_of(log: str) -> str:
-    if len(log) <= MAX_LOG:
-        return log
-    return f"[{len(log) - MAX_LOG} characters left out]\n{log[-MAX_LOG:]}"
-
-
-def _clause(error: AgentError) -> str:
-    return " ".join(str(error).rstrip(".").split())[:200]

@@ -60,12 +60,16 @@ def _from_comment(name: str, fields: Fields, inputs: WorkflowInputs) -> EventReq
     identity, body = fields.number(f"{text}.id"), fields.text(f"{text}.body", default="")
     prefix = _reply_prefix(name, fields) if inputs.replies else ""
     command = _command_in(body, noun, may_reply=bool(prefix))
-    if name != ISSUE_COMMENT and _is_of_fork(fields):
+    head = "pull_request.head.repo"
+    if name != ISSUE_COMMENT and not _is_own_repository(fields, head):
         raise NoRequestError(
             f"GitHub gives a {noun} on a fork's pull request neither secrets nor a token that writes; write the "
             "command as a comment in the conversation of the pull request, where it works"
         )
-    url, at = fields.text(f"{text}.html_url"), _requested_at(name, fields)
+    url, at = fields.text(f"{text}.html_url"), fields.time(f"{text}.{new}_at")
+    if name == REVIEW_COMMENT and fields.has("comment.updated_at"):
+        # One that belongs to a review is created with its first word and changed when the review is submitted.
+        at = max(at, fields.time("comment.updated_at"))
     request = _about_thread(
         fields,
         _subject(fields, "issue" if name == ISSUE_COMMENT else "pull_request"),
@@ -73,21 +77,12 @@ def _from_comment(name: str, fields: Fields, inputs: WorkflowInputs) -> EventReq
         fields.account(f"{text}.user"),
     )
     source = CommandSource(COMMENT_EVENTS[name], identity, body, "" if command else prefix)
-    request = request._replace(cause=Cause.COMMAND if command else Cause.REPLY)
     return request._replace(
-        command=command, source=source, anchor=_anchor(fields) if name == REVIEW_COMMENT else None
+        cause=Cause.COMMAND if command else Cause.REPLY,
+        command=command,
+        source=source,
+        anchor=_anchor(fields) if name == REVIEW_COMMENT else None,
     )
-
-
-def _requested_at(name: str, fields: Fields) -> str:
-    """When a text became visible: a comment on lines that belongs to a review is created with its first word and
-    changed once more when the review is submitted."""
-    if name == REVIEW:
-        return fields.time("review.submitted_at")
-    created = fields.time("comment.created_at")
-    if name != REVIEW_COMMENT or not fields.has("comment.updated_at"):
-        return created
-    return max(created, fields.time("comment.updated_at"))
 
 
 def _reply_prefix(name: str, fields: Fields) -> str:
@@ -101,11 +96,6 @@ def _reply_prefix(name: str, fields: Fields) -> str:
     if name == ISSUE_COMMENT:
         return f"/agent {taking(Earlier.RUN)} "
     return "/agent " if fields.number("comment.in_reply_to_id", default=0) else ""
-
-
-def _is_of_fork(fields: Fields) -> bool:
-    head = fields.name_of("pull_request.head.repo")
-    return head.lower() != fields.full_name("repository.full_name").lower()
 
 
 def _anchor(fields: Fields) -> ReviewThread:
@@ -141,7 +131,8 @@ def _from_thread(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     if cause is Cause.PULL_REQUEST:
         if not is_pull or action not in _REVIEWABLE:
             raise NoRequestError(f"the {noun} was {_word(action)}, which asks for nothing")
-        if _is_own_pull(subject.head, fields.repository()):
+        is_here = _is_own_repository(fields, "pull_request.head.repo")
+        if subject.head and subject.head.ref.startswith(OWN_BRANCHES) and is_here:
             raise NoRequestError("the pull request is of a branch of this bot's own")
     # The payload has no time of the action, so the trigger's time is the thread's last change before it.
     trigger = Trigger(name, 0, subject.url, subject.updated_at)
@@ -204,7 +195,7 @@ def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
         f"the workflow run is `{_word(ended)}`, and only a failed one is looked at": ended != "failure",
         f"the failed run was of the event `{_word(cause)}`, not of a pull request": cause not in _OF_PULLS,
         "the failed run is of a fork's pull request; a person has to ask for a fix there": (
-            fields.name_of(f"{run}.head_repository").lower() != repository.name.lower()
+            not _is_own_repository(fields, f"{run}.head_repository")
         ),
         "the failed run is of a branch of this bot's own": head.startswith(OWN_BRANCHES),
         "the failed run was begun by a bot's push or by a deleted account": (
@@ -251,37 +242,29 @@ def _subject(fields: Fields, parent: str) -> IssueData:
         locked=fields.truth(f"{parent}.locked", default=False),
         draft=fields.truth(f"{parent}.draft", default=False),
         comments=fields.number_in_text(f"{parent}.comments"),
-        head=_head(fields) if is_pull else None,
+        head=Head(
+            sha=fields.sha("pull_request.head.sha"),
+            ref=fields.text("pull_request.head.ref"),
+            repository=fields.name_of("pull_request.head.repo"),
+            base_ref=fields.text("pull_request.base.ref"),
+        )
+        if is_pull
+        else None,
     )
 
 
-def _head(fields: Fields) -> Head:
-    return Head(
-        sha=fields.sha("pull_request.head.sha"),
-        ref=fields.text("pull_request.head.ref"),
-        repository=fields.name_of("pull_request.head.repo"),
-        base_ref=fields.text("pull_request.base.ref"),
-    )
-
-
-def _is_own_pull(head: Head | None, repository: RepositoryData) -> bool:
-    return (
-        head is not None
-        and head.repository.lower() == repository.name.lower()
-        and head.ref.startswith(OWN_BRANCHES)
-    )
+def _is_own_repository(fields: Fields, path: str) -> bool:
+    """Whether the repository at `path` is the event's own; a deleted one is not."""
+    return fields.name_of(path).lower() == fields.full_name("repository.full_name").lower()
 
 
 def _command_in(body: str, noun: str, *, may_reply: bool = False) -> Command | None:
     """Return the command, or `None` for the words of a comment that may be a reply to the bot."""
     if is_own(body):
         raise NoRequestError(f"the {noun} is this bot's own")
-    if command := parse_command(body):
+    command = parse_command(body) or (near_miss_command(body) if noun != "issue" else None)
+    if command or (may_reply and body.strip() and not mentions_agent(body)):
         return command
-    if noun != "issue" and (missed := near_miss_command(body)):
-        return missed
-    if may_reply and body.strip() and not mentions_agent(body):
-        return None
     if mentions_agent(body):
         raise NoRequestError(f"the {noun} mentions `/agent`, but a command starts the first line of a {noun}")
     raise NoRequestError(f"the {noun} has no `/agent` command")

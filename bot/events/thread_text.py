@@ -62,8 +62,12 @@ def build_thread(
         else:
             newest.appendleft(comment)
     thread = bare_thread(subject, cleaner, html)
-    comments = tuple(_context_comment(comment, cleaner, html) for comment in newest)
-    return thread._replace(comments=comments, left_out=(*uncounted, *cleaner.notes()))
+    comments = []
+    for one in newest:
+        shown, name = html.shown(TextKind.COMMENT, one.id, one.body), f"a comment by {one.author.login}"
+        body = cleaner.shortened(shown, MAX_COMMENT, name)
+        comments.append(Comment(one.id, one.author.login, body, one.created_at, one.updated_at))
+    return thread._replace(comments=tuple(comments), left_out=(*uncounted, *cleaner.notes()))
 
 
 def bare_thread(
@@ -82,12 +86,6 @@ def bare_thread(
         url=subject.url,
         is_pull_request=subject.is_pull_request,
     )
-
-
-def _context_comment(comment: CommentData, cleaner: TextCleaner, html: ThreadHtml) -> Comment:
-    shown = html.shown(TextKind.COMMENT, comment.id, comment.body)
-    body = cleaner.shortened(shown, MAX_COMMENT, f"a comment by {comment.author.login}")
-    return Comment(comment.id, comment.author.login, body, comment.created_at, comment.updated_at)
 
 
 class EditedTextError(RefusedError):
