@@ -24,36 +24,6 @@ KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 _TEMPLATES = Path(__file__).parent / "templates"
 _TASKS = Path(__file__).parents[1] / "maintenance" / "examples"
 
-_POLICY = f"""\
-{EDITOR_LINE}
-# What the agent may do in this repository. `slash-agent policy check` reads it; only the default branch's copy counts.
-version: 1
-"""
-_CHECKS = """
-# Run before and after each change, in the sandbox; the results stand in the pull request.
-checks:
-"""
-_NO_CHECKS = """
-# Without checks here, a run takes those that it finds in CI and in the manifests. To choose others, name the commands
-# that tell whether a change is sound: they are run before and after each one.
-# checks:
-#   - make test
-"""
-_SETUP = """
-# Run once in the sandbox, before the first check. `egress` names the package registries that a command may reach;
-# checks have no network. A command is skipped if the folder that it creates is there already.
-setup:
-"""
-_NO_SETUP = """
-# The sandbox has no network. Commands that the checks need first go here, with the package registries that they use:
-# setup:
-#   - command: make prepare
-#     egress: [python]
-"""
-_SERVICES = """
-# Servers that the checks need, as in CI: inside the sandbox, new ones for each round of checks.
-run_services:
-"""
 _ACTIONLINT = """\
 # GitHub knows these keys; delete this file once actionlint does.
 paths:
@@ -62,9 +32,6 @@ paths:
       - unexpected key "(cache-mode|queue)"
 """
 _NOTHING = Detection()
-_LEFT_OUT = """
-# Not taken over from CI:
-"""
 
 
 class ProposedFile(NamedTuple):
@@ -108,39 +75,24 @@ def policy_text(
 ) -> str:
     """A policy file that loads, without what the built-in policy has already. Checks in `unfit` become comments with
     its reason. With `fallback`, the checks for when no test of CI can run are in it."""
-    checks = [one for one in detected.checks if fallback or not one.fallback]
-    able = [one for one in checks if one.name not in unfit]
-    parts = [_POLICY, _CHECKS if able else _NO_CHECKS]
-    parts += [
-        f"  - name: {_quoted(one.name)} # from {source_of(one.source)}\n{_command(one.command)}"
-        for one in able
-    ]
-    parts += [
-        f"#  cannot run here: {source_of(unfit[one.name])}\n"
-        + "".join(
-            f"#{line}\n" for line in f"  - name: {_quoted(one.name)}\n{_command(one.command)}".splitlines()
-        )
-        for one in checks
-        if one.name in unfit
-    ]
-    parts.append(_SETUP if detected.setup else _NO_SETUP)
-    parts += [
-        f"  - command: {_quoted(one.guarded)}\n"
-        + (f"    egress: [{', '.join(one.egress)}]\n" if one.egress else "")
-        for one in detected.setup
-    ]
-    parts.append(_SERVICES if detected.services else "")
-    parts += [
-        f"  - name: {_quoted(one.name)}\n{_command(one.command)}    ready: {_quoted(one.ready)}\n"
-        for one in detected.services
-    ]
-    if left_out := (*detected.unread, *detected.omissions):
-        parts.append(_LEFT_OUT)
-        parts += [
-            f"#   {source_of(one.what)} ({source_of(one.source)}): {source_of(one.reason)}\n"
-            for one in left_out
-        ]
-    return "".join(parts)
+    import jinja2  # only a policy needs it
+
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701 - YAML: each value passes a filter
+        keep_trailing_newline=True,
+        trim_blocks=True,
+    )
+    templates.filters |= {"quoted": _quoted, "command": _command, "comment": source_of}
+    return templates.get_template("policy.yml").render(
+        editor_line=EDITOR_LINE,
+        checks=[one for one in detected.checks if fallback or not one.fallback],
+        unfit=unfit,
+        setup=detected.setup,
+        services=detected.services,
+        left_out=(*detected.unread, *detected.omissions),
+    )
 
 
 def workflow_text(provider: str, detected: Detection = _NOTHING) -> str:
@@ -172,8 +124,9 @@ def _filled(template: str, provider: str) -> str:
 def _command(command: str) -> str:
     """Return the `command` of a check: one line is quoted, a script stays as it is written."""
     if "\n" not in command:
-        return f"    command: {_quoted(command)}\n"
-    return "    command: |-\n" + "".join(f"      {line}\n" if line else "\n" for line in command.splitlines())
+        return f"    command: {_quoted(command)}"
+    lines = (f"      {line}" if line else "" for line in command.splitlines())
+    return "\n".join(("    command: |-", *lines))
 
 
 def _quoted(command: str) -> str:
