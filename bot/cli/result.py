@@ -100,14 +100,17 @@ def print_result(result: Result, printer: Printer) -> None:
     _print_details(outcome, printer)
     for note in (*outcome.notes, *result.notes):
         printer.field("note", note)
-    if outcome.files:
-        _print_description(outcome, printer)
+    described = outcome.description
+    for title, text in ((described.title, described.summary), ("For the reviewer", described.notes)):
+        if outcome.files and text.strip():
+            printer.line()
+            printer.line(title or "What the model says of it", "bold")
+            printer.markdown(text)
 
 
 def _plan_text(plan: Plan) -> str:
     """Return the plan as Markdown."""
-    paths = (f" ({', '.join(step.paths)})" if step.paths else "" for step in plan.steps)
-    steps = (f"{step.text}{where}" for step, where in zip(plan.steps, paths, strict=True))
+    steps = (f"{one.text} ({', '.join(one.paths)})" if one.paths else one.text for one in plan.steps)
     parts = [f"**{plan.title}**", "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))]
     if plan.risks:
         parts.append(f"**Risks.** {plan.risks}")
@@ -131,8 +134,13 @@ def headline(outcome: Outcome, where: str = "", review: Review | None = None) ->
 
 
 def _headline_parts(outcome: Outcome, where: str, review: Review | None) -> tuple[Mark, str]:
+    if review is not None and review.findings:
+        counts = Counter(finding.severity for finding in review.findings)
+        listed = ", ".join(f"{counts[severity]} {severity}" for severity in Severity if counts[severity])
+        return "doubt", f"{count_of(review.findings, 'finding')} ({listed})"
     if review is not None:
-        return _review_headline(review)
+        seen_part = review.not_looked_at
+        return ("doubt", "No findings in what was looked at") if seen_part else ("good", "No findings")
     if outcome.files:
         checks = summarize_checks(outcome)
         mark: Mark = "bad" if checks.failing else "good" if checks.good else "doubt"
@@ -164,18 +172,6 @@ def _stopped(outcome: Outcome) -> str:
     if outcome.stop_reason is StopReason.MAX_TOKENS and outcome.reason.startswith("The conversation "):
         return "the conversation is too long for the model"
     return _STOPPED.get(outcome.stop_reason, "")
-
-
-def _review_headline(review: Review) -> tuple[Mark, str]:
-    if not review.findings:
-        return (
-            ("doubt", "No findings in what was looked at")
-            if review.not_looked_at
-            else ("good", "No findings")
-        )
-    counts = Counter(finding.severity for finding in review.findings)
-    summary = ", ".join(f"{counts[severity]} {severity}" for severity in Severity if counts[severity])
-    return "doubt", f"{count_of(len(review.findings), 'finding')} ({summary})"
 
 
 def _reasons(outcome: Outcome, view: View | None) -> Iterator[tuple[str, str]]:
@@ -226,15 +222,6 @@ def _print_details(outcome: Outcome, printer: Printer) -> None:
     turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
     printer.field("model", f"{outcome.model}: {turns}, {tokens}, {money(outcome.cost, 4)}")
     printer.field("sandbox", outcome.sandbox)
-
-
-def _print_description(outcome: Outcome, printer: Printer) -> None:
-    described = outcome.description
-    for title, text in ((described.title, described.summary), ("For the reviewer", described.notes)):
-        if text.strip():
-            printer.line()
-            printer.line(title or "What the model says of it", "bold")
-            printer.markdown(text)
 
 
 def _print_review(review: Review, printer: Printer) -> None:

@@ -165,7 +165,7 @@ def test_where_the_run_was_a_step_of_the_same_job_its_summary_is_not_given_twice
         monkeypatch.setenv(name, value)
     for name in ("GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_OUTPUT"):
         monkeypatch.delenv(name, raising=False)
-    run(argparse.Namespace(bundle=str(bundle_of(world, world.outcome())), note="", dry_run=False))
+    run(argparse.Namespace(bundle=bundle_of(world, world.outcome()), note="", dry_run=False))
     said = summary.read_text()
     assert [
         line.removeprefix("## Slash Agent: ") for line in said.splitlines() if line.startswith("## ")
