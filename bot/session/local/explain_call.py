@@ -42,19 +42,18 @@ def explain_call(
     if verb is not None and verb not in MODEL_VERBS:
         raise UsageError(f"`{verb}` starts no model, so nothing calls a tool.")
     if verb is not None and verb not in policy.tiers[tier].verbs:
-        return CallExplanation(_verb_denial(policy, tier, verb))
+        allowed_verbs = ", ".join(sorted(policy.tiers[tier].verbs)) or "nothing"
+        why = f"`{verb}` is not among what this tier may ask for: {allowed_verbs}"
+        return CallExplanation(Decision(Effect.DENY, f"`tiers: {tier}: verbs`", why))
     profile = None if verb is None else profile_of_verb(verb)
     decision = Gatekeeper(policy, tier, root, lambda record: None, profile).decide(tool, arguments)
-    return CallExplanation(decision, _grammar(tool, arguments), _withheld(policy, tier, tool, arguments))
-
-
-def _verb_denial(policy: Policy, tier: Tier, verb: str) -> Decision:
-    allowed_verbs = ", ".join(sorted(policy.tiers[tier].verbs)) or "nothing"
-    return Decision(
-        Effect.DENY,
-        f"`tiers: {tier}: verbs`",
-        f"`{verb}` is not among what this tier may ask for: {allowed_verbs}",
-    )
+    withheld: list[tuple[str, str]] = []
+    if tool in WRITING_TOOLS:
+        named, forbids = arguments.get("path"), may_write(policy, tier)
+        paths = [named] if isinstance(named, str) else patched_paths(arguments.get("patch"))
+        plain = [path for path in map(normalise, paths) if path is not None]
+        withheld = [(path, why) for path in plain if (why := withholding(path) or forbids(path))]
+    return CallExplanation(decision, _grammar(tool, arguments), tuple(withheld))
 
 
 def _grammar(tool: str, arguments: Mapping[str, Any]) -> str:
@@ -65,18 +64,5 @@ def _grammar(tool: str, arguments: Mapping[str, Any]) -> str:
     if parsed.simple is not None:
         return "simple: " + ", ".join(f"`{' '.join(words)}`" for words in parsed.simple)
     commands = ", ".join(f"`{' '.join(words)}`" for words in parsed.seen if words)
-    return "opaque: no `allow` covers it" + (
-        f"; in sight for the other rules: {commands}" if commands else ""
-    )
-
-
-def _withheld(
-    policy: Policy, tier: Tier, tool: str, arguments: Mapping[str, Any]
-) -> tuple[tuple[str, str], ...]:
-    if tool not in WRITING_TOOLS:
-        return ()
-    path_argument = arguments.get("path")
-    paths = [path_argument] if isinstance(path_argument, str) else patched_paths(arguments.get("patch"))
-    forbids = may_write(policy, tier)
-    plain = [path for one in paths if (path := normalise(one)) is not None]
-    return tuple((path, why) for path in plain if (why := withholding(path) or forbids(path)))
+    seen = f"; in sight for the other rules: {commands}" if commands else ""
+    return f"opaque: no `allow` covers it{seen}"

@@ -184,12 +184,18 @@ def _request(
     options: FixOptions, repo: Path, plan: Plan | None, last: Path | None, environment: Mapping[str, str]
 ) -> Request:
     """Return the request. One that goes on from the bundle `last` has its plan, thread and repository."""
-    name, instruction = options.verb, options.instruction.strip()
-    given = _request_options(options, last, environment)
+    recording = own_recording(last, parent_folder(environment))
+    was_allowed = recording is not None and recording.header.request.allows_deletions
+    # What a person allows the run holds for the runs that continue it too.
+    deletes = {ALLOW_DELETIONS: "true"} if options.allow_deletions or was_allowed else {}
+    given = {**options.checks, **({SKILL: options.skill} if options.skill else {}), **deletes}
+    instruction = options.instruction.strip()
     if last is None:
-        name = taking(Earlier.PLAN) if plan else name
-        request = local_request(name, instruction or (plan.title if plan else ""), repo, given)
-        return for_pull(request._replace(plan=plan), options.target)
+        name = taking(Earlier.PLAN) if plan else options.verb
+        request = local_request(name, instruction or (plan.title if plan else ""), repo, given)._replace(
+            plan=plan
+        )
+        return for_pull(request, options.target)
     from bot.publish.bundle.read import read_bundle
 
     before = read_bundle(last).outcome.request
@@ -211,17 +217,6 @@ def _read_plan(options: FixOptions) -> Plan | None:
         return parse_plan(file.read_bytes(), str(file))
     except OSError as error:
         raise UsageError(f"The plan {file} cannot be read: {error.strerror}.") from error
-
-
-def _request_options(
-    options: FixOptions, last: Path | None, environment: Mapping[str, str]
-) -> dict[str, str]:
-    """Return what the person allows the run. It also holds for the runs that continue it."""
-    recording = own_recording(last, parent_folder(environment))
-    was_allowed = recording is not None and recording.header.request.allows_deletions
-    named = {SKILL: options.skill} if options.skill else {}
-    deletes = options.allow_deletions or was_allowed
-    return {**options.checks, **named, **({ALLOW_DELETIONS: "true"} if deletes else {})}
 
 
 def _last(options: FixOptions, environment: Mapping[str, str], repo: Path) -> Path:

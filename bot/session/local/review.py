@@ -46,9 +46,14 @@ def range_to_review(repo: Path, base: str, since: str, target: PullTarget | None
         with suppress(CheckoutError):  # the commit of the last review need not be here
             since = resolve(repo, memory.head_sha).sha
     name, review_range = find_range(repo, base, since)
-    if not pieces_of(review_range.diff, review_range.since, memory.left):
-        raise _nothing_to_review(name, review_range)
-    return name, review_range
+    if pieces_of(review_range.diff, review_range.since, memory.left):
+        return name, review_range
+    message = f"HEAD changes nothing since it left {name}, so there is nothing to review."
+    if review_range.since_sha:
+        message = (
+            f"Nothing of the diff is new since {review_range.since_sha[:12]}, so there is nothing to review."
+        )
+    raise NothingToReviewError(message, Review(review_range.base_sha, review_range.head_sha, message))
 
 
 def for_pull(request: Request, target: PullTarget | None) -> Request:
@@ -60,21 +65,14 @@ def for_pull(request: Request, target: PullTarget | None) -> Request:
     )
 
 
-def _nothing_to_review(base: str, review_range: ReviewRange) -> NothingToReviewError:
-    since = review_range.since_sha[:12]
-    message = (
-        f"Nothing of the diff is new since {since}, so there is nothing to review."
-        if since
-        else f"HEAD changes nothing since it left {base}, so there is nothing to review."
-    )
-    return NothingToReviewError(message, Review(review_range.base_sha, review_range.head_sha, message))
-
-
 def find_range(repo: Path, base: str = "", since: str = "") -> tuple[str, ReviewRange]:
     """Return the name of the base and what HEAD changes since the merge base. Raises `CheckoutError`, `UsageError`."""
     head = resolve(repo, "HEAD")
     name, tip = _base(repo, base, head)
-    fork = _merge_base(repo, tip, head, name)
+    try:
+        fork = Git(git_dir_of(repo)).run("merge-base", tip.sha, head.sha).decode().strip()
+    except GitError as error:
+        raise MissingRevisionError(f"HEAD and {name} have no commit in common: {error.detail}") from error
     review_range = ReviewRange(fork, head.sha, _diff(fork, head))
     if not since:
         return name, review_range
@@ -93,14 +91,6 @@ def _base(repo: Path, base: str, head: LocalCommit) -> tuple[str, LocalCommit]:
         if commit.branch != head.branch or not commit.branch:
             return name.split("/", 2)[2].removesuffix("/HEAD"), commit
     raise UsageError("Say what HEAD is to be compared with: --base BRANCH.")
-
-
-def _merge_base(repo: Path, base: LocalCommit, head: LocalCommit, name: str) -> str:
-    git_dir = git_dir_of(repo)
-    try:
-        return Git(git_dir).run("merge-base", base.sha, head.sha).decode().strip()
-    except GitError as error:
-        raise MissingRevisionError(f"HEAD and {name} have no commit in common: {error.detail}") from error
 
 
 def _diff(base_sha: str, head: LocalCommit) -> Diff:

@@ -19,8 +19,7 @@ from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.gate.redact import Redactor
-from bot.policy.load import load_policy
-from bot.policy.values import Policy
+from bot.policy.load import POLICY_FILE, load_policy
 from bot.session.context.secrets import known_secrets
 from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.tools.toolbox import Gatekeeper
@@ -57,7 +56,11 @@ def run_tool(
     root = root.resolve()
     if not root.is_dir():
         raise UsageError(f"There is no folder {root}.")
-    policy = _policy(policy_file)
+    try:
+        text = policy_file.read_text(encoding="utf-8") if policy_file else None
+        policy = load_policy(text, str(policy_file or POLICY_FILE))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The policy file {policy_file} cannot be read: {error}.") from error
     gatekeeper = Gatekeeper(policy, Tier.LOCAL, str(root), lambda record: None)  # one call keeps no journal
     cancel = CancelToken()
     with tempfile.TemporaryDirectory(prefix="slash-agent-tool-") as folder, cancelled_by_signals(cancel):
@@ -104,12 +107,3 @@ def _skill(root: Path, folder: Path, confinement: Confinement, environment: Mapp
     """The skills that a run has, and those that only people start, since a person calls the tool."""
     store = SkillFolder(folder, skills_path(confinement, folder))
     return SkillTool(checkout_skills(root, environment, None), store)
-
-
-def _policy(file: Path | None) -> Policy:
-    if file is None:
-        return load_policy(None)
-    try:
-        return load_policy(file.read_text(encoding="utf-8"), str(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The policy file {file} cannot be read: {error}.") from error
