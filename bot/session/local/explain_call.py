@@ -52,7 +52,7 @@ def explain_call(
         named, forbids = arguments.get("path"), may_write(policy, tier)
         paths = [named] if isinstance(named, str) else patched_paths(arguments.get("patch"))
         plain = [path for path in map(normalise, paths) if path is not None]
-        withheld = [(path, why) for path in plain if (why := withholding(path) or forbids(path))]
+        withheld = [(path, barred) for path in plain if (barred := withholding(path) or forbids(path))]
     return CallExplanation(decision, _grammar(tool, arguments), tuple(withheld))
 
 
