@@ -15,18 +15,18 @@ from bot.agent.prompt import new_marker, system_prompt
 from bot.agent.recorded_calls import recorded_transcript, repeat_calls
 from bot.agent.submission_tools import render_list
 from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.messages import Image
-from bot.contracts.request import RunLimits
+from bot.contracts.request import SKILL, RunLimits
 from bot.contracts.workspace_tools import SHELL
 from bot.publish.bundle.write import JOURNAL
 from bot.run.loop_hooks import loop_hooks
 from bot.run.parts import Parts
-from bot.session.context.attachments import Attachments
 from bot.session.context.git_trees import pull_diff
 from bot.session.context.instructions import instructions, paths_of
 from bot.session.context.profiles import masking_of
-from bot.session.context.run import Run
+from bot.session.context.run import Attachments, Run
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.subagents import RunSubagents
@@ -46,7 +46,7 @@ def new_conversation(
     subagents = RunSubagents(run, models, parts.workspace, parts.gatekeeper, parts.archive, calls)
     results = ResultTools(
         *((parts.review.tool,) if parts.review else ()),
-        parts.skills.tool,
+        parts.skills,
         subagents.tool,
         propose=parts.proposals,
         person=parts.gatekeeper.approvals.answer,
@@ -72,8 +72,7 @@ def new_conversation(
     )
     subagents.parent = conversation
     _begin_journal(run, parts, conversation)
-    for note in (*parts.skills.notes, *models.notes):
-        run.journal.write(lines.Note(note))
+    run.note(*run.skills.notes, *models.notes)
     base = run.checkout.base_sha[:12]
     run.say(f"at commit {base}, with {provider.info.name}, sandbox {run.confinement.name}")
     return conversation, results
@@ -96,7 +95,7 @@ def _with_record(last: LastRun, run: Run, parts: Parts, results: ResultTools) ->
     except UsageError as error:
         note = f"The model has no transcript of the last run. {error}"
         run.say(note)
-        run.journal.write(lines.Note(note))
+        run.note(note)
         return last
     repeat_calls(results.todo, recorded)
     listed = render_list(results.todo.items) if results.todo.items else ""
@@ -134,18 +133,22 @@ _NO_LAST_RUN = "The record of the last run is not available: the thread and the 
 def opening(
     run: Run, parts: Parts, conversation: ConversationContext, results: ResultTools, last: LastRun | None
 ) -> tuple[str, tuple[Image, ...]]:
-    """Return the first message and its pictures. The journal gets a line on each attachment."""
+    """Return the first message and its pictures. The journal gets a line on each attachment.
+    Raises `UsageError` if the skill that the request names cannot be loaded."""
     attached = Attachments(run.for_model)
     if run.load_attachments is not None:
         attached = run.load_attachments(run, conversation.provider.info.vision)
-    for note in (*attached.image_notes, *attached.omitted):
-        run.journal.write(lines.Note(note))
+    run.note(*attached.image_notes, *attached.omitted)
     for file in attached.files:
         run.journal.write(file)
     if last:
         last = _with_record(last, run, parts, results)
     message = first_message(attached.request, _facts(run, parts, attached), new_marker(), last)
-    return "\n\n".join([message, *parts.skills.named()]), attached.images
+    if name := run.request.options.get(SKILL):
+        loaded = parts.skills({"command": name}, CancelToken())
+        if loaded.is_error:
+            raise UsageError(loaded.content)
+    return "\n\n".join([message, *parts.skills.after_results()]), attached.images
 
 
 def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:

@@ -57,13 +57,17 @@ def loop_hooks(run: Run, parts: Parts, results: ResultTools, calls: CallTracker)
                 threading.Thread(target=_load_report, name="report").start()
 
     def after_results(info: TurnInfo) -> list[str]:
-        skill = parts.skills.tool.after_results()
+        skill = parts.skills.after_results()
         return [*parts.rounds.unable(), *skill, *common.after_results(info)]
 
     def verbatim_texts() -> list[str]:
         """The texts that a compacted conversation keeps."""
         listed = [f"Your list:\n{render_list(results.todo.items)}"] if results.todo.items else []
-        return [*listed, *parts.skills.carried()]
+        text, names = parts.skills.carried()
+        again = (
+            f"Skills that were loaded: {', '.join(names)}. Load one again if you still need its instructions."
+        )
+        return [*listed, *([text] if text else []), *([again] if names else [])]
 
     def before_end() -> str | None:
         parts.skills.end_turn()

@@ -22,21 +22,13 @@ from bot.policy.values import Policy
 from bot.publish.bundle.write import Bundle
 from bot.session.checks.inspection import inspection_of
 from bot.session.checks.rounds import Rounds
-from bot.session.context.base import (
-    Preparation,
-    checks_of,
-    chosen_checks,
-    detected_at,
-    preparation_of,
-    services_of,
-)
+from bot.session.context.base import checks_of, chosen_checks, detected_at, detected_setup, services_of
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import profile_of, without_commands
 from bot.session.context.review_scope import Reviewing, pull_range
 from bot.session.context.run import Run, RunSpec
 from bot.session.tools.approvals import Approvals, earlier_approvals
 from bot.session.tools.result_tools import Archive, propose_writes
-from bot.session.tools.skills import RunSkills
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor, refused_servers
 from bot.session.workspaces.network import Network
@@ -44,11 +36,14 @@ from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive, dow
 from bot.session.workspaces.run_gate import RunGate
 from bot.session.workspaces.start import AgentStarter, AgentWorkspace, Workspaces
 from bot.session.workspaces.trees import Trees
+from bot.skills.tool import NAME as SKILL_TOOL
+from bot.skills.tool import SkillFolder, SkillTool
 from bot.verbs.record import REPORT_FINDING, Profile
 from bot.workspace.dependencies.folders import environment_folders
 from bot.workspace.sandbox import toolchains
 from bot.workspace.sandbox.confinement import EnvironmentFolder
 from bot.workspace.sandbox.toolchains import Toolchains
+from bot.workspace.start import skills_path
 
 _NOT_PREPARED = (
     "What the checks need was not installed, since the sandbox of this run ({}) has no network. Leave the "
@@ -80,10 +75,11 @@ class RunEnvironment:
 def granted_profile(
     spec: RunSpec, policy: Policy, last: Bundle | None = None, *, writes: bool = False
 ) -> Profile:
-    """The profile of the verb, without the commands that policy and budget do not grant. `last` is the bundle that a
-    `continue` starts from; with `writes` the run may propose some."""
+    """The profile of the verb, with `skill` and without the commands that policy and budget do not grant. `last` is the
+    bundle that a `continue` starts from; with `writes` the run may propose some."""
     earlier = last.outcome.request.verb if last else spec.earlier.verb if spec.earlier else ""
     profile = profile_of(spec.request, earlier, writes=writes)
+    profile = replace(profile, helper_tools=(*profile.helper_tools, SKILL_TOOL))
     granted = not profile.granted or allows_commands(policy, spec.tier)
     budget = run_budget(policy, spec.tier, spec.budget_usd)
     return profile if budget.runs_commands and granted else without_commands(profile)
@@ -98,10 +94,10 @@ def run_environment(run: Run) -> RunEnvironment:
     wanted_now = wants and not profile.unrun
     detected = detected_at(checkout, own, sockets=sockets) if wanted_now else Detection()
     archive, unused = _archive(run) if prepares and not profile.unrun else (None, ())
-    preparation, unprepared = _preparation(run, detected) if prepares else (None, ())
+    prepared, unprepared = _preparation(run, detected) if prepares else ((), ())
     unprepared = () if archive else unprepared
     wanted, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
-    setup, unset = _possible_setup(run, preparation.setup if preparation else wanted)
+    setup, unset = _possible_setup(run, prepared or wanted)
     tools = _tools(run)
     network = Network(run, setup)
     workspaces = Workspaces(run=run, network=network, tools=tools, has_setup=bool(setup or archive))
@@ -112,7 +108,7 @@ def run_environment(run: Run) -> RunEnvironment:
         bring,
         restrict=network.restrict,
         own=tools.environments,
-        prepared_from=preparation.sha if preparation else "",
+        prepared_from=run.base if prepared else "",
         archive=archive,
         services=services_of(policy, detected) if profile.setup and not profile.unrun else (),
     )
@@ -127,16 +123,17 @@ def run_environment(run: Run) -> RunEnvironment:
     )
 
 
-def _preparation(run: Run, detected: Detection) -> tuple[Preparation | None, tuple[str, ...]]:
-    """Return what the action's `prepare: auto` does, in a sandbox that can reach registries; or why it does nothing."""
-    preparation = preparation_of(run.policy, run.checkout, detected)
-    if preparation is None:
-        return None, ()
-    if lock_files_digest(_listing(run, preparation.sha)) != lock_files_digest(_listing(run)):
-        return None, (_OTHER_LOCKS,)
+def _preparation(run: Run, detected: Detection) -> tuple[tuple[SetupStep, ...], tuple[str, ...]]:
+    """Return the detected setup, which the action's `prepare: auto` runs in a tree of the run's base, in a sandbox that
+    can reach registries; or why it does nothing."""
+    steps = detected_setup(run.policy, detected)
+    if not steps:
+        return (), ()
+    if lock_files_digest(_listing(run, run.base)) != lock_files_digest(_listing(run)):
+        return (), (_OTHER_LOCKS,)
     if not run.confinement.supports_egress:
-        return None, (_NOT_PREPARED.format(run.confinement.name),)
-    return preparation, ()
+        return (), (_NOT_PREPARED.format(run.confinement.name),)
+    return steps, ()
 
 
 def _archive(run: Run) -> tuple[PreparedArchive | None, tuple[str, ...]]:
@@ -193,7 +190,7 @@ class Parts:
     """`workspace` is the agent's own, the others are in `environment`. `review` is set in runs that review, `proposals`
     in runs that may write on threads."""
 
-    skills: RunSkills
+    skills: SkillTool
     environment: RunEnvironment
     gatekeeper: Gatekeeper
     diagnostics: DiagnosticsMonitor
@@ -207,9 +204,12 @@ class Parts:
 
 def make_parts(run: Run) -> Parts:
     """Raises `UsageError`."""
-    skills = RunSkills(run)
     environment = run_environment(run)
-    gatekeeper = _gatekeeper(run, skills)
+    earlier = earlier_approvals(run.resume, run.folder.root.parent) if run.tier is Tier.LOCAL else None
+    approvals = Approvals(run.view.person, run.cancel, run.detector.masked, earlier)
+    gatekeeper = Gatekeeper(
+        run.policy, run.tier, run.root, run.journal.write, run.profile, approvals=approvals
+    )
     diagnostics = DiagnosticsMonitor(
         None if run.profile.read_only else run.policy.diagnostics,
         run.journal,
@@ -224,7 +224,7 @@ def make_parts(run: Run) -> Parts:
     workspace = AgentWorkspace(
         starter, environment.workspaces.record_changes, run.redact, diagnostics.take_diagnostics
     )
-    approved, deletions = gatekeeper.approvals.approved, run.request.allows_deletions
+    approved, deletions = approvals.approved, run.request.allows_deletions
     gate = RunGate(
         run=run,
         may_write=may_write(run.policy, run.tier, approved, deletions=deletions),
@@ -234,7 +234,9 @@ def make_parts(run: Run) -> Parts:
         edited=gatekeeper.edited,
     )
     return Parts(
-        skills=skills,
+        skills=SkillTool(
+            run.skills, SkillFolder(run.folder.skills, skills_path(run.confinement, run.folder.skills))
+        ),
         environment=environment,
         gatekeeper=gatekeeper,
         diagnostics=diagnostics,
@@ -245,16 +247,6 @@ def make_parts(run: Run) -> Parts:
         review=_review(run, workspace),
         proposals=propose_writes(run.policy, run.request, run.task, run.journal.write),
     )
-
-
-def _gatekeeper(run: Run, skills: RunSkills) -> Gatekeeper:
-    approvals = Approvals(
-        run.view.person,
-        run.cancel,
-        run.detector.masked,
-        earlier_approvals(run.resume, run.folder.root.parent) if run.tier is Tier.LOCAL else None,
-    )
-    return Gatekeeper(run.policy, run.tier, run.root, run.journal.write, run.profile, approvals=approvals)
 
 
 def _review(run: Run, workspace: AgentWorkspace) -> Reviewing | None:

@@ -59,8 +59,7 @@ def conclude(
     if run.stop.fired and end.stop is StopReason.END_TURN:
         end = end._replace(stop=StopReason.CANCELED, reason=_UNCHECKED)
     network = environment.workspaces.network.uses()
-    for note in network_notes(network):
-        run.journal.write(lines.Note(note))
+    run.note(*network_notes(network))
     review = rounds.with_tested_suggestions(parts.review.review(end.final_text)) if parts.review else None
     submission = masked(results.submission(review), run.detector.masked)
     notes = (

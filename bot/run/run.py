@@ -49,7 +49,7 @@ from bot.publish.bundle.write import Bundle
 from bot.run.conversation import new_conversation, opening
 from bot.run.parts import Parts, budget_notes, granted_profile, make_parts
 from bot.run.resume import last_bundle, put_earlier_change
-from bot.session.context.base import base_conventions, base_policy, base_task, check_brought
+from bot.session.context.base import base_conventions, base_policy, base_skills, base_task, check_brought
 from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.context.secrets import known_secrets
 from bot.session.progress.interruption import (
@@ -62,7 +62,6 @@ from bot.session.progress.reporter import ProgressReporter, WatchedProvider
 from bot.session.run_folder import lock_folder
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.run_models import ConversationModel, RunModels, connect_model
-from bot.session.tools.skills import find_skills, with_skill_tool
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
 from bot.workspace.probe import Chosen, first_that_holds
@@ -123,7 +122,7 @@ def _read_base(
     """2. Check out the base and read what it says. The journal is closed with `stack`."""
     checkout, request = check_out(spec.source, spec.folder.root), spec.request
     user = spec.environment if spec.tier is Tier.LOCAL else {}
-    skills = Background(lambda: find_skills(checkout, user, request), "skills")
+    skills = Background(lambda: base_skills(checkout, user, request), "skills")
     with Parser() as parser:
         task = base_task(checkout, request, parser)
         check_brought(task, spec.origin)
@@ -150,7 +149,7 @@ def _read_base(
         stop=stop,
         checkout=whole,
         policy=policy,
-        profile=with_skill_tool(granted_profile(spec, policy, last, writes=writes)),
+        profile=granted_profile(spec, policy, last, writes=writes),
         confinement=chosen.confinement,
         sandbox_probe=chosen.sandbox_probe,
         journal=journal,

@@ -13,7 +13,7 @@ from bot.attachments.selector import AttachmentSelector, SelectionRules, TextRea
 from bot.contracts.request import Actor, Request, Thread, Tier
 from bot.github.client import connect
 from bot.github.retry import Pace
-from bot.session.context.attachments import Attachments
+from bot.session.context.run import Attachments
 from bot.session.event.attachments import collect_attachments
 from slash_forge import Forge
 from tests.attachments.pictures import plain

@@ -14,7 +14,7 @@ from bot.attachments.fetch import PICTURE_LIMITS, Fetcher, FetchLimits, Omitted,
 from bot.attachments.selector import MAX_NAMED, MAX_PICTURES
 from bot.contracts.pulls import Comment, ReviewThread, Side
 from bot.contracts.request import Actor, Thread, Tier, Trigger
-from bot.session.context.attachments import Attachments
+from bot.session.context.run import Attachments
 from tests.attachments.conftest import PICTURE, REPO, World
 from tests.attachments.pictures import plain
 
@@ -217,7 +217,7 @@ def test_a_connection_that_breaks_is_no_trouble_either(world: World) -> None:
 
 def test_the_supervisor_never_loads_a_decoder(tmp_path: Path) -> None:
     code = (
-        "import sys; import bot.session.context.attachments, bot.attachments.selector, bot.attachments.redraw as r;"
+        "import sys; import bot.session.context.run, bot.attachments.selector, bot.attachments.redraw as r;"
         "assert r._pillow(); sys.exit('PIL' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,7 +9,7 @@ from bot.checkout.clone import Checkout, Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.policy.load import load_policy
 from bot.policy.run_settings import SetupStep
-from bot.session.context.base import Preparation, detected_at, preparation_of
+from bot.session.context.base import detected_at, detected_setup
 from bot.session.workspaces.trees import TreeEnvironment, Trees
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off
@@ -55,24 +55,20 @@ def of_pull(folder: Path) -> Checkout:
     return checkout._replace(policy_sha=base)
 
 
-def preparation(checkout: Checkout, policy: str) -> Preparation | None:
-    loaded = load_policy(policy)
-    return preparation_of(loaded, checkout, detected_at(checkout))
+def preparation(checkout: Checkout, policy: str) -> tuple[SetupStep, ...]:
+    return detected_setup(load_policy(policy), detected_at(checkout))
 
 
 def test_a06_the_head_of_a_pull_request_names_no_command_of_the_preparation(tmp_path: Path) -> None:
     checkout = of_pull(tmp_path)
-    prepared = preparation(checkout, "version: 1\n")
-    assert prepared is not None
-    assert prepared.sha == checkout.policy_sha
-    [step] = prepared.setup
+    [step] = preparation(checkout, "version: 1\n")
     assert "-r requirements.txt" in step.command
     assert "evil" not in step.command
 
 
 @pytest.mark.parametrize("text", ["setup: [make]", "bring: [.venv]"])
 def test_a_policy_that_says_how_is_left_alone(tmp_path: Path, text: str) -> None:
-    assert preparation(of_pull(tmp_path), f"version: 1\n{text}\n") is None
+    assert preparation(of_pull(tmp_path), f"version: 1\n{text}\n") == ()
 
 
 def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(tmp_path: Path) -> None:

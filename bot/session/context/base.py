@@ -1,16 +1,15 @@
-"""What a run reads at its base: policy, task, checks. Never from the head of a pull request."""
+"""What a run reads at its base: policy, task, skills, checks. Never from the head of a pull request."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from bot.checkout.clone import Checkout
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import UsageError
-from bot.contracts.request import CHECK, NO_CHECKS, Request
+from bot.contracts.request import CHECK, NO_CHECKS, SKILL, Request
 from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect, files_read
 from bot.environment.detection import Detection
@@ -24,6 +23,7 @@ from bot.policy.values import Policy
 from bot.publish.convention.read import Conventions, read_conventions
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import RunSpec
+from bot.skills.find import SkillSet, Wanted, commit_skills, session_skills
 from bot.verbs.registry import VERBS
 
 
@@ -56,6 +56,14 @@ def base_task(checkout: Checkout, request: Request, parser: Parser | None = None
     if text is None:
         raise UsageError(f"There is no task {request.task}: {path} is not there at the base commit.")
     return read_task(text, path, parser)
+
+
+def base_skills(checkout: Checkout, user: Mapping[str, str], request: Request) -> SkillSet:
+    """Return the skills of the base, those of the person whose environment is `user` (an empty one has none) and the
+    bundled ones. Raises `UsageError` if the request names one that is not there."""
+    commit = checkout.policy_sha or checkout.base_sha
+    wanted = Wanted(request.instruction or "", request.options.get(SKILL, ""))
+    return session_skills(user, commit_skills(checkout.git, commit), wanted)
 
 
 def base_conventions(spec: RunSpec, checkout: Checkout, parser: Parser) -> Conventions:
@@ -99,20 +107,11 @@ def services_of(policy: Policy, detected: Detection) -> tuple[ServiceSpec, ...]:
     return tuple(ServiceSpec(one.name, one.command, one.ready) for one in detected.services)
 
 
-@dataclass(frozen=True, slots=True)
-class Preparation:
-    """How to prepare the environment if the policy does not say: `setup` runs in a tree of the commit `sha`."""
-
-    sha: str
-    setup: tuple[SetupStep, ...]
-
-
-def preparation_of(policy: Policy, checkout: Checkout, detected: Detection) -> Preparation | None:
-    """Return the setup that was detected; `None` if the policy has its own, or if there is nothing to set up."""
-    if policy.setup or policy.bring or not detected.setup:
-        return None
-    steps = tuple(SetupStep(one.guarded, SETUP_TIMEOUT, one.egress) for one in detected.setup)
-    return Preparation(checkout.policy_sha or checkout.base_sha, steps)
+def detected_setup(policy: Policy, detected: Detection) -> tuple[SetupStep, ...]:
+    """Return the detected setup; none if the policy has its own."""
+    if policy.setup or policy.bring:
+        return ()
+    return tuple(SetupStep(one.guarded, SETUP_TIMEOUT, one.egress) for one in detected.setup)
 
 
 def detected_at(checkout: Checkout, origin: Path | None = None, *, sockets: bool = True) -> Detection:

@@ -15,7 +15,8 @@ from bot.agent.journal import Journal
 from bot.checkout.clone import Checkout, Source
 from bot.contracts.background import Background
 from bot.contracts.cancel import CancelToken
-from bot.contracts.journal import Note
+from bot.contracts.journal import AttachedFile, Note
+from bot.contracts.messages import Image
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
@@ -31,7 +32,6 @@ from bot.policy.tiers import TierPolicy
 from bot.policy.values import Policy
 from bot.publish.convention.read import Conventions
 from bot.review.fingerprints import NO_MEMORY, ReviewMemory
-from bot.session.context.attachments import Attachments
 from bot.session.run_folder import RunFolder
 from bot.skills.find import SkillSet
 from bot.verbs.record import Profile
@@ -52,6 +52,19 @@ def timestamp(moment: datetime) -> str:
 
 def now() -> str:
     return timestamp(datetime.now(UTC))
+
+
+class Attachments(NamedTuple):
+    """The pictures and attached files of a request, as `bot.session.event.attachments` fetches them. `request` is the
+    model's, with a word behind each picture; there is a note for each of `images`, a sentence for each that is
+    `omitted`, and a note for each of the other attached `files`."""
+
+    request: Request
+    images: tuple[Image, ...] = ()
+    image_notes: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
+    files: tuple[AttachedFile, ...] = ()
+    file_notes: tuple[str, ...] = ()
 
 
 class EarlierRun(NamedTuple):
@@ -159,6 +172,11 @@ class Run(RunSpec):
     def redact(self, text: str) -> str:
         """Mask the known secrets in a text."""
         return self.detector.redactor.text(text)
+
+    def note(self, *sentences: str) -> None:
+        """Write notes to the journal."""
+        for sentence in sentences:
+            self.journal.write(Note(sentence))
 
     def say(self, *sentences: str) -> None:
         """Tell people."""

@@ -13,9 +13,8 @@ from bot.contracts.request import Request, Thread
 from bot.contracts.threads import TextKind
 from bot.events.event_request import COMMENT_EVENTS, REVIEW
 from bot.github.client import connect
-from bot.session.context.attachments import Attachments
 from bot.session.context.github_env import GitHubEnvironment
-from bot.session.context.run import Run
+from bot.session.context.run import Attachments, Run
 
 _REVIEW_ANCHOR = re.compile(r"#pullrequestreview-([0-9]{1,18})$")
 
