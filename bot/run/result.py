@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from bot import __version__
 from bot.agent.conversation_context import LoopEnd
@@ -17,7 +18,15 @@ from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
 from bot.contracts.formatting import sentence
 from bot.contracts.model import ModelInfo
-from bot.contracts.outcome import SCHEMA_VERSION, ChangedFile, CheckResult, Outcome, Status, StopReason
+from bot.contracts.outcome import (
+    SCHEMA_VERSION,
+    ChangedFile,
+    CheckResult,
+    Description,
+    Outcome,
+    Status,
+    StopReason,
+)
 from bot.contracts.records import masked
 from bot.evidence.failing_checks import failing
 from bot.evidence.look_first import held_back, look_first
@@ -75,21 +84,17 @@ def conclude(
         *network_notes(network),
         *limit_notes(environment.workspaces.limit_hits()),
     )
-    known = Outcome(
-        schema=SCHEMA_VERSION,
-        version=__version__,
-        status=Status.FAILED,
-        stop_reason=end.stop,
-        reason=end.reason,
+    concluded = ended(
+        run.profile,
+        end,
+        verdict,
+        submission,
         request=run.request,
         base_sha=run.checkout.base_sha,
         model=model.name,
         sandbox=run.confinement.name,
         started_at=run.started_at,
         ended_at=now(),
-        turns=end.turns,
-        usage=end.usage,
-        cost=round(end.cost, 6),
         checks=checks,
         denials=tuple(parts.gatekeeper.denials),
         notes=notes,
@@ -98,7 +103,6 @@ def conclude(
         diagnostics=rounds.diagnostics(tree_sha),
         servers=parts.diagnostics.servers(),
     )
-    concluded = ended(known, run.profile, end, verdict, submission)
     if accepted and accepted.files:
         with Parser() as parser:
             concluded, _ = with_title(concluded, run.conventions, parser)
@@ -188,30 +192,34 @@ _ENDED_BY_MODEL = frozenset({StopReason.END_TURN, StopReason.CHECKS_FAILING})
 
 
 def ended(
-    known: Outcome, profile: Profile, end: LoopEnd, verdict: Verdict | GateError, submission: Submission
+    profile: Profile, end: LoopEnd, verdict: Verdict | GateError, submission: Submission, **known: Any
 ) -> Outcome:
-    """The outcome of a run, of which `known` has all that does not depend on its result. A gate that refused the tree
+    """The outcome of a run; `known` are the fields that do not depend on its result. A gate that refused the tree
     outweighs how the conversation ended."""
     files, withheld = (verdict.files, verdict.withheld) if isinstance(verdict, Verdict) else ((), ())
-    stop = _stop(end, verdict, failing(known.checks, known.request.instruction))
+    stop = _stop(end, verdict, failing(known["checks"], known["request"].instruction))
     result = status(profile, stop, files, submission)
     # A request to fix something that was a question, or a plan that was not made, has an answer all the same. Of an
     # answer that the output limit cut off there is the beginning.
     answered = result in (Status.ANSWERED, Status.NO_CHANGE) or (
         result is Status.FAILED and stop in (StopReason.END_TURN, StopReason.MAX_TOKENS)
     )
-    description = submission.description
-    return known._replace(
+    title, summary, notes = submission.description
+    return Outcome(
+        schema=SCHEMA_VERSION,
+        version=__version__,
         status=result,
         stop_reason=stop,
         reason=_reason(profile, result, stop, end, verdict),
-        description=description._replace(
-            summary=_capped(description.summary), notes=_capped(description.notes)
-        ),
+        turns=end.turns,
+        usage=end.usage,
+        cost=round(end.cost, 6),
+        description=Description(title, _capped(summary), _capped(notes)),
         files=files,
         withheld=withheld,
         answer=_capped(end.final_text) if answered else "",
         question=_capped(submission.question),
+        **known,
     )
 
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bot import __version__
 from bot.agent.conversation_context import LoopEnd
 from bot.agent.journal import MAX_JOURNAL, JournalFile, parse_journal, read_journal
 from bot.checkout.clone import Checkout, Source, check_out
@@ -18,7 +17,7 @@ from bot.checkout.pull import recorded_pull_base
 from bot.contracts import journal as lines
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.messages import Usage
-from bot.contracts.outcome import SCHEMA_VERSION, Denial, Outcome, Status, StopReason
+from bot.contracts.outcome import Denial, StopReason
 from bot.contracts.plain_text import utf8
 from bot.contracts.regular_files import read_regular
 from bot.evidence.from_journal import recorded_evidence
@@ -119,11 +118,31 @@ def _salvage(
     results.restore(recording)
     submission = results.submission(reviewing.review("") if reviewing else None)
     end = _end(recording)
-    known = _known(recording, end, _last_change(folder), (*notes, *results.notes()))
+    header, evidence = recording.header, recorded_evidence(recording)
+    denied = (line for line in recording.records(lines.PermissionDecision) if not line.allow)
+    # The time of the last write, so that salvaging twice gives the same commit.
+    ended_at = datetime.fromtimestamp(folder.journal.stat().st_mtime, UTC)
+    outcome = ended(
+        profile,
+        end,
+        verdict,
+        submission,
+        request=request,
+        base_sha=header.base_sha,
+        model=[header.model, *(line.model for line in recording.records(lines.ModelChanged))][-1],
+        sandbox=header.sandbox,
+        started_at=header.started_at,
+        ended_at=timestamp(ended_at),
+        checks=evidence.checks,
+        denials=tuple(Denial(line.tool, line.path, line.rule, line.reason) for line in denied),
+        notes=(*notes, *results.notes()),
+        diagnostics=evidence.diagnostics,
+        servers=evidence.servers,
+    )
     result = RunResult(
         checkout,
         policy,
-        mask_outcome(ended(known, profile, end, verdict, submission), detector),
+        mask_outcome(outcome, detector),
         out.resolve() if out else folder.bundle,
         verdict if isinstance(verdict, Verdict) else None,
         plan=submission.plan,
@@ -207,33 +226,6 @@ def _is_plain(path: Path) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
-def _known(recording: JournalFile, end: LoopEnd, ended_at: str, notes: tuple[str, ...]) -> Outcome:
-    """Return what the journal says of the outcome."""
-    header, evidence = recording.header, recorded_evidence(recording)
-    denied = (line for line in recording.records(lines.PermissionDecision) if not line.allow)
-    return Outcome(
-        schema=SCHEMA_VERSION,
-        version=__version__,
-        status=Status.FAILED,
-        stop_reason=end.stop,
-        reason=end.reason,
-        request=header.request,
-        base_sha=header.base_sha,
-        model=[header.model, *(line.model for line in recording.records(lines.ModelChanged))][-1],
-        sandbox=header.sandbox,
-        started_at=header.started_at,
-        ended_at=ended_at,
-        turns=end.turns,
-        usage=end.usage,
-        cost=round(end.cost, 6),
-        checks=evidence.checks,
-        denials=tuple(Denial(line.tool, line.path, line.rule, line.reason) for line in denied),
-        notes=notes,
-        diagnostics=evidence.diagnostics,
-        servers=evidence.servers,
-    )
-
-
 def _edited(recording: JournalFile) -> frozenset[str]:
     """Return the paths that edit tools requested to write."""
     questions = (line.record for line in recording.everything if isinstance(line.record, lines.Question))
@@ -247,8 +239,3 @@ def _end(recording: JournalFile) -> LoopEnd:
     for change in recording.records(lines.BudgetChanged):
         turns, usage, cost = change.turn, change.usage, change.cost
     return LoopEnd(StopReason.ERROR, _INCOMPLETE, turns, usage, cost, "")
-
-
-def _last_change(folder: RunFolder) -> str:
-    """Return the time of the run's last write, so that salvaging twice gives the same commit."""
-    return timestamp(datetime.fromtimestamp(folder.journal.stat().st_mtime, UTC))
