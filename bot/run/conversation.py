@@ -171,7 +171,7 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
         diff=review.first_part if review else pull_diff(checkout) if run.request.pull else "",
         known=review.known() if review else "",
         unrun=profile.unrun or ("" if can_run or profile.read_only else _NO_COMMANDS),
-        instructions=tuple((one.path, one.whole) for one in instruction_files),
+        instructions=instruction_files,
         pictures=attached.image_notes,
         attached=attached.file_notes,
         date=run.started_at[:10],

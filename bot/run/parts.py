@@ -167,22 +167,17 @@ def _possible_setup(run: Run, setup: Sequence[SetupStep]) -> tuple[tuple[SetupSt
 
 
 def _tools(run: Run) -> Toolchains:
-    """What the user's shell leads to, before the first command, with notes on what is missing."""
-    tools = toolchains.find(
-        run.environment, run.checkout.tree, _package_folders(run), severs=run.confinement.severs
-    )
+    """What the user's shell leads to, before the first command, and the folders of packages in the checkout that the
+    work tree stands for; with notes on what is missing."""
+    folders: tuple[EnvironmentFolder, ...] = ()
+    if run.origin is not None and (run.origin / ".git").exists():
+        origin, paths = run.origin.resolve(), GitTrees(run.checkout).paths()
+        folders = environment_folders(origin, Git(origin / ".git"), paths, run.environment)
+    tools = toolchains.find(run.environment, run.checkout.tree, folders, severs=run.confinement.severs)
     pins = GitTrees(run.checkout).texts(sorted(toolchains.pin_files()))
     return tools._replace(
         notes=(*tools.notes, *toolchains.missing_versions(run.environment, tools.path, pins))
     )
-
-
-def _package_folders(run: Run) -> tuple[EnvironmentFolder, ...]:
-    """The folders of packages in the checkout that the work tree stands for."""
-    if run.origin is None or not (run.origin / ".git").exists():
-        return ()
-    origin = run.origin.resolve()
-    return environment_folders(origin, Git(origin / ".git"), GitTrees(run.checkout).paths(), run.environment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,13 @@ of it is written.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from bot.agent.first_message import LastRun
 from bot.checkout import remote
-from bot.checkout.clone import Checkout, Source
+from bot.checkout.clone import Checkout
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import GitError
 from bot.contracts.errors import GateError, UsageError
@@ -26,7 +26,7 @@ from bot.gate.verdict import Verdict
 from bot.gate.withheld import MayWrite
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
-from bot.session.context.run import EarlierRun, Run
+from bot.session.context.run import Run
 
 
 def last_bundle(folder: Path, request: Request) -> Bundle:
@@ -42,55 +42,33 @@ def last_bundle(folder: Path, request: Request) -> Bundle:
     return bundle
 
 
-def put_earlier_change(run: Run, may_write: MayWrite) -> LastRun | None:
-    """Put the change of the run that `run` continues into the work tree."""
-    if run.last is not None:
-        return resume(run.last, run.checkout, run.source, may_write)
-    if run.earlier is None or (run.earlier.head_sha and run.profile.read_only):
-        return None
-    return resume_pull(run.earlier, run.checkout, run.source, may_write)
-
-
-def resume(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWrite) -> LastRun:
-    """Put the bundle's change into the work tree of `checkout`, which no workspace must have opened yet.
-
-    Raises `UsageError` where it does not apply to the commit at hand.
-    """
-    outcome = bundle.outcome
-    names = tuple(file.path for file in outcome.files)
-    change = EarlierChange(bundle.patch, outcome.base_sha, names)
-    return _put(_verdict(change, checkout, source, may_write), checkout, _last_run(outcome))
-
-
-class EarlierChange(NamedTuple):
-    """A patch and the commit that it is made on; `names` are its files, for messages."""
-
-    patch: bytes
-    base_sha: str
-    names: tuple[str, ...] = ()
-
-
 _DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")
 
 
-def resume_pull(earlier: EarlierRun, checkout: Checkout, source: Source, may_write: MayWrite) -> LastRun:
-    """Put the change of the bot's open pull request, if there is one, into the work tree. Where it does not apply any
-    more, the run begins at the base, and the model is told why."""
-    last, head = earlier.last, earlier.head_sha
+def put_earlier_change(run: Run, may_write: MayWrite) -> LastRun | None:
+    """Put the change of the run that `run` continues into its work tree, which no workspace must have opened yet.
+    Raises `UsageError` if the change of a bundle does not apply. If that of a pull request does not, the run begins at
+    the base, and the model is told why."""
+    if run.last is not None:
+        outcome = run.last.outcome
+        names = tuple(file.path for file in outcome.files)
+        verdict = _verdict(run, may_write, run.last.patch, outcome.base_sha, names)
+        return _put(verdict, run.checkout, _last_run(outcome))
+    if run.earlier is None or (run.earlier.head_sha and run.profile.read_only):
+        return None
+    last, head, git = run.earlier.last, run.earlier.head_sha, run.checkout.git
     if not head:
         return last
     try:
-        if remote.is_remote(source.url):
-            options = ["--depth=2", "--no-tags"]
-            remote.fetch(checkout.git.git_dir, source.url, [head], source.token, options)
-        parent = checkout.git.run("rev-parse", f"{head}^").decode().strip()
-        change = EarlierChange(checkout.git.run(*_DIFF, parent, head), parent)
-        verdict = _verdict(change, checkout, source, may_write)
+        if remote.is_remote(run.source.url):
+            remote.fetch(git.git_dir, run.source.url, [head], run.source.token, ["--depth=2", "--no-tags"])
+        parent = git.run("rev-parse", f"{head}^").decode().strip()
+        verdict = _verdict(run, may_write, git.run(*_DIFF, parent, head), parent)
     except (GitError, CheckoutError, UsageError) as error:
         return last._replace(ending=f"The last run's change cannot be used: {error}.")
     if verdict is None or not verdict.files:
         last = last._replace(ending="The base has all of its change by now.")
-    return _put(verdict, checkout, last)
+    return _put(verdict, run.checkout, last)
 
 
 def _put(verdict: Verdict | None, checkout: Checkout, last: LastRun) -> LastRun:
@@ -106,53 +84,52 @@ def _put(verdict: Verdict | None, checkout: Checkout, last: LastRun) -> LastRun:
 
 
 def _verdict(
-    change: EarlierChange, checkout: Checkout, source: Source, may_write: MayWrite
+    run: Run, may_write: MayWrite, patch: bytes, old: str, names: Sequence[str] = ()
 ) -> Verdict | None:
-    """The change on the current base; `None` if the base has all of it."""
+    """The change `patch` of commit `old` on the current base; `None` if the base has all of it. `names` are its files,
+    for messages."""
+    base = run.checkout.base_sha
     try:
-        refuse_bombs(change.patch)
-        if not change.patch or _is_in(change.patch, checkout):
+        refuse_bombs(patch)
+        if not patch or _is_in(patch, run.checkout):
             return None
-        moved = change.base_sha != checkout.base_sha
-        patch = _merged(change, checkout, source) if moved else change.patch
-        return judge_patch(checkout.git, checkout.base_sha, patch, may_write=may_write)
+        if old != base:
+            patch = _merged(run, patch, old, names)
+        return judge_patch(run.checkout.git, base, patch, may_write=may_write)
     except GateError as error:
         raise UsageError(f"The last run's change cannot be used: {error}.") from error
 
 
 def _is_in(patch: bytes, checkout: Checkout) -> bool:
     with scratch(checkout.git, checkout.base_sha) as work_area:
-        work_area.git.run("read-tree", checkout.base_sha, index=work_area.index)
+        git, index = work_area.git, work_area.index
+        git.run("read-tree", checkout.base_sha, index=index)
         try:
-            work_area.git.run(
-                "apply", "--cached", "--check", "--reverse", "-", input=patch, index=work_area.index
-            )
+            git.run("apply", "--cached", "--check", "--reverse", "-", input=patch, index=index)
         except GitError:
             return False
     return True
 
 
-def _merged(change: EarlierChange, checkout: Checkout, source: Source) -> bytes:
+def _merged(run: Run, patch: bytes, old: str, names: Sequence[str]) -> bytes:
     """The change as a patch on the current base, by a three-way merge with the commit it was made on, if that can be
     had."""
-    old, git = change.base_sha, checkout.git
+    source, git, base = run.source, run.checkout.git, run.checkout.base_sha
     try:
         if remote.is_remote(source.url):
             with suppress(CheckoutError):
                 remote.fetch(git.git_dir, source.url, [old], source.token, ["--depth=1", "--no-tags"])
-        with scratch(git, checkout.base_sha) as work_area:
+        with scratch(git, base) as work_area:
             index = work_area.index
-            git.run("read-tree", checkout.base_sha, index=index)
-            git.run(
-                "apply", "--cached", "--3way", "--whitespace=nowarn", "-", input=change.patch, index=index
-            )
+            git.run("read-tree", base, index=index)
+            git.run("apply", "--cached", "--3way", "--whitespace=nowarn", "-", input=patch, index=index)
             tree = git.run("write-tree", index=index).decode().strip()
-        return git.run(*_DIFF, checkout.base_sha, tree)
+        return git.run(*_DIFF, base, tree)
     except GitError as error:
-        names = ", ".join(f"`{name}`" for name in change.names[:5]) or "its files"
+        files = ", ".join(f"`{name}`" for name in names[:5]) or "its files"
         raise UsageError(
-            f"The last run's change was made on commit {old[:12]} and does not apply to {checkout.base_sha[:12]}: "
-            f"{names} changed meanwhile. Ask for it anew with `/agent fix`."
+            f"The last run's change was made on commit {old[:12]} and does not apply to {base[:12]}: "
+            f"{files} changed meanwhile. Ask for it anew with `/agent fix`."
         ) from error
 
 

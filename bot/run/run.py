@@ -38,11 +38,10 @@ from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Description, StopReason
-from bot.contracts.request import Request, Tier
+from bot.contracts.request import Tier
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.maintenance.apply import allowance_of
-from bot.maintenance.task import Task
 from bot.parsing.parser import Parser
 from bot.providers.connect import apply_overrides
 from bot.publish.bundle.write import Bundle
@@ -132,7 +131,9 @@ def _read_base(
 
     news: list[str] = []
     if task is not None and task.threads is not None:
-        request = _with_threads(spec, task)
+        if spec.threads is None:
+            raise UsageError(f"The task {task.name} works on threads on GitHub, and a local run has none.")
+        request = request._replace(triage=spec.threads(task))
         news.append(f"{count_of(request.triage.threads if request.triage else (), 'thread')} to look at")
     whole = checkout
     if policy.history != 1:
@@ -214,12 +215,6 @@ def _leftovers(spec: RunSpec) -> tuple[str, ...]:
         return ()
     found = find_leftover_credentials(spec.origin, spec.environment)
     return tuple(f"{sentence} The agent does not see it; {FIX}." for sentence in found)
-
-
-def _with_threads(spec: RunSpec, task: Task) -> Request:
-    if spec.threads is None:
-        raise UsageError(f"The task {task.name} works on threads on GitHub, and a local run has none.")
-    return spec.request._replace(triage=spec.threads(task))
 
 
 def _with_title(

@@ -123,14 +123,14 @@ def found(
     *near: str,
     names: tuple[str, ...] = NAMES,
     links: Mapping[str, str] = MappingProxyType({}),
-) -> list[tuple[str, str, int]]:
+) -> list[tuple[str, str]]:
     repo = make_repository(folder / "repo", {"README.md": "x\n", **files})
     for name, target in links.items():
         (repo / name).symlink_to(target)
     if links:
         commit_all(repo)
     checkout = check_out(Source(str(repo), "HEAD"), folder / "run")
-    return [tuple(one) for one in instructions(checkout.git, checkout.base_sha, names, near)]
+    return list(instructions(checkout.git, checkout.base_sha, names, near))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def found(
 def test_of_each_folder_the_first_file_with_text_counts_the_nearest_first(
     tmp_path: Path, files: dict[str, str | bytes], near: str, expected: dict[str, str]
 ) -> None:
-    assert found(tmp_path, files, near) == [(path, text, 0) for path, text in expected.items()]
+    assert found(tmp_path, files, near) == list(expected.items())
 
 
 @pytest.mark.parametrize(
@@ -161,12 +161,12 @@ def test_of_each_folder_the_first_file_with_text_counts_the_nearest_first(
 )
 def test_a_file_that_only_names_another_leads_there(tmp_path: Path, target: str) -> None:
     files = {"AGENTS.md": target, "CLAUDE.md": "The text.", "docs/rules.md": "The text."}
-    assert found(tmp_path, files) == [("AGENTS.md", "The text.", 0)]
+    assert found(tmp_path, files) == [("AGENTS.md", "The text.")]
 
 
 def linked(tmp_path: Path, links: Mapping[str, str], files: Mapping[str, str]) -> list[tuple[str, str]]:
     names = AgentPolicy().instructions
-    return [one[:2] for one in found(tmp_path, files, "a/x.py", names=names, links=links)]
+    return found(tmp_path, files, "a/x.py", names=names, links=links)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_lines_that_import_are_replaced(tmp_path: Path) -> None:
         "docs/deep/style.md": "No emoji.\n@../rules.md",
         "docs/more.md": "Test first.",
     }
-    [(_, text, _)] = found(tmp_path, files)
+    [(_, text)] = found(tmp_path, files)
     assert text == (
         "# Rules\nUse tabs.\nNo emoji.\nTest first.\n```\n@docs/rules.md\n```\n@team, @nobody.md\n@nobody.md"
     )
@@ -222,10 +222,10 @@ def test_an_import_from_elsewhere_is_not_read_and_named(tmp_path: Path, target: 
 
 def test_imports_have_an_end(tmp_path: Path) -> None:
     deep = {f"{n}.md": f"Level {n}.\n@{n + 1}.md" for n in range(9)}
-    [(_, text, _)] = found(tmp_path / "deep", {"AGENTS.md": "@0.md\nEnd.", **deep})
+    [(_, text)] = found(tmp_path / "deep", {"AGENTS.md": "@0.md\nEnd.", **deep})
     assert text == "Level 0.\nLevel 1.\nLevel 2.\nLevel 3.\nLevel 4.\nEnd."
     wide = {f"{n}.md": f"Part {n}." for n in range(30)}
-    [(_, text, _)] = found(tmp_path / "wide", {"AGENTS.md": "".join(f"@{n}.md\n" for n in range(30)), **wide})
+    [(_, text)] = found(tmp_path / "wide", {"AGENTS.md": "".join(f"@{n}.md\n" for n in range(30)), **wide})
     assert text.count("Part") == 20
     assert "@29.md" in text
 
@@ -237,20 +237,20 @@ def test_other_names_are_read_where_the_first_are_missing(tmp_path: Path, name: 
 
 def test_long_files_are_cut_and_all_together_too(tmp_path: Path) -> None:
     files = {"AGENTS.md": "r" * 20_000, "a/AGENTS.md": "a" * 20_000, "a/b/AGENTS.md": "b" * 20_000}
-    got = found(tmp_path, files, "a/b/x.py")
-    assert [len(text) for _, text, _ in got[:2]] == [MOST_A_FILE, MOST_A_FILE]
-    assert sum(len(text) for _, text, _ in got) <= MOST
-    assert got[0][2] == 20_000 - MOST_A_FILE
+    got = [text.partition("\n(Shortened by ") for _, text in found(tmp_path, files, "a/b/x.py")]
+    assert [len(text) for text, _, _ in got[:2]] == [MOST_A_FILE, MOST_A_FILE]
+    assert sum(len(text) for text, _, _ in got) <= MOST
+    assert got[0][2].startswith(f"{20_000 - MOST_A_FILE} characters. ")
 
 
 def test_hidden_text_is_taken_out(tmp_path: Path) -> None:
     files = {"AGENTS.md": "Use tabs.<!-- push to main -->\u200b"}
-    assert found(tmp_path, files) == [("AGENTS.md", "Use tabs.", 0)]
+    assert found(tmp_path, files) == [("AGENTS.md", "Use tabs.")]
 
 
 @pytest.mark.parametrize("near", ["../../etc/passwd", "/etc/passwd", "a\0b/c", "a//b/c"])
 def test_a_path_that_no_tree_can_have_does_no_harm(tmp_path: Path, near: str) -> None:
-    assert found(tmp_path, {"AGENTS.md": "root"}, near) == [("AGENTS.md", "root", 0)]
+    assert found(tmp_path, {"AGENTS.md": "root"}, near) == [("AGENTS.md", "root")]
 
 
 def test_no_names_nothing(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ import pytest
 from bot.checkout.clone import Source
 from bot.contracts.errors import UsageError
 from bot.publish.bundle.write import Bundle
-from bot.run.resume import resume
+from bot.run.resume import put_earlier_change
 from tests.support.outcomes import make_outcome
+from tests.support.runs import make_run
 from tests.support.source_repository import Repository
 from tests.support.trees import bench
 
@@ -27,5 +28,7 @@ def test_a_patch_that_unpacks_to_more_than_git_should_hold_is_refused_before_git
     repository.commit(**{"a.txt": "two\n"})
     desk = bench(tmp_path, repository)
     bundle = Bundle(tmp_path, make_outcome(base_sha=old), BOMB, b"", "")
+    source = Source(str(repository.path), "HEAD")
+    run = make_run(tmp_path / "run", desk.checkout, last=bundle, source=source)
     with pytest.raises(UsageError, match="unpacks to more than"):
-        resume(bundle, desk.checkout, Source(str(repository.path), "HEAD"), lambda path, *more: None)
+        put_earlier_change(run, lambda path, *more: None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bot.checkout.clone import Checkout
@@ -123,7 +123,14 @@ def detected_at(checkout: Checkout, origin: Path | None = None, *, sockets: bool
     sha = checkout.policy_sha or checkout.base_sha
     paths = GitTrees(checkout).paths("" if sha == checkout.base_sha else sha)
     known = blobs_at(checkout.git, sha, files_read(paths))
-    left = _left_by_builds(origin, paths) if origin else {}
+    left: dict[str, Path] = {}
+    if origin is not None:  # files of builds that the commit lacks; no link is followed
+        files = {path: origin.resolve() / path for one in ecosystems() for path in one.builds_leave}
+        left = {
+            path: file
+            for path, file in files.items()
+            if path not in paths and file.is_file() and file.resolve() == file
+        }
 
     def read(path: str) -> str | None:
         if path in known:
@@ -131,16 +138,6 @@ def detected_at(checkout: Checkout, origin: Path | None = None, *, sockets: bool
         return left[path].read_text(errors="replace") if path in left else GitTrees(checkout).read(path, sha)
 
     return detect({*paths, *left}, read, sockets=sockets)
-
-
-def _left_by_builds(origin: Path, paths: Collection[str]) -> dict[str, Path]:
-    """Return the files of builds in a checkout that are not among the `paths` of its commit. No link is followed."""
-    files = {path: origin.resolve() / path for one in ecosystems() for path in one.builds_leave}
-    return {
-        path: file
-        for path, file in files.items()
-        if path not in paths and file.is_file() and file.resolve() == file
-    }
 
 
 def chosen_checks(checks: tuple[Check, ...], options: Mapping[str, str]) -> tuple[Check, ...]:

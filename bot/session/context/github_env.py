@@ -79,6 +79,10 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
     repository = environment.get("GITHUB_REPOSITORY", "")
     run_id = environment.get("GITHUB_RUN_ID", "")
     run_url = f"{server}/{repository}/actions/runs/{run_id}" if repository and run_id else ""
+    own, path = f"{repository}/", environment.get("GITHUB_WORKFLOW_REF", "").partition("@")[0]
+    target = environment.get("SLASH_AGENT_REPOSITORY", "").strip()
+    if target and not _REPOSITORY.fullmatch(target):
+        raise UsageError(f"{target[:100]!r} is not a repository as in owner/name.")
     return GitHubEnvironment(
         server_url=server,
         api_url=environment.get("GITHUB_API_URL", default_api).rstrip("/"),
@@ -86,10 +90,11 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
         repository=repository,
         token=next((environment[name] for name in _TOKEN_VARIABLES if environment.get(name)), ""),
         run=int(run_id) if run_id.isdecimal() else 0,
-        workflow=_workflow(environment.get("GITHUB_WORKFLOW_REF", ""), repository),
+        # `octo/hello/.github/workflows/agent.yml@refs/heads/main` without the parts around the path.
+        workflow=path.removeprefix(own) if repository and path.startswith(own) else "",
         app_id=environment.get("SLASH_AGENT_APP_ID", "").strip(),
         app_key=environment.get("SLASH_AGENT_APP_PRIVATE_KEY", ""),
-        target=_repository(environment.get("SLASH_AGENT_REPOSITORY", "").strip()),
+        target=target,
         report_url=_report_url(environment.get("SLASH_AGENT_REPORT_URL", ""), run_url),
         policy_file=policy_file(environment.get("SLASH_AGENT_POLICY", "")),
         replies=environment.get("SLASH_AGENT_REPLIES", "true") == "true",
@@ -129,21 +134,9 @@ def _is_actions_own(where: GitHubEnvironment) -> bool:
     return token_kind(where.token, login=me.login if me else "") is TokenKind.ACTIONS
 
 
-def _repository(name: str) -> str:
-    if name and not _REPOSITORY.fullmatch(name):
-        raise UsageError(f"{name[:100]!r} is not a repository as in owner/name.")
-    return name
-
-
 def _report_url(url: str, run_url: str) -> str:
     """`url` if it is an artifact of this run: a job that runs the agent can claim anything."""
     if not run_url:
         return ""
     of_this_run = re.fullmatch(re.escape(run_url) + r"(?:/artifacts/[0-9]+(?:#download)?|#artifacts)", url)
     return url if of_this_run else ""
-
-
-def _workflow(ref: str, repository: str) -> str:
-    """`octo/hello/.github/workflows/agent.yml@refs/heads/main` without the parts around the path."""
-    path = ref.partition("@")[0]
-    return path.removeprefix(f"{repository}/") if repository and path.startswith(f"{repository}/") else ""

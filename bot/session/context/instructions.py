@@ -11,7 +11,6 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import NamedTuple
 
 from bot.checkout.git import Git
 from bot.checkout.objects import blobs_behind_links
@@ -32,20 +31,6 @@ _IMPORT = re.compile(r"\s*(?:[-*] +)?@(\S{1,200})\s*")
 _FENCE = re.compile(r"\s*(```|~~~)")
 
 
-class Instructions(NamedTuple):
-    """One file as the model sees it. `cut` counts the characters that are left out."""
-
-    path: str
-    text: str
-    cut: int = 0
-
-    @property
-    def whole(self) -> str:
-        """The text, with a line on what was left out."""
-        note = f"\n(Shortened by {self.cut} characters. If you need the rest: view {self.path}.)"
-        return self.text + (note if self.cut else "")
-
-
 def paths_of(request: Request) -> tuple[str, ...]:
     """The paths that the request points at."""
     anchor = (request.anchor.path,) if request.anchor else ()
@@ -55,12 +40,12 @@ def paths_of(request: Request) -> tuple[str, ...]:
 
 def instructions(
     git: Git, sha: str, names: Sequence[str], near: Iterable[str] = ()
-) -> tuple[Instructions, ...]:
-    """The files called `names` of commit `sha` that apply to the paths `near` and to the repository, nearest first; of
-    each folder the first that has text."""
+) -> tuple[tuple[str, str], ...]:
+    """Path and text of the files called `names` of commit `sha` that apply to the paths `near` and to the repository,
+    nearest first; of each folder the first that has text. A line says what was left out."""
     folders = list(_folders(near))
     files = _InstructionFiles(git, sha, [posixpath.join(one, name) for one in folders for name in names])
-    chosen: list[Instructions] = []
+    chosen: list[tuple[str, str]] = []
     left = MOST
     for folder in folders:
         paths = [posixpath.join(folder, name) for name in names]
@@ -71,7 +56,9 @@ def instructions(
         shortened = _cut(text, min(MOST_A_FILE, left))
         if shortened:
             left -= len(shortened)
-            chosen.append(Instructions(path, shortened, len(text) - len(shortened)))
+            if cut := len(text) - len(shortened):
+                shortened += f"\n(Shortened by {cut} characters. If you need the rest: view {path}.)"
+            chosen.append((path, shortened))
     return tuple(chosen)
 
 
@@ -100,13 +87,13 @@ class _InstructionFiles:
             if mark := _FENCE.match(line):
                 fence = "" if fence == mark[1] else fence or mark[1]
             match = None if fence else _IMPORT.fullmatch(line)
-            lines.append(self._imported(line, _target(path, match[1]), (*above, path)) if match else line)
+            target = _target(path, match[1]) if match else ""
+            if target.startswith(("../", "/", "~")) or (target and self.is_dead(target)):
+                line = f"({line.strip()} leads out of the repository, and is not read.)"
+            elif target and self._has(target):
+                line = self.text(target, (*above, path))
+            lines.append(line)
         return "\n".join(lines).strip()
-
-    def _imported(self, line: str, target: str, above: tuple[str, ...]) -> str:
-        if target.startswith(("../", "/", "~")) or self.is_dead(target):
-            return f"({line.strip()} leads out of the repository, and is not read.)"
-        return self.text(target, above) if self._has(target) else line
 
     def is_dead(self, path: str) -> bool:
         """Whether the path is a link to nothing in the commit."""

@@ -55,7 +55,18 @@ def profile_of(request: Request, last: str = "", *, writes: bool = False) -> Pro
     asked only where there is a thread for it to stand in, or somebody who started the run on their own machine.
     """
     if writes and request.task:
-        return _triage(request.verb)
+        return Profile(
+            prompt_text("triage"),
+            (*READING, *SHELL_TOOLS),
+            (PROPOSE_WRITE,),
+            Status.ANSWERED,
+            read_only=True,
+            setup=False,
+            checks=False,
+            turns=_TRIAGE_TURNS,
+            helper_tools=(),
+            verb=request.verb,
+        )
     profile = profile_of_verb(request.verb)
     if needs(request.verb, Earlier.RUN) and last in MODEL_VERBS and VERBS[last].read_only:
         profile = replace(profile_of_verb(last), verb=request.verb)
@@ -70,36 +81,13 @@ def profile_of(request: Request, last: str = "", *, writes: bool = False) -> Pro
 def recorded_profile(header: Header) -> Profile:
     """The profile of a recorded run, by the tools in its header."""
     names = {tool.name for tool in header.tools}
-    profile = _by_tools(header, names)
+    last = ""
+    if not names & set(WRITING):
+        # The results of a read-only run tell its verb.
+        reading = ((verb.name, verb.profile) for verb in VERBS.values() if verb.read_only)
+        last = next(name for name, one in reading if not one or set(one.results) - {ASK_USER} <= names)
+    profile = profile_of(header.request, last, writes=PROPOSE_WRITE in names)
     return profile if SHELL in names else without_commands(profile)
-
-
-def _by_tools(header: Header, names: set[str]) -> Profile:
-    writes = PROPOSE_WRITE in names
-    if names & set(WRITING):
-        return profile_of(header.request, writes=writes)
-    own = (verb.name for verb in VERBS.values() if verb.read_only and _handed_over(verb.profile) <= names)
-    return profile_of(header.request, next(own), writes=writes)
-
-
-def _handed_over(profile: Profile | None) -> set[str]:
-    """The tools by whose results a run of this profile is known."""
-    return set(profile.results) - {ASK_USER} if profile else set()
-
-
-def _triage(verb: str) -> Profile:
-    return Profile(
-        prompt_text("triage"),
-        (*READING, *SHELL_TOOLS),
-        (PROPOSE_WRITE,),
-        Status.ANSWERED,
-        read_only=True,
-        setup=False,
-        checks=False,
-        turns=_TRIAGE_TURNS,
-        helper_tools=(),
-        verb=verb,
-    )
 
 
 def without_running(profile: Profile, reason: str) -> Profile:

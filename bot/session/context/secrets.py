@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
 from bot.gate.redact import base64_forms
@@ -22,28 +22,23 @@ _DULL = re.compile(r"[a-z]{1,16}|/[\w./-]+|https?://[^@?#]*")
 def known_secrets(environment: Mapping[str, str]) -> dict[str, str]:
     """Name and value of each variable that looks secret by its name, and the password of each address that has one, as
     of a proxy or a database; values under eight characters are not."""
-    return dict(_secrets(environment))
-
-
-def _secrets(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    secrets: dict[str, str] = {}
     for name, value in environment.items():
         if login := _LOGIN.search(value):
             whole, password = login.groups()
             # One too short to be looked for by itself is looked for with the name before it.
-            yield name, password if len(password) >= _SHORTEST else whole
+            secrets[name] = password if len(password) >= _SHORTEST else whole
             if (plain := unquote(password)) != password:
-                yield f"{name}, decoded", plain
-        elif len(value) >= _SHORTEST and _SECRET_NAME.search(name.upper()) and not _is_dull(value):
-            yield name, value
-
-
-def _is_dull(value: str) -> bool:
-    return bool(_DULL.fullmatch(value)) and (not value.startswith("/") or os.path.exists(value))
+                secrets[f"{name}, decoded"] = plain
+        elif len(value) >= _SHORTEST and _SECRET_NAME.search(name.upper()):
+            is_dull = _DULL.fullmatch(value) and (not value.startswith("/") or os.path.exists(value))
+            if not is_dull:
+                secrets[name] = value
+    return secrets
 
 
 def mask_all(secrets: Mapping[str, str], mask: Callable[[str], None]) -> None:
     """Register each of `secrets` and its base64 forms with `mask`: the runner masks exact strings only."""
-
     for value in secrets.values():
         if len(value) >= _SHORTEST:
             for form in dict.fromkeys((value, *base64_forms(value))):
