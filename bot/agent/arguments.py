@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
 from bot.contracts.formatting import count_of
@@ -73,13 +74,11 @@ def _parse(text: str, *, strict: bool = True) -> Any:
         raise json.JSONDecodeError(f"{name} is not a JSON value", text, text.find(name))
 
     value = json.loads(text, parse_constant=refuse, strict=strict)
+    if "\\ud" not in text.lower():
+        return value
     # Half a surrogate pair, written as an escape, is no text: no file and no pipe takes it.
-    return _without_lone_surrogates(value) if "\\ud" in text.lower() else value
-
-
-def _without_lone_surrogates(value: Any) -> Any:
-    text = json.dumps(value, ensure_ascii=False)
-    return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    dumped = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass")
+    return json.loads(dumped.decode("utf-16", "replace"))
 
 
 def _explain(raw: str, error: json.JSONDecodeError) -> str:
@@ -92,14 +91,6 @@ def _explain(raw: str, error: json.JSONDecodeError) -> str:
 
 
 _MAX_EXCERPT = 60
-
-
-def _json_in(text: str) -> Any:
-    """Return the JSON value in `text`, `None` for none; models capitalise booleans as Python does."""
-    try:
-        return _parse(text.lower() if text.strip() in ("True", "False") else text)
-    except (ValueError, RecursionError):
-        return None
 
 
 class _Kind(NamedTuple):
@@ -189,9 +180,13 @@ class _Checker:
 
     def _spelled(self, value: Any, kinds: Sequence[_Kind], path: str) -> tuple[Any, bool]:
         """Return the JSON in the string `value`, and whether it is what the schema wants."""
-        read = _json_in(value) if isinstance(value, str) else None
-        for kind in kinds if read is not None else ():
-            if kind.fits(read):
+        read = None
+        if isinstance(value, str):
+            with suppress(ValueError, RecursionError):
+                # Models capitalise booleans as Python does.
+                read = _parse(value.lower() if value.strip() in ("True", "False") else value)
+        for kind in kinds:
+            if read is not None and kind.fits(read):
                 self.repairs.append(f"took the string in {path or 'the arguments'} as {kind.words}")
                 return read, True
         return value, False

@@ -88,17 +88,17 @@ class CallRunner:
         started = clock()
         executed = self._context.toolbox.execute(call, self._context.cancel, self._mask)
         duration = round(clock() - started, 4)
-        times = self._count_repeats(call, _comparable(executed))
+        key = (call.name, call.arguments, _comparable(executed))
+        times = self._times = self._times + 1 if key == self._last_call else 1
+        self._last_call = key
         result = executed.result
         if times == REPEATS_BEFORE_NOTICE:
             result = result._replace(content=result.content + REPEAT_NOTICE)
         if (number := self._count_changes(executed)) > SUCCESSES_WITHOUT_NUMBER:
             result = result._replace(content=f"{result.content}\n({call.name}: number {number} in a row)")
         if executed.permission is not None:
-            permission = executed.permission
-            self._context.write(
-                PermissionDecision(call.name, permission.allow, permission.rule, permission.reason, call.id)
-            )
+            allow, rule, reason, _ = executed.permission
+            self._context.write(PermissionDecision(call.name, allow, rule, reason, call.id))
         self._record_result(result, executed, duration)
         metadata = executed.outcome.metadata
         self._record_files(metadata)
@@ -108,13 +108,6 @@ class CallRunner:
             self._usage.output += size if type(size) is int else 0
         self._failed |= result.is_error or bool(metadata.get("exit_code"))
         return result, self._stop_after(executed, times)
-
-    def _count_repeats(self, call: ToolCall, content: str) -> int:
-        """Return how often in a row the same call had the same result, 1 for the first time."""
-        key = (call.name, call.arguments, content)
-        self._times = self._times + 1 if key == self._last_call else 1
-        self._last_call = key
-        return self._times
 
     def _count_changes(self, executed: CallExecution) -> int:
         """Return how often in a row this tool has changed files; 0 if this call changed none."""
@@ -142,23 +135,19 @@ class CallRunner:
             paths[path] = None
 
     def _stop_after(self, executed: CallExecution, times: int) -> Stop | None:
-        by_policy = executed.denied and not executed.person_answer
+        name, by_policy = executed.result.name, executed.denied and not executed.person_answer
         self._denials = self._denials + 1 if by_policy else 0
         if executed.fatal:
             return Stop(StopReason.ERROR, executed.fatal)
         if executed.person_answer == "no":
-            return Stop(StopReason.DENIED, f"A person said no to a call of {executed.result.name}.")
+            return Stop(StopReason.DENIED, f"A person said no to a call of {name}.")
         if by_policy and self._context.stop_on_denial:
-            return Stop(
-                StopReason.DENIED, f"A call of {executed.result.name} was denied, and policy ends the run."
-            )
+            return Stop(StopReason.DENIED, f"A call of {name} was denied, and policy ends the run.")
         if self._denials >= MAX_DENIALS:
             return Stop(StopReason.DENIED, f"{self._denials} calls in a row were denied.")
         if times > REPEATS_BEFORE_NOTICE:
-            reason = (
-                f"The model repeated one call of {executed.result.name} with the same result {times} times."
-            )
-            return Stop(StopReason.LOOP, reason)
+            words = f"The model repeated one call of {name} with the same result {times} times."
+            return Stop(StopReason.LOOP, words)
         return None
 
     def _skip(self, call: ToolCall, stop: Stop) -> ToolResult:

@@ -111,7 +111,12 @@ class ReportFinding:
         anchored = self._check(proposal, cancel)
         # The last report of a finding counts: an earlier one was corrected by it.
         accepted = not isinstance(anchored, str)
-        self._refused = [one for one in self._refused if not _is_again(one[0], proposal, accepted=accepted)]
+        self._refused = [
+            (one, reason)
+            for one, reason in self._refused
+            if one.title != proposal.title
+            and not (accepted and (one.path, one.kind) == (proposal.path, proposal.kind))
+        ]
         if isinstance(anchored, str):
             self._refused.append((proposal, anchored))
             return ToolOutcome(f"Not taken. {anchored}", is_error=True)
@@ -141,11 +146,6 @@ class ReportFinding:
         mildest = max(reversed(self._findings), key=lambda one: _rank(one.severity))
         self._findings.remove(mildest)
         return mildest is not finding
-
-
-def _is_again(refused: Finding, finding: Finding, *, accepted: bool) -> bool:
-    same_place = (refused.path, refused.kind) == (finding.path, finding.kind)
-    return refused.title == finding.title or (accepted and same_place)
 
 
 def finding_of(arguments: Mapping[str, Any]) -> Finding:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from bot.agent.journal import JournalFile, JournalLine
 from bot.contracts.errors import UsageError
-from bot.contracts.journal import FilesChanged, FileVersion, Response, Result
+from bot.contracts.journal import FilesChanged, Response, Result
 from bot.contracts.messages import ToolCall
 
 BASE = "base"
@@ -44,7 +44,6 @@ class Version(NamedTuple):
     content: bytes | None = None
     mode: int | None = None
     link: str | None = None
-    oversize: bool = False
     call_id: str = ""
     agent: str = ""
 
@@ -70,17 +69,18 @@ Versions = Mapping[str, Sequence[Version]]
 def changed_files(metadata: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     """Return the changed files in an edit's metadata, which names one or several."""
     files = metadata.get("files", [metadata])
-    listed = files if isinstance(files, list) else []
-    return tuple(file for file in listed if isinstance(file, Mapping) and _is_change(file))
-
-
-def _is_change(file: Mapping[str, Any]) -> bool:
-    return isinstance(file.get("path"), str) and ("after_hash" in file or "diff" in file)
+    return tuple(
+        file
+        for file in (files if isinstance(files, list) else ())
+        if isinstance(file, Mapping)
+        and isinstance(file.get("path"), str)
+        and ("after_hash" in file or "diff" in file)
+    )
 
 
 def versions(journal: JournalFile) -> Versions:
     """Return all versions by path, in the order of the files' first changes."""
-    history = _History()
+    history: dict[str, list[Version]] = {}
     tools: dict[tuple[str, int, str], str] = {}
     for line in journal.everything:
         record = line.record
@@ -91,12 +91,16 @@ def versions(journal: JournalFile) -> Versions:
             # A move's source first: its last version is what the new file is made of.
             hashed = [file for file in changed_files(record.metadata) if "after_hash" in file]
             for file in sorted(hashed, key=lambda file: "moved_to" not in file):
-                history.add_edit(file, _origin(line, record, record.name))
+                _add_edit(history, file, _origin(line, record, record.name))
         elif isinstance(record, FilesChanged):
-            by = tools.get((line.agent, record.turn, record.call_id), "a command")
-            for changed in record.files:
-                history.add_scanned(changed, _origin(line, record, by))
-    return history.versions
+            origin = _origin(line, record, tools.get((line.agent, record.turn, record.call_id), "a command"))
+            for path, before, after, mode, content, link, old in record.files:
+                # A scan says nothing of a file that was not there, nor of one that it had not read before.
+                states = _before(history, path, before or "", old)
+                states.append(
+                    Version(path, len(states), after, content=content, mode=mode, link=link, **origin)
+                )
+    return history
 
 
 def _origin(line: JournalLine, record: Result | FilesChanged, by: str) -> dict[str, Any]:
@@ -104,58 +108,42 @@ def _origin(line: JournalLine, record: Result | FilesChanged, by: str) -> dict[s
     return {"by": by, "turn": record.turn, "at": line.at, "call_id": record.call_id, "agent": line.agent}
 
 
-class _History:
-    def __init__(self) -> None:
-        self.versions: dict[str, list[Version]] = {}
-
-    def add_edit(self, file: Mapping[str, Any], origin: Mapping[str, Any]) -> None:
-        path = file["path"]
-        mode = _number(file, "mode")
-        states = self._before(path, file.get("before_hash"), mode=mode)
-        parent = (path, len(states) - 1)
-        source = file.get("moved_from")
-        if isinstance(source, str) and len(self.versions.get(source, ())) > 1:
-            parent = (source, len(self.versions[source]) - 2)
-        states.append(
-            Version(
-                path,
-                len(states),
-                file["after_hash"],
-                diff=str(file.get("diff", "")),
-                additions=_number(file, "additions") or 0,
-                removals=_number(file, "removals") or 0,
-                parent=parent,
-                mode=mode,
-                **origin,
-            )
+def _add_edit(history: dict[str, list[Version]], file: Mapping[str, Any], origin: Mapping[str, Any]) -> None:
+    path, mode = file["path"], _number(file, "mode")
+    states = _before(history, path, file.get("before_hash"), mode=mode)
+    parent = (path, len(states) - 1)
+    source = file.get("moved_from")
+    if isinstance(source, str) and len(history.get(source, ())) > 1:
+        parent = (source, len(history[source]) - 2)
+    states.append(
+        Version(
+            path,
+            len(states),
+            file["after_hash"],
+            diff=str(file.get("diff", "")),
+            additions=_number(file, "additions") or 0,
+            removals=_number(file, "removals") or 0,
+            parent=parent,
+            mode=mode,
+            **origin,
         )
+    )
 
-    def add_scanned(self, file: FileVersion, origin: Mapping[str, Any]) -> None:
-        # A scan says nothing of a file that was not there, nor of one that it had not read before.
-        states = self._before(file.path, file.before or "", file.before_content)
-        states.append(
-            Version(
-                file.path,
-                len(states),
-                file.after,
-                content=file.content,
-                mode=file.mode,
-                link=file.link,
-                oversize=file.oversize,
-                **origin,
-            )
-        )
 
-    def _before(
-        self, path: str, sha256: str | None, content: bytes | None = None, mode: int | None = None
-    ) -> list[Version]:
-        """Return the file's versions so far; the last one is its state just before a change."""
-        states = self.versions.setdefault(path, [])
-        if not states:
-            states.append(Version(path, 0, sha256, BASE, content=content, mode=mode))
-        elif sha256 != "" and states[-1].sha256 != sha256:
-            states.append(Version(path, len(states), sha256, OUTSIDE, content=content, mode=mode))
-        return states
+def _before(
+    history: dict[str, list[Version]],
+    path: str,
+    sha256: str | None,
+    content: bytes | None = None,
+    mode: int | None = None,
+) -> list[Version]:
+    """Return the file's versions so far; the last one is its state just before a change."""
+    states = history.setdefault(path, [])
+    if not states:
+        states.append(Version(path, 0, sha256, BASE, content=content, mode=mode))
+    elif sha256 != "" and states[-1].sha256 != sha256:
+        states.append(Version(path, len(states), sha256, OUTSIDE, content=content, mode=mode))
+    return states
 
 
 def version_content(history: Versions, version: Version, base: Callable[[str], bytes | None]) -> bytes | None:
@@ -194,7 +182,8 @@ def _content_after(
         if data is None and not version.sha256:
             return None
     if data is None:
-        why = "was too large to record" if version.oversize else "was made by nothing that the journal holds"
+        unknown = version.by in (BASE, OUTSIDE)
+        why = "was made by nothing that the journal holds" if unknown else "was too large to record"
         raise UsageError(f"{name} {why}.")
     if version.sha256 and hashlib.sha256(data).hexdigest() != version.sha256:
         raise UsageError(f"{name} lacks what the redactor masked, or is of another repository.")
