@@ -20,12 +20,12 @@ class PromptError(Exception):
 
 def render(name: str, **values: str) -> str:
     """Return the prompt file `name` with `$name` replaced. Raises `PromptError` for a name without a value."""
-    return _filled(_read(_FOLDER / f"{name}.md"), name, values)
+    return _filled(prompt_text(name), name, values)
 
 
 def prompt_text(name: str) -> str:
     """Return the prompt file `name` as it is written, for `system_prompt`."""
-    return _read(_FOLDER / f"{name}.md")
+    return (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
 
 
 def system_prompt(text: str, tools: Iterable[ToolSpec]) -> str:
@@ -52,9 +52,11 @@ def _with_parts(text: str, name: str, tools: Mapping[str, str]) -> str:
 
 
 def _part(name: str, tools: Mapping[str, str]) -> str:
-    text, alternative = _read(_part_file(name)), _part_file(f"{name}_without")
+    text, alternative = prompt_text(f"parts/{name}"), f"{name}_without"
     missing = [used for used in _NAME.findall(text) if used not in tools and not _part_file(used).exists()]
-    return (_read(alternative) if missing and alternative.exists() else text).rstrip("\n")
+    if missing and _part_file(alternative).exists():
+        return prompt_text(f"parts/{alternative}").rstrip("\n")
+    return text.rstrip("\n")
 
 
 def _part_file(name: str) -> Path:
@@ -66,7 +68,3 @@ def _filled(text: str, name: str, values: Mapping[str, str]) -> str:
         return Template(text).substitute(values)
     except (KeyError, ValueError) as error:
         raise PromptError(f"the prompt {name} cannot be rendered: {error}") from error
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")

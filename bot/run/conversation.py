@@ -43,7 +43,7 @@ def new_conversation(
     """What the conversation with `model` needs, and its result tools. Writes the journal's first lines."""
     provider, profile = model.provider, run.profile
     calls = CallTracker()
-    subagents = RunSubagents(run, models, parts.workspace, parts.gatekeeper, parts.archive, calls)
+    subagents = RunSubagents(run, models, parts.workspace, parts.gatekeeper, calls)
     results = ResultTools(
         *((parts.review.tool,) if parts.review else ()),
         parts.skills,
@@ -61,7 +61,7 @@ def new_conversation(
         run.cancel,
         loop_hooks(run, parts, results, calls),
         stop_on_denial=run.policy.on_deny == "stop",
-        compaction=SummaryCompaction(provider, parts.archive, model.small),
+        compaction=SummaryCompaction(provider, run.archive, model.small),
         identity=new_marker(),
         shared_usage=SessionUsage(),
         start_time=time.monotonic(),
@@ -86,7 +86,7 @@ def _limits(run: Run) -> RunLimits:
     return RunLimits(turns, budget.tokens, budget.usd, budget.minutes, *printed)
 
 
-def _with_record(last: LastRun, run: Run, parts: Parts, results: ResultTools) -> LastRun:
+def _with_record(last: LastRun, run: Run, results: ResultTools) -> LastRun:
     """`last` with the model's list, which goes on, and the transcript, from the journal of the last run."""
     if run.last is None:
         return last
@@ -100,7 +100,7 @@ def _with_record(last: LastRun, run: Run, parts: Parts, results: ResultTools) ->
     repeat_calls(results.todo, recorded)
     listed = render_list(results.todo.items) if results.todo.items else ""
     text = recorded_transcript(recorded)
-    return last._replace(todo=listed, transcript=parts.archive(text) if text else "")
+    return last._replace(todo=listed, transcript=run.archive(text) if text else "")
 
 
 def _begin_journal(run: Run, parts: Parts, conversation: ConversationContext) -> None:
@@ -142,7 +142,7 @@ def opening(
     for file in attached.files:
         run.journal.write(file)
     if last:
-        last = _with_record(last, run, parts, results)
+        last = _with_record(last, run, results)
     message = first_message(attached.request, _facts(run, parts, attached), new_marker(), last)
     if name := run.request.options.get(SKILL):
         loaded = parts.skills({"command": name}, CancelToken())
@@ -164,7 +164,7 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
         notes=(
             *(review.facts() if review else ()),
             *_missing_last(run),
-            *_title(run),
+            *filter(None, (run.conventions.for_model(),)),
             *_hints(run, parts, can_run=can_run),
         ),
         checkout=checkout.notes,
@@ -176,11 +176,6 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
         attached=attached.file_notes,
         date=run.started_at[:10],
     )
-
-
-def _title(run: Run) -> Iterator[str]:
-    if rule := run.conventions.for_model():
-        yield rule
 
 
 def _hints(run: Run, parts: Parts, *, can_run: bool) -> Iterator[str]:

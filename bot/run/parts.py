@@ -28,7 +28,7 @@ from bot.session.context.profiles import profile_of, without_commands
 from bot.session.context.review_scope import Reviewing, pull_range
 from bot.session.context.run import Run, RunSpec
 from bot.session.tools.approvals import Approvals, earlier_approvals
-from bot.session.tools.result_tools import Archive, propose_writes
+from bot.session.tools.result_tools import propose_writes
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor, refused_servers
 from bot.session.workspaces.network import Network
@@ -191,7 +191,6 @@ class Parts:
     diagnostics: DiagnosticsMonitor
     workspace: AgentWorkspace
     rounds: Rounds
-    archive: Archive
     gate: RunGate
     review: Reviewing | None
     proposals: ProposeWrite | None
@@ -237,7 +236,6 @@ def make_parts(run: Run) -> Parts:
         diagnostics=diagnostics,
         workspace=workspace,
         rounds=Rounds(run, environment.trees, environment.checks, inspection_of(run)),
-        archive=Archive(run.folder.archive, run.redact),
         gate=gate,
         review=_review(run, workspace),
         proposals=propose_writes(run.policy, run.request, run.task, run.journal.write),

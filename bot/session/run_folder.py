@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from bot.contracts.errors import AgentError
@@ -25,53 +24,29 @@ from bot.contracts.host_programs import find_host_program
 from bot.contracts.regular_files import read_regular
 
 
-@dataclass(frozen=True, slots=True)
 class RunFolder:
     """`root` holds everything of one run. Only `workspace*`, the trees and `setup_output` are ever visible inside a
-    sandbox."""
+    sandbox. `history` is the checkout of the run, if its policy asks for more of the history; `skills` are those that
+    the model loaded, shown read-only inside the agent's workspace. `prepared` is the tree that `bring:` and `setup:`
+    were done in, where there were any, `setup_output` its files that git does not track, less the folders of
+    packages."""
 
-    root: Path
-
-    @property
-    def journal(self) -> Path:
-        return self.root / "journal.jsonl"
-
-    @property
-    def facts(self) -> Path:
-        return self.root / "run.json"
-
-    @property
-    def bundle(self) -> Path:
-        return self.root / "bundle"
-
-    @property
-    def tree(self) -> Path:
-        return self.root / "tree"
-
-    @property
-    def history(self) -> Path:
-        """The checkout of the run, if its policy asks for more of the history."""
-        return self.root / "history"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.journal = root / "journal.jsonl"
+        self.facts = root / "run.json"
+        self.bundle = root / "bundle"
+        self.tree = root / "tree"
+        self.history = root / "history"
+        self.skills = root / "skills"
+        self.prepared = root / "tree-prepared"
+        self.setup_output = root / "setup-output"
+        self._record = root / "prepared.json"
 
     @property
     def has_tree(self) -> bool:
         """Whether the work tree is still there."""
         return self.tree.is_dir() and not self.tree.is_symlink()
-
-    @property
-    def skills(self) -> Path:
-        """The skills that the model loaded; shown read-only inside the agent's workspace."""
-        return self.root / "skills"
-
-    @property
-    def prepared(self) -> Path:
-        """The tree that `bring:` and `setup:` were done in, where there were any."""
-        return self.root / "tree-prepared"
-
-    @property
-    def setup_output(self) -> Path:
-        """The files of `prepared` that git does not track, less the folders of packages."""
-        return self.root / "setup-output"
 
     def keep_header(self) -> None:
         """A second copy of the journal's first line, for `salvage` of a run whose journal is damaged. On a full disk
@@ -81,17 +56,15 @@ class RunFolder:
 
     def write_prepared(self, links: Mapping[str, str], setup_files: Collection[str]) -> None:
         """Record which links in the work tree are ours and which files setup made, for `salvage`."""
-
         if links or setup_files:
             whole = self.root / "prepared.json.new"
             whole.write_text(json.dumps({"links": dict(links), "made": sorted(setup_files)}))
-            whole.replace(self._prepared)
+            whole.replace(self._record)
 
     def read_prepared(self) -> tuple[Mapping[str, str], frozenset[str], str]:
         """Return the links and the files that setup made, and a note if the record is damaged."""
-
         try:
-            recorded = json.loads(read_regular(self._prepared, _LARGEST_RECORD))
+            recorded = json.loads(read_regular(self._record, _LARGEST_RECORD))
             links, made = dict(recorded["links"]), frozenset(recorded["made"])
             if all(isinstance(text, str) for text in (*links, *links.values(), *made)):
                 return links, made, ""
@@ -100,10 +73,6 @@ class RunFolder:
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             pass
         return {}, frozenset(), _NO_RECORD
-
-    @property
-    def _prepared(self) -> Path:
-        return self.root / "prepared.json"
 
     @property
     def archive(self) -> Path:

@@ -61,7 +61,7 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(
         run = make_run(tmp_path, policy="model_settings: {effort: low}", journal=journal)
         models = RunModels(run, provider)
         gatekeeper = Gatekeeper(run.policy, run.tier, "", journal.write, run.profile)
-        subagents = RunSubagents(run, models, unused, gatekeeper, unused, CallTracker())
+        subagents = RunSubagents(run, models, unused, gatekeeper, CallTracker())
         subagents.parent = ConversationContext(
             *(provider, "", unused, journal, RunLimits(turns=7), run.cancel),
             stop_on_denial=True,

@@ -3,6 +3,7 @@ of a run."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -172,6 +173,17 @@ class Run(RunSpec):
     def redact(self, text: str) -> str:
         """Mask the known secrets in a text."""
         return self.detector.redactor.text(text)
+
+    def archive(self, text: str) -> str:
+        """Keep a text for the model to look up, read-only in the sandbox, and return its path; empty if the disk is
+        full: a summary without its transcript is better than none."""
+        try:
+            handle, path = tempfile.mkstemp(".txt", "transcript-", self.folder.archive)
+            with open(handle, "wb") as file:
+                file.write(self.redact(text).encode("utf-8", "replace"))
+        except OSError:
+            return ""
+        return path
 
     def note(self, *sentences: str) -> None:
         """Write notes to the journal."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from bot.agent.journal import JournalFile
@@ -72,29 +71,6 @@ class ResultTools:
         """Take over the submissions of a recorded run."""
         for tool in self._tools.values():
             repeat_calls(tool, recorded)
-
-
-class Archive:
-    """Transcripts from before a compaction, for the model to look up, read-only in the sandbox. The workspace sees
-    `folder` at its own path."""
-
-    def __init__(self, folder: Path, redact: Callable[[str], str]) -> None:
-        self._folder = folder
-        self._redact = redact
-        self._number = 0
-
-    def __call__(self, text: str) -> str:
-        """Write `text` and return its path; empty if the disk is full: a summary without its transcript is better than
-        none."""
-        self._number += 1
-        path = self._folder / f"transcript-{self._number}.txt"
-        data = self._redact(text).encode("utf-8", "replace")
-        try:
-            with path.open("xb") as file:
-                file.write(data)
-        except OSError:
-            return ""
-        return str(path)
 
 
 def propose_writes(

@@ -17,7 +17,6 @@ from bot.contracts.model import Retrying
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.run import Run
 from bot.session.progress.reporter import WatchedProvider
-from bot.session.tools.result_tools import Archive
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.toolbox import CallTracker, Gatekeeper, RunToolbox
 from bot.session.workspaces.start import AgentWorkspace
@@ -35,13 +34,12 @@ class RunSubagents:
     models: RunModels
     workspace: AgentWorkspace
     gatekeeper: Gatekeeper
-    archive: Archive
     calls: CallTracker
     tool: Subagents = field(init=False)
     parent: ConversationContext = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tool = Subagents(self._prepare, self.calls.turn_and_id, self.archive)
+        self.tool = Subagents(self._prepare, lambda: self.calls.position[:2], self.run.archive)
 
     def _prepare(self, name: str, cancel: CancelToken) -> ConversationContext:
         """The parent's limits, usage and clock, with tools, model, journal and hooks of its own."""
@@ -59,7 +57,7 @@ class RunSubagents:
             toolbox=toolbox,
             cancel=cancel,
             hooks=conversation_hooks(run, calls),
-            compaction=SummaryCompaction(model.provider, self.archive, model.small),
+            compaction=SummaryCompaction(model.provider, run.archive, model.small),
             identity=f"{self.parent.identity}-{name}",
             own_turn_limit=TURNS,
             agent=name,

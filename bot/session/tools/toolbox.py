@@ -206,9 +206,6 @@ class CallTracker:
     def begin(self, call_id: str, *, more_edits: bool) -> None:
         self.position = CallPosition(self.turn, call_id, self.agent, more_edits)
 
-    def turn_and_id(self) -> tuple[int, str]:
-        return self.position[:2]
-
 
 class RunToolbox(Toolbox):
     """The session's tools: those of the workspace and of the supervisor that the profile names."""
