@@ -1,12 +1,34 @@
-"""`describe_change`, `submit_plan` and `ask_user`: typed, saying what to mend, and a question ends the run."""
+"""`describe_change`, `submit_plan`, `ask_user`, `todo` and `propose_write`: typed, and each says what to mend
+(S-125, S-162)."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.agent.submission_tools import AskUser, DescribeChange, SubmitPlan
+from bot.agent.arguments import BadArgumentsError, parse_arguments
+from bot.agent.first_message import triage_text
+from bot.agent.prompt import prompt_text, system_prompt
+from bot.agent.submission_tools import (
+    MAX_ITEM_TEXT,
+    MAX_ITEMS,
+    PROPOSE_WRITE,
+    AskUser,
+    DescribeChange,
+    ProposeWrite,
+    SubmitPlan,
+    Todo,
+)
+from bot.agent.toolbox import CallExecution
+from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Description, StopReason
 from bot.contracts.plan import MAX_STEPS, PlanStep
+from bot.contracts.pulls import Comment
+from bot.contracts.request import ThreadState, Triage, TriageThread
+from bot.contracts.tools import ToolOutcome
+from bot.contracts.workspace_tools import TOOL_SPECS
+from bot.contracts.writes import Write, Writes
 from tests.support.sessions import execute
 
 
@@ -108,3 +130,168 @@ def test_a_blank_question_is_none() -> None:
     ask = AskUser()
     assert execute(ask, question=" \n ").result.is_error
     assert ask.stop() is None
+
+
+def give(todo: Todo, *items: dict[str, str]) -> CallExecution:
+    return execute(todo, items=list(items))
+
+
+def item(text: str, status: str = "pending") -> dict[str, str]:
+    return {"text": text, "status": status}
+
+
+def test_the_list_comes_back_whole_and_the_last_one_counts() -> None:
+    todo = Todo()
+    give(todo, item("Old"))
+    result = give(
+        todo, item(" Read\nit ", "completed"), item("Mend it", "in_progress"), item("Test it")
+    ).result
+    assert result.content == "1. [x] Read it\n2. [>] Mend it\n3. [ ] Test it\n(1 of 3 done)"
+    assert [one.text for one in todo.open] == ["Mend it", "Test it"]
+
+
+def test_an_empty_list_is_a_list() -> None:
+    todo = Todo()
+    give(todo, item("Old"))
+    assert give(todo).result.content == "The list is empty."
+    assert todo.open == ()
+
+
+WRONG_LISTS: dict[str, tuple[list[Any], str]] = {
+    "two in progress": ([item("a", "in_progress"), item("b"), item("c", "in_progress")], "items 1 and 3"),
+    "an unknown status": ([item("a", "done")], "items[0].status"),
+    "no text": ([{"status": "pending"}], "items[0].text"),
+    "a blank text": ([item("ok"), item(" \n")], "item 2 has no text"),
+    "too many": ([item(str(n)) for n in range(MAX_ITEMS + 1)], f"{MAX_ITEMS} are the most"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_LISTS)
+def test_a_wrong_list_is_refused_and_the_one_before_stands(name: str) -> None:
+    items, said = WRONG_LISTS[name]
+    todo = Todo()
+    give(todo, item("Old"))
+    result = give(todo, *items).result
+    assert result.is_error
+    assert said in result.content
+    assert [one.text for one in todo.items] == ["Old"]
+
+
+def test_a_long_text_is_cut() -> None:
+    todo = Todo()
+    give(todo, item("x" * 300))
+    assert [len(one.text) for one in todo.items] == [MAX_ITEM_TEXT]
+
+
+def test_half_a_character_does_not_reach_the_conversation() -> None:
+    todo = Todo()
+    assert give(todo, item("a\ud800b")).result.content.startswith("1. [ ] a\ufffdb")
+
+
+GOLDEN = Path(__file__).parent / "golden" / "triage_system.md"
+
+
+def only_seven(write: Write, before: Sequence[Write]) -> str:
+    return "" if write.number == 7 else "Only #7."
+
+
+def call(tool: ProposeWrite, arguments: str) -> ToolOutcome:
+    return tool(parse_arguments(arguments, PROPOSE_WRITE.parameters).values, CancelToken())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "write"),
+    [
+        ('{"kind": "comment", "number": 7, "body": " Hello \\n"}', Write("comment", 7, "Hello")),
+        (
+            '{"kind": "reply", "number": 7, "comment_id": 3, "body": "Hello"}',
+            Write("reply", 7, "Hello", comment_id=3),
+        ),
+        ('{"kind": "add_label", "number": 7, "label": "stale"}', Write("add_label", 7, label="stale")),
+        ('{"kind": "remove_label", "number": 7, "label": "stale"}', Write("remove_label", 7, label="stale")),
+        ('{"kind": "close", "number": 7}', Write("close", 7, reason="not_planned")),
+        ('{"kind": "close", "number": 7, "reason": "completed"}', Write("close", 7, reason="completed")),
+        ('{"kind": "edit", "number": 7, "title": "Better"}', Write("edit", 7, title="Better")),
+        # Half a character, which JSON can spell and no file can hold.
+        ('{"kind": "comment", "number": 7, "body": "a\\ud800"}', Write("comment", 7, "a\ufffd")),
+    ],
+)
+def test_each_kind_is_taken_down(arguments: str, write: Write) -> None:
+    tool = ProposeWrite(only_seven)
+    outcome = call(tool, arguments)
+    assert not outcome.is_error
+    assert outcome.content.startswith("Accepted: ")
+    assert tool.writes == Writes((write,))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ('{"kind": "comment", "number": 7}', "comment needs body"),
+        ('{"kind": "reply", "number": 7}', "reply needs comment_id and body"),
+        ('{"kind": "add_label", "number": 7, "body": "stale"}', "add_label needs label"),
+        ('{"kind": "comment", "number": 8, "body": "Hello"}', "Refused: Only #7."),
+    ],
+)
+def test_a_refusal_says_why_and_nothing_is_kept(arguments: str, why: str) -> None:
+    tool = ProposeWrite(only_seven)
+    outcome = call(tool, arguments)
+    assert outcome.is_error
+    assert why in outcome.content
+    assert tool.writes is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"kind": "delete", "number": 7}',
+        '{"kind": "comment", "number": 0, "body": "Hello"}',
+        '{"kind": "comment", "body": "Hello"}',
+        '{"kind": "close", "number": 7, "reason": "duplicate"}',
+        '{"kind": "comment", "number": 7, "body": "' + "x" * 65_537 + '"}',
+    ],
+)
+def test_what_does_not_fit_the_schema_never_gets_here(arguments: str) -> None:
+    with pytest.raises(BadArgumentsError):
+        parse_arguments(arguments, PROPOSE_WRITE.parameters)
+
+
+def test_the_judge_sees_what_was_accepted_and_every_proposal_is_recorded() -> None:
+    seen: list[tuple[Write, str]] = []
+    asked: list[int] = []
+
+    def judge(write: Write, before: Sequence[Write]) -> str:
+        asked.append(len(before))
+        return only_seven(write, before)
+
+    tool = ProposeWrite(judge, lambda write, refused: seen.append((write, refused)))
+    for number in (7, 8, 7):
+        call(tool, f'{{"kind": "close", "number": {number}}}')
+    assert asked == [0, 1, 1]
+    assert [(write.number, refused) for write, refused in seen] == [(7, ""), (8, "Only #7."), (7, "")]
+
+
+def test_the_system_prompt_is_the_agreed_one() -> None:
+    tools = (*(spec for spec in TOOL_SPECS if not spec.writes), PROPOSE_WRITE)
+    text = system_prompt(
+        prompt_text("triage"), (*tools, next(spec for spec in TOOL_SPECS if spec.name == "bash"))
+    )
+    assert text == GOLDEN.read_text("utf-8")
+    assert len(text.encode()) < 3_600
+
+
+def test_what_the_model_is_shown_of_a_thread() -> None:
+    state = ThreadState(
+        7, False, "open", False, ("bug", "stale"), "2026-06-11T00:00:00Z", "2026-06-10T00:00:00Z"
+    )
+    comment = Comment(1, "ann", "Still so.", "2026-06-11T00:00:00Z", "2026-06-11T00:00:00Z")
+    thread = TriageThread(state, "It crashes", "Always.", "bob", "2026-01-02T00:00:00Z", (comment,))
+    assert triage_text(Triage("2026-06-30T00:00:00Z", (thread,), ("3 threads, it is too early",))) == (
+        "It is 2026-06-30T00:00:00Z.\n\n"
+        "(Left out: 3 threads, it is too early.)\n\n"
+        "Issue #7 by bob, 2026-01-02: It crashes\n"
+        "labels: bug, stale; last activity: 2026-06-11; this task commented on 2026-06-10, and something has happened "
+        "since\n\n"
+        "Always.\n\n"
+        "Comment on #7 by ann, 2026-06-11:\nStill so."
+    )

@@ -1,16 +1,38 @@
-"""The toolbox: one result for any call, and nothing runs that was not whole, known, fitting and allowed."""
+"""The toolbox: one result for any call, and nothing runs that was not whole, known, fitting and allowed.
 
+What may be called now is told to the model, and refused at dispatch; tools and history are untouched (S-151..S-157)."""
+
+import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.agent.toolbox import CallExecution, Permission, Toolbox
+from bot.agent.conversation_context import Hooks
+from bot.agent.toolbox import (
+    NOTICE_AT,
+    CallExecution,
+    Masking,
+    Permission,
+    RequestState,
+    Toolbox,
+    first_and_last_mask,
+    requests_left_notice,
+)
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
+from bot.contracts.journal import Result
 from bot.contracts.messages import ToolCall
+from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, unreported
+from bot.contracts.outcome import StopReason
+from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome
-from tests.support.sessions import spec
+from bot.session.context.profiles import masking_of, profile_of_verb
+from bot.verbs.registry import MODEL_VERBS
+from tests.support.scripted import ScriptedProvider, call, says
+from tests.support.sessions import Bench, spec
 
 
 class Desk:
@@ -132,3 +154,121 @@ def test_an_interrupt_is_not_swallowed() -> None:
 def test_a_tool_without_a_handler_is_refused_when_the_session_starts() -> None:
     with pytest.raises(ValueError, match="no handler for view"):
         Toolbox([spec("view")], {}, lambda tool, arguments: Permission(True))
+
+
+@dataclass
+class Keeping(ScriptedProvider):
+    asked: list[ModelRequest] = field(default_factory=list)
+
+    def respond(
+        self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+    ) -> Complete | Failed:
+        self.asked.append(request)
+        return super().respond(request, cancel)
+
+
+def bench(folder: Path, masking: Masking, turns: int | None, *script: Complete) -> Bench:
+    tools = {"hand_over": lambda values, cancel: ToolOutcome("Noted.")}
+    return Bench(script, folder, tools, limits=RunLimits(turns=turns), model=Keeping, masking=masking)
+
+
+def test_in_the_last_request_only_the_tools_that_hand_over_may_be_called(tmp_path: Path) -> None:
+    script = [
+        says(call("echo", '{"text": "1"}', "a")),
+        says(call("echo", "{}", "b"), call("hand_over", "{}", "c")),
+    ]
+    here = bench(tmp_path, first_and_last_mask(["hand_over"]), 2, *script)
+    assert here.run().stop is StopReason.TURNS
+    assert [name for name, _ in here.ran] == ["echo", "hand_over"]
+    refused = next(one for one in here.journal().records(Result) if one.call_id == "b")
+    assert refused.is_error
+    assert not refused.executed
+    assert (
+        "echo is not available now: this is the last answer of this run. Allowed: hand_over."
+        in refused.content
+    )
+    assert isinstance(here.provider, Keeping)
+    assert [request.allowed for request in here.provider.asked] == [None, ("hand_over",)]
+    assert [request.tool_choice for request in here.provider.asked] == ["auto", "auto"]
+
+
+def test_where_nothing_hands_over_the_last_answer_is_words(tmp_path: Path) -> None:
+    here = bench(tmp_path, first_and_last_mask(()), 1, says(call("echo", "{}", "a")))
+    here.run()
+    assert isinstance(here.provider, Keeping)
+    [request] = here.provider.asked
+    assert (request.tool_choice, request.allowed) == ("none", None)
+    [refused] = here.journal().records(Result)
+    assert "Answer in words." in refused.content
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [(None, False), (NOTICE_AT + 1, False), (NOTICE_AT, True), (NOTICE_AT - 1, False), (1, True)],
+)
+def test_it_is_said_that_few_answers_are_left_and_before_the_last(left: int | None, said: bool) -> None:
+    assert bool(requests_left_notice(RequestState(left), ["describe_change"])) is said
+
+
+def test_what_is_said_names_how_to_hand_over() -> None:
+    assert "with describe_change or ask_user" in requests_left_notice(
+        RequestState(NOTICE_AT), ["describe_change", "ask_user"]
+    )
+    assert "with" not in requests_left_notice(RequestState(NOTICE_AT), [])
+    last = "(Your next answer is the last. {} can be called in it: say what you have.)"
+    assert requests_left_notice(RequestState(1), ["describe_change"]) == last.format("Only describe_change")
+    assert requests_left_notice(RequestState(1), []) == last.format("No tool")
+
+
+LOOKING = first_and_last_mask(["hand_over"], final=True, first_tools=["echo"])
+
+
+def asked_for(here: Bench) -> list[tuple[str, tuple[str, ...] | None]]:
+    assert isinstance(here.provider, Keeping)
+    return [(request.tool_choice, request.allowed) for request in here.provider.asked]
+
+
+def test_the_first_request_asks_to_look_and_a_result_in_its_response_is_refused(tmp_path: Path) -> None:
+    first = says(call("hand_over", "{}", "a"), call("todo", "{}", "b"))
+    here = bench(tmp_path, LOOKING, None, first, says(call("hand_over", "{}", "c")), says("Done."))
+    here.tools = {**here.tools, "todo": lambda values, cancel: ToolOutcome("Kept.")}
+    here.run()
+    assert asked_for(here) == [("required", ("echo",)), ("auto", None), ("auto", None)]
+    assert [name for name, _ in here.ran] == ["todo", "hand_over"]
+    refused = "hand_over is not available now: look at the code first. Allowed: echo."
+    assert here.results()[0].content == refused
+
+
+@pytest.mark.parametrize(("handed_over", "choice"), [(False, "required"), (True, "auto")])
+def test_what_must_be_handed_over_is_required_in_the_last_request_until_it_was(
+    tmp_path: Path, handed_over: bool, choice: str
+) -> None:
+    here = bench(tmp_path, LOOKING, 2, says(call("echo", "{}", "a")), says(call("hand_over", "{}", "b")))
+    here.hooks = Hooks(has_result=lambda: handed_over)
+    here.run()
+    assert asked_for(here)[1:] == [(choice, ("hand_over",))]
+
+
+@pytest.mark.parametrize("verb", sorted(MODEL_VERBS))
+def test_plan_and_review_begin_with_looking_and_no_other_verb(verb: str) -> None:
+    profile = profile_of_verb(verb)
+    masking = masking_of(profile)
+    first, last = masking(RequestState(9, first=True)), masking(RequestState(1))
+    judges = verb in ("plan", "review")
+    assert (first is not None) is judges
+    assert first is None or {"view", "grep", "task"} <= set(first.allowed) <= set(profile.all_tools) - {
+        "todo"
+    }
+    assert first is None or not {*profile.results} & {*first.allowed}
+    assert last is not None
+    assert (last.allowed, last.required) == (profile.results, verb not in ("review", "explain"))
+
+
+def test_tools_stay_the_same_object_and_requests_stay_prefixes_whatever_is_masked(tmp_path: Path) -> None:
+    script = [says(call("echo", f'{{"text": "{n}"}}', f"c{n}")) for n in range(3)]
+    here = bench(tmp_path, first_and_last_mask(["hand_over"]), 3, *script)
+    here.run()
+    assert isinstance(here.provider, Keeping)
+    assert len({id(request.tools) for request in here.provider.asked}) == 1
+    for earlier, later in itertools.pairwise(here.provider.requests):
+        assert all(old is new for old, new in zip(earlier, later, strict=False))
