@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from bot.agent.context_budget import tokens_of, tokens_of_text, usable_tokens
 from bot.agent.message_history import transcript_text
 from bot.agent.prompt import new_marker, render
-from bot.agent.receive import receive, tokens_of, tokens_of_text, usable_tokens, with_timeout
+from bot.agent.receive import receive, with_timeout
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CompactionRecord
 from bot.contracts.messages import Message, Text, Usage

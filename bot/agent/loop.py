@@ -10,11 +10,12 @@ from typing import Literal
 
 from bot.agent.calls import MAX_TRUNCATIONS, CallRunner
 from bot.agent.compaction import CompactionInput, Files
+from bot.agent.context_budget import fixed_tokens, max_response
 from bot.agent.conversation_context import ConversationContext, LoopEnd, TurnInfo
 from bot.agent.journal import JournalError
 from bot.agent.limits import SessionUsage, Stop, cancel_stop, ending, limit_shares, limit_stop
 from bot.agent.message_history import MessageHistory
-from bot.agent.receive import fixed_tokens, max_response, receive
+from bot.agent.receive import receive
 from bot.agent.toolbox import Mask, RequestState
 from bot.contracts.journal import (
     BudgetChanged,

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.compaction import TRIES, SummaryCompaction, split_index
+from bot.agent.context_budget import tokens_of, usable_tokens
 from bot.agent.conversation_context import Hooks, LoopEnd
 from bot.agent.message_history import HistoryError, MessageHistory
-from bot.agent.receive import tokens_of, usable_tokens
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CompactionRecord
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult, Usage

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.receive import max_response, tokens_of, tokens_of_text, usable_tokens, with_usage
+from bot.agent.context_budget import max_response, tokens_of, tokens_of_text, usable_tokens
+from bot.agent.receive import with_usage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import ProviderRetry
 from bot.contracts.messages import FinishReason, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage

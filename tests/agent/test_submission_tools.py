@@ -10,16 +10,8 @@ import pytest
 from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.first_message import triage_text
 from bot.agent.prompt import prompt_text, system_prompt
-from bot.agent.submission_tools import (
-    MAX_ITEM_TEXT,
-    MAX_ITEMS,
-    PROPOSE_WRITE,
-    AskUser,
-    DescribeChange,
-    ProposeWrite,
-    SubmitPlan,
-    Todo,
-)
+from bot.agent.submission_tools import PROPOSE_WRITE, AskUser, DescribeChange, ProposeWrite, SubmitPlan
+from bot.agent.todo import MAX_ITEMS, MAX_TEXT, Todo
 from bot.agent.toolbox import CallExecution
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Description, StopReason
@@ -180,7 +172,7 @@ def test_a_wrong_list_is_refused_and_the_one_before_stands(name: str) -> None:
 def test_a_long_text_is_cut() -> None:
     todo = Todo()
     give(todo, item("x" * 300))
-    assert [len(one.text) for one in todo.items] == [MAX_ITEM_TEXT]
+    assert [len(one.text) for one in todo.items] == [MAX_TEXT]
 
 
 def test_half_a_character_does_not_reach_the_conversation() -> None:
