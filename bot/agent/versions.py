@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -195,7 +196,7 @@ def _number(file: Mapping[str, Any], name: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-_HUNK = re.compile(r"@@ -(\d+),(\d+) \+\d+,(\d+) @@\Z")
+_HUNK = re.compile(r"@@ -(\d+),(\d+) \+\d+,(\d+) @@\n\Z")
 _NO_END = "\\ No newline at end of file"
 
 # As the tool host reads files: a mark decides, else UTF-8, else Latin-1, in which every byte survives.
@@ -218,45 +219,33 @@ def apply_verified(before: bytes, diff: str, sha256: str) -> bytes | None:
 
 def apply_diff(text: str, diff: str) -> str:
     """Return `text` with the diff applied. Raises `ValueError` if the diff is incomplete or does not match."""
-    lines, rows = _lines(text), diff.split("\n")
+    lines = io.StringIO(text, newline="\n").readlines()
+    rows: list[str] = []
+    for row in io.StringIO(diff, newline="\n"):
+        if row.startswith(_NO_END) and rows:
+            rows[-1] = rows[-1].removesuffix("\n")
+        else:
+            rows.append(row)
     output: list[str] = []
-    position = row = 0
-    while row < len(rows) and not _HUNK.match(rows[row]):
-        row += 1  # names of the file
-    while row < len(rows) and (rows[row] or row + 1 < len(rows)):
-        hunk = _HUNK.match(rows[row])
-        if hunk is None:
+    position, old, new, started = 0, 0, 0, False
+    for row in rows:
+        if old or new:
+            if row[0] in " -":
+                if lines[position : position + 1] != [row[1:]]:
+                    raise ValueError("the text has other lines")
+                position, old = position + 1, old - 1
+            if row[0] in " +":
+                output.append(row[1:])
+                new -= 1
+        elif hunk := _HUNK.match(row):
+            first, old, new = map(int, hunk.groups())
+            start, started = first - 1 if old else first, True
+            if start < position:
+                raise ValueError("hunks out of order")
+            output += lines[position:start]
+            position = start
+        elif started and row != "\n":
             raise ValueError("the diff is not whole")
-        first, old, new = (int(number) for number in hunk.groups())
-        start = first - 1 if old else first
-        if start < position:
-            raise ValueError("hunks out of order")
-        output += lines[position:start]
-        position, row = _apply_hunk(lines, start, rows, row + 1, output, old=old, new=new)
+    if old or new:
+        raise ValueError("a hunk is not whole")
     return "".join(output + lines[position:])
-
-
-def _apply_hunk(
-    lines: list[str], position: int, rows: list[str], row: int, output: list[str], *, old: int, new: int
-) -> tuple[int, int]:
-    while old or new:
-        if row >= len(rows) or not rows[row]:
-            raise ValueError("a hunk is not whole")
-        sign, line = rows[row][0], rows[row][1:] + "\n"
-        row += 1
-        if row < len(rows) and rows[row] == _NO_END:
-            line, row = line[:-1], row + 1
-        if sign in " -":
-            if position >= len(lines) or lines[position] != line:
-                raise ValueError("the text has other lines")
-            position, old = position + 1, old - 1
-        if sign in " +":
-            output.append(line)
-            new -= 1
-    return position, row
-
-
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    last = lines.pop()
-    return [*(line + "\n" for line in lines), *([last] if last else [])]
