@@ -29,7 +29,7 @@ from bot.session.context.profiles import masking_of
 from bot.session.context.run import Attachments, Run
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.run_models import ConversationModel, RunModels
-from bot.session.tools.subagents import RunSubagents
+from bot.session.tools.subagents import Subagents
 from bot.session.tools.toolbox import CallTracker, RunToolbox
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
@@ -43,11 +43,11 @@ def new_conversation(
     """What the conversation with `model` needs, and its result tools. Writes the journal's first lines."""
     provider, profile = model.provider, run.profile
     calls = CallTracker()
-    subagents = RunSubagents(run, models, parts.workspace, parts.gatekeeper, calls)
+    subagents = Subagents(run, models, parts.workspace, parts.gatekeeper, calls)
     results = ResultTools(
         *((parts.review.tool,) if parts.review else ()),
         parts.skills,
-        subagents.tool,
+        subagents,
         propose=parts.proposals,
         person=parts.gatekeeper.approvals.answer,
     )

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from bot.agent.prompt import PromptError, new_marker, prompt_text, render, system_prompt
-from bot.agent.subagents import TASK_SPEC
 from bot.agent.submission_tools import ASK_USER, DESCRIBE_CHANGE, SUBMIT_PLAN
 from bot.agent.todo import TODO
 from bot.contracts.tools import ToolSpec
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.profiles import profile_of_verb
+from bot.session.tools.subagents import TASK_SPEC
 from bot.skills.find import bundled, choose_skills
 from bot.skills.tool import skill_spec
 from bot.verbs.registry import MODEL_VERBS, VERBS

@@ -13,7 +13,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Result
 from bot.contracts.request import RunLimits
 from bot.session.tools.run_models import RunModels
-from bot.session.tools.subagents import RunSubagents
+from bot.session.tools.subagents import Subagents
 from bot.session.tools.toolbox import CallTracker, Gatekeeper
 from tests.skills.corpus import skill
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
@@ -61,7 +61,7 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(
         run = make_run(tmp_path, policy="model_settings: {effort: low}", journal=journal)
         models = RunModels(run, provider)
         gatekeeper = Gatekeeper(run.policy, run.tier, "", journal.write, run.profile)
-        subagents = RunSubagents(run, models, unused, gatekeeper, CallTracker())
+        subagents = Subagents(run, models, unused, gatekeeper, CallTracker())
         subagents.parent = ConversationContext(
             *(provider, "", unused, journal, RunLimits(turns=7), run.cancel),
             stop_on_denial=True,
@@ -70,7 +70,7 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(
             start_time=7.0,
             effort=models.effort,
         )
-        context = subagents._prepare("explore-1", CancelToken())
+        context = subagents.prepare("explore-1", CancelToken())
     parent = subagents.parent
     assert (context.start_time, context.limits, context.identity) == (7.0, parent.limits, "run-explore-1")
     assert context.shared_usage is parent.shared_usage

@@ -1,19 +1,28 @@
-"""The subagents of one run, and the conversation of each."""
+"""`task`: a subagent with a fresh conversation, for work that would fill the main one with reading (S-114..S-121).
+
+It only reads, and only its last text is returned. A subagent cannot start others, and shares the run's usage limits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from bot.agent.compaction import SummaryCompaction
 from bot.agent.conversation_context import ConversationContext, Hooks, TurnInfo
 from bot.agent.limits import LimitReminder
+from bot.agent.loop import run_loop
 from bot.agent.prompt import prompt_text, system_prompt
-from bot.agent.subagents import TURNS, Subagents
 from bot.agent.toolbox import first_and_last_mask, requests_left_notice
+from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
+from bot.contracts.formatting import count_of, money
+from bot.contracts.journal import AgentStarted
 from bot.contracts.model import Retrying
+from bot.contracts.outcome import StopReason
+from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.run import Run
 from bot.session.progress.reporter import WatchedProvider
@@ -25,23 +34,61 @@ _READING = frozenset(spec.name for spec in TOOL_SPECS if not spec.writes)
 """A shell counts as writing, whatever it is used for."""
 
 
-@dataclass(slots=True)
-class RunSubagents:
-    """`tool` starts a subagent. `parent` is the run's own conversation, made after its tools; `calls` has the call
-    of the current thread."""
+TURNS = 30
+MAX_REPORT = 16_000
+"""Characters of a subagent's last text that are returned; the full text is stored for the model."""
+
+TASK_SPEC = ToolSpec(
+    name="task",
+    description="Give a search or a design to a subagent, which only reads, sees `prompt` alone and returns a text.",
+    parameters=schema.record(["prompt"], prompt=schema.text()),
+)
+
+
+@dataclass
+class Subagents:
+    """The tool that starts a subagent. `parent` is the run's own conversation, made after its tools; `calls` has the
+    call of the current thread."""
 
     run: Run
     models: RunModels
     workspace: AgentWorkspace
     gatekeeper: Gatekeeper
     calls: CallTracker
-    tool: Subagents = field(init=False)
     parent: ConversationContext = field(init=False)
+    number: int = field(default=0, init=False)
+    spec = TASK_SPEC
 
-    def __post_init__(self) -> None:
-        self.tool = Subagents(self._prepare, lambda: self.calls.position[:2], self.run.archive)
+    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        """Run the subagent to its end; the arguments fit the schema already."""
+        self.number += 1
+        name, prompt = f"explore-{self.number}", str(arguments["prompt"])
+        context = self.prepare(name, cancel)
+        turn, call_id = self.calls.position[:2]
+        context.write(AgentStarted(turn, call_id, name, context.system, prompt))
+        try:
+            end = run_loop(context, prompt)
+        finally:
+            context.provider.close()
+        text = end.final_text or "(It ended without a word.)"
+        if len(text) > MAX_REPORT:
+            path = self.run.archive(text)
+            more = f"; the whole report: {path}" if path else ""
+            text = f"{text[:MAX_REPORT]}\n(cut here{more})"
+        finished = end.stop is StopReason.END_TURN
+        summary = f"{name}: {count_of(end.turns, 'turn')}, {end.usage.total} tokens, {money(end.cost)}"
+        if not finished:
+            text = f"It did not come to its end: {end.reason}\n{text}"
+        metadata = {
+            "agent": name,
+            "turns": end.turns,
+            "tokens": end.usage.total,
+            "cost": end.cost,
+            "stop_reason": end.stop.value,
+        }
+        return ToolOutcome(f"{text}\n\n({summary})", is_error=not finished, metadata=metadata)
 
-    def _prepare(self, name: str, cancel: CancelToken) -> ConversationContext:
+    def prepare(self, name: str, cancel: CancelToken) -> ConversationContext:
         """The parent's limits, usage and clock, with tools, model, journal and hooks of its own."""
         run, calls = self.run, CallTracker(name)
         tools = tuple(name for name in run.profile.tools if name in _READING)

@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -12,7 +13,6 @@ from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.limits import SessionUsage
 from bot.agent.loop import run_loop
-from bot.agent.subagents import MAX_REPORT, TURNS, Subagents
 from bot.agent.toolbox import Handler, Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import AgentStarted, BudgetChanged, Result
@@ -21,6 +21,9 @@ from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome
+from bot.session.tools.subagents import MAX_REPORT, TURNS, Subagents
+from bot.session.tools.toolbox import CallTracker
+from bot.session.workspaces.start import CallPosition
 from tests.support.scripted import ScriptedProvider, Turn, call, says
 from tests.support.sessions import header, results_of, spec
 
@@ -32,6 +35,15 @@ class Closing(ScriptedProvider):
 
     def close(self) -> None:
         self.closed = True
+
+
+class Prepared(Subagents):
+    """Subagents with the conversations that `prepared` makes."""
+
+    prepared: Callable[[str, CancelToken], ConversationContext]
+
+    def prepare(self, name: str, cancel: CancelToken) -> ConversationContext:
+        return self.prepared(name, cancel)
 
 
 @dataclass
@@ -49,20 +61,20 @@ class Team:
 
     def run(self) -> LoopEnd:
         with Journal(self.folder / "journal.jsonl", str) as journal:
-            agents = Subagents(self._prepare, self._place, self.archive)
+            calls, unused = CallTracker(), cast(Any, None)
+            calls.position = CallPosition(1, "c1")
+            run: Any = SimpleNamespace(archive=self.archive)
+            agents = Prepared(run, unused, unused, unused, calls)
+            agents.prepared = self._prepare
             toolbox = Toolbox([agents.spec], {"task": agents}, _permit)
             journal.write(header(tools=toolbox.specs))
             self.model = ScriptedProvider(self.script)
-            self.place = (1, "c1")
             self.context = ConversationContext(
                 self.model, "The run.", toolbox, journal, self.limits, self.cancel,
                 shared_usage=SessionUsage(),
             )  # fmt: skip
             self.open = journal
             return run_loop(self.context, "the task")
-
-    def _place(self) -> tuple[int, str]:
-        return self.place
 
     def _prepare(self, name: str, cancel: CancelToken) -> ConversationContext:
         self.models[name] = Closing(self.scripts(name))
