@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from bot.agent.context_budget import tokens_of, tokens_of_text, usable_tokens
+from bot.agent.context_window import tokens_of, tokens_of_text, usable_tokens
 from bot.agent.message_history import transcript_text
 from bot.agent.prompt import new_marker, render
 from bot.agent.receive import receive, with_timeout

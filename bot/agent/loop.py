@@ -10,7 +10,7 @@ from typing import Literal
 
 from bot.agent.calls import MAX_TRUNCATIONS, CallRunner
 from bot.agent.compaction import CompactionInput, Files
-from bot.agent.context_budget import fixed_tokens, max_response
+from bot.agent.context_window import fixed_tokens, max_response
 from bot.agent.conversation_context import ConversationContext, LoopEnd, TurnInfo
 from bot.agent.journal import JournalError
 from bot.agent.limits import SessionUsage, Stop, cancel_stop, ending, limit_shares, limit_stop

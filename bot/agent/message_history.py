@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bot.agent.context_budget import tokens_of
+from bot.agent.context_window import tokens_of
 from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 
 

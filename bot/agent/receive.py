@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 
-from bot.agent.context_budget import fixed_tokens, tokens_of
+from bot.agent.context_window import fixed_tokens, tokens_of
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError

@@ -13,7 +13,7 @@ from bot.agent.journal import read_journal
 from bot.agent.limits import SessionUsage
 from bot.agent.prompt import new_marker, system_prompt
 from bot.agent.recorded_calls import recorded_transcript, repeat_calls
-from bot.agent.todo import render_list
+from bot.agent.todo_list import render_list
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError

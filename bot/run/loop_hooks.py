@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from bot.agent.conversation_context import Hooks, TurnInfo
 from bot.agent.prompt import new_marker
-from bot.agent.todo import render_list
+from bot.agent.todo_list import render_list
 from bot.checkout.clone import Checkout
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import GateError

@@ -9,7 +9,7 @@ import pytest
 
 from bot.agent.prompt import PromptError, new_marker, prompt_text, render, system_prompt
 from bot.agent.submission_tools import ASK_USER, DESCRIBE_CHANGE, SUBMIT_PLAN
-from bot.agent.todo import TODO
+from bot.agent.todo_list import TODO
 from bot.contracts.tools import ToolSpec
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.profiles import profile_of_verb

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.agent.journal import read_journal
-from bot.agent.todo import Todo
+from bot.agent.todo_list import Todo
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import BudgetChanged
 from bot.contracts.messages import Usage

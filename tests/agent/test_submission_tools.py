@@ -11,7 +11,7 @@ from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.first_message import triage_text
 from bot.agent.prompt import prompt_text, system_prompt
 from bot.agent.submission_tools import PROPOSE_WRITE, AskUser, DescribeChange, ProposeWrite, SubmitPlan
-from bot.agent.todo import MAX_ITEMS, MAX_TEXT, Todo
+from bot.agent.todo_list import MAX_ITEMS, MAX_TEXT, Todo
 from bot.agent.toolbox import CallExecution
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Description, StopReason

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bot.agent.todo import Todo
+from bot.agent.todo_list import Todo
 from bot.agent.toolbox import Handler, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError

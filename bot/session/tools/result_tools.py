@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bot.agent.journal import JournalFile
 from bot.agent.recorded_calls import ResultTool, repeat_calls
 from bot.agent.submission_tools import AskUser, DescribeChange, ProposeWrite, SubmitPlan
-from bot.agent.todo import Todo
+from bot.agent.todo_list import Todo
 from bot.contracts import journal as lines
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Description
