@@ -79,7 +79,10 @@ class Fetcher:
                 continue
             if response.status_code != 200:
                 response.close()
-                raise Omitted(_status_message(response.status_code))
+                shown = response.status_code not in (401, 403, 404, 410)
+                answered = f"answered {response.status_code}"
+                hidden = f"does not show it to us ({response.status_code})"
+                raise Omitted(f"GitHub {answered if shown else hidden}")
             return response
         raise Omitted("too many redirects")
 
@@ -96,12 +99,6 @@ class Fetcher:
                 raise Omitted(f"it took longer than {self._limits.seconds:.0f} s")
         self._size += len(data)
         return bytes(data)
-
-
-def _status_message(status: int) -> str:
-    if status in (401, 403, 404, 410):
-        return f"GitHub does not show it to us ({status})"
-    return f"GitHub answered {status}"
 
 
 GITHUB = "https://github.com"

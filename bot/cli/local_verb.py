@@ -67,7 +67,9 @@ class LocalVerb:
         if self.verb.reviews:
             add_review_options(parser)
         else:
-            _add_dirty_options(parser)
+            add_flag(parser, "--dirty", help="begin with your uncommitted changes to tracked files")
+            include = "with --dirty: an untracked file, or a folder of such files, that is part of it"
+            add_path(parser, "--include", "FILE", include, action="append", default=[])
         if self.verb.changes:
             _add_change_options(parser, with_earlier=self.verb.earlier is None)
         add_flag(parser, "--json", help="print the outcome as JSON")
@@ -75,7 +77,10 @@ class LocalVerb:
 
     def run(self, arguments: argparse.Namespace) -> ExitCode:
         if self.verb.earlier is Earlier.RUN:
-            _separate_run(arguments)
+            # Only a folder names the run to continue: a single argument that is none is the instruction.
+            if arguments.resume and not arguments.instruction and not os.path.isdir(arguments.resume):
+                arguments.resume, arguments.instruction = None, arguments.resume
+            arguments.resume = Path(arguments.resume) if arguments.resume else None
         at, options = self._options(arguments)
         with open_viewer(arguments, self.verb.name) as viewer:
             try:
@@ -133,13 +138,6 @@ class LocalVerb:
         return {"outcome": outcome, "bundle": bundle, **branch, "unseen": result.unseen, **plan, **review}
 
 
-def _separate_run(arguments: argparse.Namespace) -> None:
-    """Only a folder names the run to continue: a single argument that is none is the instruction."""
-    if arguments.resume and not arguments.instruction and not os.path.isdir(arguments.resume):
-        arguments.resume, arguments.instruction = None, arguments.resume
-    arguments.resume = Path(arguments.resume) if arguments.resume else None
-
-
 def _has_person() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
@@ -162,18 +160,6 @@ def _publish(result: FixResult, at: CheckoutOnGitHub, viewer: Viewer) -> FixResu
     published = publish_from_checkout(result.bundle, at, lambda text: viewer.tell(Note(text)), approve)
     notes = (*result.notes, *published.notes)
     return result._replace(branch=published.branch, pull_url=published.pr_url, notes=notes)
-
-
-def _add_dirty_options(parser: argparse.ArgumentParser) -> None:
-    add_flag(parser, "--dirty", help="begin with your uncommitted changes to tracked files")
-    parser.add_argument(
-        "--include",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="with --dirty: an untracked file, or a folder of such files, that is part of it",
-    )
 
 
 def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) -> None:

@@ -46,19 +46,15 @@ def instruction_of(arguments: argparse.Namespace) -> str:
         if not text:
             raise UsageError("Standard input is empty: pipe in what to do, or write it in place of the -.")
         return text
-    piped = _read_standard_input() if _is_piped() else ""
-    return (
-        f"{words}\n\nFrom standard input, as context:\n{piped}" if words.strip() and piped else piped or words
-    )
-
-
-def _is_piped() -> bool:
-    """Whether standard input is a pipe or a file. A terminal, /dev/null or a service's socket holds no text for us."""
     try:
         mode = os.fstat(0).st_mode
     except OSError:
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+        mode = 0
+    # A terminal, /dev/null or a service's socket holds no text for us.
+    piped = _read_standard_input() if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) else ""
+    return (
+        f"{words}\n\nFrom standard input, as context:\n{piped}" if words.strip() and piped else piped or words
+    )
 
 
 def _read_standard_input() -> str:

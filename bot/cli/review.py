@@ -72,16 +72,12 @@ def finish_review(
         names, more = ", ".join(review.unseen[:_NAMES_SHOWN]), len(review.unseen) - _NAMES_SHOWN
         note = f"not looked at: {names}{f' and {more} more' if more > 0 else ''}"
         result = result._replace(notes=(*result.notes, note))
-    is_grave = arguments.fail_on is not None and _has_finding(review, Severity(arguments.fail_on))
+    severities = [severity.value for severity in Severity]
+    grave = severities[: severities.index(arguments.fail_on) + 1] if arguments.fail_on else []
+    is_grave = any(finding.severity.value in grave for finding in review.findings)
     if is_grave and result.exit_code is ExitCode.DONE:
         result = result._replace(exit_code=ExitCode.FINDINGS)
     return result
-
-
-def _has_finding(review: Review, least: Severity) -> bool:
-    severities = list(Severity)
-    limit = severities.index(least)
-    return any(severities.index(finding.severity) <= limit for finding in review.findings)
 
 
 def end_without_review(

@@ -43,8 +43,18 @@ def restart_without_secrets(arguments: Sequence[str]) -> None:
     environment = os.environ
     if PIPE in environment:
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, {_signal.SIGINT})
-        _forbid_dumps()
-        environment.update(_received(int(environment.pop(PIPE))))
+        import ctypes
+        import resource
+
+        # No core file, no tracing, and `/proc/PID` of this process closed to all but root.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        if ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
+            raise SystemExit(
+                "slash-agent: this kernel cannot protect the memory of a process (PR_SET_DUMPABLE)."
+            )
+        with open(int(environment.pop(PIPE)), "rb") as file:
+            pairs = (os.fsdecode(one).partition("=") for one in file.read().split(b"\0") if one)
+            environment.update({name: value for name, _, value in pairs})
     elif (cleaned := environment_without_secrets(arguments, environment)) is not None:
         command = [sys.executable, *sys.orig_argv[1:]]
         # Until `exit_on_ctrl_c` is called there: the interpreter would answer with a traceback of its own start.
@@ -67,15 +77,15 @@ def open_closed_streams() -> None:
 
 def exit_on_ctrl_c() -> None:
     """Make Ctrl-C end the process without a traceback of its imports."""
+
+    def end(_number: int, _frame: object) -> None:
+        try:
+            os.write(2, b"slash-agent: cancelled\n")
+        finally:
+            os._exit(130)
+
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
-        _signal.signal(_signal.SIGINT, _exit_cancelled)
-
-
-def _exit_cancelled(_number: int, _frame: object) -> None:
-    try:
-        os.write(2, b"slash-agent: cancelled\n")
-    finally:
-        os._exit(130)
+        _signal.signal(_signal.SIGINT, end)
 
 
 def environment_without_secrets(
@@ -83,53 +93,25 @@ def environment_without_secrets(
 ) -> dict[str, str] | None:
     """Return the environment for the new process, with the file's descriptor; `None` if this process can continue."""
     may_hold = sys.platform == "linux" and arguments and may_use_secrets(arguments[0])
-    if not may_hold or not any(map(_is_secret, environment.items())):
-        return None
     inherited = {name: value for name, value in environment.items() if _is_inherited(name, value)}
-    secrets = {name: value for name, value in environment.items() if name not in inherited}
-    return {**inherited, PIPE: str(_send_secrets(secrets))}
+    others = {name: value for name, value in environment.items() if name not in inherited}
+    if not may_hold or not any(
+        _has_password(value) or any(sign in name.upper() for sign in _SIGNS) for name, value in others.items()
+    ):
+        return None
+    # A file in memory: nothing of it is on a disk, nor left if the process is ended in between.
+    descriptor = os.memfd_create("slash-agent", 0)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(b"\0".join(os.fsencode(f"{name}={value}") for name, value in others.items()))
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return {**inherited, PIPE: str(descriptor)}
 
 
 def _is_inherited(name: str, value: str) -> bool:
     return (name in _INHERITED or name.startswith(_INHERITED_PREFIXES)) and not _has_password(value)
 
 
-def _is_secret(variable: tuple[str, str]) -> bool:
-    name, value = variable
-    return not _is_inherited(name, value) and (
-        _has_password(value) or any(sign in name.upper() for sign in _SIGNS)
-    )
-
-
 def _has_password(value: str) -> bool:
     """Whether it looks like `https://user:password@host`."""
     _, _, rest = value.partition("://")
     return "@" in rest and ":" in rest.partition("@")[0]
-
-
-def _send_secrets(variables: Mapping[str, str]) -> int:
-    """The descriptor of a file in memory with `variables`, for whoever is executed next. Nothing is on a disk, and when
-    the process is ended in between, nothing of it is left."""
-    data = b"\0".join(os.fsencode(f"{name}={value}") for name, value in variables.items())
-    descriptor = os.memfd_create("slash-agent", 0)
-    with open(descriptor, "wb", closefd=False) as file:
-        file.write(data)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
-
-
-def _received(descriptor: int) -> dict[str, str]:
-    with open(descriptor, "rb") as file:
-        data = file.read()
-    pairs = (os.fsdecode(variable).partition("=") for variable in data.split(b"\0") if variable)
-    return {name: value for name, _, value in pairs}
-
-
-def _forbid_dumps() -> None:
-    """No core file, no tracing, and `/proc/PID` of this process closed to all but root."""
-    import ctypes
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    if ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
-        raise SystemExit("slash-agent: this kernel cannot protect the memory of a process (PR_SET_DUMPABLE).")

@@ -21,9 +21,11 @@ def with_task_instruction(request: Request, task: Task) -> Request:
 
 def with_task_limits(policy: Policy, task: Task) -> Policy:
     """Return the policy narrowed to the task's limits and paths. Run and publish use the same function."""
+    keys = [one.name for one in fields(Budget)]
+    limits = {key: least(getattr(policy.budget, key), getattr(task.limits, key)) for key in keys}
     return replace(
         policy,
-        budget=_smaller_budget(policy.budget, task.limits),
+        budget=Budget(**limits),
         rules=(*policy.rules, *_rules(task)),
         bring=tuple(dict.fromkeys((*policy.bring, *task.bring))),
     )
@@ -44,11 +46,6 @@ def _rules(task: Task) -> tuple[PathRule, ...]:
             tools=WRITING_TOOLS,
         ),
     )
-
-
-def _smaller_budget(first: Budget, second: Budget) -> Budget:
-    keys = [one.name for one in fields(Budget)]
-    return Budget(**{key: least(getattr(first, key), getattr(second, key)) for key in keys})
 
 
 def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowance | None:

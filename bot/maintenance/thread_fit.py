@@ -32,7 +32,8 @@ def mismatch(write: Write, seen: ThreadState, task: Task | None, *, at: str, sin
         return f"something happened on it within {threads.idle_days} days, so a label may be taken off and no more"
     if write.kind == "comment" and seen.told_at and not seen.answered:
         return "there is a comment of this task's already, and nothing has happened since"
-    if write.kind == "add_label" and not _may_label(seen, at):
+    may_label = not seen.told_at or seen.answered or days_between(seen.told_at, at) <= 1  # with a new comment
+    if write.kind == "add_label" and not may_label:
         return "this task commented on it before, and a label that is not there was taken off by somebody"
     if write.kind == "close" and writes is not None:
         return reason_not_to_close(seen, writes, at)
@@ -46,11 +47,6 @@ def is_idle(seen: ThreadState, threads: ThreadFilter, at: str) -> bool:
 def days_between(earlier: str, later: str) -> float:
     """Times are RFC 3339."""
     return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)) / timedelta(days=1)
-
-
-def _may_label(seen: ThreadState, at: str) -> bool:
-    """Whether a label may be set: not again if somebody may have removed it, except together with a new comment."""
-    return not seen.told_at or seen.answered or days_between(seen.told_at, at) <= 1
 
 
 def reason_not_to_close(seen: ThreadState, writes: TaskWrites, at: str) -> str:

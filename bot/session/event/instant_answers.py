@@ -41,7 +41,11 @@ def answer(context: EventContext, request: Request) -> str:
         return help_text(request, context.policy)
     active, last = _thread_runs(context, request)
     if not active:
-        return _idle_text(last, request.thread.url if request.thread else "")
+        if last is None:
+            return "**Nothing is running for this thread**, and nothing has run yet: `/agent help` lists the commands."
+        url = request.thread.url if request.thread else ""
+        link = f"[{safe_line(last.headline, 200)}]({url}#{last.data.anchor})"
+        return f"**Nothing is running for this thread.** The last result: {link}."
     if kind is Answer.CANCELLATION:
         return "\n\n".join(_cancel(context.host, request, run) for _, run in active)
     assert kind is Answer.RUNS, kind
@@ -99,14 +103,6 @@ def _active_run(context: EventContext, repository: str, comment: OwnComment) -> 
     ours = is_own_run(run, repository, context.where.workflow)
     begun = stamp(run.created_at)
     return run if ours and begun <= comment.data.updated_at and run.status != "completed" else None
-
-
-def _idle_text(last: OwnComment | None, url: str) -> str:
-    """Return the answer for a thread without an active run."""
-    if last is None:
-        return "**Nothing is running for this thread**, and nothing has run yet: `/agent help` lists the commands."
-    link = f"[{safe_line(last.headline, 200)}]({url}#{last.data.anchor})"
-    return f"**Nothing is running for this thread.** The last result: {link}."
 
 
 def _status(request: Request, now: str, comment: OwnComment, run: WorkflowRun) -> str:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.request import Request, Tier
 from bot.events.admission import refused_fields
-from bot.events.event_request import REVIEW_COMMENT, Cause, EventRequest, NoRequestError, RefusedError
+from bot.events.event_request import REVIEW_COMMENT, Cause, NoRequestError, RefusedError
 from bot.events.read_event import read_event
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
@@ -49,7 +49,11 @@ def run_event(
         event_request = read_event(options.name, options.payload, inputs)
     except NoRequestError as error:
         return EventResult(ExitCode.DONE, error.reason)
-    name, access = event_request.repository.name, _access(event_request)
+    name, command, access = event_request.repository.name, event_request.command, Access.COMMENT
+    if not event_request.number:
+        access = Access.READ  # without a thread there is nobody to answer
+    elif command is not None and VERBS[command.verb].answer is Answer.CANCELLATION:
+        access = Access.STOP
     where, github = connected(where, environment, name, access, mask)
     if event_request.repository.clone_url:
         github.remember(event_request.repository)
@@ -68,15 +72,6 @@ def run_event(
         pass_on=pass_on,
     )
     return _handle(context)
-
-
-def _access(event_request: EventRequest) -> Access:
-    """Return the access that the job's token needs. Without a thread there is nobody to answer."""
-    command = event_request.command
-    if not event_request.number:
-        return Access.READ
-    cancels = command is not None and VERBS[command.verb].answer is Answer.CANCELLATION
-    return Access.STOP if cancels else Access.COMMENT
 
 
 def _handle(context: EventContext) -> EventResult:
