@@ -66,17 +66,17 @@ class TextReader:
     def tier(self, author: Account) -> Tier | None:
         """Return the author's tier, `None` for an account unknown to the policy. Raises `Omitted`."""
         if author.id not in self._tiers:
+            self._tiers[author.id] = None
             try:
-                self._tiers[author.id] = self._request_tier(author) if author.id else None
+                if author.id:
+                    actor = resolve_actor(author, self._repository, self._github, self._bots)
+                    self._tiers[author.id] = actor.tier
+            except RefusedError:
+                pass
             except AgentError as error:
+                del self._tiers[author.id]
                 raise Omitted("GitHub did not say what its author may") from error
         return self._tiers[author.id]
-
-    def _request_tier(self, author: Account) -> Tier | None:
-        try:
-            return resolve_actor(author, self._repository, self._github, self._bots).tier
-        except RefusedError:
-            return None
 
 
 class SelectionRules(NamedTuple):

@@ -203,18 +203,21 @@ def _locked(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
         return
     own = {path: text for path, text in workflows.items() if OWN_ACTION.search(text)}
     loose = [path for path in own if path not in locked]
-    wrong = {path: _unlocked(text, locked[path]) for path, text in own.items() if path in locked}
-    for path, actions in wrong.items():
-        if actions:
-            message = (
-                f"{LOCK} lists {path} without {', '.join(actions)}: GitHub does not start that workflow."
-            )
-            yield missing("actions.lock", message, fix)
+    wrong: dict[str, list[str]] = {}
+    for path in own.keys() & locked.keys():
+        for use in dict.fromkeys(_USES.findall(own[path])):
+            name, _, ref = use.lower().partition("@")
+            repository = f"{'/'.join(name.split('/')[:2])}@{ref}"  # the lock file may name an action by it
+            if f"/{WORKFLOWS}/" not in use and not {use.lower(), repository} & locked[path]:
+                wrong.setdefault(path, []).append(use)
+    for path, actions in sorted(wrong.items()):
+        message = f"{LOCK} lists {path} without {', '.join(actions)}: GitHub does not start that workflow."
+        yield missing("actions.lock", message, fix)
     if loose:
         yield warning(
             "actions.lock", f"{LOCK} does not list {', '.join(loose)}: its actions are not locked.", fix
         )
-    elif own and not any(wrong.values()):
+    elif own and not wrong:
         yield ok("actions.lock", f"{LOCK} has the actions of {', '.join(own)}.")
 
 
@@ -223,14 +226,3 @@ def _entries(root: Any) -> dict[str, set[str]]:
     table = root.get("workflows") if isinstance(root, dict) else None
     entries = table.items() if isinstance(table, dict) else ()
     return {path: {str(one).lower() for one in actions} for path, actions in entries}
-
-
-def _unlocked(text: str, locked: Iterable[str]) -> list[str]:
-    """Return the actions of a workflow that are not in `locked`, which may name an action by its repository."""
-    actions = (use for use in dict.fromkeys(_USES.findall(text)) if f"/{WORKFLOWS}/" not in use)
-    return [use for use in actions if not {use.lower(), _repository(use)} & set(locked)]
-
-
-def _repository(use: str) -> str:
-    name, _, ref = use.lower().partition("@")
-    return f"{'/'.join(name.split('/')[:2])}@{ref}"

@@ -124,7 +124,11 @@ def parse_command(body: str) -> Command | None:
         _check_options(verb, options)
         instruction, quoted = split_quotation(f"{text}\n{further}")
         if needs(verb, Earlier.PLAN):
-            options[PLAN_HASH], instruction = _read_hash(verb, instruction)
+            first = next(iter(instruction.split(None, 1)), "")
+            if (match := _HASH.fullmatch(first)) is None:
+                example = f"`{_ADDRESS} {VERBS[verb].example}`"
+                raise _ProblemError(f"`{_ADDRESS} {verb}` needs the hash below the plan, as in {example}.")
+            options[PLAN_HASH], instruction = match[1].lower(), instruction.removeprefix(first).strip()
     except _ProblemError as problem:
         return Command(DEFAULT, problem=str(problem))
     return Command(verb, instruction, options, quoted=quoted)
@@ -246,16 +250,6 @@ def _check_options(verb: str, options: Mapping[str, str]) -> None:
         *names, last = [f"`--{name}`" for name in allowed] or ["no option"]
         takes = f"{', '.join(names)} and {last}" if names else last
         raise _ProblemError(f"`{_ADDRESS} {verb}` has no option `--{wrong}`; it takes {takes}.")
-
-
-def _read_hash(verb: str, instruction: str) -> tuple[str, str]:
-    first = next(iter(instruction.split(None, 1)), "")
-    match = _HASH.fullmatch(first)
-    if match is None:
-        raise _ProblemError(
-            f"`{_ADDRESS} {verb}` needs the hash below the plan, as in `{_ADDRESS} {VERBS[verb].example}`."
-        )
-    return match.group(1).lower(), instruction.removeprefix(first).strip()
 
 
 def _read_leading(words: Sequence[str], position: int, options: dict[str, str]) -> int:

@@ -40,15 +40,6 @@ _NARROWEST = 30
 _WIDEST = 100
 
 
-def in_colour(stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Whether what is written to `stream` is shown in colour; https://no-color.org."""
-    return (
-        stream.isatty()
-        and not environment.get("NO_COLOR")
-        and environment.get("TERM", "dumb") not in ("dumb", "unknown", "")
-    )
-
-
 class Printer:
     """`actions` prints if `stream` is no terminal, and may withhold a line."""
 
@@ -58,9 +49,11 @@ class Printer:
         self._stream = stream
         self._encoding = stream.encoding or "ascii"
         self._actions = actions or Actions(environment, stream)
-        self._colour = in_colour(stream, environment) and not self._actions.active
         self.is_terminal = stream.isatty()
-        self._width = _columns(stream) if stream.isatty() and not self._actions.active else None
+        is_drawn = self.is_terminal and not self._actions.active
+        plain = environment.get("NO_COLOR") or environment.get("TERM", "dumb") in ("dumb", "unknown", "")
+        self._colour = is_drawn and not plain  # https://no-color.org
+        self._width = _columns(stream) if is_drawn else None
 
     def headline(self, mark: Mark, text: str) -> None:
         sign, style = _MARKS[mark]

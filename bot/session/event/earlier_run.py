@@ -79,7 +79,15 @@ def continued_run(context: EventContext, request: Request, folder: RunFolder) ->
     """Return what a `continue` starts from. If the bundle expired, use the thread's pull request and our comment on
     the last run, and tell the model."""
     bundle, thread = folder.root / "resumed", request.thread
-    if _is_of_own_run(context, request) and fetch_bundle(context, request, request.resumes, bundle):
+    try:
+        run = context.github.workflow_run(request.repository, request.resumes)
+    except GitHubError as error:
+        if error.status not in (403, 404):
+            raise
+        run = None
+    # Any run may offer an artifact of that name: the one that our comment names must be our workflow's.
+    of_ours = run is not None and is_own_run(run, request.repository, context.where.workflow)
+    if of_ours and fetch_bundle(context, request, request.resumes, bundle):
         return Continued(request, bundle)
     assert thread is not None
     command, text = read_last_result(context.thread_ref, thread, context.github)
@@ -99,17 +107,6 @@ def continued_run(context: EventContext, request: Request, folder: RunFolder) ->
         question=question,
     )
     return Continued(request, earlier=EarlierRun(last, pull.head.sha if pull else "", verb), notes=notes)
-
-
-def _is_of_own_run(context: EventContext, request: Request) -> bool:
-    """Whether the run that our comment names is our workflow's: any other run may offer an artifact of that name."""
-    try:
-        run = context.github.workflow_run(request.repository, request.resumes)
-    except GitHubError as error:
-        if error.status in (403, 404):
-            return False
-        raise
-    return is_own_run(run, request.repository, context.where.workflow)
 
 
 def fetch_bundle(context: EventContext, request: Request, run: int, folder: Path) -> bool:

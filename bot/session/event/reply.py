@@ -38,19 +38,14 @@ def check_reply(context: EventContext) -> None:
         thread = [
             one
             for one in github.review_comments(repository, request.number)
-            if root in (one.id, one.in_reply_to)
+            if root in (one.id, one.in_reply_to) and one.id < comment_id
         ]
-        _check_lines(thread, root, me, comment_id)
+        if not any(one.id == root and one.author.id == me.id for one in thread):
+            raise NoRequestError("the comment has no `/agent` command, and this bot did not begin its thread")
+        if sum(one.author.id != me.id for one in thread) >= MOST_REPLIES:
+            raise NoRequestError(f"the thread has {MOST_REPLIES} replies already; write `/agent` for another")
     else:
         _check_question(list(github.comments(repository, request.number)), context, me)
-
-
-def _check_lines(thread: Iterable[CommentData], root: int, me: Account, comment_id: int) -> None:
-    earlier = [one for one in thread if one.id < comment_id]
-    if not any(one.id == root and one.author.id == me.id for one in earlier):
-        raise NoRequestError("the comment has no `/agent` command, and this bot did not begin its thread")
-    if sum(one.author.id != me.id for one in earlier) >= MOST_REPLIES:
-        raise NoRequestError(f"the thread has {MOST_REPLIES} replies already; write `/agent` for another")
 
 
 def _check_question(comments: Iterable[CommentData], context: EventContext, me: Account) -> None:

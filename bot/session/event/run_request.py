@@ -9,7 +9,7 @@ from pathlib import Path
 from bot.checkout.clone import Source
 from bot.checkout.pull import PullHead
 from bot.contracts.errors import AgentError, ExitCode, UsageError
-from bot.contracts.outcome import Outcome, exit_code
+from bot.contracts.outcome import exit_code
 from bot.contracts.request import Request, Tier
 from bot.events.event_request import RefusedError, UsageRefusedError
 from bot.github.client import GitHub
@@ -55,8 +55,12 @@ def run_request(context: EventContext, request: Request) -> EventResult:
                 context.host.delete_comment(context.thread_ref.repository, begun_comment)
         reason = f"This request is done already, see {url}. `/agent retry` does it again."
         return EventResult(ExitCode.DONE, reason, answered=True)
-    if outcome := _earlier_attempt(context, request):
-        return EventResult(ExitCode.DONE, outcome.reason, outcome, context.options.out)
+    out = context.options.out
+    is_rerun = context.environment.get("GITHUB_RUN_ATTEMPT", "1") != "1" and context.where.run
+    is_free = is_rerun and out is not None and not out.exists()
+    if is_free and out and (outcome := finished_before(context, request, out)):
+        context.say("note: an earlier attempt of this job finished the request; its bundle is published")
+        return EventResult(ExitCode.DONE, outcome.reason, outcome, out)
     if reason := _cannot_publish(context, request) or others_at_work(context, request):
         raise RefusedError(reason)
     if waits := _task_waits(context, request):
@@ -73,17 +77,6 @@ def run_request(context: EventContext, request: Request) -> EventResult:
     close_dead_progress(context)
     comment = resolve_progress_comment(context, begun_comment)
     return _run(context, request, model, comment)
-
-
-def _earlier_attempt(context: EventContext, request: Request) -> Outcome | None:
-    """The outcome of an earlier attempt of this job, whose bundle is written in place of ours."""
-    out, run = context.options.out, context.where.run
-    if context.environment.get("GITHUB_RUN_ATTEMPT", "1") == "1" or not run or out is None or out.exists():
-        return None
-    outcome = finished_before(context, request, out)
-    if outcome:
-        context.say("note: an earlier attempt of this job finished the request; its bundle is published")
-    return outcome
 
 
 def _cannot_publish(context: EventContext, request: Request) -> str:
