@@ -119,7 +119,7 @@ class Check:
             return Decision(True, f"{login} has no rights here, and {self.file} may give some to outsiders.")
         if command is None:
             verb = started_by(self.event_request.cause)
-            return Decision(False, admission.no_access_unasked(login, verb, self.file))
+            return Decision(False, admission.no_access(self.event_request, login, verb, self.file))
         if command.near_miss:
             return Decision(False, f"{login} has no rights here, so this comment starts nothing.")
         is_free = not command.problem and command.verb in verbs_of(Tier.OUTSIDER)
@@ -128,8 +128,7 @@ class Check:
         if is_free:
             return Decision(True, f"{login} may ask for {command.verb} once a day.")
         verb = DEFAULT if command.problem or command.verb in INSTANT else command.verb
-        on_pull = self.event_request.on_pull
-        reason = admission.no_access(login, verb, on_pull=on_pull, policy_file=self.file)
+        reason = admission.no_access(self.event_request, login, verb, self.file)
         return Decision(False, reason, refuse=True)
 
     @cached_property

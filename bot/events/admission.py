@@ -8,6 +8,7 @@ since a login can pass to another account. What each tier may do by default: `bo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -92,15 +93,10 @@ def _reply_command(source: CommandSource) -> Command:
     """Return the command of a reply. Words that only look like one are an instruction."""
     read = parse_command(source.prefix + source.body)
     verb = VERBS[read.verb] if read and not read.problem else None
-    if (
-        read is None
-        or verb is None
-        or verb.profile is None
-        or verb.earlier in (Earlier.PLAN, Earlier.REQUEST)
-    ):
-        words = source.prefix.split()
-        return Command(words[1] if len(words) > 1 else DEFAULT, source.body.strip())
-    return read
+    if read and verb and verb.profile and verb.earlier in (None, Earlier.RUN):
+        return read
+    words = source.prefix.split()
+    return Command(words[1] if len(words) > 1 else DEFAULT, source.body.strip())
 
 
 def place_problem(command: Command, event_request: EventRequest) -> str:
@@ -210,18 +206,31 @@ def not_listed(account: Account) -> str:
     return f"{account.login} is a bot, and the policy's `bots` does not list its id {account.id}."
 
 
-def no_access(login: str, verb: str, *, on_pull: bool, policy_file: str) -> str:
-    """Return the answer to a command by an account without access."""
-    noun = "pull request" if on_pull else "issue"
+def unmet_check(event_request: EventRequest, reason: str, run_url: str = "") -> dict[str, object]:
+    """Return the neutral check run, as GitHub's API takes it, for the pull request of an event that has no command and
+    ends without a result."""
+    verb = VERBS[started_by(event_request.cause)]
+    result = verb.profile.success.value if verb.profile else "done"
+    summary = f"{reason}\n\n[The run]({run_url})" if run_url else reason
+    first = re.match(r"[^\n]+?[.!?](?=\s|$)|[^\n]*", reason) or [""]
+    return {
+        "name": f"Slash Agent {verb.name}",
+        "head_sha": event_request.head_sha,
+        "status": "completed",
+        "conclusion": "neutral",
+        "output": {"title": f"Not {result}: {first[0]}"[:255], "summary": summary},
+    }
+
+
+def no_access(event_request: EventRequest, login: str, verb: str, policy_file: str) -> str:
+    """Return why an account without access starts nothing: the answer to a command, or the reason for the log."""
+    if event_request.cause is not Cause.COMMAND:
+        return (
+            f"{login} has no write access here. A maintainer can run `/agent {verb}`, or allow it for everybody's own "
+            f"pull requests with `thread_author: [{verb}]` in `{policy_file}`."
+        )
+    noun = "pull request" if event_request.on_pull else "issue"
     return (
         f"Thanks for your interest, {login}. Only people with write access to this repository can start me here. A "
         f"maintainer can run `/agent {verb}` on this {noun}, or allow others in `{policy_file}`."
-    )
-
-
-def no_access_unasked(login: str, verb: str, policy_file: str) -> str:
-    """Return why an account without access starts nothing by an event without a command."""
-    return (
-        f"{login} has no write access here. A maintainer can run `/agent {verb}`, or allow it for everybody's own pull "
-        f"requests with `thread_author: [{verb}]` in `{policy_file}`."
     )

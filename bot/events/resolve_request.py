@@ -15,7 +15,6 @@ from bot.events.admission import (
     command_for,
     identify_actor,
     no_access,
-    no_access_unasked,
     option_refusal,
     permits,
     place_problem,
@@ -76,10 +75,9 @@ def _check_access(command: Command, actor: Actor, event_request: EventRequest, p
         requested and is_allowed(requested)
     ):
         verb = requested if requested and requested not in INSTANT else DEFAULT
-        reason = no_access(actor.login, verb, on_pull=event_request.on_pull, policy_file=POLICY_FILE)
-        if event_request.cause is not Cause.COMMAND:
-            reason = no_access_unasked(actor.login, verb, POLICY_FILE)
-        raise RefusedError(reason, in_thread=not command.near_miss)
+        raise RefusedError(
+            no_access(event_request, actor.login, verb, POLICY_FILE), in_thread=not command.near_miss
+        )
     if command.problem:
         raise UsageRefusedError(command.problem)
     if not is_allowed(command.verb):

@@ -16,6 +16,7 @@ from bot.contracts.journal import BudgetChanged, Note, RequestSent, Response
 from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.progress import Event, View, WaitEvent, Written
+from bot.events.admission import unmet_check
 from bot.events.event_request import EventRequest
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -28,7 +29,6 @@ from bot.publish.thread.history import ASKED, UNASKED
 from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, read_mark
 from bot.publish.thread.progress_writer import ProgressWriter, close_progress
 from bot.session.event.event_context import EventContext, client_for
-from bot.verbs.registry import VERBS, started_by
 
 _MAX_ERROR = 1_000
 _LINES_SHOWN = 20
@@ -174,20 +174,9 @@ def report_no_result(context: EventContext, reason: str, *, failed: bool = False
 def post_check(github: GitHub, event_request: EventRequest, reason: str, run_url: str) -> tuple[str, ...]:
     """Put a neutral check on the head of the event's pull request. Returns soft failures, a sentence each."""
     text = safe_plain(reason, _MAX_REASON) or "No reason was given."
-    verb = VERBS[started_by(event_request.cause)]
-    result = verb.profile.success.value if verb.profile else "done"
-    first = re.match(r"[^\n]+?[.!?](?=\s|$)|[^\n]*", text) or [""]
-    summary = f"{text}\n\n[The run]({run_url})" if run_url else text
-    check = {
-        "name": f"Slash Agent {verb.name}",
-        "head_sha": event_request.head_sha,
-        "status": "completed",
-        "conclusion": "neutral",
-        "output": {"title": f"Not {result}: {first[0]}"[:255], "summary": summary},
-    }
     try:
         path = f"/repos/{event_request.repository.name}/check-runs"
-        github.requester.requestJsonAndCheck("POST", path, input=check)
+        github.requester.requestJsonAndCheck("POST", path, input=unmet_check(event_request, text, run_url))
     except (GitHubError, GateError) as error:
         return (f"The check run with the reason could not be made: {error}",)
     return ()
