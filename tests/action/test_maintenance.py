@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.action.test_act import artifacts_of
 from tests.support.act import Act
 from tests.support.apps import make_app
 from tests.support.fix_script import DONE
@@ -65,7 +64,9 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
         ).run("maintenance.yml", event, "schedule")
     assert set(result.jobs.values()) == {"success"}, result.log
     assert f"{SHUT}: The app {app.id} is not installed on {SHUT}" in result.log
-    assert result.artifacts == artifacts_of("riverbend.notes.links", "riverbend.tidytime.links")
+    names = ("slash-agent-bundle-{}", "slash-agent-{}-report.html")
+    entries = ("riverbend.notes.links", "riverbend.tidytime.links")
+    assert result.artifacts == {name.format(entry) for entry in entries for name in names}
     for name, login in ((NOTES, "my-app[bot]"), (stage.repo, "github-actions[bot]")):
         [pull] = pulls(stage, name)
         assert (pull["draft"], pull["head"]["ref"]) == (True, "agent/task-links"), result.log

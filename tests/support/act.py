@@ -11,7 +11,6 @@ import os
 import random
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import threading
@@ -23,7 +22,7 @@ from typing import Any
 import yaml
 
 from tests.support.npm import installed
-from tests.support.runner import ROOT, WORKFLOWS, permissions_of, supervisors
+from tests.support.runner import ROOT, WORKFLOWS, permissions_of
 from tests.support.stage import Stage
 
 VERSION = (ROOT / ".ci" / "act-version").read_text().strip()
@@ -62,7 +61,6 @@ class Act:
     variables: Mapping[str, str] = field(default_factory=dict)
     venv: Path | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
-    _process: subprocess.Popen[str] | None = None
 
     def run(
         self, workflow: str, event: Mapping[str, Any], name: str = "issue_comment", text: str = ""
@@ -123,22 +121,12 @@ class Act:
             command += ["--local-repository", f"{action}={stand_in}"]
         return self._execute(command, folder)
 
-    def cancel(self) -> None:
-        """Interrupt the step that runs the agent, as GitHub's runner does in a job that is cancelled.
-
-        act's own cancellation also drops the steps of a composite action whose condition is `always()`. GitHub's
-        runner runs these: an embedded step has a cancellation token of its own (`CreateEmbeddedChild`).
-        """
-        assert self._process is not None
-        for process in supervisors(self.stage.folder / "act"):
-            os.kill(process, signal.SIGINT)
-
     def _execute(self, command: list[str], folder: Path) -> WorkflowRun:
         home = folder / "home"
         home.mkdir()
         environment = {key: value for key, value in os.environ.items() if _PASSED_VARIABLES.match(key)}
         caches = {"UV_CACHE_DIR": str(CACHE / "uv"), "PIP_CACHE_DIR": str(CACHE / "pip")}
-        self._process = process = subprocess.Popen(
+        process = subprocess.Popen(
             command, cwd=folder, text=True, start_new_session=True,
             env={**caches, **environment, "HOME": str(home), "ACT_TEST_SOURCE": str(folder / "source")},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -291,17 +291,3 @@ def read_outputs(text: str) -> dict[str, str]:
     rest = _OUTPUT.sub("", text)
     assert rest == "", f"no output: {rest}"
     return {name: value for name, _, value in _OUTPUT.findall(text)}
-
-
-def supervisors(folder: Path) -> list[int]:
-    """The processes `python -m bot run` whose program lies below `folder`."""
-    processes = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                arguments = Path("/proc", entry, "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if arguments[0].startswith(str(folder).encode()) and arguments[-3:-1] == [b"bot", b"run"]:
-                processes.append(int(entry))
-    return processes
