@@ -44,7 +44,7 @@ fuzz: $(STAMP)
 # Changes of the gate, the policy and the sandbox that no test notices: a part after the other, for hours; no part of CI. In a
 # copy of HEAD, with the tests that start no process. Of bot/workspace these reach next to nothing: name its tests. One module:
 # FILES=bot/policy/decide.py TESTS="tests/policy/test_decide.py tests/policy/test_writes.py".
-UNFIT = subprocess|Popen|bubblewrap|landlock|Bench|Workspace|workspace\.|Inside|one_parser|fix_with|Cli\b
+UNFIT = subprocess|Popen|bubblewrap|landlock|Bench|Workspace|workspace\.|Inside|fix_with|Cli\b
 mutation:
 	@test -x .cache/mutation/bin/mutmut || ( $(PYTHON) -m venv .cache/mutation && \
 	  .cache/mutation/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock && \

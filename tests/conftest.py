@@ -6,17 +6,20 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import bot
+from bot.parsing import yaml_document
+from bot.parsing.parser import Parser
 from bot.workspace import probe, start
 from tests.support.act import ACT
-from tests.support.one_parser import one_parser
 from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once
 from tests.support.workspaces import OVERLAYS
 
@@ -69,7 +72,16 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_parser() -> Iterator[None]:
-    with one_parser():
+    """One parsing child for all YAML that tests read without a parser of their own: its start takes 40 ms."""
+    lock = threading.Lock()
+    with Parser(float("inf")) as parser, pytest.MonkeyPatch.context() as patch:
+
+        @contextmanager
+        def locked() -> Iterator[Parser]:
+            with lock:
+                yield parser
+
+        patch.setattr(yaml_document, "Parser", locked)
         yield
 
 
@@ -102,7 +114,7 @@ def _missing() -> dict[str, str]:
 
 
 # Other people's programs take minutes to fetch and to start, so `make test` does without them.
-_SLOW = ("act", "node", "chromium", "site")
+_SLOW = {"act", "node", "chromium", "site"}
 
 # Of a table of whole runs, each of which takes a second, `make test` makes the first, and `make test-all` the others.
 _TABLES = {"action", "attacks", "cli", "doctor", "publish", "session"}
@@ -133,11 +145,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError("nothing may be left out here, but: " + "; ".join(missing.values()))
     begun: set[tuple[Path, str]] = set()
     for item in items:
-        if any(item.get_closest_marker(marker) for marker in _SLOW) or _is_later_row(item, begun):
+        markers = {marker.name for marker in item.iter_markers()}
+        if markers & _SLOW or _is_later_row(item, begun):
             item.add_marker(pytest.mark.slow)
-        for marker, reason in missing.items():
-            if item.get_closest_marker(marker):
-                item.add_marker(pytest.mark.skip(reason=reason))
+        for marker in markers & missing.keys():
+            item.add_marker(pytest.mark.skip(reason=missing[marker]))
 
 
 # Runs of the program in these rooms have no ruff and ty of ours, so that none waits for language servers and checkers

@@ -72,10 +72,10 @@ def start(kind: str, **fields: str) -> dict[str, object]:
 
 
 ENDLESS = {
-    "deltas of zero length": messages(start("text"), *[delta(text="")] * LIMIT),
-    "pings": messages(*[{"type": "ping"}] * 2 * LIMIT),
+    "deltas of zero length": messages(start("text")) + messages(delta(text="")) * LIMIT,
+    "pings": messages({"type": "ping"}) * 2 * LIMIT,
     "a signature in pieces": messages(start("thinking"), *[delta(signature="x" * 3000)] * 20),
-    "blocks without content": messages(*[start("thinking")] * LIMIT),
+    "blocks without content": messages(start("thinking")) * LIMIT,
     "one redacted block": messages(start("redacted_thinking", data="x" * 3 * LIMIT)),
     "comments": b": x\n" * (20 * LIMIT),
     "empty lines": b"\n" * (41 * LIMIT),
