@@ -16,7 +16,6 @@ import pytest
 
 from bot.environment.prepared import MOST_BYTES
 from tests.support.fix_script import fix_steps
-from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 from tests.support.runner import ROOT, read_outputs
 from tests.support.stage import Stage
@@ -43,14 +42,14 @@ class Prepared:
         return self.folder / "slash-agent-environment.tar"
 
     def run(self, **variables: str) -> dict[str, object]:
-        with ModelServer(fix_steps()) as server:
-            done = self.stage.run(
-                model=server,
-                SLASH_AGENT_PREPARE="auto",
-                SLASH_AGENT_ENVIRONMENT=str(self.folder),
-                SLASH_AGENT_ENVIRONMENT_DIGEST=self.digest,
-                **{**machine(self.stage), **variables},
-            )
+        steps = fix_steps()
+        done = self.stage.run(
+            model=steps,
+            SLASH_AGENT_PREPARE="auto",
+            SLASH_AGENT_ENVIRONMENT=str(self.folder),
+            SLASH_AGENT_ENVIRONMENT_DIGEST=self.digest,
+            **{**machine(self.stage), **variables},
+        )
         assert done.code == 0, done.output
         return json.loads((self.stage.bundle / "outcome.json").read_text())
 

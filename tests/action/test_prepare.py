@@ -6,7 +6,6 @@ import yaml
 from tests.attacks.test_prepared_environment import BASE
 from tests.session.test_event_unasked import READING
 from tests.support.fix_script import DONE, fix_steps
-from tests.support.model_server import ModelServer
 from tests.support.runner import ACTION, ROOT
 from tests.support.stage import Stage
 
@@ -18,8 +17,7 @@ pytestmark = pytest.mark.bubblewrap
 def test_what_failed_is_said_with_what_to_do(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE | {"requirements.txt": "-r there-is-no-such-file.txt\n"})
     token = stage.forge.token(permissions=READING, repo=stage.repo)
-    with ModelServer(fix_steps()) as server:
-        result = stage.run(model=server, token=token, SLASH_AGENT_PREPARE="auto")
+    result = stage.run(model=fix_steps(), token=token, SLASH_AGENT_PREPARE="auto")
     assert result.code == 0, result.output
     assert result.output.count("setup: [ -d .venv ]") == 1
     [note] = [one for one in stage.outcome()["notes"] if "could not be installed" in one]
@@ -32,9 +30,8 @@ def test_what_failed_is_said_with_what_to_do(stage: Stage) -> None:
 @pytest.mark.checks
 def test_nothing_is_installed_for_a_question(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE)
-    with ModelServer([DONE]) as server:
-        event = stage.ask("/agent explain the rounding")
-        result = stage.run(model=server, event=event, SLASH_AGENT_PREPARE="auto")
+    event = stage.ask("/agent explain the rounding")
+    result = stage.run(model=[DONE], event=event, SLASH_AGENT_PREPARE="auto")
     assert result.code == 0, result.output
     assert "setup:" not in result.output
 

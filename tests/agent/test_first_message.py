@@ -31,9 +31,7 @@ THREAD = Thread(
     (Comment(1, "eve", "Same here.", "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z"),),
     left_out=("1 comment edited after the command",),
 )
-FACTS = TaskFacts(
-    "/repo", "a" * 40, ("make test",), ("Submodules are not fetched.",), date="2026-01-02"
-)  # fmt: skip
+FACTS = TaskFacts("/repo", "a" * 40, ("make test",), ("Submodules are not fetched.",), date="2026-01-02")
 
 PULL = PullRequest(7, PullState.OPEN, False, "eve", "b" * 40, "topic", "eve/r", "main", "a" * 40)
 ANCHOR = ReviewThread(

@@ -80,7 +80,7 @@ ENDLESS = {
     "comments": b": x\n" * (20 * LIMIT),
     "empty lines": b"\n" * (41 * LIMIT),
     "a comment that never ends": b":" + b"x" * (41 * LIMIT),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", ENDLESS)

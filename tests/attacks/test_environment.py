@@ -8,7 +8,6 @@ import pytest
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, shell
-from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 
 MODEL = "anthropic/claude-sonnet-5-5"
@@ -26,12 +25,9 @@ SECRETS = (".venv/pip.conf", ".venv/.config/gh/hosts.yml", "node_modules/.npmrc"
 
 
 def printed(cli: Cli, repo: Path, sandbox: str, command: str) -> str:
-    with ModelServer([shell(command), DONE, DONE]) as server:
-        result = cli(
-            "fix", "--repo", repo, "--model", MODEL, "--sandbox", sandbox, "--json", "x", model=server
-        )
-        assert result.code == 0, result.output
-        return str(server.requests[1].json["messages"][-1]["content"][0]["content"])
+    result = cli.on(repo, "fix", "--sandbox", sandbox, "--json", "x", model=[shell(command), DONE, DONE])
+    assert result.code == 0, result.output
+    return str(result.requests[1].json["messages"][-1]["content"][0]["content"])
 
 
 @both
@@ -91,12 +87,11 @@ def test_a114_what_is_not_shown_is_said_to_the_person_and_to_the_model(
     (tmp_path / "shared").chmod(0o777)
     repo = make_repository(tmp_path / "app", {".python-version": "3.9.1\n"})
     path = f"{tools}:{cli.home}/.pyenv/shims:{os.environ['PATH']}"
-    with ModelServer([shell(f"planted; cat {venv}/pyvenv.cfg"), DONE, DONE]) as server:
-        result = cli(
-            "fix", "--repo", repo, "--model", MODEL, "--sandbox", sandbox, "x",
-            model=server, PATH=path, VIRTUAL_ENV=str(venv),
-        )  # fmt: skip
-        first, second = (str(request.json["messages"]) for request in server.requests[:2])
+    result = cli.on(
+        repo, "fix", "--sandbox", sandbox, "x",
+        model=[shell(f"planted; cat {venv}/pyvenv.cfg"), DONE, DONE], PATH=path, VIRTUAL_ENV=str(venv),
+    )  # fmt: skip
+    first, second = (str(request.json["messages"]) for request in result.requests[:2])
     assert "planted-" not in second
     said = (
         f"{tools} of PATH is not shown to commands: others can write in {tmp_path}/shared.",

@@ -15,7 +15,6 @@ from tests.support.attacks import KEY, encodings_of
 from tests.support.fix_script import shell
 from tests.support.loopback import Listener
 from tests.support.model_script import Call, Say
-from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage, open_stage
 
 pytestmark = pytest.mark.bubblewrap
@@ -124,9 +123,8 @@ def hijacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hijacked]:
             "ACTIONS_RUNTIME_TOKEN": CACHE,
             STOLEN: SECRET,
         }
-        with ModelServer(steps) as server:
-            result = stage.run(model=server, event=event, ANTHROPIC_API_KEY=KEY, **runner)
-            model_requests = [request.json for request in server.requests]
+        result = stage.run(model=steps, event=event, ANTHROPIC_API_KEY=KEY, **runner)
+        model_requests = [request.json for request in result.requests]
         stage.cold = False
         published = stage.publish(**runner)
         yield Hijacked(stage, result, published, model_requests, list(outside.requests))

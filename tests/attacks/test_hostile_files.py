@@ -15,7 +15,6 @@ from bot.policy.problems import PolicyError
 from bot.session.context.base import checks_of, detected_at
 from tests.support import warm
 from tests.support.fix_script import fix_steps
-from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git, make_repository
 from tests.support.stage import Stage, command
 from tests.support.verb_runs import fork_pull
@@ -72,9 +71,8 @@ def test_a94_nothing_is_detected_where_nothing_of_a_fork_runs(stage: Stage) -> N
     number = fork_pull(stage, files)
     permissions = {"contents": "read", "issues": "write", "pull_requests": "read"}
     token = stage.forge.token(permissions=permissions, repo=stage.repo)
-    with ModelServer(fix_steps()) as server:
-        event = stage.ask("/agent fix the rounding", number=number)
-        result = stage.run(model=server, event=event, token=token)
+    event = stage.ask("/agent fix the rounding", number=number)
+    result = stage.run(model=fix_steps(), event=event, token=token)
     assert result.code == 0, result.output
     assert stage.outcome()["checks"] == []
 

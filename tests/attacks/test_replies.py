@@ -11,7 +11,6 @@ from bot.publish.result import _QUESTION_HEAD
 from bot.publish.review.publish import replies_note
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Say
-from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
 from tests.support.threads import pull_request
 from tests.support.verb_runs import fork_pull
@@ -39,9 +38,8 @@ class Case:
 
 
 def _run(stage: Stage, event: Any, name: str, app: bool = True) -> CommandResult:
-    with ModelServer([Say("Asked!")]) as server:
-        ran = stage.run("--model", "nobody/knows", model=server, event=event, name=name)
-        assert server.requests == []
+    ran = stage.run("--model", "nobody/knows", model=[Say("Asked!")], event=event, name=name)
+    assert ran.requests == []
     return ran
 
 

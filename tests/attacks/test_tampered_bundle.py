@@ -15,7 +15,6 @@ from bot.contracts.errors import ExitCode
 from slash_forge import Forge
 from slash_forge.bundled import REPORTER
 from tests.support.fix_script import fix_steps
-from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage, open_stage
 
 pytestmark = pytest.mark.bubblewrap
@@ -28,8 +27,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """One run; its bundle is kept aside as `good`."""
     with Forge() as forge:
         stage = open_stage(forge, tmp_path_factory.mktemp("tampered") / "stage")
-        with ModelServer(fix_steps()) as server:
-            assert stage.run(model=server).code == 0
+        assert stage.run(model=fix_steps()).code == 0
         stage.bundle.rename(stage.folder / "good")
         yield stage
 

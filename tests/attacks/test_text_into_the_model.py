@@ -8,7 +8,6 @@ from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.attachments.pictures import plain
 from tests.support.loopback import Listener, Response
 from tests.support.model_script import Say
-from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
 
 pytestmark = pytest.mark.bubblewrap
@@ -39,10 +38,9 @@ def test_a08_no_other_host_sees_a_request_and_a_strangers_picture_is_not_looked_
         forge.fail_next("GET", sent_on.rpartition("/")[2], 302, headers=away, body=b"")
         mine = f"![mine]({forge.attach(repo, MAINTAINER, ours)}) ![sent on]({sent_on})"
         event = stage.ask(f"/agent explain this\n\n{mine} ![x]({elsewhere.url}/e.png)", number=number)
-        with ModelServer([Say("It shows a sum.")]) as server:
-            result = stage.run(model=server, event=event)
-            assert result.code == 0, result.output
-            [request] = server.requests
+        result = stage.run(model=[Say("It shows a sum.")], event=event)
+        assert result.code == 0, result.output
+        [request] = result.requests
         assert elsewhere.requests == []
     fetched = [e for e in forge.requests if e.path.startswith(("/user-attachments", "/storage"))]
     assert [e.status for e in fetched] == [200, 302]
@@ -62,9 +60,10 @@ def test_a02_a_stolen_secret_is_not_posted_back_under_two_encodings(stage: Stage
     stolen = f"HOME=/root\nGITHUB_TOKEN={token}\n".encode()
     twice = base64.b64encode(base64.b64encode(stolen)).decode()
     mixed = base64.b64encode(stolen.hex().encode()).decode()
-    with ModelServer([Say(f"Here is why:\n\n{twice}\n\n{mixed}")]) as server:
-        result = stage.run(model=server, event=stage.ask("/agent explain this"))
-        published = stage.publish(GITHUB_TOKEN=stage.sample.publish_token)
+    result = stage.run(
+        model=[Say(f"Here is why:\n\n{twice}\n\n{mixed}")], event=stage.ask("/agent explain this")
+    )
+    published = stage.publish(GITHUB_TOKEN=stage.sample.publish_token)
     assert (result.code, published.code) == (0, 0), result.output + published.output
     assert any("withheld" in body for body in stage.bot_comments())
     files = [path.read_text(errors="replace") for path in stage.bundle.iterdir()]

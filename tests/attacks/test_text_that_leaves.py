@@ -12,7 +12,6 @@ from bot.publish.thread.markers import PULL_REQUEST, read_mark
 from slash_forge import Forge
 from tests.support.fix_script import EDITS, VIEW, shell
 from tests.support.model_script import Call, Say, Turn
-from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 from tests.support.stage import Stage, open_stage
 
@@ -71,8 +70,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         stage = open_stage(forge, tmp_path_factory.mktemp("text") / "stage", checks=False)
         number = stage.new_issue("[skip ci] @torvalds Fixes #1 <img src=x>", EVIL)
         instruction = EVIL.replace("<!-- slash-agent", "<!-- other").removeprefix("/agent fix ")
-        with ModelServer([*steps, Say(EVIL)]) as server:
-            result = stage.run(model=server, event=stage.ask(f"/agent fix {instruction}", number=number))
+        result = stage.run(
+            model=[*steps, Say(EVIL)], event=stage.ask(f"/agent fix {instruction}", number=number)
+        )
         assert result.code == 0, result.output
         assert stage.publish().code == 0
         yield stage

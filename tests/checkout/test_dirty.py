@@ -104,12 +104,12 @@ def nothing(repo: Path) -> None:
     [
         (in_a_merge, (), "A merge is in progress"),
         (unmerged, (), "Files with conflicts are not merged yet"),
-        (submodule, (), 'Submodules at another commit are not taken along: `sub`'),
+        (submodule, (), "Submodules at another commit are not taken along: `sub`"),
         (nothing, ("missing.py",), "there is no such file"),
         (nothing, ("../outside.py",), "there is no such file"),
         (nothing, ("nested",), "nested/ is a repository of its own"),
     ],
-)  # fmt: skip
+)
 def test_a_state_that_no_commit_can_hold_is_named(
     repo: Path, prepare: object, include: Sequence[str], why: str
 ) -> None:

@@ -84,9 +84,7 @@ def test_the_headline_of_a_review_counts_its_findings(
 def test_a_review_that_a_limit_ended_is_not_one_without_findings() -> None:
     outcome = NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.TURNS)
     review = Review("a", "b", "", ())
-    assert headline(outcome, "", review) == (
-        "bad", "Not finished (all turns are used): no findings, $0.04"
-    )  # fmt: skip
+    assert headline(outcome, "", review) == ("bad", "Not finished (all turns are used): no findings, $0.04")
 
 
 def test_a_reason_for_which_many_files_are_withheld_is_printed_once() -> None:
@@ -228,7 +226,7 @@ def test_no_word_of_a_model_is_a_sequence_or_a_hidden_link(environment: dict[str
         ("The conversation fills the model's window.", "the conversation is too long for the model"),
         ("The model reached its output limit in the middle of its answer.", "the model's answer was cut off"),
     ],
-)  # fmt: skip
+)
 def test_a_conversation_that_is_too_long_is_no_answer_that_was_cut_off(reason: str, why: str) -> None:
     outcome = NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.MAX_TOKENS, reason=reason)
     assert why in headline(outcome)[1]

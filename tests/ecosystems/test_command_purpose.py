@@ -95,7 +95,7 @@ OTHERS = {
         cargo publish; cargo doc
         coverage xml; echo hi; npm run test:e2e; npm run test:watch; bun run lint:fix; gem push x; curl https://example.com
     """,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("command", TESTS.strip().splitlines())
@@ -123,6 +123,6 @@ def test_other_commands(command: str, use: Use | None) -> None:
 
 def test_each_ecosystem_has_the_name_of_its_file_and_knows_its_own_tests() -> None:
     assert [named(name).name for name in NAMES] == list(NAMES)
-    assert [ecosystem_of(shlex.split(line)) for line in ("uv run pytest", "npx jest", "cargo test", "make x", "")] == [
-        "python", "javascript", "rust", "general", "",
-    ]  # fmt: skip
+    assert [
+        ecosystem_of(shlex.split(line)) for line in ("uv run pytest", "npx jest", "cargo test", "make x", "")
+    ] == ["python", "javascript", "rust", "general", ""]

@@ -122,9 +122,7 @@ def test_files_of_tests_are_sorted_by_their_roles() -> None:
         "src/b.py",
     ]
     suite = changed_suite(changed, {"tests/test_old.py"}, base, head, [*base, "tests/test_c.py"])
-    assert set(suite.put_back) == {
-        *(path for path in changed if path.startswith("tests/")), "conftest.py",
-    }  # fmt: skip
+    assert set(suite.put_back) == {*(path for path in changed if path.startswith("tests/")), "conftest.py"}
     assert suite.mixed == ("pyproject.toml",)
     assert set(suite.edited) == {"tests/test_a.py", "tests/test_old.py"}
     assert set(suite.others) == {"tests/test_gone.py", "tests/test_c.py"}
@@ -146,7 +144,7 @@ ROLES = {
         " sitecustomize.py a/x.pth cypress.config.js .config/nextest.toml"
     ),
     Role.MIXED: "pyproject.toml setup.cfg tox.ini package.json Cargo.toml pom.xml a/Gemfile CMakeLists.txt Makefile",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("role", "paths"), ROLES.items())

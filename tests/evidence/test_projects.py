@@ -109,7 +109,7 @@ def test_those_that_hold_a_changed_file_come_first() -> None:
         ("cargo", "rust", ".cargo/config.toml", True),
         ("cargo", "rust", "other/build.rs", False),
     ],
-)  # fmt: skip
+)
 def test_a_project_is_set_up_by_what_is_in_it_and_above_it(
     name: str, folder: str, path: str, counts: bool
 ) -> None:
@@ -125,7 +125,7 @@ def test_a_project_is_set_up_by_what_is_in_it_and_above_it(
         (named("ty", "api"), ["a.py"], False),
         (named("ty"), [], True),
     ],
-)  # fmt: skip
+)
 def test_a_project_is_there_after_the_change_if_its_file_or_folder_is(
     checker: Checker, paths: list[str], is_there: bool
 ) -> None:

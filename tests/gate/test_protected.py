@@ -146,7 +146,7 @@ def test_the_policy_can_withhold_more(desk: Bench) -> None:
     assert [file.path for file in verdict.files] == ["a.txt"]
     assert [(file.path, file.reason) for file in verdict.withheld] == [
         ("docs/guide.md", "rule 3: docs are for people")
-    ]  # fmt: skip
+    ]
 
 
 def test_the_policy_cannot_let_a_protected_path_through(desk: Bench) -> None:

@@ -53,7 +53,7 @@ def test_settings_in_pyproject_are_named(old: str, new: str, tools: str) -> None
         ("pyproject.toml", "[tool.ruff]\na = 1\nb = 2\n[tool.mypy]\nc = 3\n", "", "ruff, mypy"),
         ("pyproject.toml", "", "[tool.ruff]\n" * 50_000, ""),
     ],
-)  # fmt: skip
+)
 def test_settings_in_other_shared_files_are_named(path: str, before: str, after: str, tools: str) -> None:
     assert set_up(path, before.encode(), after.encode()) == (f"sets up {tools} anew" if tools else "")
     assert set_up(path, before.encode(), None) == ""

@@ -34,7 +34,7 @@ def parser() -> Iterator[Parser]:
         (yaml_texts, "a: false\nb: !!python/object/apply:os.system [id]", {"a": "false", "b": ["id"]}),
         (ast.literal_eval, "{'a': (1, None)}", {"a": [1, None]}),
     ],
-)  # fmt: skip
+)
 def test_values_are_plain(parser: Parser, function, text: str, value) -> None:
     assert parser.parse(function, text) == value
 
@@ -124,7 +124,7 @@ HOSTILE = {
     "nesting in Python": (ast.literal_eval, "-" * 100_000 + "1", "memory|crashes|nested"),
     "digits": (json.loads, "1" * 5000, "digits"),
     "too large": (json.loads, " " * (1 << 20) + "1", "over 1,048,576 characters"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", HOSTILE)

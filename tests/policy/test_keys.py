@@ -14,9 +14,7 @@ from bot.policy.values import OptionsPolicy
 from bot.session.workspaces.start import in_bytes
 from bot.toolhost.resource_limits import ResourceLimits
 
-INSTRUCTIONS = (
-    "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"
-)  # fmt: skip
+INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md")
 MODEL = """
 models:
   ollama/qwen3-coder:

@@ -13,10 +13,9 @@ from bot.contracts.messages import FinishReason
 from bot.contracts.model import Complete, Failed
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
-from tests.support.model_cases import stop_word
 from tests.support.model_script import Call, Raw, Say, Think, Turn
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import FRAMES, MODELS, ask, completed, failed, run, without_extras
+from tests.support.provider_runs import FRAMES, MODELS, ask, completed, failed, run, stop_word, without_extras
 
 ONCE = RetryPolicy(attempts=1)
 pytestmark = pytest.mark.parametrize("model", MODELS)

@@ -116,7 +116,7 @@ def test_of_ten_thousand_problems_the_worst_are_shown_and_all_are_counted(tmp_pa
     many = tuple(
         Problem("ruff", f"f{number}.py", 1, 1, errors.get(number, Severity.WARNING), "F401", "unused")
         for number in range(10_000)
-    )  # fmt: skip
+    )
     run = ToolRun(Answer.COMPLETE, 10_000, 0.1)
     told = Evidence(diagnostics=(CheckerComparison("ruff", "1", "ruff check", run, run, many, (), 10_000),))
     while_editing = DiagnosticsRecord(1, "c1", (("ruff", "complete"),), many, 10_000)

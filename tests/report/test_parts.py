@@ -41,7 +41,7 @@ def test_the_rows_of_a_diff_have_their_numbers_and_kinds() -> None:
         ("hunk", None, None, "@@ -40,2 +41,1 @@"),
         ("del", 40, None, "--- no header"),
         ("same", 41, 41, " same"),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_very_long_diff_says_how_much_of_it_is_left_out() -> None:

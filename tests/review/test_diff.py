@@ -222,7 +222,7 @@ GOOD = b"diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @
         (GOOD.replace(b"a/f b/f", b'"a/\\9" "b/f"'), "quoted name"),
         (GOOD.replace(b"a/f b/f", b"f f"), "differ"),
     ],
-)  # fmt: skip
+)
 def test_what_git_does_not_write_is_refused(diff: bytes, why: str) -> None:
     assert len(parse_diff(GOOD).files) == 1
     with pytest.raises(DiffError, match=why):

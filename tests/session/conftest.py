@@ -15,7 +15,7 @@ from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
 from tests.support.rounds import Begin, Trial, trial
-from tests.support.stage import CommandResult, Stage, command, open_stage
+from tests.support.stage import MODEL, CommandResult, Model, Stage, command, open_stage, served
 
 __all__ = ["Cli", "CommandResult", "command"]
 
@@ -37,13 +37,18 @@ class Cli:
         return "".join(file.read_text(errors="replace") for file in journals)
 
     def __call__(
-        self, *args: object, model: ModelServer | None = None, inside: Sequence[str] = (), **environment: str
+        self, *args: object, model: Model = None, inside: Sequence[str] = (), **environment: str
     ) -> CommandResult:
-        """`inside` is put before the command: another machine to run it on."""
-        served = model.environment() if model else {}
+        """`model` as of a stage's `run`. `inside` is put before the command: another machine to run it on."""
         start = warm.run_cold if self.cold else warm.run
-        done = start([*inside, *command(*args)], self.environment(**{**served, **environment}))
-        return CommandResult(done.returncode, done.stdout, done.stderr)
+        with served(model) as (variables, requests):
+            done = start([*inside, *command(*args)], self.environment(**{**variables, **environment}))
+        return CommandResult(done.returncode, done.stdout, done.stderr, requests)
+
+    def on(self, repo: Path, verb: str, *args: object, **more: Any) -> CommandResult:
+        """A verb on a repository, with the usual model unless `args` name another."""
+        chosen = () if "--model" in args else ("--model", MODEL)
+        return self(verb, "--repo", repo, *chosen, *args, **more)
 
 
 @pytest.fixture

@@ -25,10 +25,8 @@ from tests.session.conftest import Cli
 from tests.session.test_environment_run import fixed
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import ScriptRequest, Step
-from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 from tests.support.rounds import Begin, run_checks
-from tests.support.stage import MODEL
 from tests.support.workspaces import Bench, eventually, make_tree, running
 
 
@@ -117,9 +115,8 @@ def test_the_model_hears_once_of_a_check_that_cannot_run(cli: Cli, tmp_path: Pat
         told = "cannot run here, so" in json.dumps(request.body["messages"][-1])
         return DONE if told or request.number > 50 else shell(f"sleep 0.2; echo {request.number}")
 
-    with ModelServer(until_ended) as server:
-        cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
-    last = server.requests[-1].body.decode()
+    ran = cli.on(repo, "fix", "x", model=until_ended)
+    last = ran.requests[-1].body.decode()
     assert last.count("cannot run here, so it will not verify your change") == 1
     assert "no-such-linter: command not found" in last
 
@@ -131,8 +128,7 @@ def test_the_check_before_the_change_gives_way_to_the_agents_commands(cli: Cli, 
     nice = "test $(cut -d' ' -f19 /proc/self/stat) = 10"
     policy = f'version: 1\nchecks: [{{name: nice, command: "{nice}"}}]\n'
     repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "a": "1\n"})
-    with ModelServer([shell("echo 2 > a"), DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
+    ran = cli.on(repo, "fix", "--json", "x", model=[shell("echo 2 > a"), DONE])
     [check] = ran.json["outcome"]["checks"]
     assert (check["before"]["state"], check["after"]["state"]) == ("passed", "failed"), check
 
@@ -150,10 +146,9 @@ def test_a81_a_check_whose_sandbox_was_killed_is_run_again(cli: Cli, tmp_path: P
                 os.kill(pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
-    with ModelServer([shell("echo 2 > a"), DONE]) as server:
-        killer.start()
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
-        killer.join()
+    killer.start()
+    ran = cli.on(repo, "fix", "--json", "x", model=[shell("echo 2 > a"), DONE])
+    killer.join()
     [check] = ran.json["outcome"]["checks"]
     assert (check["before"]["state"], check["after"]["state"]) == ("passed", "passed"), check
     assert "running again, since its tool host ended" in ran.err

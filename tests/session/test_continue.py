@@ -26,8 +26,8 @@ MODELS = ("anthropic/claude-sonnet-5-5", "openai/gpt-4.1")
 
 def first_run(cli: Cli, repo: Path, steps: list[Step] | None = None) -> Path:
     """A run that looked and changed one of two places; its folder."""
-    with ModelServer(steps or [VIEW, Turn((EDITS[0],)), Say("Half of it.")]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix the rounding", model=server)
+    script = steps or [VIEW, Turn((EDITS[0],)), Say("Half of it.")]
+    ran = cli.on(repo, "fix", "--json", "fix the rounding", model=script)
     assert ran.code == 0, ran.err
     return Path(ran.json["bundle"]).parent
 
@@ -35,17 +35,16 @@ def first_run(cli: Cli, repo: Path, steps: list[Step] | None = None) -> Path:
 def go_on(
     cli: Cli, repo: Path, run: Path, *words: str, model: str = MODELS[0], steps: list[Step] | None = None
 ) -> tuple[CommandResult, list[dict[str, Any]]]:
-    with ModelServer(steps or [VIEW, Turn((EDITS[1],)), DESCRIBE, DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", model, "--json", "--continue", run, *words, model=server)
-        return ran, [request.json for request in server.requests]
+    script = steps or [VIEW, Turn((EDITS[1],)), DESCRIBE, DONE]
+    ran = cli.on(repo, "fix", "--model", model, "--json", "--continue", run, *words, model=script)
+    return ran, [request.json for request in ran.requests]
 
 
 def test_a_question_that_nobody_is_there_to_answer_ends_the_run_and_the_answer_goes_on(
     cli: Cli, repo: Path
 ) -> None:
     ask = Call("ask_user", {"question": "Round or truncate?"})
-    with ModelServer([VIEW, ask, Say("not reached")]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "fix the rounding", model=server)
+    ran = cli.on(repo, "fix", "fix the rounding", model=[VIEW, ask, Say("not reached")])
     assert ran.code == 0, ran.output
     assert "Round or truncate?" in ran.out
     [answer] = [line.strip() for line in ran.out.splitlines() if "--continue" in line]
@@ -61,8 +60,7 @@ def test_a_question_that_nobody_is_there_to_answer_ends_the_run_and_the_answer_g
             return Call("grep", {"pattern": "agent calls ask_user", "path": found[1]})
         return next(steps)
 
-    with ModelServer(step) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--continue", given, "Round it.", model=server)
+    ran = cli.on(repo, "fix", "--continue", given, "Round it.", model=step)
     assert ran.code == 0, ran.err
     assert "Round or truncate?" in asked[0]
     assert "Round it." in asked[0]
@@ -74,9 +72,8 @@ def test_continue_goes_on_from_the_last_run_in_this_repository(cli: Cli, repo: P
     first = first_run(cli, repo)
     first_run(cli, other)
     for number, words in enumerate((["and the other half"], [first, "and the other half"])):
-        with ModelServer([VIEW, Turn((EDITS[1],)), DESCRIBE, DONE]) as server:
-            ran = cli("continue", "--repo", repo, "--model", MODELS[0], "--json", *words, model=server)
-            asked = json.dumps(server.requests[0].json)
+        ran = cli.on(repo, "continue", "--json", *words, model=[VIEW, Turn((EDITS[1],)), DESCRIBE, DONE])
+        asked = json.dumps(ran.requests[0].json)
         assert ran.code == 0, ran.err
         assert "and the other half" in asked
         assert "It was asked: " in asked
@@ -95,7 +92,7 @@ def test_continue_goes_on_from_the_last_run_in_this_repository(cli: Cli, repo: P
 def test_continue_without_a_run_names_what_is_missing(
     cli: Cli, repo: Path, words: list[str], why: str
 ) -> None:
-    ran = cli("continue", "--repo", repo, "--model", MODELS[0], *words)
+    ran = cli.on(repo, "continue", *words)
     assert ran.code == 2
     assert why in ran.err
 

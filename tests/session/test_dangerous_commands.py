@@ -7,7 +7,6 @@ import pytest
 from tests.session.conftest import Cli
 from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say, ScriptRequest, Step
-from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all
 
 pytestmark = pytest.mark.bubblewrap
@@ -36,8 +35,7 @@ def test_git_is_denied_in_the_tree_and_not_in_a_folder_outside_of_it(cli: Cli, r
             return steps[asked.number]
         return Call("write", {"path": "new.txt", "content": "x\n"}) if asked.number == 6 else Say("Done.")
 
-    with ModelServer(script) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
+    ran = cli.on(repo, "fix", "--json", "x", model=script)
     assert ran.code == 0, ran.err
     assert ["Permission denied" in result for result in results[:6]] == [
         True,

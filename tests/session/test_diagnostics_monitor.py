@@ -25,7 +25,6 @@ from bot.session.workspaces.diagnostics_monitor import (
 from bot.session.workspaces.start import CallPosition
 from bot.workspace.diagnostics import diagnosis
 from tests.session.conftest import Cli
-from tests.session.test_fix import MODELS
 from tests.support.fix_script import DESCRIBE
 from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
@@ -48,7 +47,7 @@ def test_an_error_that_an_edit_brings_is_told_at_once(cli: Cli, tmp_path: Path) 
         [Call("view", {"path": "app.py"}), Call("edit", edit), [Say("It is right."), DESCRIBE]]
     )
     with model as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "--out", out, "add it", model=server)
+        ran = cli.on(repo, "fix", "--json", "--out", out, "add it", model=server)
     assert ran.code == 0, ran.err
     told = json.dumps(server.requests[2].json["messages"][-1])
     assert "Diagnostics (ty, ruff; complete): 1 new" in told

@@ -8,9 +8,7 @@ import pytest
 from tests.session.conftest import Cli
 from tests.support.fix_script import DESCRIBE, DONE, VIEW, fix_steps
 from tests.support.model_script import Call
-from tests.support.model_server import ModelServer
 from tests.support.repositories import git
-from tests.support.stage import MODEL
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -21,12 +19,11 @@ def test_the_run_begins_with_the_changes_and_the_branch_has_only_its_own(cli: Cl
     for name in ("named.py", "left.py"):
         (repo / name).write_text("NAMED = 1\n")
     look = Call("bash", {"command": "tail -n 1 tidytime/units.py; cat named.py; ls; git status --short"})
-    with ModelServer([look, *fix_steps()]) as server:
-        ran = cli(
-            "fix", "--repo", repo, "--model", MODEL, "--json", "--dirty", "--include", repo / "named.py", "round it",
-            model=server,
-        )  # fmt: skip
-        result = json.dumps(server.requests[1].json["messages"][-1])
+    ran = cli.on(
+        repo, "fix", "--json", "--dirty", "--include", repo / "named.py", "round it",
+        model=[look, *fix_steps()],
+    )  # fmt: skip
+    result = json.dumps(ran.requests[1].json["messages"][-1])
     assert ran.code == 0, ran.err
     assert "MINE = 1" in result
     assert "NAMED = 1" in result
@@ -42,8 +39,7 @@ def test_a_change_of_changed_lines_is_a_patch_and_no_commit(cli: Cli, repo: Path
     file = repo / "tidytime" / "format.py"
     file.write_text(file.read_text().replace("abs(seconds)", "abs(float(seconds))"))
     edit = Call("edit", {"path": "tidytime/format.py", "old": "abs(float(", "new": "round(float("})
-    with ModelServer([VIEW, edit, DESCRIBE, DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--dirty", "round it", model=server)
+    ran = cli.on(repo, "fix", "--dirty", "round it", model=[VIEW, edit, DESCRIBE, DONE])
     assert ran.code == 0, ran.err
     assert "so it is a patch and no commit" in ran.out
     assert git(repo, "branch", "--list", "agent/*") == ""

@@ -11,10 +11,9 @@ import pytest
 
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
-from tests.support.environment_runs import MODEL, both, fixed, states
+from tests.support.environment_runs import both, fixed, states
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Call
-from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 
 POLICY = "version: 1\ndiagnostics: {{checkers: []}}\nchecks: ['{}']\n"
@@ -155,9 +154,8 @@ def test_a_brought_environment_is_not_copied_without_setup(cli: Cli, tmp_path: P
     (repo / "cache").mkdir()
     (repo / "cache/file").touch()
     look = shell("echo x > cache/file && echo written; .venv/bin/python -c 'import app; print(app.answer())'")
-    with ModelServer([look, DONE, DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
-        printed = server.requests[1].json["messages"][-1]["content"][0]["content"]
+    ran = cli.on(repo, "fix", "--json", "x", model=[look, DONE, DONE])
+    printed = ran.requests[1].json["messages"][-1]["content"][0]["content"]
     assert printed.startswith("written\n42\n")
     assert "bringing cache" in ran.err
     assert "bringing .venv" not in ran.err
@@ -178,10 +176,9 @@ def test_its_programs_come_first_and_it_cannot_be_written(cli: Cli, tmp_path: Pa
     tool.write_text(f"#!{repo}/.venv/bin/python\nprint('a program of it')\n")
     tool.chmod(0o755)
     before = _contents(repo / ".venv")
-    with ModelServer([shell(LOOK), DONE, DONE]) as server:
-        chosen = "auto" if sandbox == "bubblewrap" else sandbox
-        cli("fix", "--repo", repo, "--model", MODEL, "--sandbox", chosen, "--json", "x", model=server)
-        printed = server.requests[1].json["messages"][-1]["content"][0]["content"]
+    chosen = "auto" if sandbox == "bubblewrap" else sandbox
+    ran = cli.on(repo, "fix", "--sandbox", chosen, "--json", "x", model=[shell(LOOK), DONE, DONE])
+    printed = ran.requests[1].json["messages"][-1]["content"][0]["content"]
     lines = printed.splitlines()
     assert lines[0].endswith("/.venv/bin/python")
     assert "/.venv/lib/python3" in lines[1]
@@ -231,9 +228,10 @@ def test_nothing_takes_the_place_of_an_environment_that_is_not_shown(
     (repo / folder).mkdir(exist_ok=True)
     (repo / folder).chmod(0o777)
     chosen = "auto" if sandbox == "bubblewrap" else sandbox
-    with ModelServer([shell("echo new > new.txt"), DONE, DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--sandbox", chosen, "--json", "x", model=server)
-        told = server.requests[0].json["messages"][0]["content"][0]["text"]
+    ran = cli.on(
+        repo, "fix", "--sandbox", chosen, "--json", "x", model=[shell("echo new > new.txt"), DONE, DONE]
+    )
+    told = ran.requests[0].json["messages"][0]["content"][0]["text"]
     sentence = (
         f"{folder} is not shown to commands: others can write in {repo}/{folder}. Nothing takes its place"
     )
@@ -248,9 +246,7 @@ def test_nothing_takes_the_place_of_an_environment_that_is_not_shown(
 def test_what_the_model_puts_in_the_place_of_a_link_of_ours_is_judged(cli: Cli, tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "app", PYTHON)
     editable(repo, "pip")
-    with ModelServer([shell("rm .venv; ln -s /etc .venv"), DONE, DONE]) as server:
-        ran = cli(
-            "fix", "--repo", repo, "--model", MODEL, "--sandbox", "landlock", "--json", "x", model=server
-        )
+    steps = [shell("rm .venv; ln -s /etc .venv"), DONE, DONE]
+    ran = cli.on(repo, "fix", "--sandbox", "landlock", "--json", "x", model=steps)
     assert ran.json["outcome"]["stop_reason"] == "gate"
     assert "points to an absolute path" in ran.json["outcome"]["reason"]

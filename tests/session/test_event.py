@@ -25,8 +25,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """One request carried out and published, for tests that only look."""
     with Forge() as forge:
         stage = open_stage(forge, tmp_path_factory.mktemp("published") / "stage")
-        with ModelServer(fix_steps()) as server:
-            ran = stage.run(model=server)
+        ran = stage.run(model=fix_steps())
         assert ran.code == 0, ran.output
         check_that_the_runs_token_cannot_push(stage)
         done = stage.publish()
@@ -92,8 +91,7 @@ def test_without_a_change_one_comment_tells_the_end(stage: Stage) -> None:
 
 @pytest.mark.slow
 def test_a_dry_run_says_every_write_and_makes_none(stage: Stage) -> None:
-    with ModelServer(fix_steps()) as server:
-        ran = stage.run("--dry-run", model=server)
+    ran = stage.run("--dry-run", model=fix_steps())
     assert ran.code == 0, ran.output
     for said in (
         "would comment on riverbend/tidytime#1",
@@ -113,8 +111,12 @@ def test_a_title_and_comment_full_of_shell_are_only_text(stage: Stage) -> None:
     number = stage.new_issue(evil, evil)
     event = stage.ask(f"/agent fix {evil}", number=number)
     edit = Call("write", {"path": "note.txt", "content": "x\n"})
-    with ModelServer([edit, Call("describe_change", {"title": evil, "summary": evil}), DONE]) as server:
-        assert stage.run(model=server, event=event).code == 0
+    assert (
+        stage.run(
+            model=[edit, Call("describe_change", {"title": evil, "summary": evil}), DONE], event=event
+        ).code
+        == 0
+    )
     assert stage.publish().code == 0
     assert not mark.exists()
     assert re.fullmatch(r"agent/issue-[0-9]+-[a-z0-9-]+", stage.pulls()[0]["head"]["ref"])

@@ -12,7 +12,6 @@ from bot.publish.bundle.write import Bundle, write_bundle
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
-from tests.support.model_server import ModelServer
 from tests.support.stage import BOT, CommandResult, Stage
 
 pytestmark = pytest.mark.bubblewrap
@@ -29,10 +28,9 @@ def act(
     if not run:
         run = stage.add_run()
         stage.forge.add_job(stage.repo, run, AGENT_JOB, conclusion=None)
-    with ModelServer(steps) as server:
-        environment = {**stage.job(run), **RUNNER, **more}
-        ran = stage.run(model=server, event=event, token=stage.bot_token(), **environment)
-        asked = [json.dumps(request.json) for request in server.requests]
+    environment = {**stage.job(run), **RUNNER, **more}
+    ran = stage.run(model=steps, event=event, token=stage.bot_token(), **environment)
+    asked = [json.dumps(request.json) for request in ran.requests]
     assert "Traceback" not in ran.output
     stage.forge.set_run(stage.repo, run, conclusion="success")
     if (stage.bundle / "outcome.json").exists():

@@ -7,7 +7,6 @@ import pytest
 
 from slash_forge.bundled import MAINTAINER
 from tests.support.model_script import Say
-from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
 
 BOT = "github-actions[bot]"
@@ -35,10 +34,10 @@ def replies(stage: Stage, number: int, comment: int) -> list[str]:
 def test_an_explanation_stands_under_the_lines_and_its_progress_in_the_conversation(stage: Stage) -> None:
     number = open_pull(stage)
     comment, event = ask(stage, number, "/agent explain this line")
-    with ModelServer([Say("It is a comment.")]) as server:
-        ran = stage.run(
-            model=server, event=event, name=EVENT, token=stage.forge.token(BOT, READING, repo=stage.repo)
-        )
+    steps = [Say("It is a comment.")]
+    ran = stage.run(
+        model=steps, event=event, name=EVENT, token=stage.forge.token(BOT, READING, repo=stage.repo)
+    )
     assert ran.code == 0, ran.output
     [progress] = stage.bot_comments(number)
     assert f"<!-- slash-agent progress request=r{comment} " in progress

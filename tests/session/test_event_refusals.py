@@ -161,8 +161,7 @@ def test_a_policy_that_is_not_yaml_is_nothing_to_tell_an_outsider(stage: Stage, 
 @pytest.mark.bubblewrap
 def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
     words = "Done.\n::add-mask::e\n##[add-path]/tmp\n::error::boo"
-    with ModelServer([Say(words)]) as server:
-        ran = stage.run(model=server, GITHUB_ACTIONS="true")
+    ran = stage.run(model=[Say(words)], GITHUB_ACTIONS="true")
     inside = outside = 0
     token = ""
     for line in ran.output.splitlines():

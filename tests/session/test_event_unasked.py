@@ -14,7 +14,6 @@ from slash_forge.bundled import MAINTAINER
 from slash_forge.runs import Step as JobStep
 from tests.support.fix_script import fix_steps
 from tests.support.model_script import Say, Step
-from tests.support.model_server import ModelServer
 from tests.support.stage import BOT, Stage
 
 pytestmark = pytest.mark.bubblewrap
@@ -46,8 +45,7 @@ def _labelled(stage: Stage, login: str = MAINTAINER) -> dict[str, Any]:
 def test_a_label_that_the_policy_names_is_carried_out(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": LABELS})
     event = _labelled(stage)
-    with ModelServer(fix_steps()) as server:
-        ran = stage.run(model=server, event=event, name="issues")
+    ran = stage.run(model=fix_steps(), event=event, name="issues")
     assert ran.code == 0, ran.output
     stage.publish_event(event, "issues")
     assert len(stage.pulls()) == 1
@@ -68,9 +66,8 @@ def _failed_run(stage: Stage, number: int, steps: Sequence[Step]) -> tuple[Any, 
     stage.forge.add_job(stage.repo, run, "unit", conclusion="failure", steps=[log])
     event = stage.forge.workflow_run_event(stage.repo, run)
     token = stage.forge.token(permissions=READING, repo=stage.repo)
-    with ModelServer(steps) as server:
-        ran = stage.run(model=server, event=event, name="workflow_run", token=token)
-        asked = [json.dumps(one.json["messages"][0]) for one in server.requests]
+    ran = stage.run(model=steps, event=event, name="workflow_run", token=token)
+    asked = [json.dumps(one.json["messages"][0]) for one in ran.requests]
     assert ran.code == 0, ran.output
     return event, asked
 

@@ -26,10 +26,7 @@ def test_a_fix_ends_as_a_new_branch_with_one_commit_and_a_bundle(
     (repo / "README.md").write_text("mine\n")
     (repo / "staged.txt").write_text("staged\n")
     git(repo, "add", "staged.txt")
-    with ModelServer(fix_steps()) as server:
-        ran = cli(
-            "fix", "--repo", repo, "--model", model, "--out", out, "--json", "fix the rounding", model=server
-        )
+    ran = cli.on(repo, "fix", "--model", model, "--out", out, "--json", "fix the rounding", model=fix_steps())
     assert ran.code == 0, ran.err
     branch = ran.json["branch"]
     assert branch == "agent/round-durations-before-splitting-them"
@@ -50,8 +47,7 @@ def test_a_fix_ends_as_a_new_branch_with_one_commit_and_a_bundle(
 @pytest.mark.slow
 def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
     patch = tmp_path / "change.patch"
-    with ModelServer(fix_steps()) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--patch", patch, "fix it", model=server)
+    ran = cli.on(repo, "fix", "--patch", patch, "fix it", model=fix_steps())
     assert ran.code == 0
     assert git(repo, "branch", "--list", "agent/*") == ""
     git(repo, "apply", "--check", str(patch))
@@ -71,9 +67,8 @@ def test_a_failing_check_is_told_once_and_the_run_goes_on(cli: Cli, repo: Path) 
         DONE,
         Say("I leave it."),
     ]
-    with ModelServer(steps) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "break it", model=server)
-        told = json.dumps(server.requests[-1].json["messages"][-1])
+    ran = cli.on(repo, "fix", "--json", "break it", model=steps)
+    told = json.dumps(ran.requests[-1].json["messages"][-1])
     assert "these checks fail with your change" in told
     outcome = ran.json["outcome"]
     assert (outcome["status"], outcome["stop_reason"]) == ("changed", "checks_failing")
@@ -85,9 +80,10 @@ def test_no_change_says_why_after_a_first_request_of_nine_kilobytes_and_six_of_t
     cli: Cli, repo: Path, model: str
 ) -> None:
     """In a repository without instructions and skills of its own."""
-    with ModelServer([Say("There is nothing to do.")]) as server:
-        ran = cli("fix", "--repo", repo, "--model", model, "--json", "fix the rounding", model=server)
-        [first] = server.requests
+    ran = cli.on(
+        repo, "fix", "--model", model, "--json", "fix the rounding", model=[Say("There is nothing to do.")]
+    )
+    [first] = ran.requests
     assert len(first.body) <= 9_000
     assert len(json.dumps(first.json["tools"], separators=(",", ":"), ensure_ascii=False).encode()) <= 6_000
     outcome = ran.json["outcome"]
@@ -102,8 +98,7 @@ def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path,
         shell("mkdir -p .github/workflows; echo a > .github/workflows/x.yml; echo b > new.txt"),
         DONE,
     ]
-    with ModelServer(steps) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "--json", "x", model=server)
+    ran = cli.on(repo, "fix", "--out", out, "--json", "x", model=steps)
     outcome = ran.json["outcome"]
     assert [file["path"] for file in outcome["files"]] == ["new.txt"]
     assert [file["path"] for file in outcome["withheld"]] == [".github/workflows/x.yml"]
@@ -113,17 +108,17 @@ def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path,
 @pytest.mark.slow
 def test_only_protected_changes_end_with_the_gate_exit_code(cli: Cli, repo: Path) -> None:
     steps: list[Step] = [shell("mkdir -p .github/workflows; echo a > .github/workflows/x.yml"), DONE]
-    with ModelServer(steps) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "x", model=server)
+    ran = cli.on(repo, "fix", "x", model=steps)
     assert ran.code == 7
     assert ".github/workflows/x.yml" in ran.out
 
 
 def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path) -> None:
-    with ModelServer([VIEW, Turn(EDITS), *[shell(f"echo {n}") for n in range(9)]]) as server:
-        (repo / ".github" / "agent.yml").write_text("version: 1\nbudget:\n  turns: 3\n")
-        commit_all(repo)
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "x", model=server)
+    (repo / ".github" / "agent.yml").write_text("version: 1\nbudget:\n  turns: 3\n")
+    commit_all(repo)
+    ran = cli.on(
+        repo, "fix", "--json", "x", model=[VIEW, Turn(EDITS), *[shell(f"echo {n}") for n in range(9)]]
+    )
     outcome = ran.json["outcome"]
     assert (ran.code, outcome["status"], outcome["stop_reason"]) == (4, "partial", "turns")
     assert ran.json["branch"]
@@ -138,9 +133,8 @@ def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_noth
     empty.mkdir()
     temporary.mkdir()
     git(empty, "init", "-q")
-    with ModelServer([DONE]) as server:
-        probing = {"TMPDIR": str(temporary), "SLASH_AGENT_TEST_PROBE": "1"}
-        ran = cli("fix", "--repo", empty, "--model", MODELS[0], "x", model=server, **probing)
+    probing = {"TMPDIR": str(temporary), "SLASH_AGENT_TEST_PROBE": "1"}
+    ran = cli.on(empty, "fix", "x", model=[DONE], **probing)
     assert ran.code == 2
     assert "commit" in ran.err
     assert os.listdir(temporary) == []
@@ -149,8 +143,8 @@ def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_noth
 def test_a_secret_in_the_diff_refuses_it_by_name(cli: Cli, repo: Path, tmp_path: Path) -> None:
     out, secret = tmp_path / "bundle", "canary-91aa3f20b7d4"
     with ModelServer([shell(f"echo {secret} > notes.txt"), DONE]) as server:
-        ran = cli(
-            "fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x",
+        ran = cli.on(
+            repo, "fix", "--out", out, "x",
             ANTHROPIC_API_KEY="key-of-the-model", ANTHROPIC_BASE_URL=server.url, DEPLOY_TOKEN=secret,
         )  # fmt: skip
     assert ran.code == 7
@@ -162,8 +156,7 @@ def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path
     answer = (
         "It is rounded **late**.\n\n```python\nfor unit in UNITS:\n    pass\n```\n\n" + "More of it.\n" * 200
     )
-    with ModelServer([Say(answer)]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "why does 59.7 become 60s?", model=server)
+    ran = cli.on(repo, "fix", "why does 59.7 become 60s?", model=[Say(answer)])
     assert ran.code == 0, ran.output
     assert ran.out.startswith("✔ Answered, no file was changed")
     assert answer.strip() in ran.out
@@ -175,8 +168,7 @@ def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path
 def test_the_model_is_told_how_titles_are_written_here_and_the_commit_follows(cli: Cli, repo: Path) -> None:
     for number in range(18):
         commit_all(repo, f"feat: take line {number}")
-    with ModelServer(fix_steps()) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix the rounding", model=server)
-    assert "the title of a change is `type(scope): subject`" in server.requests[0].body.decode()
+    ran = cli.on(repo, "fix", "--json", "fix the rounding", model=fix_steps())
+    assert "the title of a change is `type(scope): subject`" in ran.requests[0].body.decode()
     subject = git(repo, "log", "-1", "--format=%s", ran.json["branch"])
     assert subject == "fix: round durations before splitting them"

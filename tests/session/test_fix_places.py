@@ -8,7 +8,6 @@ import pytest
 from bot.publish.bundle.read import read_bundle
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, fix_steps, shell
-from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 
 pytestmark = pytest.mark.bubblewrap
@@ -39,8 +38,7 @@ def test_bytes_that_are_not_utf8_lose_no_run(cli: Cli, repo: Path, tmp_path: Pat
         options = ["--out", tmp_path / LATIN / "bundle"]
         (tmp_path / LATIN).mkdir()
     instruction = f"order {LATIN}" if where == "instruction" else "x"
-    with ModelServer(fix_steps()) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", *options, instruction, model=server)
+    ran = cli.on(repo, "fix", "--json", *options, instruction, model=fix_steps())
     assert ran.code == 0, ran.err
     bundle = read_bundle(Path(ran.json["bundle"]))
     assert bundle.outcome.request.instruction == instruction.replace("\udce9", "\ufffd")
@@ -48,9 +46,8 @@ def test_bytes_that_are_not_utf8_lose_no_run(cli: Cli, repo: Path, tmp_path: Pat
 
 @pytest.mark.slow
 def test_from_a_folder_inside_the_whole_repository_is_worked_on(cli: Cli, repo: Path) -> None:
-    with ModelServer([shell("pwd"), *fix_steps()[:1], DONE]) as server:
-        cli("fix", "--repo", repo / "tidytime", "--model", MODEL, "x", model=server)
-        first, second = (request.json["messages"] for request in server.requests[:2])
+    ran = cli.on(repo / "tidytime", "fix", "x", model=[shell("pwd"), *fix_steps()[:1], DONE])
+    first, second = (request.json["messages"] for request in ran.requests[:2])
     assert f"repository root: {repo}\n" in first[0]["content"][0]["text"]
     assert second[-1]["content"][0]["content"].startswith(f"{repo}\n")
 
@@ -70,8 +67,7 @@ def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: b
     else:
         with (repo / ".github" / "agent.yml").open("a") as policy:
             policy.write("bring: [nowhere]\n")
-    with ModelServer(fix_steps()) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    ran = cli.on(repo, "fix", "x", model=fix_steps())
     assert note in ran.err
     if is_new:
         assert note in ran.out

@@ -10,7 +10,6 @@ import pytest
 from slash_forge.bundled import MAINTAINER
 from tests.support.fix_script import DESCRIBE, DONE, fix_steps
 from tests.support.model_script import Call, Step
-from tests.support.model_server import ModelServer
 from tests.support.stage import BOT, Stage
 
 pytestmark = pytest.mark.bubblewrap
@@ -24,10 +23,9 @@ RUN = {"contents": "read", "issues": "write", "actions": "read", "pull_requests"
 def carry_out(stage: Stage, body: str, steps: Sequence[Step]) -> list[str]:
     """Ask, run, publish, in a run whose artifact expires at once. The requests to the model."""
     event, run = stage.ask(body), stage.add_run("success")
-    with ModelServer(steps) as server:
-        token = stage.forge.token(BOT, RUN, repo=stage.repo)
-        ran = stage.run(model=server, event=event, token=token, GITHUB_RUN_ID=str(run))
-        asked = [json.dumps(request.json) for request in server.requests]
+    token = stage.forge.token(BOT, RUN, repo=stage.repo)
+    ran = stage.run(model=steps, event=event, token=token, GITHUB_RUN_ID=str(run))
+    asked = [json.dumps(request.json) for request in ran.requests]
     assert ran.code == 0, ran.output
     stage.forge.add_artifact(stage.repo, run, "slash-agent", b"gone", expired=True)
     stage.publish_event(event)

@@ -18,7 +18,6 @@ from bot.run.loop_hooks import StopHook
 from bot.session.checks.inspection import Inspection, inspection_of
 from bot.session.context.run import Run
 from tests.session.conftest import Cli
-from tests.session.test_fix import MODELS
 from tests.support.fix_script import DESCRIBE
 from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
@@ -250,9 +249,7 @@ def test_the_model_is_told_once_of_a_new_error_and_the_outcome_holds_both_sides(
         ]
     )
     with model as server:
-        ran = cli(
-            "fix", "--repo", repo, "--model", MODELS[0], "--json", "--out", out, "add late", model=server
-        )
+        ran = cli.on(repo, "fix", "--json", "--out", out, "add late", model=server)
         assert ran.code == 0, ran.err
         said = json.dumps(server.requests[-1].json["messages"][-1])
     assert ran.code == 0, ran.err

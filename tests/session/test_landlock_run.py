@@ -9,9 +9,8 @@ from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.model_script import Step
-from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
-from tests.support.stage import MODEL, Stage
+from tests.support.stage import Stage
 
 pytestmark = pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
 
@@ -41,10 +40,7 @@ def test_setup_that_needs_the_network_is_left_out_of_a_local_run(
     if there:
         (repo / ".venv").mkdir()
         (repo / ".venv/pyvenv.cfg").write_text("home = /usr/bin\n")
-    with ModelServer([shell("ls > a"), DONE]) as server:
-        ran = cli(
-            "fix", "--repo", repo, "--model", MODEL, "--sandbox", "landlock", "--json", "x", model=server
-        )
+    ran = cli.on(repo, "fix", "--sandbox", "landlock", "--json", "x", model=[shell("ls > a"), DONE])
     assert ran.code == 0, ran.output
     outcome = ran.json["outcome"]
     [check] = outcome["checks"]
@@ -71,14 +67,10 @@ def test_setup_and_checks_work_behind_landlock(cli: Cli, tmp_path: Path) -> None
         DONE,
     ]
     out = tmp_path / "out"
-    with ModelServer(steps) as server:
-        ran = cli(
-            "fix", "--repo", repo, "--model", MODEL, "--sandbox", "landlock", "--out", out, "--json", "fix it",
-            model=server,
-        )  # fmt: skip
-        assert len(server.requests) > 1, ran.output
-        asked = json.dumps(server.requests[0].json["messages"])
-        seen = json.dumps(server.requests[1].json["messages"][-1])
+    ran = cli.on(repo, "fix", "--sandbox", "landlock", "--out", out, "--json", "fix it", model=steps)
+    assert len(ran.requests) > 1, ran.output
+    asked = json.dumps(ran.requests[0].json["messages"])
+    seen = json.dumps(ran.requests[1].json["messages"][-1])
     outcome = ran.json["outcome"]
     check = outcome["checks"][0]
     assert (check["before"]["state"], check["after"]["state"]) == ("failed", "passed"), check
@@ -95,8 +87,7 @@ def test_prepare_auto_says_that_nothing_was_installed_and_what_to_do(stage: Stag
     ci = f"on: push\njobs:\n  t:\n    runs-on: ubuntu-24.04\n    {steps}"
     files = {".github/agent.yml": "version: 1\n", ".github/workflows/ci.yml": ci, "r.txt": "pytest\n"}
     stage.forge.commit(stage.repo, files)
-    with ModelServer(fix_steps()) as model:
-        ran = stage.run(model=model, SLASH_AGENT_PREPARE="auto", SLASH_AGENT_SANDBOX="landlock")
+    ran = stage.run(model=fix_steps(), SLASH_AGENT_PREPARE="auto", SLASH_AGENT_SANDBOX="landlock")
     assert ran.code == 0, ran.output
     [note] = [note for note in stage.outcome()["notes"] if "was not installed" in note]
     assert "setup-sandbox" in note

@@ -12,7 +12,6 @@ from bot.session.local.review import find_range
 from tests.session.conftest import Cli, CommandResult
 from tests.support.fix_script import VIEW
 from tests.support.model_script import Call, Say, Step
-from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git
 
 pytestmark = pytest.mark.bubblewrap
@@ -48,9 +47,9 @@ def reviewed(
     cli: Cli, repo: Path, *steps: Step, options: tuple[object, ...] = ()
 ) -> tuple[CommandResult, list[str]]:
     """The run, and what the model was told after each turn but its first look and the last."""
-    with ModelServer([VIEW, *steps, DONE, DONE]) as server:  # refused reports are told once
-        ran = cli("review", "--repo", repo, "--base", "main", "--model", MODEL, *options, model=server)
-        told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
+    script = [VIEW, *steps, DONE, DONE]
+    ran = cli("review", "--repo", repo, "--base", "main", "--model", MODEL, *options, model=script)
+    told = [json.dumps(one.json["messages"][-1]) for one in ran.requests]
     return ran, [*told[:1], *told[2:]]
 
 

@@ -8,7 +8,6 @@ import pytest
 from tests.session.conftest import Cli
 from tests.support.fix_script import VIEW, fix_steps
 from tests.support.model_script import Call, Say
-from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git
 
 pytestmark = pytest.mark.bubblewrap
@@ -28,10 +27,11 @@ READING = {"view", "ls", "glob", "grep"}
 
 def test_explain_answers_and_changes_nothing(cli: Cli, repo: Path) -> None:
     before = git(repo, "for-each-ref")
-    with ModelServer([VIEW, Say("It carries the seconds over.")]) as server:
-        ran = cli("explain", "--repo", repo, "--model", MODEL, "--json", "what of 59.7?", model=server)
-        tools = {tool["name"] for tool in server.requests[0].json["tools"]}
-        asked = json.dumps(server.requests[0].json["messages"])
+    ran = cli.on(
+        repo, "explain", "--json", "what of 59.7?", model=[VIEW, Say("It carries the seconds over.")]
+    )
+    tools = {tool["name"] for tool in ran.requests[0].json["tools"]}
+    asked = json.dumps(ran.requests[0].json["messages"])
     assert ran.code == 0, ran.err
     assert ran.json["outcome"]["status"] == "answered"
     assert ran.json["outcome"]["answer"] == "It carries the seconds over."
@@ -47,9 +47,8 @@ def test_explain_runs_a_command_that_the_policy_allows(cli: Cli, repo: Path) -> 
     (repo / ".github" / "agent.yml").write_text("rules: [{effect: allow, commands: [[git, log]]}]\n")
     commit_all(repo, "Allow a command")
     log = Call("bash", {"command": "git log --oneline"})
-    with ModelServer([log, Say("One commit.")]) as server:
-        ran = cli("explain", "--repo", repo, "--model", MODEL, "how many commits?", model=server)
-        result = json.dumps(server.requests[1].json["messages"][-1])
+    ran = cli.on(repo, "explain", "how many commits?", model=[log, Say("One commit.")])
+    result = json.dumps(ran.requests[1].json["messages"][-1])
     assert ran.code == 0, ran.err
     assert "Allow a command" in result
     assert ran.out.startswith("✔ Answered")
@@ -58,17 +57,15 @@ def test_explain_runs_a_command_that_the_policy_allows(cli: Cli, repo: Path) -> 
 
 def test_a_plan_is_printed_kept_and_carried_out(cli: Cli, repo: Path, tmp_path: Path) -> None:
     planned, done = tmp_path / "planned", tmp_path / "done"
-    with ModelServer([VIEW, SUBMIT, Say("Planned.")]) as server:
-        ran = cli("plan", "--repo", repo, "--model", MODEL, "--out", planned, "round it", model=server)
+    ran = cli.on(repo, "plan", "--out", planned, "round it", model=[VIEW, SUBMIT, Say("Planned.")])
     assert ran.code == 0, ran.err
     assert "Round durations first" in ran.out
     assert "1. Round before splitting. (tidytime/format.py)" in ran.out
     command = f"slash-agent fix --repo {repo} --model {MODEL} --plan {planned / 'plan.json'}"
     assert command in ran.out
     assert git(repo, "branch", "--list", "agent/*") == ""
-    with ModelServer(fix_steps()) as server:
-        fixed = cli(*command.split()[1:], "--out", done, "--json", model=server)
-        asked = json.dumps(server.requests[0].json["messages"])
+    fixed = cli(*command.split()[1:], "--out", done, "--json", model=fix_steps())
+    asked = json.dumps(fixed.requests[0].json["messages"])
     assert fixed.code == 0, fixed.err
     request = fixed.json["outcome"]["request"]
     assert (request["verb"], request["plan"]["title"]) == ("approve", "Round durations first")

@@ -44,7 +44,7 @@ def assert_refused(ran: CommandResult, *said: str) -> None:
 
 
 def test_without_sandbox_a_fix_is_refused_with_the_remedy(cli: Cli, repo: Path, model: ModelServer) -> None:
-    ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=model, inside=without_sandbox())
+    ran = cli.on(repo, "fix", "x", model=model, inside=without_sandbox())
     assert_refused(
         ran, "bubblewrap (bwrap) is not installed", "has no Landlock", "apt-get install", "--sandbox off"
     )
@@ -56,9 +56,7 @@ def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
     cli: Cli, repo: Path, model: ModelServer, tmp_path: Path
 ) -> None:
     inside = with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap")
-    ran = cli(
-        "fix", "--repo", repo, "--model", MODEL, "--out", tmp_path / "out", "x", model=model, inside=inside
-    )
+    ran = cli.on(repo, "fix", "--out", tmp_path / "out", "x", model=model, inside=inside)
     assert ran.code == 0, ran.output
     [warning] = [line for line in ran.output.splitlines() if line.startswith("  warning ")]
     assert "setting up uid map: Permission denied" in warning
@@ -71,9 +69,7 @@ def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
 
 @pytest.mark.slow
 def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, model: ModelServer) -> None:
-    ran = cli(
-        "fix", "--repo", repo, "--model", MODEL, "--sandbox", "off", "x", model=model, inside=without_sandbox()
-    )  # fmt: skip
+    ran = cli.on(repo, "fix", "--sandbox", "off", "x", model=model, inside=without_sandbox())
     assert ran.code == 0, ran.output
     assert "sandbox   off" in ran.out
     assert "1 file changed on agent/" in ran.out

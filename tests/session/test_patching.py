@@ -10,7 +10,6 @@ from bot.contracts import journal as lines
 from tests.session.conftest import Cli
 from tests.support.fix_script import DESCRIBE, DONE, VIEW, shell
 from tests.support.model_script import Call, Step, Turn
-from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all
 
 pytestmark = pytest.mark.bubblewrap
@@ -33,8 +32,7 @@ PATCH = patch(
 
 def run(cli: Cli, repo: Path, out: Path, *steps: Step) -> Path:
     """The journal of a run of `steps`."""
-    with ModelServer([LOOK, *steps, DONE, DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--out", out, "x", model=server)
+    ran = cli.on(repo, "fix", "--out", out, "x", model=[LOOK, *steps, DONE, DONE])
     assert ran.code == 0, ran.output
     return out / "journal.jsonl"
 

@@ -5,7 +5,6 @@ import pytest
 from bot.contracts.errors import UsageError
 from bot.policy.load import policy_file
 from tests.support.fix_script import DONE, fix_steps
-from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
 
 NAMED = ".github/bots/strict.yml"
@@ -39,9 +38,8 @@ def test_any_other_path_is_refused_by_name(named: str) -> None:
 def test_one_that_is_not_there_lets_nobody_in(stage: Stage) -> None:
     """A branch besides the default one has it, and that counts for nothing."""
     stage.forge.commit(stage.repo, {NAMED: "version: 1\n"}, branch="lax")
-    with ModelServer([DONE]) as server:
-        ran = stage.run(model=server, event=stage.ask("/agent fix --base lax this"), **GIVEN)
-        assert server.requests == []
+    ran = stage.run(model=[DONE], event=stage.ask("/agent fix --base lax this"), **GIVEN)
+    assert ran.requests == []
     assert ran.code == 2
     assert f"The policy file {NAMED} does not exist" in ran.output
 
@@ -51,8 +49,7 @@ def test_one_that_is_not_there_lets_nobody_in(stage: Stage) -> None:
 def test_both_jobs_go_by_it_and_the_agent_cannot_change_it(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {NAMED: "version: 1\npull_request: {draft: false}\nchecks: ['true']\n"})
     event = stage.ask("/agent fix this")
-    with ModelServer(fix_steps()) as server:
-        ran = stage.run(model=server, event=event, **GIVEN)
+    ran = stage.run(model=fix_steps(), event=event, **GIVEN)
     assert ran.code == 0, ran.output
     assert [check["command"] for check in stage.outcome()["checks"]] == ["true"]
     file = str(stage.event_file(event))

@@ -8,7 +8,6 @@ import pytest
 from tests.session.conftest import Cli, CommandResult
 from tests.support.fix_script import VIEW
 from tests.support.model_script import Call, Say
-from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git
 from tests.support.stage import MODEL, Stage
 
@@ -40,13 +39,12 @@ def clone(stage: Stage, tmp_path: Path) -> Path:
 
 
 def posted(cli: Cli, stage: Stage, clone: Path, *steps: Any) -> tuple[CommandResult, int]:
-    with ModelServer([VIEW, *steps, Say("Adds a mean.")]) as server:
-        ran = cli(
-            "review", "--repo", clone, "--base", "origin/main", "--model", MODEL, "--post",
-            model=server, GH_HOST=stage.forge.url.partition("://")[2],
-            GH_ENTERPRISE_TOKEN=stage.sample.maintainer_token,
-        )  # fmt: skip
-    return ran, len(server.requests)
+    ran = cli(
+        "review", "--repo", clone, "--base", "origin/main", "--model", MODEL, "--post",
+        model=[VIEW, *steps, Say("Adds a mean.")], GH_HOST=stage.forge.url.partition("://")[2],
+        GH_ENTERPRISE_TOKEN=stage.sample.maintainer_token,
+    )  # fmt: skip
+    return ran, len(ran.requests)
 
 
 @pytest.mark.usefixtures("number")

@@ -13,7 +13,6 @@ from bot.publish.thread.markers import ANSWER, ENDED, PROGRESS, REFUSED, mark, m
 from bot.session.event.quota import check_quota
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE
-from tests.support.model_server import ModelServer
 from tests.support.outcomes import make_request
 from tests.support.stage import BOT, WORKFLOW, CommandResult, Stage
 
@@ -26,9 +25,8 @@ def now(days_ago: int = 0) -> str:
 
 def act(stage: Stage, event: Any = None, run: int = 0) -> tuple[CommandResult, int]:
     """One run as Actions has it; what was said, and how often the model was asked."""
-    with ModelServer([DONE]) as server:
-        ran = stage.run(model=server, event=event, token=stage.bot_token(), **stage.job(run))
-        asked = len(server.requests)
+    ran = stage.run(model=[DONE], event=event, token=stage.bot_token(), **stage.job(run))
+    asked = len(ran.requests)
     assert "Traceback" not in ran.output
     return ran, asked
 

@@ -10,7 +10,6 @@ import pytest
 
 from tests.support.fix_script import VIEW, shell
 from tests.support.model_script import Call, Say, Step
-from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
 
 pytestmark = pytest.mark.bubblewrap
@@ -63,9 +62,8 @@ class Reviews:
         return told
 
     def run(self, event: Any, name: str, *steps: Step) -> list[str]:
-        with ModelServer([*steps, DONE]) as server:
-            ran = self.stage.run(model=server, event=event, name=name, token=self.token("read"))
-            told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
+        ran = self.stage.run(model=[*steps, DONE], event=event, name=name, token=self.token("read"))
+        told = [json.dumps(one.json["messages"][-1]) for one in ran.requests]
         assert ran.code == 0, ran.output
         return told
 

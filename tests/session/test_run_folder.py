@@ -19,7 +19,6 @@ from bot.session.context.run import RunSpec
 from bot.session.run_folder import FolderBusy, RunFolder, lock_folder, remove_tree
 from tests.session.conftest import Cli
 from tests.support.fix_script import fix_steps
-from tests.support.model_server import ModelServer
 from tests.support.sessions import header
 from tests.support.workspaces import eventually, running
 
@@ -61,8 +60,7 @@ def test_of_a_run_that_had_not_begun_nothing_stays(tmp_path: Path) -> None:
 @pytest.mark.bubblewrap
 def test_the_result_does_not_wait_for_the_trees(cli: Cli, repo: Path) -> None:
     runs = cli.home / ".local/state/slash-agent/runs"
-    with ModelServer(fix_steps()) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "fix it", model=server)
+    ran = cli.on(repo, "fix", "--json", "fix it", model=fix_steps())
     assert ran.code == 0, ran.err
     [folder] = runs.iterdir()
     assert not RunFolder(folder).has_tree

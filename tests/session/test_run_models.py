@@ -13,7 +13,6 @@ from bot.session.tools.run_models import ConversationModel, RunModels
 from tests.session.conftest import Cli
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
 from tests.support.model_script import Say, ScriptRequest, Status, Step, Think, Turn
-from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all
 from tests.support.runs import make_run
 from tests.support.scripted import INFO, ScriptedProvider
@@ -119,9 +118,8 @@ def titled(cli: Cli, repo: Path, small: Step, policy: str) -> tuple[Any, list[st
     def script(request: ScriptRequest) -> Step:
         return small if request.body["model"] != OWN else next(own)
 
-    with ModelServer(script) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", LONG, model=server)
-        asked = [request.json["model"] for request in server.requests]
+    ran = cli.on(repo, "fix", "--json", LONG, model=script)
+    asked = [request.json["model"] for request in ran.requests]
     assert ran.code == 0, ran.err
     return ran.json, asked
 

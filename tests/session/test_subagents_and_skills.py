@@ -151,7 +151,7 @@ def test_scripts_are_run_references_read_and_nothing_is_written_there(stage: Sta
         shell(f"cd {FOLDER}; echo x > SKILL.md; chmod u+w SKILL.md; rm -rf {FOLDER}; touch ../new; ls .."),
         Call("write", {"path": f"{FOLDER}/evil.md", "content": "x"}),
         Call("edit", {"path": f"{FOLDER}/references/words.md", "old": "moin", "new": "x"}),
-    )  # fmt: skip
+    )
     _, ran, viewed, found, spoiled, written, edited, *_ = came.results
     assert "hello from a script" in ran
     assert "the word is moin" in viewed

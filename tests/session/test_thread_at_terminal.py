@@ -38,11 +38,8 @@ def run(cli: Cli, stage: Stage, clone: Path) -> Run:
             "GH_HOST": stage.forge.url.partition("://")[2],
             "GH_ENTERPRISE_TOKEN": token or stage.sample.maintainer_token,
         }
-        with ModelServer(fix_steps()) as server:
-            ran = cli(
-                "fix", "--repo", clone, "--model", MODEL, *words, model=server, **{**own, **environment}
-            )
-            return ran, [request.json for request in server.requests]
+        ran = cli.on(clone, "fix", *words, model=fix_steps(), **{**own, **environment})
+        return ran, [request.json for request in ran.requests]
 
     return run
 

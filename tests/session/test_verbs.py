@@ -14,7 +14,6 @@ from bot.publish.thread.markers import thread_ref_of
 from slash_forge.bundled import REPORTER
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
-from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 from tests.support.stage import Stage
 from tests.support.verb_runs import VerbRun, fork_pull, github, request_in, request_on, run_verb
@@ -201,8 +200,7 @@ def plan_in(stage: Stage) -> tuple[int, str]:
 def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: Stage) -> None:
     stage.act_as_app()
     event = stage.ask("/agent plan how to mend this")
-    with ModelServer([VIEW, SUBMIT, Say("Planned.")]) as server:
-        assert stage.run(model=server, event=event).code == 0
+    assert stage.run(model=[VIEW, SUBMIT, Say("Planned.")], event=event).code == 0
     stage.publish_event(event)
     comment, approve = plan_in(stage)
     [was] = comments(stage, "**Plan:")
@@ -210,9 +208,8 @@ def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: St
         stage.repo, comment, was["body"].replace("Say so in the README.", "Open the back door.")
     )
     event = stage.ask(approve)
-    with ModelServer([DONE]) as server:
-        ran = stage.run(model=server, event=event)
-        assert server.requests == []
+    ran = stage.run(model=[DONE], event=event)
+    assert ran.requests == []
     assert ran.code == 2
     assert comments(stage, "was edited after it was posted, so it is not carried out")
 
@@ -221,8 +218,9 @@ def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: St
 def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [explain]\n"})
     event = stage.ask("/agent explain why it says 60 seconds", REPORTER)
-    with ModelServer([VIEW, Say("It rounds too late.")]) as server:
-        ran = stage.run(model=server, event=event, token=stage.bot_token(), **stage.job())
+    ran = stage.run(
+        model=[VIEW, Say("It rounds too late.")], event=event, token=stage.bot_token(), **stage.job()
+    )
     assert ran.code == 0, ran.output
     assert stage.outcome()["status"] == "answered"
 

@@ -21,8 +21,7 @@ MODEL = "anthropic/claude-sonnet-5-5"
 @pytest.mark.checks
 def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path) -> None:
     base = git(repo, "rev-parse", "HEAD")[:12]
-    with ModelServer(fix_steps()) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    ran = cli.on(repo, "fix", "x", model=fix_steps())
     first, *rest = ran.err.splitlines()
     assert first.startswith(f"     at commit {base}, with claude-sonnet-5-5, sandbox bubblewrap")
     assert rest[0] == "  1  view tidytime/format.py"
@@ -49,6 +48,5 @@ def test_a_reader_that_goes_away_ends_no_run(cli: Cli, repo: Path, tmp_path: Pat
 
 @pytest.mark.slow
 def test_the_log_of_a_job_says_each_call_and_where_the_bundle_is(stage: Stage) -> None:
-    with ModelServer(fix_steps()) as server:
-        ran = stage.run(model=server)
+    ran = stage.run(model=fix_steps())
     assert {"  1  view tidytime/format.py", f"  bundle    {stage.bundle}"} <= set(ran.out.splitlines())

@@ -28,6 +28,18 @@ BASH = ToolSpec(
 )
 INFO = ModelInfo("scripted", 1000, 100, 1.0, 2.0, 0.1, 1.25)
 
+# The vendors' words for why an answer ended, by what it means: Messages, Chat Completions, Responses.
+STOPS = {
+    "length": ("max_tokens", "length", "max_output_tokens"),
+    "content_filter": ("refusal", "content_filter", "content_filter"),
+}
+
+
+def stop_word(model: str, meaning: str) -> str:
+    """The word of `model`'s format for `meaning`; one that has none is sent as it is."""
+    words = STOPS.get(meaning)
+    return words[MODELS.index(model)] if words else meaning
+
 
 def ask(*messages: Message, system: str = "Be brief.", tools: tuple[ToolSpec, ...] = (BASH,)) -> ModelRequest:
     return ModelRequest(system, tools, messages or (user("hello"),))

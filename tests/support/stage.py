@@ -4,7 +4,8 @@ import json
 import os
 import sys
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 from slash_forge import Forge
 from slash_forge.bundled import BODY, MAINTAINER, TITLE, Sample, set_up
 from tests.support import warm
-from tests.support.model_server import ModelServer
+from tests.support.model_script import Script, Step
+from tests.support.model_server import ModelServer, Received
 from tests.support.repositories import POLICY, UNCHECKED, git
 
 MODEL = "anthropic/claude-sonnet-5-5"
@@ -27,6 +29,8 @@ class CommandResult:
     code: int
     out: str
     err: str
+    requests: Sequence[Received] = ()
+    """Those to the model."""
 
     @property
     def json(self) -> Any:
@@ -35,6 +39,21 @@ class CommandResult:
     @property
     def output(self) -> str:
         return self.out + self.err
+
+
+Model = ModelServer | Script | Sequence[Step] | None
+
+
+@contextmanager
+def served(model: Model) -> Iterator[tuple[dict[str, str], Sequence[Received]]]:
+    """The variables of a server and its requests: `model` itself, or one for this block with such a script."""
+    if model is None:
+        yield {}, ()
+    elif isinstance(model, ModelServer):
+        yield model.environment(), model.requests
+    else:
+        with ModelServer(model) as server:
+            yield server.environment(), server.requests
 
 
 def command(*args: object) -> list[str]:
@@ -146,19 +165,20 @@ class Stage:
     def run(
         self,
         *args: object,
-        model: ModelServer | None = None,
+        model: Model = None,
         event: Any = None,
         name: str = "issue_comment",
         token: str | None = None,
         **environment: str,
     ) -> CommandResult:
-        """`slash-agent run` with the run job's token."""
-        model_environment = {**model.environment(), "SLASH_AGENT_MODEL": MODEL} if model else {}
+        """`slash-agent run` with the run job's token. `model` is a server, or the script of one for this run."""
         token = self.sample.run_token if token is None else token
-        return self.call(
-            self.run_command(*args, event=event, name=name),
-            self.environment(token, **{**model_environment, **environment}),
-        )
+        with served(model) as (variables, requests):
+            if variables:
+                variables["SLASH_AGENT_MODEL"] = MODEL
+            argv = self.run_command(*args, event=event, name=name)
+            done = self.call(argv, self.environment(token, **{**variables, **environment}))
+        return replace(done, requests=requests)
 
     def publish(self, *args: object, token: str | None = None, **environment: str) -> CommandResult:
         """`slash-agent publish` with the publish job's token."""
@@ -183,7 +203,7 @@ class Stage:
         repository = self.sample.event["repository"]
         return {"schedule": "0 3 * * *", "repository": repository, "workflow": workflow}
 
-    def run_task(self, task: str, model: ModelServer, **environment: str) -> CommandResult:
+    def run_task(self, task: str, model: Model, **environment: str) -> CommandResult:
         """`slash-agent run` for a maintenance task, by the schedule."""
         return self.run(
             model=model, event=self.schedule, name="schedule", SLASH_AGENT_TASK=task, **environment

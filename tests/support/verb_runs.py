@@ -120,7 +120,7 @@ def request_on(
         thread=Thread(number, "A change", "", REPORTER, url, is_pull_request=True),
         trigger=Trigger("issue_comment", comment, f"{url}#issuecomment-{comment}", "2026-01-02T03:04:05Z"),
         **fields,
-    )  # fmt: skip
+    )
 
 
 def fork_pull(stage: Stage, files: dict[str, str], login: str = "mallory") -> int:

@@ -39,7 +39,7 @@ def taken(*pieces: bytes) -> bytes:
         ([b"\x1b[3", b"1mred\x1b", b"[0m\n"], b"red\n"),
         ([b"one\r", b"\ntwo"], b"one\ntwo"),
     ],
-)  # fmt: skip
+)
 def test_it_is_shown_as_a_terminal_would(pieces: list[bytes], text: bytes) -> None:
     assert taken(*pieces) == text
 

@@ -56,10 +56,7 @@ def test_errors_come_first_then_the_changed_file_and_a_position_has_one_tool() -
         ),
         (Report((("ty", Answer.UNAVAILABLE),), ()), ""),
         (Report((), (), notes=["ty is not available: no"]), "Diagnostics: ty is not available: no"),
-        (
-            Report(BOTH, [problem()]),
-            "Diagnostics (ty, ruff; complete): 1 new (all shown before)",
-        ),
+        (Report(BOTH, [problem()]), "Diagnostics (ty, ruff; complete): 1 new (all shown before)"),
         (
             Report(BOTH, [problem("a", 12), problem("b")], [problem("a", 12, snippet="  f(x)")]),
             """\
@@ -68,7 +65,7 @@ src/a.py:12:5 error ty:bad a
     12 |   f(x)""",
         ),
     ],
-)  # fmt: skip
+)
 def test_the_text_says_what_is_known(report: Report, text: str) -> None:
     assert report.text() == text
 
