@@ -29,6 +29,15 @@ def warm_cli(*args: object, cwd: Path | None = None, **environment: str) -> Comm
     return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
+def called(capsys: pytest.CaptureFixture[str], *words: str) -> CommandResult:
+    """The command line in this process."""
+    try:
+        code = run(words)
+    except SystemExit as ended:
+        code = ended.code
+    return CommandResult(code, *capsys.readouterr())
+
+
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", **more}
 
@@ -76,14 +85,10 @@ def test_help_lists_every_verb_and_every_exit_code() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_help_of_a_verb_has_an_example(verb: str) -> None:
-    ran = warm_cli(verb, "--help")
+def test_the_help_of_a_verb_has_examples_that_parse(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = called(capsys, verb, "--help")
     assert ran.code == 0
     assert f"example: slash-agent {verb}" in ran.out
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_examples_of_a_verb_parse(verb: str) -> None:
     module = load_verb(verb)
     examples = [line.strip() for line in module.EXAMPLE.splitlines()]
     assert examples
@@ -98,16 +103,18 @@ def test_the_examples_of_a_verb_parse(verb: str) -> None:
 @pytest.mark.parametrize(
     ("verb", "meant"), [("fxi", "fix"), ("reveiw", "review"), ("dmeo", "demo"), ("xyz", "")]
 )
-def test_for_an_unknown_verb_the_nearest_is_named(verb: str, meant: str) -> None:
-    ran = warm_cli(verb)
+def test_for_an_unknown_verb_the_nearest_is_named(
+    capsys: pytest.CaptureFixture[str], verb: str, meant: str
+) -> None:
+    ran = called(capsys, verb)
     assert ran.code == 2
     hint = f"; did you mean '{meant}'?" if meant else ""
     assert ran.err.splitlines()[-1] == f"slash-agent: error: there is no verb '{verb}'{hint}"
 
 
 @pytest.mark.parametrize("money", ["lots", "-1", "0", "nan", "inf"])
-def test_a_budget_that_is_no_amount_is_a_mistake(money: str) -> None:
-    ran = warm_cli("fix", f"--budget={money}", "x")
+def test_a_budget_that_is_no_amount_is_a_mistake(capsys: pytest.CaptureFixture[str], money: str) -> None:
+    ran = called(capsys, "fix", f"--budget={money}", "x")
     assert ran.code == 2
     assert f"{money!r} is not an amount in USD" in ran.err
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.session.demo.demo import RECORDING
+from tests.cli.test_command_line import called
 from tests.cli.test_command_line import warm_cli as cli
 from tests.support.repositories import git, sample_repository
 from tests.support.stage import CommandResult
@@ -50,19 +51,26 @@ def repo(tmp_path: Path) -> Path:
         ("publish", "give --bundle DIR"),
     ],
 )
-def test_a_mistake_is_one_sentence(tmp_path: Path, words: str, said: str) -> None:
+def test_a_mistake_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, said: str
+) -> None:
     shutil.copy(RECORDING, tmp_path / "journal.jsonl")
     (tmp_path / "bytes.yml").write_bytes(b"\xff\xfe")
     for name, text in (("list.yml", "- 1\n"), ("open.yml", "a: ["), ("empty", ""), ("object", "{}\n")):
         (tmp_path / name).write_text(text)
-    assert_one_sentence(cli(*words.split(), cwd=tmp_path, HOME=str(tmp_path / "home")), said)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert_one_sentence(called(capsys, *words.split()), said)
 
 
 @pytest.mark.parametrize("content", [None, "{}", "{", "[]"])
-def test_publish_of_a_folder_that_is_no_bundle_is_one_sentence(tmp_path: Path, content: str | None) -> None:
+def test_publish_of_a_folder_that_is_no_bundle_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], content: str | None
+) -> None:
     if content is not None:
         (tmp_path / "outcome.json").write_text(content)
-    assert_one_sentence(cli("publish", "--bundle", tmp_path, GITHUB_TOKEN="x"), "outcome.json")
+    monkeypatch.setenv("GITHUB_TOKEN", "x")
+    assert_one_sentence(called(capsys, "publish", "--bundle", str(tmp_path)), "outcome.json")
 
 
 def assert_one_sentence(ran: CommandResult, said: str) -> None:
