@@ -21,8 +21,7 @@ def account(user: NamedUser | Organization | AuthenticatedUser | None) -> Accoun
 
 
 def graphql_account(author: Any) -> Account:
-    """Return the account of an author in GraphQL, with the login as in REST: a bot's ends in `[bot]`. The id is 0 if
-    the query does not ask for it; null is a deleted account."""
+    """Return an author's account with the login as in REST: a bot's ends in `[bot]`; id 0 if it is not in the query."""
     if not author:
         return GHOST
     kind, login = author["__typename"], str(author["login"]).removesuffix("[bot]")

@@ -132,8 +132,7 @@ class _Step:
 
 
 def failed_steps(pieces: Iterable[bytes]) -> tuple[FailedStep, ...]:
-    """Return the last steps with an error, from the streamed bytes of a job's log: of each the last 200 lines up to its
-    last error. Without any, the end of the log. A step begins with what it runs, which is its name here."""
+    """Return the last steps with an error in a job's log, with the last lines up to it; without any, the log's end."""
     step = _Step("")
     failed: deque[_Step] = deque(maxlen=MOST_STEPS)
     for line in lines_of(pieces):
@@ -146,9 +145,7 @@ def failed_steps(pieces: Iterable[bytes]) -> tuple[FailedStep, ...]:
                 failed.append(step)
             step.until_error = list(step.lines)
     steps = failed or ([step] if step.lines else [])
-    return tuple(
-        FailedStep(one.name, "\n".join(without_commands(one.until_error or one.lines))) for one in steps
-    )
+    return tuple(FailedStep(one.name, "\n".join(readable(one.until_error or one.lines))) for one in steps)
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:
@@ -166,7 +163,7 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:
         yield _decoded(rest)
 
 
-def without_commands(lines: Iterable[str]) -> Iterator[str]:
+def readable(lines: Iterable[str]) -> Iterator[str]:
     """Lines without the runner's commands, terminal sequences and text overwritten after a carriage return."""
     for line in lines:
         match = _COMMAND.match(line)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from textwrap import indent
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 _REVIEW_STATES = {"COMMENT": "COMMENTED", "APPROVE": "APPROVED", "REQUEST_CHANGES": "CHANGES_REQUESTED"}
@@ -25,8 +24,7 @@ _STAND_IN: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One write that was not sent: a line without its final newline, and the text that it would have carried."""
 
     line: str

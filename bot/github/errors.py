@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.contracts.errors import AgentError, ExitCode
 
@@ -25,8 +24,7 @@ _CODES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """One response that is not a success. `status` is 0 without a response.
 
     `retry_after` is in seconds from now, `reset_at` and `sent_at` (GitHub's clock) in seconds since the epoch; `None`

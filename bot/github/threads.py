@@ -114,14 +114,10 @@ class Threads(RenderedTexts, Accounts):
     def delete_comment(self, repository: str, comment_id: int) -> None:
         self._comment(repository, comment_id).delete()
 
-    def add_reaction(
-        self, repository: str, comment_id: int, content: str, review_comment: bool = False
-    ) -> None:
+    def add_reaction(self, repository: str, comment_id: int, content: str, on_lines: bool = False) -> None:
         """`content` is GitHub's name of a reaction: `eyes`, `+1`, `-1`, `confused`, `rocket` … Idempotent."""
         pull = self._repository(repository).get_pull(0)
-        comment = (
-            pull.get_review_comment(comment_id) if review_comment else self._comment(repository, comment_id)
-        )
+        comment = pull.get_review_comment(comment_id) if on_lines else self._comment(repository, comment_id)
         comment.create_reaction(content)
 
     def _comment(self, repository: str, comment_id: int) -> IssueComment:

@@ -310,8 +310,7 @@ def stamp(moment: datetime | None) -> str:
 
 
 def body_of(status: int, headers: Mapping[str, str], text: str) -> Any:
-    """Return the JSON of a whole response, or of an error response its text. Anything else is a `Failure` without a
-    response: it was cut short, or a proxy sent it, and the request may have been executed."""
+    """Return the JSON of a response, an error's text, or a `Failure` for a damaged one: it may have been executed."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if status == 304:
         return Failure(0, "304 for a response that we do not have")

@@ -36,8 +36,7 @@ def author_of(by: Account | None, identity: Identity, url: str) -> Signature:
 
 
 def noreply_address(login: str, account_id: int, url: str) -> str:
-    """Return the no-reply address of an account on the server of `url`, by GitHub's page "Setting your commit email
-    address". GitHub Enterprise Server and ghe.com have addresses of their own host."""
+    """Return the no-reply address of an account on the server of `url`: "Setting your commit email address"."""
     return f"{account_id}+{login}@users.noreply.{urlsplit(url).hostname or 'github.com'}"
 
 

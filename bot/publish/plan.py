@@ -185,10 +185,7 @@ def publish_plan(context: PublishContext) -> None:
 
 
 def continued_plan(github: GitHub, thread_ref: ThreadRef, log: ThreadLog) -> Plan | None:
-    """Return the approved plan that a `continue` at `thread_ref` continues; `None` if the last run executed none.
-
-    Raises `UsageError` if the approval or the plan was edited or deleted.
-    """
+    """Return the approved plan that a `continue` continues, `None` for none. Raises `UsageError` if it was edited."""
     behind = _approval_behind(log, thread_ref)
     return find_plan(github, thread_ref, *behind).plan if behind is not None else None
 

@@ -61,7 +61,7 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
                 if context.request.pull is not None:
                     check_request(context.request, context.outcome.base_sha)
                 publisher(context)
-            return _with_writes(context, writes, PublishResult())
+            return _write(context, writes, PublishResult())
         plan = check_approval(context.github, context.thread_ref, context.request)
         result = _publish_change(context, plan)
         if context.github.dry_run is None:  # else the thread's comments do not exist
@@ -89,7 +89,7 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
     number = 0 if context.github.dry_run is not None else result.pr_number
     with context.tolerating("The plan could not be marked as carried out"):
         report_execution(context.github, context.thread_ref, plan, number)
-    return _with_writes(context, writes, result)
+    return _write(context, writes, result)
 
 
 def _publisher(context: PublishContext) -> Callable[[PublishContext], None] | None:
@@ -115,9 +115,7 @@ def _publish_change(context: PublishContext, plan: PostedPlan | None) -> Publish
     return publish_on_branch(context)
 
 
-def _with_writes(
-    context: PublishContext, writes: ValidatedWrites | None, result: PublishResult
-) -> PublishResult:
+def _write(context: PublishContext, writes: ValidatedWrites | None, result: PublishResult) -> PublishResult:
     """Make the writes on threads, and return the whole result."""
     written, withheld = apply_writes(writes, context.github) if writes else ((), ())
     written = () if context.github.dry_run is not None else written

@@ -73,10 +73,7 @@ class Remote:
         transport.fetch(self.git_dir, self.url, [sha], self.token, [f"--depth={depth}"], pace=self.pace)
 
     def push(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
-        """Set `branch` to `sha` if it is still at `expected` (empty: if it does not exist).
-
-        `never` are branches that people work on. Raises `BranchMovedError`, or `PublishError` with the server's reason.
-        """
+        """Set `branch` to `sha` if it is at `expected`, empty for new, and not in `never`. Raises `PublishError`."""
         if not OWN_BRANCH.fullmatch(branch) or branch in never:
             raise PublishError(f"{branch!r} is not one of the bot's branches. Nothing was pushed.")
         self._set(sha, branch, expected)

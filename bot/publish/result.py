@@ -72,9 +72,7 @@ def headline(outcome: Outcome) -> str:
 
 
 def end_text(outcome: Outcome, links: Links, trouble: str = "", compare: str = "", heading: str = "") -> str:
-    """Return the comment on a run without a change or, with `trouble`, on a change that could not be published.
-
-    If the model ended the run with an answer, that is the result."""
+    """Return the comment on a run without a change, with its last answer, or on `trouble` with publishing."""
     parts = []
     if compare:
         parts.append(f"The branch is pushed: [open the pull request yourself]({compare}).")
@@ -203,8 +201,7 @@ def publish_answer(context: PublishContext) -> None:
 
 
 def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:
-    """Return the comment without its mark. With `on_lines`, in a thread on lines of a diff, everything after
-    the first paragraph is folded. Raises `PublishError` for a bundle without a text to post."""
+    """Return the comment without its mark, `on_lines` folded after its first paragraph. Raises `PublishError`."""
     tail, is_question = [*run_notes(outcome), footer(outcome, links)], outcome.status is Status.NEEDS_INPUT
     if not (outcome.question if is_question else outcome.answer).strip():
         what = "question" if is_question else "answer"

@@ -44,8 +44,7 @@ _ORDER = ("comment", "reply", "edit", "add_label", "remove_label", "close")
 
 
 def apply_writes(proposed: ValidatedWrites, github: GitHub) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Make the writes, thread by thread, except existing ones. Return those made now, and those not made with reasons.
-    Raises `PublishError` if GitHub accepted only some: publishing again makes the rest."""
+    """Make the missing writes. Return those made now, and others with reasons. Raises `PublishError` for a rest."""
     if proposed.outcome.status in (Status.FAILED, Status.REFUSED):
         why = "the run failed"
         return (), tuple(f"{describe_write(write)}: {why}" for write in proposed.writes)

@@ -6,7 +6,6 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
@@ -143,11 +142,10 @@ def _outcome(journal: JournalFile, timeline: Timeline, evidence: Evidence, files
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Handover:
+class Handover(NamedTuple):
     """The results that the model submitted until the end of the journal; empty for other kinds of runs."""
 
-    description: Description = field(default_factory=Description)
+    description: Description = Description()
     plan: Plan | None = None
     question: str = ""
     findings: tuple[Finding, ...] = ()

@@ -128,8 +128,7 @@ _LEFT = "It is due, and the matrix is full: it waits for the next plan by the sc
 def plan_summary(
     decisions: Iterable[tuple[str, Decision]], jobs: Collection[tuple[str, str]], notes: Sequence[str]
 ) -> str:
-    """Return the summary of a maintenance plan as Markdown. `decisions` are pairs of repository and decision, `jobs`
-    the repositories and tasks in the matrix, `notes` the warnings. The job's log has every decision."""
+    """Return the summary of a maintenance plan. `jobs` has repository and task of those in the matrix."""
     told: dict[str, list[str]] = {"**runs**": [], "left": [], "waits": []}
     for repository, one in decisions:
         name = (repository, one.task.name)

@@ -30,8 +30,7 @@ from bot.policy.rule import patched_paths
 _LARGEST_DIFF = 64 * 1024
 
 
-@dataclass(slots=True)
-class ChangedPath:
+class ChangedPath(NamedTuple):
     """One file that a command changed. `diff` is empty if the contents are not text or unknown."""
 
     path: str

@@ -30,10 +30,7 @@ class Span(NamedTuple):
 
 
 def anchor(finding: Finding, diff: Diff) -> Finding | str:
-    """Return `finding` anchored in `diff`, with its `text` set, or a clause why that is impossible.
-
-    If the finding has a `text`, its lines must match; otherwise the nearest lines with that text are used.
-    """
+    """Return `finding` anchored in `diff` at the nearest lines with its `text`, or a clause why that is impossible."""
     file = diff.find(finding.path)
     if file is None:
         return "the file is not in the diff"

@@ -33,8 +33,7 @@ class Row(NamedTuple):
 
 
 class Hunk(NamedTuple):
-    """`kinds` has one character per line: a space, `-` or `+`. The lines of each side are consecutive. `section` is the
-    function that git names at the head of the hunk, if it knows one."""
+    """`kinds` has a space, `-` or `+` for each line. `section` is the function that git names at its head, if any."""
 
     old_start: int
     old_count: int
@@ -121,9 +120,7 @@ class Diff:
 
 
 _START = re.compile(r"^diff --git ", re.MULTILINE)
-_FIELD = re.compile(
-    r"^(old mode|new mode|deleted file mode|new file mode|rename from|rename to) (.*)$", re.MULTILINE
-)
+_FIELD = re.compile(r"^((?:old|new|deleted file|new file) mode|rename (?:from|to)) (.*)$", re.MULTILINE)
 _BODY = re.compile(r"^(?:--- |@@|GIT binary patch$|Binary files .* differ$)", re.MULTILINE)
 _HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: (.*))?\n", re.MULTILINE)
 # As git takes a line for the head of a function, where it does not know the language.

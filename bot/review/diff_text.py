@@ -30,8 +30,7 @@ _PART = re.compile(r" \(part \d+\)$")
 
 
 class Piece(NamedTuple):
-    """`name` is for people, and the same for the same piece of a later diff; `text` is for the model. `file` has the
-    hunks of this piece. The first piece of a file has the `number` 1."""
+    """A file's part with `name` for people, the same in a later diff, `text` for the model, and `number` from 1."""
 
     name: str
     file: FileDiff

@@ -58,8 +58,7 @@ class KnownFinding(NamedTuple):
 
 
 class ReviewMemory(NamedTuple):
-    """What earlier reviews of a pull request came to. `head_sha` is the last head that was reviewed, empty without a
-    review; `left` are the keys of the pieces of that diff that were not looked at."""
+    """What earlier reviews came to: the last reviewed head, and the keys of pieces that it `left`."""
 
     head_sha: str = ""
     left: frozenset[str] = frozenset()

@@ -147,8 +147,7 @@ _SHORTEST_FENCE = 3
 
 
 def with_valid_suggestion(finding: Finding) -> Finding:
-    """Return `finding` with its suggestion as it will be posted, or without one that cannot be applied or changes
-    nothing. `text` must be the text of the anchored lines."""
+    """Return `finding` with its suggestion as it will be posted, or without one that cannot be applied."""
     if finding.suggestion is None:
         return finding
     suggestion = finding.suggestion.replace("\r\n", "\n").removesuffix("\n")

@@ -36,11 +36,8 @@ def read_outputs(text: str) -> dict[str, str]:
 @pytest.fixture
 def step(tmp_path: Path) -> tuple[Actions, io.StringIO, Path, Path]:
     output, summary = tmp_path / "output", tmp_path / "summary"
-    environment = {
-        "GITHUB_ACTIONS": "true",
-        "GITHUB_OUTPUT": str(output),
-        "GITHUB_STEP_SUMMARY": str(summary),
-    }
+    files = {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
+    environment = {"GITHUB_ACTIONS": "true", **files}
     out = io.StringIO()
     return Actions(environment, out), out, output, summary
 
@@ -139,7 +136,7 @@ def test_a_runner_file_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_no_form_of_a_command_is_one_when_it_is_printed(
+def test_no_form_of_a_command_is_one_in_print(
     step: tuple[Actions, io.StringIO, Path, Path], form: str
 ) -> None:
     actions, out, _, _ = step

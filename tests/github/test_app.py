@@ -69,13 +69,8 @@ def test_a_token_can_do_no_more_than_it_is_for(web: Web, key: Pem, access: Acces
     play(web, **dict.fromkeys((*known, "administration", "workflows", "secrets"), "write"))
     ask(key[0], access=access)
     sent = json.loads(web.calls[1].request.body or b"")
-    assert sent == {
-        "repositories": ["hello"],
-        "permissions": {
-            "metadata": "read",
-            **{name: "write" if name in written else "read" for name in known},
-        },
-    }
+    needed = {name: "write" if name in written else "read" for name in known}
+    assert sent == {"repositories": ["hello"], "permissions": {"metadata": "read", **needed}}
 
 
 def test_no_more_is_asked_for_than_was_granted(web: Web, key: Pem) -> None:
@@ -102,9 +97,7 @@ def test_a_key_on_one_line_is_taken(web: Web, key: Pem) -> None:
     assert ask("  " + key[0].replace("\n", "\\n")).token == "ghs_secret"
 
 
-def test_the_token_and_the_key_are_in_no_repr_and_no_log(
-    web: Web, key: Pem, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_token_and_key_are_in_no_repr_or_log(web: Web, key: Pem, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     play(web)
     assert "ghs_secret" not in repr(ask(key[0]))

@@ -64,9 +64,7 @@ def github(api: Storage) -> GitHub:
     return connect(TOKEN, f"{api.url}/api/v3", pace=Pace(0, sleep=lambda _: None))
 
 
-def test_an_artifact_comes_from_another_host_that_gets_no_token(
-    api: Storage, blobs: Storage, github: GitHub
-) -> None:
+def test_another_host_of_an_artifact_gets_no_token(api: Storage, blobs: Storage, github: GitHub) -> None:
     blobs.content = b"PK" + bytes(range(256)) * 1000
     assert github.download_artifact(NAME, 5, 1_000_000) == blobs.content
     ((path, asked, _),) = api.requests
@@ -93,7 +91,7 @@ def test_a_netrc_gives_the_other_host_nothing(
 
 
 @pytest.mark.parametrize(("sent", "announced"), [(2_000_000, None), (2_000_000, -1), (1, 2_000_000)])
-def test_an_artifact_over_the_limit_is_not_taken(
+def test_a_too_large_artifact_is_none(
     blobs: Storage, github: GitHub, sent: int, announced: int | None
 ) -> None:
     blobs.content, blobs.size = b"x" * sent, announced
@@ -146,7 +144,7 @@ def test_a_redirect_to_another_scheme_is_not_followed(api: Storage, github: GitH
         github.download_artifact(NAME, 5, 10)
 
 
-def test_of_a_huge_log_only_a_part_is_fetched(
+def test_a_huge_log_is_fetched_in_part(
     blobs: Storage, github: GitHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checks, "LOG_LIMIT", PIECE)

@@ -40,9 +40,7 @@ ADDRESSES: dict[str, Send] = {
 
 
 @pytest.mark.parametrize("send", ADDRESSES.values(), ids=ADDRESSES.keys())
-def test_a115_an_address_in_an_answer_leads_to_our_own_api_alone(
-    web: Web, client: Client, send: Send
-) -> None:
+def test_a115_an_address_in_an_answer_leads_to_our_api_alone(web: Web, client: Client, send: Send) -> None:
     for verb in ("GET", "PATCH", "POST"):
         for path in ("/i/7", "/i/7/comments"):
             web.add(verb, f"{API}{path}", json=[] if path.endswith("s") else {"title": "t"})
@@ -82,9 +80,7 @@ def test_a116_no_write_of_any_method_leaves_a_dry_run(
 
 
 @write
-def test_a116_nor_passes_the_filter_with_a_secret(
-    web: Web, write: Callable[[Repository, str], object]
-) -> None:
+def test_a116_nor_passes_filter_with_a_secret(web: Web, write: Callable[[Repository, str], object]) -> None:
     requester = connect("token", API, secrets={"KEY": SECRET}).requester
     with requester.known_shape(), pytest.raises((GateError, GitHubError)):
         write(Repository(requester, url=f"/repos/{NAME}"), SECRET)

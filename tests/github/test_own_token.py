@@ -61,10 +61,8 @@ def test_gh_is_asked_for_the_token_of_that_host_alone_without_our_tokens(tmp_pat
 
 def test_a135_a_gh_that_others_can_write_or_that_fails_gives_no_token(tmp_path: Path) -> None:
     """A program called `gh` where others, or the checkout, can put one."""
-    theirs, failing = (
-        gh(tmp_path / "theirs", "echo stolen"),
-        gh(tmp_path / "failing", "echo none >&2; exit 1"),
-    )
+    theirs = gh(tmp_path / "theirs", "echo stolen")
+    failing = gh(tmp_path / "failing", "echo none >&2; exit 1")
     theirs.chmod(0o777)
     for folder in (theirs, failing, tmp_path / "missing"):
         with pytest.raises(UsageError, match=r"gh auth login --hostname github.com"):

@@ -23,9 +23,7 @@ NOW = 1_000_000.0
         (Failure(502, "oops"), ATTEMPTS, True, None),
     ],
 )
-def test_how_long_to_wait_before_the_next_attempt(
-    failure: Failure, attempt: int, safe: bool, wait: float | None
-) -> None:
+def test_the_wait_before_the_next_one(failure: Failure, attempt: int, safe: bool, wait: float | None) -> None:
     assert wait_before_retry(failure, attempt, NOW, safe=safe) == wait
 
 

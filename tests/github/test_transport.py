@@ -82,9 +82,7 @@ def test_writes_are_a_second_apart_and_reads_are_not(web: Web) -> None:
         ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9e99"}, "later"),
     ],
 )
-def test_a_limit_that_is_too_far_off_says_when(
-    web: Web, client: Client, headers: dict[str, str], when: str
-) -> None:
+def test_a_limit_too_far_off_says_when(web: Web, client: Client, headers: dict[str, str], when: str) -> None:
     web.get(REPO, status=429, json={"message": "slow"}, headers=headers)
     with pytest.raises(GitHubError, match=f"try again {when}"):
         client.github.repository(NAME)
@@ -170,9 +168,7 @@ def test_a_head_that_github_does_not_see_yet_is_tried_again(web: Web, client: Cl
     assert client.slept == [1.0]
 
 
-def test_the_token_is_in_no_error_no_repr_and_no_log(
-    web: Web, client: Client, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_token_is_in_no_error_or_log(web: Web, client: Client, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     web.get(REPO, status=500, json={"message": "oops"})
     web.get(f"{REPO}/issues/7", body=requests.ConnectionError("secret-token-value"))

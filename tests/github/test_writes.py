@@ -65,7 +65,7 @@ CASES = [
         {"content": "eyes"}, True, {"id": 1}, "react to comment 9 of octo/hello with eyes",
     ),
     Case(
-        "add_reaction", lambda h: h.add_reaction(NAME, 9, "eyes", review_comment=True), "POST",
+        "add_reaction", lambda h: h.add_reaction(NAME, 9, "eyes", on_lines=True), "POST",
         "/pulls/comments/9/reactions", {"content": "eyes"}, True, {"id": 1},
         "react to review comment 9 of octo/hello with eyes",
     ),
@@ -210,9 +210,7 @@ def test_what_is_sent(web: Web, client: Client, case: Case) -> None:
 
 
 @each
-def test_a_write_whose_answer_was_lost_is_repeated_only_where_that_is_safe(
-    web: Web, client: Client, case: Case
-) -> None:
+def test_a_write_is_repeated_only_where_that_is_safe(web: Web, client: Client, case: Case) -> None:
     web.add(case.verb, f"{REPO}{case.path}", status=502, json={})
     answer(web, case)
     if case.safe:

@@ -50,10 +50,8 @@ def test_the_author_is_the_account_by_its_address_on_the_server(
 
 def test_the_policys_identity_replaces_the_accounts_one_by_one() -> None:
     url = "https://github.com/o/r.git"
-    assert author_of(ACTIONS, Identity("our-bot", ""), url) == (
-        "our-bot",
-        author_of(ACTIONS, Identity(), url).email,
-    )
+    email = author_of(ACTIONS, Identity(), url).email
+    assert author_of(ACTIONS, Identity("our-bot", ""), url) == ("our-bot", email)
     assert author_of(ACTIONS, Identity("our-bot", "b@our.example"), url) == ("our-bot", "b@our.example")
 
 
@@ -71,9 +69,7 @@ def _token(forge: Forge, kind: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["GITHUB_TOKEN", "app", "fine-grained"])
-def test_a_published_commit_passes_checks_of_sign_offs_and_licence_agreements(
-    world: World, kind: str
-) -> None:
+def test_a_commit_passes_checks_of_sign_offs_and_licence_agreements(world: World, kind: str) -> None:
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": SIGNED_OFF})
     login, token = _token(world.forge, kind)
     published = world.publish(world.bundle(), token=token)

@@ -76,9 +76,7 @@ SOURCES = [
 
 
 @pytest.mark.parametrize(("path", "text", "title", "published"), SOURCES)
-def test_a_title_that_a_source_refuses_is_mended(
-    parser: Parser, path: str, text: str, title: str, published: str
-) -> None:
+def test_a_refused_title_is_mended(parser: Parser, path: str, text: str, title: str, published: str) -> None:
     conventions, problems = read(parser, path, text)
     assert problems == []
     assert mended(conventions, title, ["invoice.py"]) == published
@@ -115,9 +113,7 @@ def test_a_title_follows_all_sources_together_or_there_is_none() -> None:
         (WORKFLOW, workflow(headerPattern="^x"), "a form of its own"),
     ],
 )
-def test_a_source_that_cannot_be_read_is_a_sentence(
-    parser: Parser, path: str, text: str, reason: str
-) -> None:
+def test_an_unreadable_source_is_a_sentence(parser: Parser, path: str, text: str, reason: str) -> None:
     conventions, (problem,) = read(parser, path, text)
     assert conventions == []
     assert f"in {path} is not read: " in problem

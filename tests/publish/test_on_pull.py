@@ -156,14 +156,7 @@ HERE = replace(PLAIN, push_to_head=True)
         (PULL, "moved", HERE, False, "topic", "this was made without its latest commits."),
         (PULL, "ours moved", PLAIN, False, "topic", "this was made without its latest commits."),
         (PULL._replace(head_ref="trunk"), "", HERE, False, "trunk", "Merging"),  # the default branch
-        (
-            PULL._replace(head_ref="main"),
-            "ours",
-            HERE,
-            False,
-            "main",
-            "Merging",
-        ),  # the base of the pull request
+        (PULL._replace(head_ref="main"), "ours", HERE, False, "main", "Merging"),  # its base
         (FORK, "fork", PLAIN, False, "main", "the commits of #9 by bob from bob/hello"),
         (FORK, "fork", HERE, False, "main", "the commits of #9 by bob from bob/hello"),
         (FORK, "fork moved", PLAIN, False, "main", "this was made without its latest commits."),
@@ -212,9 +205,7 @@ def test_on_our_own_pull_request_a_commit_is_added_that_no_other_result_takes_aw
 # A head that moves
 
 
-def test_a_head_that_moves_in_the_last_moment_is_not_overwritten(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_head_that_moves_is_not_overwritten(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     set_policy(world, "push_to_head: true\n")
     number = theirs(world)
     bundle = bundle_on(world, number)

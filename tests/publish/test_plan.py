@@ -303,9 +303,7 @@ def test_a_plan_that_a_continue_finished_is_carried_out_and_not_again(world: Wor
 
 
 @pytest.mark.parametrize("plan", [None, PLAN_B])
-def test_a_bundle_that_says_another_plan_than_was_approved_is_not_published(
-    world: World, plan: Plan | None
-) -> None:
+def test_a_bundle_with_another_plan_than_the_approved_one_is_refused(world: World, plan: Plan | None) -> None:
     world.publish(planned(world))
     worked_on(world, asked(world, f"/agent approve {PLAN_A.hash[:12]}"))
     with pytest.raises(PublishError, match="another plan than the one that was approved"):

@@ -1,5 +1,6 @@
 """The progress comment: one a request, never waited for, the last word always written."""
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -31,11 +32,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 
 def ours(world: World) -> list[str]:
-    return [
-        body
-        for body in world.comments()
-        if "<!-- slash-agent progress" in body or "<!-- slash-agent ended" in body
-    ]
+    return [body for body in world.comments() if re.search("<!-- slash-agent (progress|ended)", body)]
 
 
 def test_one_comment_is_created_and_ends_with_the_last_state(world: World) -> None:
@@ -88,9 +85,7 @@ def test_a_comment_deleted_during_the_run_is_not_written_again(world: World) -> 
     assert progress.problem == ""
 
 
-def test_a_failure_is_told_in_the_progress_comment_and_taken_back_when_it_works_after_all(
-    world: World,
-) -> None:
+def test_a_failure_is_in_the_progress_comment_and_taken_back_when_it_works_after_all(world: World) -> None:
     thread_ref = place_in(world, str(world.comment_id))
     ProgressWriter(world.github, thread_ref, interval=0).close("Publishing")
     bundle = world.bundle()

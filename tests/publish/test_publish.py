@@ -217,7 +217,7 @@ def test_a_token_that_may_not_push_is_a_sentence_and_a_comment(world: World) -> 
 
 
 def test_a_bundle_for_another_repository_is_refused(world: World) -> None:
-    with pytest.raises(PublishError, match="acts for octo/other"):
+    with pytest.raises(PublishError, match="this job is for octo/other"):
         world.publish(world.bundle(), repository="octo/other")
     assert world.writes() == []
 
@@ -293,7 +293,7 @@ def test_the_token_is_nowhere_on_disk(published_change: Published) -> None:
         (["fix"], [Status.REVIEWED, Status.PLANNED], b""),
     ],
 )
-def test_a_result_that_the_verb_cannot_have_is_tampering(
+def test_a_result_of_another_verb_is_tampering(
     verbs: list[str], statuses: list[Status], patch: bytes
 ) -> None:
     for verb, status in product(verbs, statuses):
@@ -307,9 +307,7 @@ def test_a_result_that_the_verb_cannot_have_is_tampering(
 NO_RUNS = "CI does not start here by itself"
 
 
-def test_where_ci_does_not_start_by_itself_the_pull_request_says_how_to_start_it(
-    published_change: Published,
-) -> None:
+def test_where_ci_does_not_start_the_pull_request_says_how_to_start_it(published_change: Published) -> None:
     body = published_change.world.pulls()[0]["body"]
     assert NO_RUNS in body
     assert "close and reopen this pull request to start it" in body

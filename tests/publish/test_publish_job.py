@@ -21,11 +21,8 @@ from tests.support.apps import make_app
 
 POLICY = ".github/agent.yml"
 Event = dict[str, Any]
-PUBLISHES: dict[str, Literal["read", "write"]] = {
-    "contents": "write",
-    "issues": "write",
-    "pull_requests": "write",
-}
+NEEDED: tuple[str, ...] = ("contents", "issues", "pull_requests")
+PUBLISHES: dict[str, Literal["read", "write"]] = dict.fromkeys(NEEDED, "write")
 
 
 def environment(world: World, name: str = "", event: Event | None = None, token: str = "") -> dict[str, str]:
@@ -109,9 +106,7 @@ CHANGES: dict[str, Callable[[Request], Request]] = {
 }
 
 
-def test_a_bundle_that_was_changed_on_its_way_is_not_published(
-    world: World, asked: tuple[Outcome, Event]
-) -> None:
+def test_a_bundle_changed_on_its_way_is_not_published(world: World, asked: tuple[Outcome, Event]) -> None:
     outcome, event = asked
     world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
     before = world.branches()

@@ -42,11 +42,7 @@ def scheduled(world: World) -> tuple[Outcome, str, Event]:
 
 def dispatched(world: World) -> tuple[Outcome, str, Event]:
     _, comment = world.forge.comment(REPO, world.issue, "ann", "hello")
-    event = {
-        "repository": comment["repository"],
-        "sender": comment["sender"],
-        "inputs": {"instruction": WISH},
-    }
+    event = {name: comment[name] for name in ("repository", "sender")} | {"inputs": {"instruction": WISH}}
     actor = Actor("ann", world.ann, Tier.MAINTAINER)
     return outcome_of(world, "workflow_dispatch", actor), "workflow_dispatch", event
 
@@ -78,9 +74,7 @@ CHANGES: dict[str, Callable[[Request], Request]] = {
 
 
 @MAKERS
-def test_a_bundle_that_was_changed_on_its_way_is_not_published(
-    world: World, make: Callable[[World], Any]
-) -> None:
+def test_a_bundle_changed_on_its_way_is_not_published(world: World, make: Callable[[World], Any]) -> None:
     world.forge.commit(REPO, {".github/agent.yml": "version: 1\n"}, branch="lax", author="ann")
     outcome, name, event = make(world)
     before = world.branches()

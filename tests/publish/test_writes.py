@@ -203,9 +203,7 @@ CHANGES: list[Callable[[dict[str, Any]], object]] = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_file_that_is_not_as_the_schema_says_is_no_bundle(
-    change: Callable[[dict[str, Any]], object],
-) -> None:
+def test_a_file_that_is_not_as_the_schema_is_no_bundle(change: Callable[[dict[str, Any]], object]) -> None:
     data = json.loads(json.dumps(as_data(Writes((Write("comment", 1, "Hello"),)))))
     assert parse_writes(json.dumps(data).encode()).writes == (Write("comment", 1, "Hello"),)
     change(data)

@@ -90,9 +90,7 @@ def test_bytecode_is_no_file_of_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("long_names", [False, True])
 @pytest.mark.slow
-def test_a_page_has_at_most_ten_megabytes_and_says_what_it_leaves_out(
-    tmp_path: Path, long_names: bool
-) -> None:
+def test_a_page_has_at_most_ten_megabytes_and_counts_the_rest(tmp_path: Path, long_names: bool) -> None:
     name = "d/" + "n" * 200 if long_names else "n"
     text = b"x = 1\n" * 40
     turns = range(1, 401 if not long_names else 2)

@@ -179,11 +179,8 @@ def busy(turns: int) -> JournalFile:
     for turn in range(1, turns + 1):
         name = f"c{turn}"
         call = ToolCall(name, "bash", "{}")
-        records += [
-            RequestSent(turn, 1),
-            Response(turn, (call,), "tool_use", ""),
-            CallStarted(turn, name, "bash"),
-        ]
+        records += [RequestSent(turn, 1), Response(turn, (call,), "tool_use", "")]
+        records.append(CallStarted(turn, name, "bash"))
         records += [PermissionDecision("bash", True, "", "", name), Result(turn, name, "bash", "x")]
     files = tuple(FileVersion(f"f{file}", None, "a" * 64, content=b"x\n") for file in range(turns))
     records.append(FilesChanged(turns, files, f"c{turns}"))

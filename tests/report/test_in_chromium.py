@@ -248,9 +248,7 @@ def test_the_history_of_a_file_shows_each_version_with_its_diff(page: Page) -> N
 
 
 @pytest.mark.parametrize("width", [320, 390])
-def test_a_phone_shows_all_of_it_in_its_width(
-    browser: Browser, address: str, hostile: str, width: int
-) -> None:
+def test_a_phone_shows_all_in_its_width(browser: Browser, address: str, hostile: str, width: int) -> None:
     for shown_there in (address, hostile):
         page = browser.new_page(viewport={"width": width, "height": 740}, is_mobile=True)
         page.goto(shown_there)

@@ -177,9 +177,7 @@ def test_the_page_shows_turns_in_order_and_each_decision_once(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("stop", "colour"), [("end_turn", "good"), ("checks_failing", "bad")])
-def test_a_change_with_a_failing_check_does_not_look_like_a_good_one(
-    tmp_path: Path, stop: str, colour: str
-) -> None:
+def test_a_change_with_a_failing_check_does_not_look_good(tmp_path: Path, stop: str, colour: str) -> None:
     page = page_of(tmp_path, RunEnded("changed", stop, "", "ab" * 32))
     assert f'<b class="{colour}">Changed</b>' in page
 
@@ -194,10 +192,8 @@ def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Pa
     path = tmp_path / "journal.jsonl"
     page_of(tmp_path, *RUN)
     files = build_timeline(read_journal(path)).files
-    assert {name: (row.additions, row.removals, row.tools) for name, row in files.items()} == {
-        "calc.py": (1, 1, ["edit"]),
-        "made": (0, 0, ["bash"]),
-    }
+    shown = {name: (row.additions, row.removals, row.tools) for name, row in files.items()}
+    assert shown == {"calc.py": (1, 1, ["edit"]), "made": (0, 0, ["bash"])}
 
 
 def test_the_page_lets_in_only_its_own_style_and_script(tmp_path: Path) -> None:

@@ -75,12 +75,8 @@ def test_only_pictures_that_are_what_they_claim_are_shown() -> None:
 
 
 def test_figures_are_short() -> None:
-    assert [usd(amount) for amount in (0, 0.0123, 1.5, 1_234.5)] == [
-        "$0.0000",
-        "$0.0123",
-        "$1.50",
-        "$1,234.50",
-    ]
+    amounts = "$0.0000", "$0.0123", "$1.50", "$1,234.50"
+    assert tuple(usd(amount) for amount in (0, 0.0123, 1.5, 1_234.5)) == amounts
 
 
 def test_arguments_are_read_as_fields_and_what_is_no_object_as_it_is() -> None:

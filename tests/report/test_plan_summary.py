@@ -10,11 +10,8 @@ def decision(name: str, why: str = "It is due.", *, run: bool = True) -> Decisio
 
 
 def test_what_the_matrix_has_no_room_for_is_left_and_not_said_to_run() -> None:
-    decided = [
-        (REPO, decision("links")),
-        (REPO, decision("tests")),
-        (REPO, decision("words", "No.", run=False)),
-    ]
+    due = decision("links"), decision("tests"), decision("words", "No.", run=False)
+    decided = [(REPO, one) for one in due]
     summary = plan_summary(decided, {(REPO, "links")}, [])
     assert "1 task to run now, 1 left for the next plan, 1 waiting." in summary
     assert "| octo/hello | links | **runs** | It is due. |" in summary

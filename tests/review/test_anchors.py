@@ -92,9 +92,7 @@ NOT_IN = "its lines are not in the diff"
         (43, 0, Side.LEFT, NOT_IN),
     ],
 )
-def test_lines_of_one_hunk_are_taken_and_no_others(
-    line: int, start_line: int, side: Side, expected: object
-) -> None:
+def test_only_lines_of_one_hunk_are_taken(line: int, start_line: int, side: Side, expected: object) -> None:
     assert where(anchor(finding(line, start_line, side=side), DIFF)) == expected
 
 
@@ -148,9 +146,7 @@ def test_carriage_returns_are_no_part_of_the_text() -> None:
         (99, 0, "  ", NOT_IN),
     ],
 )
-def test_lines_that_moved_are_found_by_their_text(
-    line: int, start_line: int, text: str, expected: object
-) -> None:
+def test_moved_lines_are_found_by_their_text(line: int, start_line: int, text: str, expected: object) -> None:
     assert where(anchor(finding(line, start_line, text=text), DIFF)) == expected
 
 

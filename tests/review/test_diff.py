@@ -77,13 +77,8 @@ def test_a_changed_line_has_its_number_on_each_side(repository: Repository) -> N
     file = only(changed(repository, {b"f": b"a\nb\nc\n"}, {b"f": b"a\nB\nc\nd\n"}))
     (hunk,) = file.hunks
     assert (file.path, file.status) == ("f", FileStatus.MODIFIED)
-    assert [tuple(row) for row in hunk.rows()] == [
-        (" ", 1, 1, "a"),
-        ("-", 2, 0, "b"),
-        ("+", 0, 2, "B"),
-        (" ", 3, 3, "c"),
-        ("+", 0, 4, "d"),
-    ]
+    rows = [(" ", 1, 1, "a"), ("-", 2, 0, "b"), ("+", 0, 2, "B"), (" ", 3, 3, "c"), ("+", 0, 4, "d")]
+    assert [tuple(row) for row in hunk.rows()] == rows
     assert (hunk.side(Side.LEFT), hunk.side(Side.RIGHT)) == (["a", "b", "c"], ["a", "B", "c", "d"])
     assert (hunk.changed(Side.LEFT), hunk.changed(Side.RIGHT)) == ({2}, {2, 4})
     assert [hunk.holds(Side.RIGHT, line) for line in range(6)] == [False, True, True, True, True, False]
@@ -107,11 +102,8 @@ def test_a_pure_rename_has_no_hunks(repository: Repository) -> None:
 def test_added_removed_and_empty_files(repository: Repository) -> None:
     diff = changed(repository, {b"gone": b"x\n"}, {b"gone": None, b"new": b"y\n", b"empty": b""})
     found = {file.path: (file.status, len(file.hunks)) for file in diff.files}
-    assert found == {
-        "gone": (FileStatus.REMOVED, 1),
-        "new": (FileStatus.ADDED, 1),
-        "empty": (FileStatus.ADDED, 0),
-    }
+    added = FileStatus.ADDED
+    assert found == {"gone": (FileStatus.REMOVED, 1), "new": (added, 1), "empty": (added, 0)}
 
 
 def test_a_mode_alone_changes_no_line(repository: Repository) -> None:

@@ -70,9 +70,7 @@ def test_on_other_lines_or_of_another_kind_it_is_another_fault(field: dict[str, 
         (known(ONE._replace(side=Side.LEFT), fingerprint=""), True),
     ],
 )
-def test_what_an_earlier_review_found_is_known_whatever_its_words(
-    earlier: KnownFinding, is_new: bool
-) -> None:
+def test_an_earlier_finding_is_known_whatever_its_words(earlier: KnownFinding, is_new: bool) -> None:
     found = find_new([ONE._replace(**OTHER_WORDS)], [earlier])  # type: ignore[arg-type]
     assert (len(found.new), found.already_known) == ((1, 0) if is_new else (0, 1))
 

@@ -49,9 +49,7 @@ def suggested(
         ),
     ],
 )  # fmt: skip
-def test_a_change_is_one_suggestion(
-    tmp_path: Path, old: str, new: str, suggestion: tuple[int, int, str, str]
-) -> None:
+def test_one_suggestion(tmp_path: Path, old: str, new: str, suggestion: tuple[int, int, str, str]) -> None:
     assert suggested(tmp_path, HEAD.replace(old, new)) == (Suggestion("a.txt", *suggestion),)
 
 
@@ -65,9 +63,7 @@ def test_a_change_is_one_suggestion(
         (HEAD.encode().replace(b"line 21", b"\xff"), "not UTF-8"),
     ],
 )
-def test_one_line_that_cannot_be_suggested_and_there_are_none(
-    tmp_path: Path, after: str | bytes, why: str
-) -> None:
+def test_one_unfit_line_and_there_are_no_suggestions(tmp_path: Path, after: str | bytes, why: str) -> None:
     suggestions = suggested(tmp_path, after)
     assert isinstance(suggestions, str)
     assert why in suggestions

@@ -94,8 +94,7 @@ def fill_template(template: str, parts: Mapping[str, str], scale: float = 1.0) -
 
 
 def _marked(sections: Iterable[_Section]) -> Iterator[_Section]:
-    """Mark the sections for people: one with such a note, and those below its heading. A note above all headings is
-    about all of them, and one right above a heading about that one too."""
+    """Mark what is for people: a section with such a note, and those below its heading; above all headings, all."""
     level, is_announced = _NO_LEVEL, False
     for section in sections:
         is_below = is_announced or level < section.level
@@ -121,8 +120,7 @@ def _filled(section: _Section, ours: str | None) -> str:
 
 
 def _unfilled_parts(text: str) -> tuple[str, str]:
-    """Return what stays of a section that we fill: the comments at its beginning, and below our text the other comments
-    and the checkboxes, each with the lines that belong to it."""
+    """Return what stays of a section: the comments at its beginning, and further comments and checkboxes."""
     begin = 0
     while match := _LEADING_COMMENT.match(text, begin):
         begin = match.end()

@@ -33,8 +33,7 @@ class BaseRules(NamedTuple):
 
 
 def read_rules(context: PublishContext, sha: str) -> tuple[PublishContext, BaseRules]:
-    """Read the rules at the commit `sha`. Return the context with the token that they let push, and with notes on what
-    they could not decide. Raises `PolicyError` and `PublishError`."""
+    """Return the rules at `sha`, and the context with the token that they let push, and notes. Raises `PolicyError`."""
     with Parser() as parser:
         policy, task = read_policy(context.git, sha, context.request, parser)
         if task is not None:

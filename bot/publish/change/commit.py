@@ -35,6 +35,7 @@ from bot.publish.context import PublishContext
 from bot.publish.own_pulls import noreply_address
 
 _MESSAGE_LIMIT = 8_000
+_TAMPERED = "the bundle was tampered with after the run's own gate."
 _TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
 
 
@@ -60,8 +61,7 @@ def build_commit(context: PublishContext, rules: BaseRules) -> CheckedCommit:
     if verdict.withheld:
         first = verdict.withheld[0]
         raise GateError(
-            f"The bundle's patch changes {first.path}, which is never published ({first.reason}): "
-            "the bundle was tampered with after the run's own gate."
+            f"The bundle's patch changes {first.path}, which is never published ({first.reason}): {_TAMPERED}"
         )
     sha = commit_tree(
         git,
@@ -82,9 +82,7 @@ def _message(context: PublishContext, rules: BaseRules) -> str:
     # The bundle's own subject is not published, and yet shows that the bundle was tampered with.
     whole = message if withhold_if_secret(context.bundle.message) else f"{context.bundle.message}\n{message}"
     if withheld := withhold_if_secret(whole):
-        raise GateError(
-            f"The commit's message is {withheld}: the bundle was tampered with after the run's own gate."
-        )
+        raise GateError(f"The commit's message is {withheld}: {_TAMPERED}")
     return with_trailers(message, context.request.actor, rules, context.remote.url)
 
 

@@ -22,7 +22,7 @@ from bot.publish.body.render import render_body, title
 from bot.publish.change.base_rules import check_ci_wait, ci_note, read_rules, start_workflows
 from bot.publish.change.commit import CheckedCommit, build_commit, signed
 from bot.publish.change.pull_request import propose
-from bot.publish.change.suggestions import find_suggestions, post_suggestions
+from bot.publish.change.suggestions import found_before, post_suggestions
 from bot.publish.change.target import Proposal, branch_patterns, find_target
 from bot.publish.context import PublishContext, check_now, check_open, check_request, fetch_ends
 from bot.publish.own_pulls import own_pull
@@ -56,7 +56,7 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     refs = context.remote.refs(*branch_patterns(number, name))
     context, rules = read_rules(context, ends.policy_sha)
     plain, fork = build_commit(context, rules), current.from_fork(context.repository)
-    if fork and (done := find_suggestions(context, plain, current)) is not None:
+    if fork and (done := found_before(context, plain, current)) is not None:
         return done
     later: list[str] = []
     if moved and plain.policy.pull_request.signed:
@@ -127,8 +127,7 @@ def _pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit
 
 
 class PullHeadState(NamedTuple):
-    """The current state of a pull request. `fork`: its head is outside this repository. `ours`: the bot made it.
-    `moved`: it has commits after the one that the run worked on."""
+    """Its head is in a `fork`; the bot made it (`ours`); it `moved` after the commit that the run worked on."""
 
     current: PullRequest
     fork: bool

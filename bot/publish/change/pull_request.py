@@ -122,12 +122,10 @@ def _open(context: PublishContext, proposal: Proposal, target: Target, body: str
             # Private repositories of some plans have no drafts.
             return create(False), True
     except GitHubError as error:
-        return _opened_by_others(context, proposal, target, error), False
+        return _theirs(context, proposal, target, error), False
 
 
-def _opened_by_others(
-    context: PublishContext, proposal: Proposal, target: Target, error: GitHubError
-) -> PullRequest:
+def _theirs(context: PublishContext, proposal: Proposal, target: Target, error: GitHubError) -> PullRequest:
     """Return the pull request that others opened from the branch, or raise `OpeningRefusedError`."""
     if error.status == 422 and error.says("already exists"):
         for pull in context.github.pulls_from(context.repository, target.branch):

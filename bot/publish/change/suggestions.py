@@ -32,9 +32,7 @@ from bot.review.suggestions import ChangedFile, block, to_suggestions
 _MARK_ROOM = 1_000
 
 
-def find_suggestions(
-    context: PublishContext, commit: CheckedCommit, now: PullRequest
-) -> PublishResult | None:
+def found_before(context: PublishContext, commit: CheckedCommit, now: PullRequest) -> PublishResult | None:
     """Return the result of an earlier publishing of this request, even if the head has changed since."""
     review = _find_posted(context, commit)
     return _published(review, now) if review is not None else None

@@ -11,10 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from bot.parsing.child import yaml_texts
 
@@ -31,8 +30,7 @@ _DOCS = (".md", ".rst", ".adoc", ".txt")
 _TRIED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Convention:
+class Convention(NamedTuple):
     """One source's rules. `scopes` are patterns that match a scope as a whole; without them any will do. `subjects` are
     patterns that each match the whole subject. `longest` counts characters of a title, `body_width` those of a line of
     a commit's body; 0 is no limit."""
@@ -177,7 +175,7 @@ def read_text(request: str) -> list[Any]:
     conventions, problems = [], []
     for path, text in json.loads(request).items():
         try:
-            conventions += [asdict(one) for one in _read(path, text)]
+            conventions += [one._asdict() for one in _read(path, text)]
         except Exception as error:  # noqa: BLE001  Parsers raise classes of their own.
             reason = " ".join(str(error).split())[:200]
             problems.append(f"The convention for titles in {path} is not read: {reason}.")

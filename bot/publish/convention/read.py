@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.checkout.git import Git, GitError
@@ -107,7 +106,7 @@ def with_title(outcome: Outcome, conventions: Conventions, parser: Parser) -> tu
     if not conventions.all:
         return outcome, ""
     wanted = title(outcome)
-    request = [[asdict(one) for one in conventions.all], wanted, [file.path for file in outcome.files]]
+    request = [[one._asdict() for one in conventions.all], wanted, [file.path for file in outcome.files]]
     try:
         new, why = str(parser.parse(form.mend_text, json.dumps(request))), ""
     except ParseError as error:

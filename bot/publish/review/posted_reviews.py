@@ -193,8 +193,7 @@ def has_empty_review(github: GitHub, repository: str, number: int, head_sha: str
 
 
 def post_empty_review(github: GitHub, repository: str, number: int, head_sha: str) -> None:
-    """Mark the head as reviewed with a check run, unless it has one: the next review begins there. It is neutral, since
-    branch protection may require a check by name. Raises `GitHubError`."""
+    """Mark the head as reviewed by a neutral check run, unless it has one. Raises `GitHubError`."""
     if not has_empty_review(github, repository, number, head_sha):
         github.create_check_run(
             repository,
@@ -207,8 +206,7 @@ def post_empty_review(github: GitHub, repository: str, number: int, head_sha: st
 
 
 def is_by_us(run: CheckRun, me: Account | None) -> bool:
-    """Whether our app created it. A person's token cannot create any, so the workflow's own token did. If our app is
-    unknown, none counts as ours, which at worst creates a second one."""
+    """Whether our app created it; for a person's token, Actions' own. If that is unknown, a second one is made."""
     app = app_of(run)
     if me is None or not app:
         return False
@@ -216,8 +214,7 @@ def is_by_us(run: CheckRun, me: Account | None) -> bool:
 
 
 def _nearest_trace(github: GitHub, repository: str, number: int, known: str, *, is_enough: bool) -> str:
-    """Return the newest commit with such a check run; empty if there is none, if check runs cannot be read, or if the
-    commit `known` is newer. `is_enough`: that commit itself need not be asked for."""
+    """Return the newest commit with such a check run, not older than `known`; empty if none can be read."""
     try:
         newest = [commit.sha for commit in reversed(github.pull_commits(repository, number))][:_MOST_TRACES]
         for sha in newest:

@@ -5,7 +5,6 @@ post the rest.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from bot.checkout.objects import diff_between
@@ -165,7 +164,7 @@ def report_no_findings(
         return
     github, number = context.github, _pull(context).number
     fields = {**OVER, **({REVIEWED: _review(context).head_sha} if _is_finished(context) else {})}
-    thread_ref = replace(context.thread_ref, lines=0)
+    thread_ref = context.thread_ref._replace(lines=0)
     text = nothing_text(report, still_open, earlier, f"{context.web}/pull/{number}")
     trigger = context.outcome.request.trigger
     if trigger is not None and trigger.comment_id:
@@ -273,8 +272,7 @@ def build_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHis
 
 
 class Endings(NamedTuple):
-    """`open` are the findings that still hold, `fixed` those that the code has ended. `unblocked` are our reviews whose
-    request for changes ends, since none of their grave findings is open."""
+    """`open` findings still hold, the code has ended `fixed` ones. `unblocked` reviews have no grave one open."""
 
     open: tuple[KnownFinding, ...]
     fixed: tuple[KnownFinding, ...]

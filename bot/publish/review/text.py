@@ -106,8 +106,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def nothing_text(report: Report, still_open: Sequence[KnownFinding], earlier: int, pull_url: str) -> str:
-    """Return the comment on a review without a new finding. `earlier` is the number of findings of earlier reviews of
-    the pull request at `pull_url`, `still_open` are those that still hold."""
+    """Return the comment without a new finding. `earlier` counts those of earlier reviews; `still_open` still hold."""
     scope = " in what was looked at" if report.review.not_looked_at else ""
     text = f"**No {'new ' if earlier else ''}findings{report.wanted}{scope}.**"
     links = []

@@ -33,8 +33,7 @@ _LINK = re.compile(r"(?<!\\)\[((?:[^\[\]\\]|\\.)*)\]\([^()\s]*\)")
 
 
 class OwnComment(NamedTuple):
-    """One comment of ours with the kind and the fields of its mark. If not `ours`, it only may be (`may_be_ours`): it
-    is written over, and its statements are not trusted."""
+    """A comment with kind and fields of its mark. If not `ours`, it only may be, and its statements are not trusted."""
 
     data: CommentData
     kind: str
@@ -201,8 +200,7 @@ def edit_comments(
     kinds: Collection[str] = (PROGRESS, ENDED),
     if_open: bool = False,
 ) -> bool:
-    """Set our existing comments of these kinds to `text`. Each mark keeps its fields and gets `fields`. `if_open`: not
-    those that have the result. Returns whether there is one."""
+    """Set our comments of these kinds to `text`, `if_open` those without the result. Returns whether there is one."""
     own = [one for one in _written(github, thread_ref) if one.kind in kinds]
     for one in own:
         if not (if_open and one.has_result):

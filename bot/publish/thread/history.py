@@ -47,8 +47,7 @@ def read_log(github: GitHub, repository: str, thread: Thread) -> ThreadLog:
 
 
 def newest_requests(answers: Iterable[OwnComment], own: str) -> list[OwnComment]:
-    """Return the progress comments for the requests before `own`, newest first, without refused ones. They are ordered
-    by creation, since an older one is edited when its plan is carried out."""
+    """Return the progress comments before `own`, newest first by creation, since older ones are edited."""
     mine = [one for one in answers if one.kind == PROGRESS and not one.number("refused")]
     return sorted(
         (one for one in mine if comes_before(one.key, own)), key=lambda one: one.data.id, reverse=True
@@ -72,8 +71,7 @@ _HEADS_WORKFLOW = ("pull_request", "pull_request_review", "pull_request_review_c
 
 
 def is_own_run(run: WorkflowRun, repository: str, workflow: str) -> bool:
-    """Whether `run` executed our workflow file, if known, as people with write access wrote it. A mark may name any
-    run, and a fork's pull request brings a workflow file of its own."""
+    """Whether `run` executed our workflow file as people with write access wrote it: not the file of a fork."""
     head = run.head_repository.full_name if run.head_repository else ""
     foreign = run.event in _HEADS_WORKFLOW and head.lower() != repository.lower()
     return not foreign and workflow in ("", (run.path or "").partition("@")[0])
@@ -103,8 +101,7 @@ OUR_WRITES_TAKE = timedelta(hours=1)
 def thread_state(
     issue: IssueData, comments: Iterable[CommentData], me: Account | None, task: str = ""
 ) -> ThreadState:
-    """Return the state of a thread with all its `comments`. GitHub's `updated_at` counts every change, so it is the
-    last activity, unless our own write caused it: then the last comment by others is."""
+    """Return the state of a thread. Its last activity is `updated_at`, or by others if our own write was the last."""
     own, others, last_notice = [""], [issue.created_at], ""
     for comment in comments:
         kind = PROGRESS if read_mark(comment.body, PROGRESS) else WRITE

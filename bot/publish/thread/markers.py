@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bot.contracts.request import Request, Trigger
 from bot.contracts.threads import OWN_MARK, OWN_MARKER, Account
@@ -104,8 +104,7 @@ def may_be_ours(author: Account, me: Account | None, kind: str) -> bool:
     return is_ours(author, me, kind) or (kind == PROGRESS and by_workflow and me is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadRef:
+class ThreadRef(NamedTuple):
     """The thread of one request, and its `key` there, see `request_key`.
 
     Comments before `since` (RFC 3339) are not read; empty reads all. `lines` is the first comment of the request's

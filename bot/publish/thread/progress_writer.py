@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from types import MappingProxyType
 
 from bot.contracts.capacity import CapacityError, retry_at_capacity
@@ -30,7 +29,7 @@ def close_progress(
 ) -> bool:
     """Set the progress comment to `text` as its last state if it still says that a run is active. Return whether it has
     that text now. `fields` go into its mark."""
-    thread_ref = replace(thread_ref, lines=0)
+    thread_ref = thread_ref._replace(lines=0)
     comment = find_comment(github, thread_ref, PROGRESS)
     if comment is None or comment.over:
         return comment is not None and comment.text == text
@@ -54,7 +53,7 @@ class ProgressWriter:
         comment: int = 0,
     ) -> None:
         self._connect = connect
-        self._thread_ref = replace(thread_ref, lines=0)
+        self._thread_ref = thread_ref._replace(lines=0)
         self._interval = interval
         self._comment = comment
         self._changed = threading.Condition()

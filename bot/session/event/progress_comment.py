@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
@@ -140,7 +139,7 @@ def answer_outsider(context: EventContext, kind: str, text: Callable[[], str]) -
     if not context.thread_ref.number:
         return False
     yesterday = (datetime.fromisoformat(context.now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
-    recent = replace(context.thread_ref, since=yesterday)
+    recent = context.thread_ref._replace(since=yesterday)
     posted = False
     with context.noting("the comment could not be posted"):
         if any(

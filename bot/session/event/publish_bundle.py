@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -87,7 +87,7 @@ class PublishJob:
             return
         text = error_text(f"Publishing failed: {error}", self.where.run_url)
         try:
-            edit_comments(github, replace(thread_ref, lines=0), text, OVER, kinds=(PROGRESS,), if_open=True)
+            edit_comments(github, thread_ref._replace(lines=0), text, OVER, kinds=(PROGRESS,), if_open=True)
         except GitHubError as failure:
             self.say(f"note: the progress comment could not be finished: {failure}")
 

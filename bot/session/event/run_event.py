@@ -6,7 +6,6 @@ Refusals come first: before any checkout, and before a model or a sandbox is nee
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.contracts.errors import AgentError, ExitCode
@@ -122,7 +121,7 @@ def _decide(context: EventContext) -> Request:
             github=github,
             policy=context.policy,
         )
-        context.thread_ref = replace(context.thread_ref, of=key)
+        context.thread_ref = context.thread_ref._replace(of=key)
         request = context.build(repeated, context.policy)
     if needs(request.verb, Earlier.RUN):
         return continue_request(request, context.thread_ref, github)
