@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from html import unescape
 from typing import NamedTuple
 
@@ -91,33 +92,25 @@ class SelectionRules(NamedTuple):
     clock: Callable[[], float] = time.monotonic
 
 
+@dataclass
 class AttachmentSelector:
-    """Call `marked` for the texts of one request, the most important first; `images` are for the model."""
+    """Call `marked` for the texts of one request, the most important first. `images` are for the model; `picture_lines`
+    has a line for each (which it is, where it stands, its size), `omissions` a sentence for each that is not shown, and
+    `file_omissions` for each attached file that the model is not given."""
 
-    def __init__(
-        self,
-        site: Site,
-        reader: TextReader,
-        fetcher: Fetcher,
-        redraw: Redraw,
-        *,
-        files: AttachedFiles,
-        rules: SelectionRules,
-    ) -> None:
-        self.images: list[Image] = []
-        self.picture_lines: list[str] = []
-        """A line for each picture that is shown: which it is, where it stands, its size."""
-        self.omissions: list[str] = []
-        """A sentence for each that is not."""
-        self.file_omissions: list[str] = []
-        """A sentence for each attached file that the model is not given."""
-        self._site = site
-        self._reader = reader
-        self._fetcher = fetcher
-        self._redraw = redraw
-        self.files = files
-        self._rules = rules
-        self._start_time = rules.clock()
+    site: Site
+    reader: TextReader
+    fetcher: Fetcher
+    redraw: Redraw
+    files: AttachedFiles
+    rules: SelectionRules
+    images: list[Image] = field(default_factory=list)
+    picture_lines: list[str] = field(default_factory=list)
+    omissions: list[str] = field(default_factory=list)
+    file_omissions: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._start_time = self.rules.clock()
         self._numbers: dict[str, int] = {}
         self._picture_count = 0
 
@@ -140,7 +133,7 @@ class AttachmentSelector:
 
     def _add_files(self, source: TextSource, text: str) -> None:
         for link in addresses_in(text):
-            if not self._site.is_file(link.address):
+            if not self.site.is_file(link.address):
                 continue
             if len(self.file_omissions) >= MAX_NAMED:
                 self.file_omissions.append(
@@ -163,52 +156,48 @@ class AttachmentSelector:
             return f"image not shown: {why}"
 
     def _number(self, source: TextSource, picture: Link) -> int:
-        address = picture.address
-        self._check_picture(picture)
-        number = self._numbers.get(identity(address) or address)
+        address, key = picture.address, identity(picture.address) or picture.address
+        if not self.site.is_picture(address):
+            raise Omitted("it is not an attachment on GitHub")
+        if self.rules.blind:
+            raise Omitted("this model cannot see images")
+        self._check_limits(picture)
+        number = self._numbers.get(key)
         if number is None and len(self.images) >= MAX_PICTURES:
             raise Omitted(f"there is room for {MAX_PICTURES}")
         rendered = self._check_author(source, address)
         if number is not None:
             return number
-        redrawn = self._redraw(self._fetcher.get(self._site.signed_for(address, rendered) or address))
+        redrawn = self.redraw(self.fetcher.get(self.site.signed_for(address, rendered) or address))
         number = len(self.images) + 1
         self.images.append(Image(redrawn.media_type, redrawn.data, f"picture {number}"))
         first = ", the first of its frames" if redrawn.animated else ""
         self.picture_lines.append(
             f"picture {number}, in {source.words}, {redrawn.width} × {redrawn.height}{first}"
         )
-        self._numbers[identity(address) or address] = number
+        self._numbers[key] = number
         return number
-
-    def _check_picture(self, picture: Link) -> None:
-        """Check what needs no request."""
-        if not self._site.is_picture(picture.address):
-            raise Omitted("it is not an attachment on GitHub")
-        if self._rules.blind:
-            raise Omitted("this model cannot see images")
-        self._check_limits(picture)
 
     def _check_limits(self, attached: Link) -> None:
         if attached.quoted:
             raise Omitted("it stands in a quotation")
-        if not self._rules.tiers:
+        if not self.rules.tiers:
             raise Omitted("the policy's `attachments` allows nobody's")
-        if self._rules.ended() or self._rules.clock() - self._start_time > self._rules.seconds:
+        if self.rules.ended() or self.rules.clock() - self._start_time > self.rules.seconds:
             raise Omitted("there was no time left for it")
 
     def _check_author(self, source: TextSource, address: str) -> list[str]:
         """Return the addresses of the pictures in the text as GitHub rendered it."""
         if source.kind is None:
-            tier: Tier | None = self._rules.requester
+            tier: Tier | None = self.rules.requester
             author, html = "whoever started this", ""
         else:
-            text = self._reader.text(source.kind, source.identity)
+            text = self.reader.text(source.kind, source.identity)
             author, html = text.author.login, text.html
             if not any(name in unescape(text.body) for name in (address, identity(address)) if name):
                 raise Omitted("it is not in the text any more")
-            tier = self._reader.tier(text.author)
-        if tier not in self._rules.tiers:
-            allowed = ", ".join(sorted(one.value for one in self._rules.tiers))
+            tier = self.reader.tier(text.author)
+        if tier not in self.rules.tiers:
+            allowed = ", ".join(sorted(one.value for one in self.rules.tiers))
             raise Omitted(f"it is by {author}, and the policy's `attachments` shows those of {allowed}")
         return list(sources_in(html))
