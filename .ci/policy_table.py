@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.policy.json_schema import alternatives, resolved, words_of
-from bot.policy.tiers import default_tiers
 from bot.policy.read_policy import schema
+from bot.policy.tiers import default_tiers
 
 SCHEMA = schema()
 

@@ -9,6 +9,7 @@ from policy_table import as_table
 
 from bot.policy.read_policy import schema_text
 from bot.publish.bundle.read import as_text as outcome_as_text
+from bot.verbs.record import ANYWHERE, COLLABORATORS, EVERYBODY, Place
 from bot.verbs.registry import VERBS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -35,7 +36,10 @@ def verb_table() -> str:
     """Every verb as docs/commands.md lists it."""
     rows = ["| verb | does | example | where | by default for |", "| --- | --- | --- | --- | --- |"]
     for one in VERBS.values():
-        rows.append(f"| `{one.name}` | {one.help} | `/agent {one.example}` | {one.where} | {one.who} |")
+        who = {EVERYBODY: "everybody", COLLABORATORS: "contributors"}.get(one.tiers, "maintainers")
+        places = " and ".join(f"{place}s" for place in Place if place in one.places)
+        where = "anywhere" if one.places == ANYWHERE else places
+        rows.append(f"| `{one.name}` | {one.help} | `/agent {one.example}` | {where} | {who} |")
     return "\n".join(rows) + "\n"
 
 

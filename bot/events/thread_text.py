@@ -62,12 +62,10 @@ def build_thread(
         else:
             newest.appendleft(comment)
     thread = bare_thread(subject, cleaner, html)
-    comments = []
-    for one in newest:
-        shown, name = html.shown(TextKind.COMMENT, one.id, one.body), f"a comment by {one.author.login}"
-        body = cleaner.shortened(shown, MAX_COMMENT, name)
-        comments.append(Comment(one.id, one.author.login, body, one.created_at, one.updated_at))
-    return thread._replace(comments=tuple(comments), left_out=(*uncounted, *cleaner.notes()))
+    comments = tuple(
+        context_comment(one, cleaner, html, MAX_COMMENT, f"a comment by {one.author.login}") for one in newest
+    )
+    return thread._replace(comments=comments, left_out=(*uncounted, *cleaner.notes()))
 
 
 def bare_thread(
@@ -86,6 +84,14 @@ def bare_thread(
         url=subject.url,
         is_pull_request=subject.is_pull_request,
     )
+
+
+def context_comment(
+    comment: CommentData, cleaner: TextCleaner, html: ThreadHtml, limit: int, location: str = ""
+) -> Comment:
+    """Return a comment for the model, as GitHub shows it."""
+    body = cleaner.shortened(html.shown(TextKind.COMMENT, comment.id, comment.body), limit, location)
+    return Comment(comment.id, comment.author.login, body, comment.created_at, comment.updated_at)
 
 
 class EditedTextError(RefusedError):

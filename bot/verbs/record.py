@@ -160,15 +160,3 @@ class Verb(NamedTuple):
     def stands_alone(self) -> bool:
         """Whether it starts a model and needs nothing from earlier in the thread."""
         return self.profile is not None and self.earlier is None
-
-    @property
-    def who(self) -> str:
-        """Who may use it by default, in words."""
-        return {EVERYBODY: "everybody", COLLABORATORS: "contributors"}.get(self.tiers, "maintainers")
-
-    @property
-    def where(self) -> str:
-        """The places, in words."""
-        if self.places == ANYWHERE:
-            return "anywhere"
-        return " and ".join(f"{place}s" for place in Place if place in self.places)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 
-from bot.contracts.pulls import Comment
 from bot.contracts.request import ThreadState, Triage, TriageThread
-from bot.contracts.threads import CommentData, IssueData, TextKind
+from bot.contracts.threads import IssueData, TextKind
 from bot.events.event_request import is_own
-from bot.events.thread_text import TextCleaner, ThreadHtml
+from bot.events.thread_text import TextCleaner, ThreadHtml, context_comment
 from bot.github.client import GitHub
 from bot.maintenance.task import Task, ThreadFilter
 from bot.maintenance.thread_fit import days_between, is_idle, reason_not_to_close
@@ -51,7 +50,17 @@ def gather(task: Task, repository: str, github: GitHub, at: str) -> Triage:
             cleaner.leave_out("thread", "on which there is nothing to do yet")
             continue
         if size <= BUDGET:
-            thread = _thread(issue, state, comments, cleaner, ThreadHtml(github, repository, issue.number))
+            html = ThreadHtml(github, repository, issue.number)
+            # Our own comments are represented by the thread's state.
+            others = [comment for comment in comments if not is_own(comment.body)][-NEWEST:]
+            thread = TriageThread(
+                state=state._replace(labels=tuple(cleaner.line(label, 60) for label in state.labels)),
+                title=cleaner.line(issue.title, MAX_TITLE),
+                body=cleaner.shortened(html.shown(TextKind.THREAD, 0, issue.body), MAX_BODY),
+                author=issue.author.login,
+                created_at=issue.created_at,
+                comments=tuple(context_comment(one, cleaner, html, MAX_COMMENT) for one in others),
+            )
             texts = (thread.title, thread.body, *(one.body for one in thread.comments))
             size += sum(map(len, texts)) + 200
         if size > BUDGET:
@@ -104,31 +113,3 @@ def _needs_writes(state: ThreadState, task: Task, at: str) -> bool:
     if not state.told_at or state.answered:
         return True
     return bool(writes.close or writes.close_pulls) and not reason_not_to_close(state, writes, at)
-
-
-def _thread(
-    issue: IssueData,
-    state: ThreadState,
-    comments: Sequence[CommentData],
-    cleaner: TextCleaner,
-    html: ThreadHtml,
-) -> TriageThread:
-    """Build the thread for the model. Our own comments are represented by its state."""
-    others = [comment for comment in comments if not is_own(comment.body)][-NEWEST:]
-    return TriageThread(
-        state=state._replace(labels=tuple(cleaner.line(label, 60) for label in state.labels)),
-        title=cleaner.line(issue.title, MAX_TITLE),
-        body=cleaner.shortened(html.shown(TextKind.THREAD, 0, issue.body), MAX_BODY),
-        author=issue.author.login,
-        created_at=issue.created_at,
-        comments=tuple(
-            Comment(
-                comment.id,
-                comment.author.login,
-                cleaner.shortened(html.shown(TextKind.COMMENT, comment.id, comment.body), MAX_COMMENT),
-                comment.created_at,
-                comment.updated_at,
-            )
-            for comment in others
-        ),
-    )
