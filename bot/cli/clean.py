@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from bot.cli.options import add_flag, confirm
+from bot.cli.options import add_flag, add_path, confirm
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
@@ -18,13 +18,8 @@ EXAMPLE = "slash-agent clean --dry-run"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folders",
-        type=Path,
-        nargs="*",
-        metavar="RUN_DIR",
-        help="runs to remove, finished or not (default: all finished runs)",
-    )
+    which = "runs to remove, finished or not (default: all finished runs)"
+    add_path(parser, "folders", "RUN_DIR", which, nargs="*")
     add_flag(parser, "--dry-run", help="print what would be removed, and its size")
     add_flag(parser, "-y", "--yes", help="remove without a confirmation")
 

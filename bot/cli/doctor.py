@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from bot.checkout.github_remotes import origin_repository
 from bot.checkout.local import repository_root
-from bot.cli.options import add_flag, add_repo, add_text, repositories_of
+from bot.cli.options import add_flag, add_repo, add_text, add_value, repositories_of
 from bot.cli.terminal.printer import Printer, Style
 from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, ExitCode, UsageError
@@ -47,11 +47,9 @@ _STATES = {CheckState.PASSED: State.OK, CheckState.FAILED: State.WARNING, CheckS
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_repo(parser, "the checkout")
-    parser.add_argument(
-        "--repository",
-        default=os.environ.get("GITHUB_REPOSITORY", ""),
-        metavar="OWNER/NAME",
-        help="on GitHub (default: the one that the checkout's `origin` names)",
+    by_default = "on GitHub (default: the one that the checkout's `origin` names)"
+    add_value(
+        parser, "--repository", "OWNER/NAME", by_default, default=os.environ.get("GITHUB_REPOSITORY", "")
     )
     listed = "the repositories of a central maintenance workflow"
     add_text(parser, "--repositories", "SLASH_AGENT_REPOSITORIES", "OWNER/NAME,...", listed)

@@ -21,6 +21,7 @@ from bot.cli.options import (
     add_instruction,
     add_local_run,
     add_path,
+    add_value,
     check_options,
     confirm,
     instruction_of,
@@ -61,7 +62,7 @@ class LocalVerb:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         if self.verb.earlier is Earlier.RUN:
-            parser.add_argument("resume", nargs="?", metavar="RUN_DIR", help="default: the last run here")
+            add_value(parser, "resume", "RUN_DIR", "default: the last run here", nargs="?")
         add_instruction(parser, self.local.instruction)
         add_local_run(parser)
         if self.verb.reviews:
@@ -184,14 +185,10 @@ def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) 
         parser, "--allow-deletions", help="let the change delete more than half of the repository's files"
     )
     checks = parser.add_mutually_exclusive_group()
-    checks.add_argument("--check", metavar="NAME", help="run this check only, as in: --check 'unit tests'")
+    add_value(checks, "--check", "NAME", "run this check only, as in: --check 'unit tests'")
     add_flag(checks, "--no-checks", help="run no check and no checker")
-    parser.add_argument(
-        "--check-minutes",
-        type=partial(option_value, CHECK_MINUTES),
-        metavar="N",
-        help="the time for all checks (default: the policy's, or 10)",
-    )
+    minutes = "the time for all checks (default: the policy's, or 10)"
+    add_value(parser, "--check-minutes", "N", minutes, type=partial(option_value, CHECK_MINUTES))
 
 
 def _result(result: FixResult, arguments: argparse.Namespace, options: FixOptions) -> Result:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bot.cli.options import add_flag, add_text, names_of, repositories_of
+from bot.cli.options import add_flag, add_text, add_value, names_of, repositories_of
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 from bot.github.errors import GitHubError
@@ -43,20 +43,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     environment = os.environ.get
     add_flag(parser, "--plan", help="print the tasks due now as one line of JSON")
     add_flag(parser, "--dashboard", help="update each repository's dashboard issue")
-    parser.add_argument(
+    whose = "default: the workflow's own repository"
+    add_value(
+        parser,
         "--repositories",
+        "OWNER/NAME,...",
+        whose,
         default=environment("SLASH_AGENT_REPOSITORIES") or environment("GITHUB_REPOSITORY", ""),
-        metavar="OWNER/NAME,...",
-        help="default: the workflow's own repository",
     )
     by_hand = "start these by hand, whatever the schedule says"
     add_text(parser, "--task", "SLASH_AGENT_TASK", "NAME,...", by_hand)
-    parser.add_argument(
-        "--since",
-        type=_time,
-        metavar="TIME",
-        help="tasks due after this time (2026-01-31T12:00Z); default: since the last scheduled run, or the last hour",
-    )
+    since = "tasks due after this time (2026-01-31T12:00Z); default: since the last scheduled run, or the last hour"
+    add_value(parser, "--since", "TIME", since, type=_time)
     add_flag(parser, "--json", help="print every decision, also about tasks that are not due")
 
 

@@ -74,15 +74,9 @@ def _read_standard_input() -> str:
 def add_local_run(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run on a local checkout."""
     add_repo(parser, "the repository")
-    parser.add_argument(
-        "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
-    )
-    parser.add_argument(
-        "--budget", dest="budget_usd", type=usd, metavar="USD", help="cost limit of the model, in USD"
-    )
-    parser.add_argument(
-        "--skill", type=partial(option_value, SKILL), metavar="NAME", help="begin with this skill"
-    )
+    add_value(parser, "--model", "PROVIDER/NAME", "default: by the key that is set", default="")
+    add_value(parser, "--budget", "USD", "cost limit of the model, in USD", dest="budget_usd", type=usd)
+    add_value(parser, "--skill", "NAME", "begin with this skill", type=partial(option_value, SKILL))
     add_sandbox(parser, "default: auto; use off only for code and requests that you trust")
     add_path(parser, "--out", "DIR", _OUT)
 
@@ -106,8 +100,12 @@ def add_flag(parser: argparse._ActionsContainer, *names: str, help: str, **more:
     parser.add_argument(*names, action="store_true", help=help, **more)
 
 
+def add_value(parser: argparse._ActionsContainer, name: str, metavar: str, help: str, **more: Any) -> None:
+    parser.add_argument(name, metavar=metavar, help=help, **more)
+
+
 def add_path(parser: argparse._ActionsContainer, name: str, metavar: str, help: str, **more: Any) -> None:
-    parser.add_argument(name, type=Path, metavar=metavar, help=help, **more)
+    add_value(parser, name, metavar, help, type=Path, **more)
 
 
 def add_repo(parser: argparse.ArgumentParser, help: str) -> None:
@@ -152,9 +150,7 @@ def usd(text: str) -> float:
 
 def add_sandbox(parser: argparse.ArgumentParser, help: str = "default: auto", default: str = "auto") -> None:
     """`choices` would not look at a default that comes from the environment."""
-    parser.add_argument(
-        "--sandbox", type=_sandbox, default=default, metavar=f"{{{','.join(_SANDBOXES)}}}", help=help
-    )
+    add_value(parser, "--sandbox", f"{{{','.join(_SANDBOXES)}}}", help, type=_sandbox, default=default)
 
 
 def _sandbox(text: str) -> str:
@@ -168,8 +164,8 @@ def _sandbox(text: str) -> str:
 
 def add_journal(parser: argparse.ArgumentParser) -> None:
     """The journal, or the folder that it is in."""
-    parser.add_argument(
-        "journal", type=_journal_in, metavar="JOURNAL", help="journal.jsonl, or the folder of a run or bundle"
+    add_value(
+        parser, "journal", "JOURNAL", "journal.jsonl, or the folder of a run or bundle", type=_journal_in
     )
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from bot.cli.options import add_flag, add_path
+from bot.cli.options import add_flag, add_path, add_value
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.request import Tier
@@ -44,14 +44,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     explain.add_argument("--verb", choices=NAMES, help="the verb of the run (default: one that may write)")
     what = explain.add_mutually_exclusive_group()
-    what.add_argument("--command", metavar="LINE", help="instead of TOOL and JSON: a shell command")
+    add_value(what, "--command", "LINE", "instead of TOOL and JSON: a shell command")
     what.add_argument("--path", help="instead of JSON: the path of a call of TOOL (default: edit)")
-    explain.add_argument(
-        "tool", metavar="TOOL", nargs="?", help="view, ls, glob, grep, edit, write, patch or bash"
-    )
-    explain.add_argument(
-        "arguments", metavar="JSON", nargs="?", help="the call's arguments, as a model sends them"
-    )
+    add_value(explain, "tool", "TOOL", "view, ls, glob, grep, edit, write, patch or bash", nargs="?")
+    add_value(explain, "arguments", "JSON", "the call's arguments, as a model sends them", nargs="?")
     add_flag(explain, "--json", help="print the decision as JSON")
     actions.add_parser("schema", help="print the file's JSON Schema, for editors and other programs")
 

@@ -7,7 +7,7 @@ import argparse
 import os
 import sys
 
-from bot.cli.options import add_flag, add_journal, add_repo
+from bot.cli.options import add_flag, add_journal, add_repo, add_value
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 from bot.run.restore import list_versions, restore
@@ -18,8 +18,8 @@ EXAMPLE = """slash-agent restore bundle/journal.jsonl --path src/app.py
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_journal(parser)
-    parser.add_argument("--path", default="", metavar="P", help="the file, relative to the repository's root")
-    parser.add_argument("--version", type=int, metavar="N", help="the number of the version, from 0")
+    add_value(parser, "--path", "P", "the file, relative to the repository's root", default="")
+    add_value(parser, "--version", "N", "the number of the version, from 0", type=int)
     add_repo(parser, "the repository with the base commit")
     add_flag(parser, "--force", help="overwrite uncommitted changes")
 

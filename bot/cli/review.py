@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot import __version__
 from bot.checkout.local import repository_root
-from bot.cli.options import add_flag
+from bot.cli.options import add_flag, add_path, add_value
 from bot.cli.terminal.viewer import Viewer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.journal import Note
@@ -30,15 +30,11 @@ _NAMES_SHOWN = 10
 
 def add_review_options(parser: argparse.ArgumentParser) -> None:
     base = "the branch to compare with (default: the remote's default branch)"
-    parser.add_argument("--base", default="", metavar="REF", help=base)
-    parser.add_argument("--since", default="", metavar="REF", help="review only changes since this commit")
-    parser.add_argument("--sarif", type=Path, metavar="FILE", help="also write the findings as SARIF 2.1.0")
-    parser.add_argument(
-        "--fail-on",
-        choices=[severity.value for severity in Severity],
-        metavar="SEVERITY",
-        help=f"exit with code {ExitCode.FINDINGS:d} for a finding of this severity or higher",
-    )
+    add_value(parser, "--base", "REF", base, default="")
+    add_value(parser, "--since", "REF", "review only changes since this commit", default="")
+    add_path(parser, "--sarif", "FILE", "also write the findings as SARIF 2.1.0")
+    fails = f"exit with code {ExitCode.FINDINGS:d} for a finding of this severity or higher"
+    add_value(parser, "--fail-on", "SEVERITY", fails, choices=[severity.value for severity in Severity])
     add_flag(parser, "--post", help="post the review on the branch's pull request, with your own token")
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from bot.cli.options import add_bundle, add_dry_run, add_path, add_sandbox, add_text, usd
+from bot.cli.options import add_bundle, add_dry_run, add_path, add_sandbox, add_text, add_value, usd
 from bot.cli.result import Result, print_result
 from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import add_view_options, open_viewer
@@ -31,20 +31,20 @@ EXAMPLE = "slash-agent run --event-name issue_comment --event payload.json --out
 def configure(parser: argparse.ArgumentParser) -> None:
     environment = os.environ.get
     name, payload = environment("GITHUB_EVENT_NAME"), environment("GITHUB_EVENT_PATH")
-    parser.add_argument(
-        "--event-name", dest="name", default=name, metavar="NAME", help="such as issue_comment"
-    )
+    add_value(parser, "--event-name", "NAME", "such as issue_comment", dest="name", default=name)
     add_path(parser, "--event", "FILE", "the event's payload", dest="payload", default=payload)
     add_bundle(parser, "--out")
     by_default = "default: the policy's, else the default model of the provider whose key is set"
     add_text(parser, "--model", "SLASH_AGENT_MODEL", "PROVIDER/NAME", by_default)
-    parser.add_argument(
+    budget = "cost limit of the model in USD; the policy's limits apply as well"
+    add_value(
+        parser,
         "--budget",
+        "USD",
+        budget,
         dest="budget_usd",
         type=usd,
         default=environment("SLASH_AGENT_BUDGET_USD", "").strip() or None,
-        metavar="USD",
-        help="cost limit of the model in USD; the policy's limits apply as well",
     )
     sandbox = environment("SLASH_AGENT_SANDBOX") or "auto"
     add_sandbox(parser, "default: auto; off is refused in Actions", sandbox)

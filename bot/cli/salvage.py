@@ -9,7 +9,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from bot.cli.options import add_bundle, add_flag
+from bot.cli.options import add_bundle, add_flag, add_path
 from bot.cli.result import Result, print_result
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
@@ -25,7 +25,7 @@ EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-a
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, nargs="?", metavar="RUN_DIR", help="the folder of the run")
+    add_path(parser, "folder", "RUN_DIR", "the folder of the run", nargs="?")
     add_flag(parser, "--newest", help="use the newest run on this machine")
     add_flag(parser, "--if-any", help="do nothing if there is no run, or if its bundle exists")
     add_bundle(parser, "--out")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from bot.cli.options import add_flag
+from bot.cli.options import add_flag, add_path
 from bot.cli.terminal.printer import Printer, one_line
 from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
@@ -29,13 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="list|check")
     listing = actions.add_parser("list", help="the skills of this repository (default)", epilog=_example(1))
     listing.set_defaults(action="list")
-    listing.add_argument(
-        "--repo",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="the repository (default: here, if it is one)",
-    )
+    add_path(listing, "--repo", "DIR", "the repository (default: here, if it is one)", default=Path())
     form = listing.add_mutually_exclusive_group()
     add_flag(form, "--json", help="print skills and notes as JSON")
     add_flag(form, "--for-model", help="print the catalogue as the model sees it")
@@ -43,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "check", help="check skills; each finding names its rule", epilog=_example(2)
     )
     checking.set_defaults(action="check")
-    checking.add_argument("folder", type=Path, metavar="DIR", help="a skill, or a folder of skills")
+    add_path(checking, "folder", "DIR", "a skill, or a folder of skills")
     add_flag(checking, "--json", help="print verdicts and findings as JSON")
 
 

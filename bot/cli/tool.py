@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from bot.cli.options import add_flag, add_sandbox
+from bot.cli.options import add_flag, add_path, add_sandbox, add_value
 from bot.contracts.errors import ExitCode
 from bot.session.local.run_tool import as_json, run_tool
 
@@ -14,12 +14,10 @@ EXAMPLE = """slash-agent tool grep '{"pattern": "def main"}' --root ."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "tool", metavar="NAME", help="view, ls, glob, grep, edit, write, patch, bash, todo or skill"
-    )
-    parser.add_argument("arguments", metavar="JSON", help="the arguments, as a model sends them")
-    parser.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="the folder (default: here)")
-    parser.add_argument("--policy", type=Path, metavar="FILE", help="default: the built-in policy")
+    add_value(parser, "tool", "NAME", "view, ls, glob, grep, edit, write, patch, bash, todo or skill")
+    add_value(parser, "arguments", "JSON", "the arguments, as a model sends them")
+    add_path(parser, "--root", "DIR", "the folder (default: here)", default=Path())
+    add_path(parser, "--policy", "FILE", "default: the built-in policy")
     add_sandbox(parser)
     add_flag(parser, "--assume-read", help="treat existing files as already read by the model")
 
