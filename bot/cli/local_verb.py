@@ -37,9 +37,8 @@ from bot.contracts.journal import Note
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.progress import EndEvent
 from bot.contracts.records import as_data
-from bot.contracts.request import CHECK_MINUTES, Request
+from bot.contracts.request import CHECK_MINUTES
 from bot.publish.bundle.write import PATCH, PLAN
-from bot.session.context.run import FromGitHub
 from bot.session.local.fix import FixOptions, FixResult, fix
 from bot.session.local.review import NothingToReviewError
 from bot.session.progress.interruption import recovery_commands
@@ -121,13 +120,14 @@ class LocalVerb:
         from bot.session.event.from_checkout import checkout_on_github, request_from_github  # PyGithub
 
         at = checkout_on_github(repository_root(arguments.repo.resolve()), thread, os.environ)
-        publishes, model = options.publishes, options.model
-
-        def from_github(request: Request) -> FromGitHub:
-            return request_from_github(
-                at, request, thread, publishes=publishes, model=model, asks=_has_person()
-            )
-
+        from_github = partial(
+            request_from_github,
+            at,
+            thread=thread,
+            publishes=options.publishes,
+            model=options.model,
+            asks=_has_person(),
+        )
         return at, options._replace(from_github=from_github)
 
     def _as_json(self, result: FixResult) -> dict[str, object]:

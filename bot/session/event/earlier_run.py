@@ -38,7 +38,7 @@ from bot.github.pulls import head_repository
 from bot.policy.values import Policy
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import JOURNAL, MESSAGE, OUTCOME, PATCH, PLAN, REVIEW, WITHHELD, WRITES, Bundle
-from bot.publish.own_pulls import OwnPull, is_untouched, own_pull
+from bot.publish.own_pulls import is_untouched, own_pull
 from bot.publish.plan import continued_plan, find_plan
 from bot.publish.remote import PREFIX
 from bot.publish.result import posted_question
@@ -196,29 +196,22 @@ def _own_open_pull(context: EventContext, request: Request) -> tuple[PullRequest
     """Return our open pull request for an issue, and a sentence for people, or empty."""
     if request.thread is None or request.thread.is_pull_request or request.task:
         return None, ""
-    own_pulls = _own_pulls(context.github, request)
+    github, me, own_pulls = context.github, context.github.me(), []
+    for pull in islice(github.pulls(request.repository), _MOST_PULLS):
+        own = own_pull(pull, me)
+        of_base = pull.base.ref == request.base_ref and pull.head.ref.startswith(PREFIX)
+        is_here = head_repository(pull).lower() == request.repository.lower()
+        if own and own.fields.get("issue") == str(request.thread.number) and of_base and is_here:
+            own_pulls.append(own)
+    own_pulls.sort(key=lambda own: len(own.pull.head.ref))  # the order that publishing uses
     for own in own_pulls:
-        if is_untouched(context.github, request.repository, own, context.policy.identity):
+        if is_untouched(github, request.repository, own, context.policy.identity):
             return own.pull, f"The last run's bundle has expired: this continues from #{own.pull.number}."
     numbers = ", ".join(f"#{own.pull.number}" for own in own_pulls)
     return None, numbers and (
         f"The last run's bundle has expired, and other people have committed to {numbers}, which stays unchanged: "
         "this run starts from the thread."
     )
-
-
-def _own_pulls(github: GitHub, request: Request) -> list[OwnPull]:
-    """Return our open pull requests for the thread, in the order that publishing uses."""
-    assert request.thread is not None
-    issue, me = str(request.thread.number), github.me()
-    pulls = []
-    for pull in islice(github.pulls(request.repository), _MOST_PULLS):
-        own = own_pull(pull, me)
-        of_base = pull.base.ref == request.base_ref and pull.head.ref.startswith(PREFIX)
-        is_here = head_repository(pull).lower() == request.repository.lower()
-        if own and own.fields.get("issue") == issue and of_base and is_here:
-            pulls.append(own)
-    return sorted(pulls, key=lambda own: len(own.pull.head.ref))
 
 
 def repeat_request(

@@ -117,22 +117,16 @@ def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number:
         thread = build_thread(subject, _NOW, github.newest_comments(name, number), html)
         request = request._replace(thread=thread)
         if subject.is_pull_request:
-            head = _checked_out_head(at, github, number)
+            own, head = resolve(at.repo, "HEAD").sha, github.pull(name, number).head_sha
+            if head != own:
+                raise UsageError(
+                    f"#{number} is a pull request, and its head {head[:12]} is not checked out here (HEAD is "
+                    f"{own[:12]}): check it out with `gh pr checkout {number}`, then do this again."
+                )
             return with_pull_context(request, html, _NOW, None, head_sha=head, with_failures=True)
     except GitHubError as error:
         raise _unreadable(error, f"#{number} of {name}", host) from error
     return request
-
-
-def _checked_out_head(at: CheckoutOnGitHub, github: GitHub, number: int) -> str:
-    name, head = at.remote.repository, resolve(at.repo, "HEAD").sha
-    pull = github.pull(name, number)
-    if pull.head_sha != head:
-        raise UsageError(
-            f"#{number} is a pull request, and its head {pull.head_sha[:12]} is not checked out here (HEAD is "
-            f"{head[:12]}): check it out with `gh pr checkout {number}`, then do this again."
-        )
-    return head
 
 
 def _unreadable(error: GitHubError, what: str, host: str) -> GitHubError:
