@@ -25,7 +25,7 @@ from bot.doctor.github import check_app, check_github, without_app
 from bot.doctor.local import check_local, checkout_policy
 from bot.doctor.requirements import Finding, State, is_healthy, read_text, unknown
 from bot.evidence.labels import check_title
-from bot.evidence.summary import setup_line
+from bot.evidence.summary import ecosystem_named, setup_line
 from bot.policy.load import POLICY_FILE
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment
 
@@ -106,7 +106,7 @@ def _local_findings(root: Path, arguments: argparse.Namespace) -> Iterator[Findi
         for trial in trials:
             state = trial.run.state
             fix = ADVICE.get(state, "")
-            if state is CheckState.NOT_RUNNABLE and (line := setup_line(trial.command)):
+            if state is CheckState.NOT_RUNNABLE and (line := setup_line(ecosystem_named(trial.command))):
                 fix = f"add to {POLICY_FILE}, or install it on this machine: {line}"
             message = f"`{check_title(trial)}`: {result_text(trial)}"
             yield Finding(_STATES.get(state, State.MISSING), f"check {trial.name}", message, fix)

@@ -54,8 +54,8 @@ class Tree:
         return self._read(path) if path in self.names else None
 
     def folders_with(self, *names: str) -> list[str]:
-        """Return the folders with one of the files `names`, the most important first; the root is empty. Vendored
-        folders are left out."""
+        """Return the folders with one of these files that are not vendored, the most important first; the root is
+        empty."""
         folders = {dirname(path) for path in self.paths if path.rpartition("/")[2] in names}
         return ranked(folder for folder in folders if not _VENDORED & set(folder.split("/")))
 
@@ -275,6 +275,7 @@ def _is_setting(path: str, setting: str, folder: str) -> bool:
 
 
 ERROR, WARNING = "error", "warning"
+_LONGEST_CODE = 80
 
 
 class FormError(ValueError):
@@ -319,23 +320,29 @@ def number_of(value: object) -> int:
     return value if type(value) is int else 0
 
 
-def from_one(number: object) -> object:
-    """Convert a number that counts from 0 to one that counts from 1; 0 for an invalid value."""
-    return number + 1 if type(number) is int else 0
+def by_key(entries_at: str, keys: str, prefix: str = "", first: int = 1) -> Form:
+    """Return the reader of JSON with a list of problems at a key. In each of them `keys` lead to path, line, column,
+    severity, code and message: names and numbers with dots. The code gets a `prefix`; numbers count from `first`."""
+
+    def read(output: str) -> Iterator[Find]:
+        for entry in entries(mapping(parsed(output)).get(entries_at)):
+            path, line, column, severity, code, message = (_value_at(entry, key) for key in keys.split())
+            level = str(severity or ERROR).lower()
+            # A message without a path is about the run: a file that is too large to check.
+            if level in (ERROR, WARNING) and path is not None:
+                line, column = (one + 1 - first if type(one) is int else 0 for one in (line, column))
+                yield Find(path, line, column, level, f"{prefix}{code or ''}"[:_LONGEST_CODE], message)
+
+    return read
 
 
-def _rdjson(output: str) -> Iterator[Find]:
-    levels = {"ERROR": ERROR, "WARNING": WARNING}
-    for entry in entries(mapping(parsed(output)).get("diagnostics")):
-        where = mapping(entry.get("location"))
-        start = mapping(mapping(where.get("range")).get("start"))
-        severity = levels.get(str(entry.get("severity", "ERROR")))
-        # A message without a location is about the run: a file that is too large to check.
-        if severity and where:
-            yield Find(
-                where.get("path"), start.get("line"), start.get("column"), severity,
-                mapping(entry.get("code")).get("value"), entry.get("message"),
-            )  # fmt: skip
+def _value_at(value: object, key: str) -> object:
+    for name in key.split("."):
+        if isinstance(value, list):
+            value = value[int(name)] if name.isdecimal() and len(value) > int(name) else None
+        else:
+            value = mapping(value).get(name)
+    return value
 
 
 def by_line(pattern: str) -> Form:
@@ -360,4 +367,9 @@ _PLACED = (
     r"(?P<message>.*)$"
 )
 
-FORMS: Mapping[str, Form] = {"placed": by_line(_PLACED), "rdjson": _rdjson}
+_RDJSON = by_key(
+    "diagnostics",
+    "location.path location.range.start.line location.range.start.column severity code.value message",
+)
+
+FORMS: Mapping[str, Form] = {"placed": by_line(_PLACED), "rdjson": _RDJSON}

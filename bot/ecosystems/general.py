@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.checker import ERROR, PATH, WARNING, Checker, Find, by_line, entries, mapping, parsed
+from bot.ecosystems.checker import PATH, Checker, by_key, by_line
 from bot.ecosystems.record import CLASSES, HOST, MODULES, Dependencies, Ecosystem, Files, Pin, Suite, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, path_of
 
@@ -66,16 +66,7 @@ def _point(below: dict[int, list[tuple[_Path, str]]], depth: int, word: str, des
     here.append(((name,), SKIPPED if directive else PASSED if word == "ok" else FAILED))
 
 
-def _shellcheck(output: str) -> Iterator[Find]:
-    for entry in entries(mapping(parsed(output)).get("comments")):
-        level, code = entry.get("level"), entry.get("code")
-        if level in (ERROR, WARNING):
-            yield Find(
-                entry.get("file"), entry.get("line"), entry.get("column"), str(level), f"SC{code}"[:20],
-                entry.get("message"),
-            )  # fmt: skip
-
-
+_shellcheck = by_key("comments", "file line column level code message", prefix="SC")
 _BASH = r"(?P<path>[^:\n]+): line (?P<line>\d{1,9}): (?P<message>(?!`).*)$"
 """Without the line that quotes the source."""
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.ecosystems.checker import table
+from bot.ecosystems.checker import PROJECT, table
 from bot.ecosystems.javascript_checkers import CHECKERS, FORMS
 from bot.ecosystems.javascript_tests import RUNNERS, related_command
-from bot.ecosystems.language_server import Launch, Place, Server, server_beside
+from bot.ecosystems.language_server import Launch, Server, server_beside
+from bot.ecosystems.program_search import Place
 from bot.ecosystems.record import (
     HOST,
     METHOD,
@@ -99,10 +100,10 @@ _TSSERVER_FILES = ("tsserver", "_tsserver", "typescript", "tsserverlibrary")
 def _typescript(place: Place) -> Launch | str:
     """From version 7 on the compiler is a language server."""
     own = place.above("node_modules/typescript/package.json")
-    compiler = place.in_project("tsc") if own else ""
+    compiler = place.program("tsc", PROJECT) if own else ""
     if own and compiler and _major(own) >= _FIRST_TSC_WITH_LSP:
         return Launch((compiler, "--lsp", "--stdio"))
-    program = place.in_project("typescript-language-server") or place.on_path("typescript-language-server")
+    program = place.program("typescript-language-server", ("project", "path"))
     if not program:
         return "there is neither TypeScript 7 in node_modules nor typescript-language-server"
     library = own.parent / "lib" if own else None

@@ -19,10 +19,10 @@ from bot.ecosystems.checker import (
     Form,
     FormError,
     Tree,
+    by_key,
     by_line,
     each_with,
     entries,
-    mapping,
     number_of,
     parsed,
     ranked,
@@ -30,18 +30,7 @@ from bot.ecosystems.checker import (
     topmost_with,
 )
 
-
-def _oxlint(output: str) -> Iterator[Find]:
-    for entry in entries(mapping(parsed(output)).get("diagnostics")):
-        labels = entry.get("labels")
-        label = mapping(labels[0]) if isinstance(labels, list) and labels else {}
-        span = mapping(label.get("span"))
-        severity = entry.get("severity")
-        if severity in (ERROR, WARNING):
-            yield Find(
-                entry.get("filename"), span.get("line"), span.get("column"), str(severity), entry.get("code"),
-                entry.get("message"),
-            )  # fmt: skip
+_oxlint = by_key("diagnostics", "filename labels.0.span.line labels.0.span.column severity code message")
 
 
 def _eslint(output: str) -> Iterator[Find]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bot.ecosystems.checker import table
 from bot.ecosystems.registry import unwrapped
@@ -15,27 +15,14 @@ from bot.ecosystems.test_results import (
     FAILED,
     PASSED,
     SKIPPED,
-    STATES,
     ParsedTests,
     Runner,
     path_of,
     tests_of,
+    totals_of,
 )
 
 _MARKS = {"✓": PASSED, "✔": PASSED, "√": PASSED, "✖": FAILED, "﹣": SKIPPED, "-": SKIPPED}
-_FIGURE = re.compile(r"(\d+) ([a-z]+)")
-_WORDS = {
-    "passed": PASSED,
-    "failed": FAILED,
-    "skipped": SKIPPED,
-    "todo": SKIPPED,
-    "pending": SKIPPED,
-    "passing": PASSED,
-    "failing": FAILED,
-    "pass": PASSED,
-    "fail": FAILED,
-    "cancelled": FAILED,
-}
 
 _JEST_END = re.compile(r"Tests: +(?:\d+ [a-z]+, )*\d+ total")
 _JEST_FILE = re.compile(r"(PASS|FAIL) +(\S+)(?: \([\d.]+ m?s\))?")
@@ -67,7 +54,7 @@ def jest(lines: Sequence[str]) -> ParsedTests | None:
                 bad.append((file, FAILED))
             elif match[1] != "Console":
                 bad.append((path_of((file, *match[1].split(" › "))), FAILED))
-    return tests_of("jest's output", bad, _totals(ends), only_failed=True)
+    return tests_of("jest's output", bad, totals_of(ends), only_failed=True)
 
 
 def vitest(lines: Sequence[str]) -> ParsedTests | None:
@@ -75,7 +62,7 @@ def vitest(lines: Sequence[str]) -> ParsedTests | None:
     if not ends:
         return None
     bad = [(match[1], FAILED) for line in lines if (match := _VITEST_BAD.fullmatch(line))]
-    totals = _totals(line.rpartition(" (")[0] for line in ends)
+    totals = totals_of(line.rpartition(" (")[0] for line in ends)
     return tests_of("vitest's output", bad, totals, only_failed=True)
 
 
@@ -96,7 +83,7 @@ def mocha(lines: Sequence[str]) -> ParsedTests | None:
             named.append((path_of((*_above(suites, len(match[1])), match[4])), state))
         elif match := _SUITE.fullmatch(line):
             suites[len(match[1])] = match[2]
-    return tests_of("mocha's output", named, _totals(ends))
+    return tests_of("mocha's output", named, totals_of(ends))
 
 
 def node(lines: Sequence[str]) -> ParsedTests | None:
@@ -121,21 +108,12 @@ def node(lines: Sequence[str]) -> ParsedTests | None:
         elif suites.pop(depth, "") != name and mark != "▶":
             state = SKIPPED if "# SKIP" in directive or "# TODO" in directive else _MARKS[mark]
             named.append((path_of((*_above(suites, depth), name)), state))
-    return tests_of("node --test's output", named, _totals(f"{match[2]} {match[1]}" for match in figures))
+    return tests_of("node --test's output", named, totals_of(f"{match[2]} {match[1]}" for match in figures))
 
 
 def _above(suites: dict[int, str], depth: int) -> list[str]:
     """The names of the suites around a test, of which `suites` has the last at each depth."""
     return [suites[other] for other in sorted(suites) if other < depth]
-
-
-def _totals(ends: Iterable[str]) -> dict[str, int]:
-    totals = dict.fromkeys(STATES, 0)
-    for end in ends:
-        for number, word in _FIGURE.findall(end):
-            if word in _WORDS:
-                totals[_WORDS[word]] += int(number)
-    return totals
 
 
 RUNNERS = (Runner(jest), Runner(vitest), Runner(mocha), Runner(node))

@@ -24,8 +24,7 @@ def _program(files: Files, name: str) -> str:
 
 
 def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
-    """Run one test class: Maven resolves some plugins only when a test runs. Gradle reads the sandbox's proxy from
-    Maven's options."""
+    """Run one test class: Maven resolves some plugins only then. Gradle reads the proxy from Maven's options."""
     if "pom.xml" not in files.paths:
         return Setup(f"{_program(files, 'gradle')} testClasses $MAVEN_OPTS", ("java",))
     found = (match[1] for path in files.paths if (match := _TEST_CLASS.search(path)))

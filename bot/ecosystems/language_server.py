@@ -2,86 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.ecosystems.checker import has_settings, uses_checker
-
-_ENVIRONMENTS = (".venv", "venv", "env")
-_SMALL_FILE = 1 << 20
-
-
-class Place(NamedTuple):
-    """`folder` is that of the file, or of the project. `environment` is that of commands, `programs` are bundled ones
-    by name, `bins` the folders of a project with installed programs. `configured` is the policy's command, which stands
-    for every program."""
-
-    root: Path
-    folder: Path
-    environment: Mapping[str, str]
-    programs: Mapping[str, str]
-    bins: tuple[str, ...] = ()
-    configured: str = ""
-
-    def bundled(self, name: str) -> str:
-        """The program that came with ours, empty for none."""
-        return self.configured or self.programs.get(name, "")
-
-    def in_project(self, name: str) -> str:
-        """The nearest one installed in a folder of the project, else in the active environment."""
-        paths = [folder / place / name for folder in self._folders() for place in self.bins]
-        paths += [folder / "bin" / name for folder in self.environments()]
-        return self.configured or _first_program(paths)
-
-    def on_path(self, name: str) -> str:
-        paths = [Path(folder, name) for folder in self.environment.get("PATH", "").split(":") if folder]
-        return self.configured or _first_program(paths)
-
-    def above(self, *names: str, top: bool = False) -> Path | None:
-        """The nearest of these files, or the topmost."""
-        paths = [f / name for f in self._folders() for name in names if os.path.isfile(f / name)]
-        return paths[-1 if top else 0] if paths else None
-
-    def environments(self) -> Iterator[Path]:
-        """Virtual environments, the nearest first."""
-        folders = (folder / name for folder in self._folders() for name in _ENVIRONMENTS)
-        yield from (folder for folder in folders if os.path.isfile(folder / "pyvenv.cfg"))
-        if active := self.environment.get("VIRTUAL_ENV", ""):
-            yield Path(active)
-
-    def uses(self, checker: str) -> bool:
-        """Whether the project has settings for a checker or names it as a tool."""
-        return uses_checker(checker, self._names(), self._text)
-
-    def has_settings(self, checker: str) -> bool:
-        return any(has_settings(checker, folder, self._text) for folder in self._names())
-
-    def _folders(self) -> list[Path]:
-        """The folder of the file and those above it, up to the root."""
-        folders = (self.folder, *self.folder.parents)
-        return [one for one in folders if one.is_relative_to(self.root)] or [self.root]
-
-    def _names(self) -> Iterator[str]:
-        return (str(folder.relative_to(self.root)) for folder in self._folders())
-
-    def _text(self, path: str) -> str | None:
-        try:
-            with open(self.root / path, "rb") as file:
-                return file.read(_SMALL_FILE).decode("utf-8", "replace")
-        except OSError:
-            return None
-
-
-def _first_program(paths: list[Path]) -> str:
-    return next((str(path) for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), "")
+from bot.ecosystems.checker import PATH
+from bot.ecosystems.program_search import Place
 
 
 class Launch(NamedTuple):
     """The command line of a language server. `options` go with `initialize`; `runs` are files of the project that it
-    executes; `root` is the project's folder, the repository's where it is None; `variables` are added to its
-    environment."""
+    executes; `root` is the project's folder, the repository's where it is None; `variables` are for it."""
 
     argv: tuple[str, ...]
     options: object = None
@@ -125,7 +56,7 @@ def server_beside(
         marker = next((path for one in markers if (path := place.above(one, top=top))), None)
         if marker is None:
             return missing
-        program = (place.in_project(name) if own else "") or place.on_path(name)
+        program = place.program(name, ("project", "path") if own else PATH)
         if not program:
             return "it is not installed"
         words = (argument.replace("{root}", str(marker.parent)) for argument in arguments)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from bot.ecosystems.checker import table
 from bot.ecosystems.record import CLASSES, Action, Dependencies, Ecosystem, Files, Suite, uses
@@ -56,10 +55,6 @@ def phpunit(lines: Sequence[str]) -> ParsedTests | None:
     return tests_of("PHPUnit's output", bad, totals, only_failed=True)
 
 
-def _declared(data: Any) -> Iterator[str]:
-    yield from (*table(data, "require"), *table(data, "require-dev"))
-
-
 ECOSYSTEM = Ecosystem(
     name="php",
     manifests=("composer.json",),
@@ -102,7 +97,11 @@ ECOSYSTEM = Ecosystem(
             mixed="composer.json",
         ),
     ),
-    dependencies=Dependencies(manifests={"composer.json": (json.loads, _declared)}),
+    dependencies=Dependencies(
+        manifests={
+            "composer.json": (json.loads, lambda data: table(data, "require") | table(data, "require-dev"))
+        }
+    ),
     sensitive={"dependency manifest": "composer.json", "lock file": "composer.lock"},
     interpreters=("php",),
     actions={"shivammathur/setup-php": Action("", "php-version")},

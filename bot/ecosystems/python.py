@@ -75,10 +75,6 @@ def _declared(data: Any) -> Iterator[str]:
     yield from (name for names in tables for name in names if name != "python")
 
 
-def _in_pipfile(data: Any) -> Iterator[str]:
-    yield from (*table(data, "packages"), *table(data, "dev-packages"))
-
-
 ECOSYSTEM = Ecosystem(
     name="python",
     manifests=listed("""
@@ -164,7 +160,10 @@ ECOSYSTEM = Ecosystem(
     ),
     steers_tests=_steers_tests,
     dependencies=Dependencies(
-        manifests={"pyproject.toml": (tomllib.loads, _declared), "pipfile": (tomllib.loads, _in_pipfile)},
+        manifests={
+            "pyproject.toml": (tomllib.loads, _declared),
+            "pipfile": (tomllib.loads, lambda data: table(data, "packages") | table(data, "dev-packages")),
+        },
         sources={"pylock*.toml": rf".*?\b(?:index|url){HOST}"},
         settings="uv.toml pyproject.toml poetry.toml pdm.toml pipfile .condarc setup.cfg",
         usual="pypi.org files.pythonhosted.org https://pypi.org/simple",

@@ -20,46 +20,34 @@ from bot.ecosystems.checker import (
     Tree,
     above,
     beside,
+    by_key,
     by_line,
     entries,
     everywhere,
-    from_one,
     has_settings,
     mapping,
     parsed,
 )
-from bot.ecosystems.language_server import Launch, Place, Server
+from bot.ecosystems.language_server import Launch, Server
+from bot.ecosystems.program_search import Place
 
 
 def _ruff(output: str) -> Iterator[Find]:
     for entry in entries(parsed(output)):
         start = mapping(entry.get("location"))
-        # What has no rule's name, or the one for it, is a syntax error: code that cannot be run.
-        severity = WARNING if _is_style(entry.get("code")) else ERROR
+        code = str(entry.get("code") or "invalid-syntax")
+        # What has no rule's name, or the one for it, is a syntax error: code that cannot be run. Errors of pycodestyle
+        # and pyflakes are no matter of style, except those about unused names.
+        grave = re.match(r"(?:invalid|syntax)-|E9|F(?![A-Z])(?!40[135]$|541$|811$|84[12]$)", code)
         yield Find(
-            entry.get("filename"), start.get("row"), start.get("column"), severity,
-            entry.get("code") or "invalid-syntax", entry.get("message"),
+            entry.get("filename"), start.get("row"), start.get("column"), ERROR if grave else WARNING, code,
+            entry.get("message"),
         )  # fmt: skip
 
 
-def _is_style(code: object) -> bool:
-    """Whether the rule is about style. Errors of pycodestyle and pyflakes are not, except those about unused names."""
-    if not isinstance(code, str) or code in ("invalid-syntax", "syntax-error"):
-        return False
-    return not re.match(r"E9|F(?![A-Z])", code) or bool(re.fullmatch("F(40[135]|541|811|84[12])", code))
-
-
-def _pyright(output: str) -> Iterator[Find]:
-    for entry in entries(mapping(parsed(output)).get("generalDiagnostics")):
-        start = mapping(mapping(entry.get("range")).get("start"))
-        severity = entry.get("severity")
-        if severity in (ERROR, WARNING):
-            yield Find(
-                entry.get("file"), from_one(start.get("line")), from_one(start.get("character")), str(severity),
-                entry.get("rule") or "", entry.get("message"),
-            )  # fmt: skip
-
-
+_pyright = by_key(
+    "generalDiagnostics", "file range.start.line range.start.character severity rule message", first=0
+)
 _mypy = by_line(
     r"(?P<path>[^\s:][^:\n]*):(?P<line>\d{1,9}):(?:(?P<column>\d{1,9}):)? (?P<severity>error|warning): "
     r"(?P<message>.*?)(?:  \[(?P<code>[\w-]{1,60})\])?$"
@@ -174,7 +162,7 @@ def _ty_server(place: Place) -> Launch | str:
     """Only if the project uses it: other projects break its strict rules by the hundred."""
     if not (place.configured or place.uses("ty")):
         return ""
-    program = place.bundled("ty") or place.in_project("ty") or place.on_path("ty")
+    program = place.program("ty")
     if not program:
         return "it is not installed"
     # ty looks for an environment only beside the settings; several projects may share one above them.
@@ -186,7 +174,7 @@ def _ty_server(place: Place) -> Launch | str:
 
 
 def _ruff_server(place: Place) -> Launch | str:
-    program = place.bundled("ruff") or place.in_project("ruff") or place.on_path("ruff")
+    program = place.program("ruff")
     if not program:
         return "it is not installed"
     # Without a configuration ruff would enable hundreds of rules that the project does not use.

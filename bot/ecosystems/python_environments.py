@@ -80,8 +80,7 @@ def hooks(site: Path) -> Iterator[tuple[str, str]]:
 
 
 def leads(site: Path, name: str, text: str, tops: Sequence[Path]) -> Iterator[str]:
-    """The folders that the file adds, relative to the top that they are in; `..` for one that cannot be added to the
-    path."""
+    """The folders that the file adds, relative to the top that they are in; `..` for one that cannot be on the path."""
     if name.endswith(".py"):
         yield from _mapped(text, tops)
         return

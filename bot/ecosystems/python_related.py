@@ -86,8 +86,8 @@ def _importing(
 
 
 def _module_names(path: str, packages: set[str]) -> list[str]:
-    """Its names relative to the top of its package, to the root (folders without `__init__.py` can be packages), and to
-    `src` or `lib`."""
+    """Its names relative to the top of its package, to the root (a folder without `__init__.py` can be one), `src` or
+    `lib`."""
     parts = path.removesuffix(".py").split("/")
     if parts[-1] == "__init__":
         parts.pop()

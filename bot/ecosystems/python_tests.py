@@ -6,21 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of, totals_of
 
 _PYTEST_SUMMARY = re.compile(
     r"(?:=+ )?(?:no tests ran|\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?"
 )
-_PYTEST_FIGURE = re.compile(r"(\d+) ([a-z]+)")
-_PYTEST_WORDS = {
-    "passed": PASSED,
-    "xpassed": PASSED,
-    "failed": FAILED,
-    "error": FAILED,
-    "errors": FAILED,
-    "skipped": SKIPPED,
-    "xfailed": SKIPPED,
-}
 _SHORT = re.compile(r"(?:FAILED|ERROR) (.+?)(?: - .*)?")
 
 _RAN = re.compile(r"Ran (\d+) tests? in [\d.]+s")
@@ -45,11 +35,6 @@ def pytest(lines: Sequence[str]) -> ParsedTests | None:
     ends = [line for line in lines if _PYTEST_SUMMARY.fullmatch(line)]
     if not ends:
         return None
-    totals = {PASSED: 0, FAILED: 0, SKIPPED: 0}
-    for end in ends:
-        for number, word in _PYTEST_FIGURE.findall(end):
-            if word in _PYTEST_WORDS:
-                totals[_PYTEST_WORDS[word]] += int(number)
     # Tests, and the files that could not be collected.
     bad, inside = list[tuple[str, str]](), False
     for line in lines:
@@ -59,7 +44,7 @@ def pytest(lines: Sequence[str]) -> ParsedTests | None:
             inside = False
         elif inside and (match := _SHORT.fullmatch(line)):
             bad.append((match[1], FAILED))
-    return tests_of("pytest's output", bad, totals, only_failed=True)
+    return tests_of("pytest's output", bad, totals_of(ends), only_failed=True)
 
 
 def unittest(lines: Sequence[str]) -> ParsedTests | None:

@@ -136,7 +136,7 @@ class Dependencies(NamedTuple):
     `sources` the line that names where packages come from, of which `usual` are the registries' own. `settings` are
     files with settings of package managers. `lists` has a pattern of paths, and those of lines of both kinds."""
 
-    manifests: Mapping[str, tuple[Callable[[str], Any], Callable[[Any], Iterator[str]]]] = {}
+    manifests: Mapping[str, tuple[Callable[[str], Any], Callable[[Any], Iterable[str]]]] = {}
     lines: Mapping[str, str] = {}
     locks: Mapping[str, str] = {}
     sources: Mapping[str, str] = {}
@@ -172,6 +172,12 @@ class Setup(NamedTuple):
     def guarded(self) -> str:
         """The command, guarded by a test for `makes`."""
         return f"[ -d {self.makes} ] || ({self.command})" if self.makes else self.command
+
+
+def guarded_folder(command: str) -> str:
+    """Return the folder in the guard of `Setup.guarded`; empty for any other command."""
+    match = re.match(r"\[ -d ([\w./-]+) \] \|\| \(", command)
+    return match[1] if match else ""
 
 
 class Pin(NamedTuple):

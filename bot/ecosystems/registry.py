@@ -69,11 +69,6 @@ def checking(tmp: str) -> dict[str, str]:
     return {name: text.replace("{tmp}", tmp) for one in ecosystems() for name, text in one.checking.items()}
 
 
-def server_commands() -> dict[str, tuple[str, ...]]:
-    """Return for each language server the commands that its start stands for."""
-    return {server.name: server.commands or (server.name,) for server in servers()}
-
-
 def use_of(words: Words) -> Use | None:
     """Return what a command is for; `None` if that is unknown, or no check."""
     inner = unwrapped(words)

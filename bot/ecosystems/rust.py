@@ -26,7 +26,16 @@ from bot.ecosystems.checker import (
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
 from bot.ecosystems.test_command import MOST_PATHS, Related, command_line
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, STATES, ParsedTests, Runner, tests_of
+from bot.ecosystems.test_results import (
+    FAILED,
+    PASSED,
+    SKIPPED,
+    STATES,
+    ParsedTests,
+    Runner,
+    tests_of,
+    totals_of,
+)
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -56,7 +65,6 @@ _NEXTEST_END = re.compile(r" +Summary \[.*\] +(?:\d+/)?(\d+) tests? run: (.*)")
 _NEXTEST_TEST = re.compile(
     r" +(PASS|LEAK|SLOW|FAIL|TIMEOUT|ABORT|SIG\w+|FLAKY \d+/\d+) \[[^\]]*\](?: \(.*?\))? (\S+) (\S.*)"
 )
-_NEXTEST_FIGURE = re.compile(r"(\d+) (passed|failed|timed out|exec failed|skipped)")
 
 
 def cargo(lines: Sequence[str]) -> ParsedTests | None:
@@ -90,10 +98,7 @@ def nextest(lines: Sequence[str]) -> ParsedTests | None:
             good = match[1].startswith(("PASS", "LEAK", "FLAKY"))
             if match[1] != "SLOW":  # it goes on
                 states[f"{match[2]} {match[3]}"] = PASSED if good else FAILED
-    totals = dict.fromkeys(STATES, 0)
-    for end in ends:
-        for number, word in _NEXTEST_FIGURE.findall(end[2]):
-            totals[word if word in totals else FAILED] += int(number)
+    totals = totals_of(end[2] for end in ends)
     tests = tests_of("cargo nextest's output", states.items(), {**totals, SKIPPED: 0})
     tests.totals = totals
     return tests

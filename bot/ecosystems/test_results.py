@@ -34,7 +34,6 @@ class ParsedTests:
         self._failed: set[str] = set()
         self._explained = 0
         self._text = 0
-        self._named = 0
         self._full = False
 
     def add(self, name: str, state: str) -> None:
@@ -44,8 +43,7 @@ class ParsedTests:
             return
         name = shortened(name)
         self._text += (len(name) if name.isascii() else 6 * len(name)) + 4
-        self._named += 1
-        if self._text > _MOST_TEXT or self._named > MOST_NAMES:
+        if self._text > _MOST_TEXT or sum(map(len, self.names.values())) >= MOST_NAMES:
             self._full = True
             self.notes.append("there are too many tests to name")
             self.names = {state: [] for state in STATES}
@@ -107,6 +105,23 @@ def printed(lines: Sequence[str]) -> list[str]:
                 continue
         packages.setdefault(package, []).append(line)
     return list(chain.from_iterable(packages.values()))
+
+
+_FIGURE = re.compile(r"(\d+) ([a-z]+)")
+_WORDS = {
+    **dict.fromkeys(("passed", "xpassed", "passing", "pass"), PASSED),
+    **dict.fromkeys(("failed", "error", "errors", "failing", "fail", "cancelled", "timed", "exec"), FAILED),
+    **dict.fromkeys(("skipped", "xfailed", "todo", "pending"), SKIPPED),
+}
+
+
+def totals_of(ends: Iterable[str]) -> dict[str, int]:
+    """Add up the figures in the last lines of runs, such as `3 passed, 1 failed`."""
+    totals = dict.fromkeys(STATES, 0)
+    for number, word in chain.from_iterable(map(_FIGURE.findall, ends)):
+        if word in _WORDS:
+            totals[_WORDS[word]] += int(number)
+    return totals
 
 
 def tests_of(

@@ -12,9 +12,9 @@ from textwrap import shorten
 from bot.ecosystems.record import Setup, Use, use_of_name
 from bot.ecosystems.registry import ecosystem_of, ecosystems, use_of
 from bot.ecosystems.services import Service
-from bot.environment.detection import CIStep, DetectedCheck, Detection, Omission, Read, is_writable, source_of
+from bot.environment.detection import CIStep, DetectedCheck, Detection, Omission, Read, source_of
 from bot.environment.scripts import Statement, statements
-from bot.environment.workflows import Workflows, read_workflows
+from bot.environment.workflows import Workflows
 from bot.parsing.parser import Parser
 
 _LARGEST = 400_000
@@ -27,6 +27,7 @@ _OF_RUNNER = {
 """Variables of every runner, set where a script names them."""
 _MOST = {Use.TESTS: 3, Use.TYPES: 3, Use.LINT: 5}
 _MOST_CHECKS = 40
+_LONGEST_COMMAND = 4_000
 _TITLE = re.compile(
     r"(run )?((the|all|unit|our|full|python|js|backend|frontend) )*"
     r"(?P<name>tests?|lint(?=ers?$|ing$|$)|type-?check(?=s$|ing$|$))(ers?|ing|s)?( suite)?"
@@ -50,7 +51,7 @@ def detect(paths: Collection[str], text: Callable[[str], str | None], *, sockets
 
     with Parser() as parser:
         read = Read(names, bounded, parser)
-        return _Detector(read, read_workflows(read, sockets=sockets)).detected()
+        return _Detector(read, Workflows(read, sockets).read_all()).detected()
 
 
 def files_read(paths: Collection[str]) -> list[str]:
@@ -229,19 +230,19 @@ class _Detector:
         others = self.checks[:begun] if part else self.checks
         same = [number for number, one in enumerate(others) if _alike(one.command) == _alike(own)]
         alone = sum(one.use is use and not one.part for one in self.checks)
+        printable = command.replace("\n", "").replace("\t", "").isprintable()
         if step.folder == "?":
             self._leave_out(step, "it runs outside of the repository")
-        elif not is_writable(command):
+        elif not (0 < len(command) <= _LONGEST_COMMAND and printable and "${{" not in command):
             self._leave_out(step, "it depends on values that only a run of the workflow has")
         elif part and any(one.command == command for one in self.checks[begun:]):
             pass
         elif same:
             # Of jobs that run the same, the plainest is taken: another version, other variables, another build.
             for number in same:
+                both = (self.checks[number].command, command)
                 # An empty variable is as good as none.
-                plainest = min(
-                    self.checks[number].command, command, key=lambda one: len(one.replace("=''", ""))
-                )
+                plainest = min(both, key=lambda one: len(one.replace("=''", "")))
                 self.checks[number] = self.checks[number]._replace(command=plainest)
         elif not part and alone >= _MOST[use]:
             self._leave_out(step, f"there are {_MOST[use]} of its kind already")

@@ -11,7 +11,6 @@ from bot.ecosystems.record import Setup, Use
 from bot.ecosystems.services import Service
 from bot.parsing.parser import ParseError, Parser
 
-LONGEST_COMMAND = 4_000
 _SOURCE = re.compile(r"[^\w -~]")
 
 
@@ -55,14 +54,11 @@ class Read:
     """The files of one commit: a `bot.ecosystems.record.Files`."""
 
     paths: frozenset[str]
-    read: Callable[[str], str | None]
+    text: Callable[[str], str | None]
     parser: Parser
     unread: dict[str, Omission] = field(default_factory=dict)
     """Files that could not be parsed, by path."""
     _values: dict[tuple[str, str], Any] = field(default_factory=dict)
-
-    def text(self, path: str) -> str | None:
-        return self.read(path)
 
     def parsed(self, path: str, function: Callable[[str], Any]) -> Any:
         """Return what `function` returns for the file; `None` if there is no file or it cannot be parsed. The value is
@@ -93,18 +89,6 @@ class Detection(NamedTuple):
     """The servers that the checks need."""
 
 
-def guarded_folder(command: str) -> str:
-    """Return the folder in the guard of `Setup.guarded`; empty for any other command."""
-    match = re.match(r"\[ -d ([\w./-]+) \] \|\| \(", command)
-    return match[1] if match else ""
-
-
 def source_of(file: str, detail: str = "") -> str:
     """Return a position for people and for YAML comments. Other characters become question marks."""
     return _SOURCE.sub("?", f"{file}, {detail}" if detail else file)[:120]
-
-
-def is_writable(command: str) -> bool:
-    """Whether a command can go into a policy: printable, of a sensible length, without expressions of Actions."""
-    text = command.replace("\n", "").replace("\t", "")
-    return 0 < len(command) <= LONGEST_COMMAND and text.isprintable() and "${{" not in command

@@ -25,12 +25,7 @@ _LONGEST_VALUE = 10_000
 _NAME, _OTHER_FUNCTION = "name", "other"
 
 
-class _Unknown:
-    def __repr__(self) -> str:
-        return "UNKNOWN"
-
-
-UNKNOWN = _Unknown()
+UNKNOWN: Any = object()
 _CONSTANTS: Mapping[str, Any] = {
     "runner.os": "Linux",
     "runner.arch": "X64",

@@ -60,8 +60,7 @@ def _statement(text: str, words: tuple[str, ...] | None) -> Statement:
 
 
 def _words(node: Node, text: str) -> tuple[str, ...] | None:
-    """Return the words of a command in which nothing is expanded, `None` for any other. Leading assignments are left
-    out."""
+    """Return the words of a command in which nothing is expanded, without assignments; `None` for any other."""
     if node.type != "command" or _EXPANDED.search(text):
         return None
     try:

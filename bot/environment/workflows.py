@@ -64,39 +64,32 @@ class CIJob(NamedTuple):
 
 @dataclass(slots=True)
 class Workflows:
-    """The jobs, the steps of `copilot-setup-steps.yml`, and what of the workflows cannot be taken, with the reason."""
+    """The jobs, the steps of `copilot-setup-steps.yml`, and what of the workflows cannot be taken, with the reason.
+    `sockets`: commands can open some, so that servers can run; `servers` are those of all jobs, by port."""
 
+    read: Read
+    sockets: bool = True
+    omissions: list[Omission] = field(default_factory=list)
     jobs: list[CIJob] = field(default_factory=list)
     copilot: list[CIStep] = field(default_factory=list)
-    omissions: list[Omission] = field(default_factory=list)
-    sockets: bool = True
-    """Whether commands can open sockets, so that servers can run."""
     servers: dict[int, Service] = field(default_factory=dict)
-    """Those of all jobs, by port."""
-
-
-def read_workflows(read: Read, *, sockets: bool = True) -> Workflows:
-    reader = _Reader(read, Workflows(sockets=sockets))
-    files = sorted(path for path in read.paths if re.fullmatch(rf"{re.escape(_FOLDER)}[^/]+\.ya?ml", path))
-    if _COPILOT in files:
-        own = _Reader(read, Workflows(omissions=reader.workflows.omissions))
-        bases = [{"github.event_name": "pull_request"}]
-        own.read_file(_COPILOT, source_of(_COPILOT), bases, "copilot-setup-steps")
-        reader.workflows.copilot = own.workflows.jobs[0].steps if own.workflows.jobs else []
-        files.remove(_COPILOT)
-    events = {path: _event(reader.content(path).get("on")) for path in files[:_MOST_FILES]}
-    # A workflow that another one calls is read with that one's inputs.
-    for path in sorted(events, key=lambda one: events[one] == _CALL):
-        if events[path] and path not in reader.called and not _is_other_work(path):
-            reader.read_file(path, source_of(path), [{"github.event_name": events[path]}])
-    return reader.workflows
-
-
-@dataclass(slots=True)
-class _Reader:
-    read: Read
-    workflows: Workflows
     called: set[str] = field(default_factory=set)
+
+    def read_all(self) -> Workflows:
+        pattern = rf"{re.escape(_FOLDER)}[^/]+\.ya?ml"
+        files = sorted(path for path in self.read.paths if re.fullmatch(pattern, path))
+        if _COPILOT in files:
+            own = Workflows(self.read, omissions=self.omissions)
+            bases = [{"github.event_name": "pull_request"}]
+            own.read_file(_COPILOT, source_of(_COPILOT), bases, "copilot-setup-steps")
+            self.copilot = own.jobs[0].steps if own.jobs else []
+            files.remove(_COPILOT)
+        events = {path: _event(self.content(path).get("on")) for path in files[:_MOST_FILES]}
+        # A workflow that another one calls is read with that one's inputs.
+        for path in sorted(events, key=lambda one: events[one] == _CALL):
+            if events[path] and path not in self.called and not _is_other_work(path):
+                self.read_file(path, source_of(path), [{"github.event_name": events[path]}])
+        return self
 
     def content(self, path: str) -> dict[str, Any]:
         return mapping_of(self.read.parsed(path, yaml_texts))
@@ -108,10 +101,8 @@ class _Reader:
         content = self.content(path)
         used = frozenset(re.findall(r"env\.\w+", self.read.text(path) or ""))
         jobs = mapping_of(content.get("jobs"))
-        for name in [only] if only else itertools.islice(jobs, max(_MOST_JOBS - len(self.workflows.jobs), 0)):
-            job = _Job(
-                source_of(source, f"job {name}"), content, mapping_of(jobs.get(name)), used, self.workflows
-            )
+        for name in [only] if only else itertools.islice(jobs, max(_MOST_JOBS - len(self.jobs), 0)):
+            job = _Job(source_of(source, f"job {name}"), content, mapping_of(jobs.get(name)), used, self)
             legs = job.legs(str(name), bases)
             if legs and "uses" in job.job:
                 self._call(str(name), job, legs, level)
@@ -145,12 +136,10 @@ def _is_other_work(path: str) -> bool:
 
 def _event(events: Any, wanted: Sequence[str] = _EVENTS) -> str:
     """Return the event by which a change to the code starts a workflow, empty if none of those `wanted` does."""
-    if isinstance(events, dict):
-        push = mapping_of(events.get("push"))
-        only_tags = "tags" in push and "branches" not in push
-        names = [name for name in events if not (name == "push" and only_tags)]
-    else:
-        names = events if isinstance(events, list) else [events]
+    push = mapping_of(mapping_of(events).get("push"))
+    names = list(events) if isinstance(events, dict | list) else [events]
+    if "tags" in push and "branches" not in push:
+        names.remove("push")
     return next((event for event in wanted if event in names), "")
 
 

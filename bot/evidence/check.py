@@ -1,26 +1,31 @@
-"""A check, the classification of one run of it, and the reasons why a run is no evidence. Pure.
+"""A check, its command, the classification of one run of it, and the reasons why a run is no evidence. Pure.
 
 A check that could not run, or that failed only for lack of a network, says nothing about the change. The same is true
 of one that would test other code than the change: a Python package is installed by the path of the repository, and the
 sandbox cannot show the tree at that path.
+
+A command is changed so that it reports its tests, or runs only some of them; neither effect nor exit code change.
+Options are added only to plain commands of known runners; any other command gets variables.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.ecosystems.registry import ecosystems
+from bot.ecosystems.record import Ecosystem
+from bot.ecosystems.registry import ecosystem_of, ecosystems, named
+from bot.ecosystems.test_command import CheckCommand, Related, Rerun, is_plain, plain_words
 
 DEFAULT_TIMEOUT = 600.0
 
 
 class Check(NamedTuple):
     """A command of the repository whose exit code is evidence. `timeout` is in seconds. `junit` are paths or
-    patterns of its reports in the tree, if the policy names them. A `fallback` runs only if no check before it counted
-    tests."""
+    patterns of its reports, if the policy names them. A `fallback` runs only if no check before it counted tests."""
 
     name: str
     command: str
@@ -67,8 +72,7 @@ _NO_SOCKETS = re.compile(
 def classify_run(
     exit_code: int | None, output: str, duration: float, *, timed_out: bool = False, limit: str = ""
 ) -> CheckRun:
-    """Classify one run. `output` is the end of its output, `duration` is in seconds, `limit` names the sandbox limit
-    that it hit."""
+    """Classify one run. `output` is the end of its output, `duration` in seconds, `limit` the sandbox limit it hit."""
     tail = output[-TAIL_LIMIT:]
     if timed_out:
         return CheckRun(CheckState.TIMED_OUT, exit_code, duration, tail, f"stopped after {duration:.0f} s")
@@ -142,3 +146,50 @@ def denied_path_note(path: str) -> str:
     remedy = next(advice, "a link or an installed package leads there. Install it without that")
     problem = f"it needs {path}, in the repository's own folder, which this sandbox does not show"
     return f"{problem}: {remedy}, or use bubblewrap"
+
+
+MOST_RERUN_TESTS = 25
+"""Tests that a rerun selects by name. With more, the whole check runs again."""
+
+Read = Callable[[str], str | None]
+
+
+def report_command(command: str, report: str) -> CheckCommand:
+    """Return `command` with options that report its tests, if possible."""
+    language, words = _language(command)
+    if changed := language.report(command, words, report):
+        return changed
+    if language.name != "general" and not language.reporting:
+        return CheckCommand(command)
+    # For scripts and makefiles. Other programs ignore the variables.
+    options = " ".join(
+        f'{variable}="${{{variable}:-}} {value.format(report=report)}"'
+        for one in ecosystems()
+        for variable, value in one.reporting.items()
+    )
+    return CheckCommand(f"export {options}; {command}", report)
+
+
+def rerun_command(command: str, failed: Collection[str], report: str) -> CheckCommand | None:
+    """Return the command that runs only the tests that `failed`; `None` if the runner cannot select them."""
+    language, words = _language(command)
+    if not words or not 0 < len(failed) <= MOST_RERUN_TESTS:
+        return None
+    return language.rerun(command, words, Rerun(failed, report)) or None
+
+
+def related_command(
+    command: str, changed: Sequence[str], tests: Sequence[str], paths: Collection[str], read: Read
+) -> str:
+    """Return `command` for the tests related to the paths `changed`; empty if there are none. `tests` come from the
+    tool host. Only files of the tree, `paths`, are named. `read` reads a file of the base."""
+    language, words = _language(command)
+    existing = [path for path in dict.fromkeys(changed) if path in paths and is_plain(path)]
+    related = Related(existing, tests, paths, read)
+    return language.related_command(command, words, related) or ""
+
+
+def _language(command: str) -> tuple[Ecosystem, list[str]]:
+    """Return the ecosystem of a plain command and its words; the general one and no words for any other."""
+    words = plain_words(command)
+    return named(ecosystem_of(words) or "general"), words

@@ -139,14 +139,10 @@ def _row(projects: Sequence[ProjectRuns]) -> CheckerComparison:
 def _run(runs: Sequence[tuple[str, ProjectRun]]) -> ToolRun:
     problems = len({problem for _, run in runs for problem in run.problems})
     duration = round(sum(run.run.duration for _, run in runs), 4)
-    folders_by_note: dict[str, list[str]] = {}
-    for folder, run in runs:
-        if run.run.note:
-            folders_by_note.setdefault(run.run.note, []).append(folder)
-    notes = [
-        note if len(noted) == len(runs) else f"{list_folders(noted)}: {note}"
-        for note, noted in folders_by_note.items()
-    ]
+    notes = []
+    for note in dict.fromkeys(run.run.note for _, run in runs if run.run.note):
+        noted = [folder for folder, run in runs if run.run.note == note]
+        notes.append(note if len(noted) == len(runs) else f"{list_folders(noted)}: {note}")
     return ToolRun(runs[0][1].run.answer, problems, duration, "; ".join(notes[:_NAMED]))
 
 

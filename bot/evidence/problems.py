@@ -76,7 +76,10 @@ def compare(
     new: list[Problem] = []
     explained: list[Problem] = []
     for problem, _ in left_after:
-        (explained if _is_missing_already(missing_module(problem), missing) else new).append(problem)
+        parts = re.split(r"([./])", missing_module(problem))
+        # It, or one of its parent packages, was missing before.
+        above = {"".join(parts[:n]) for n in range(1, len(parts) + 1)}
+        (new if missing.isdisjoint(above) else explained).append(problem)
     remaining = len(keyed_after) - len(left_after)
     fixed = [problem for problem, _ in left_before]
     return Delta(_in_order(new), _in_order(fixed), _in_order(explained), remaining)
@@ -165,15 +168,6 @@ def _unmatched(
         else:
             left.append(keyed)
     return [keyed for partners in waiting.values() for keyed in partners], left
-
-
-def _is_missing_already(module: str, missing: set[str]) -> bool:
-    """Whether the module, or one of its parent packages, was missing before."""
-    parts = re.split(r"[./]", module)
-    return bool(module) and (
-        module in missing
-        or any(".".join(parts[:n]) in missing or "/".join(parts[:n]) in missing for n in range(1, len(parts)))
-    )
 
 
 def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

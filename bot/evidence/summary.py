@@ -26,8 +26,9 @@ _MORE_TIME = (
     f"If your tests take longer, give them more time in {POLICY_FILE}",
     "budget: {check_minutes: 15}",
 )
+_STATE_ORDER = ("timed_out", "failed", "passed", "no_sockets", "not_runnable", "not_run")
 _NAME_TESTS = f"Name the command that runs your tests in {POLICY_FILE}"
-_NO_NETWORK = "the tests need a network, and the sandbox has none"
+_NO_TEST = ("no test was run", "No test was run")
 
 
 class CheckSummary(NamedTuple):
@@ -100,8 +101,7 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
 
 
 def verifies(check: CheckResult) -> bool:
-    """Whether the check is evidence: it passed and, as far as known, ran a test; or it failed and some of its tests
-    passed."""
+    """Whether the check is evidence: it passed and, as far as known, ran a test; or it failed and some tests passed."""
     if check.after.state is CheckState.PASSED or check.flaky:
         return check.counts is None or check.counts.ran > 0
     return check.after.state is CheckState.FAILED and check.counts is not None and check.counts.passed > 0
@@ -109,11 +109,8 @@ def verifies(check: CheckResult) -> bool:
 
 def fails_without_base(check: CheckResult) -> bool:
     """Whether the check fails with the change, and what it did before is not known."""
-    return (
-        check.after.state is CheckState.FAILED
-        and not check.flaky
-        and check.before.state in (CheckState.TIMED_OUT, CheckState.NOT_RUN)
-    )
+    unknown = check.before.state in (CheckState.TIMED_OUT, CheckState.NOT_RUN)
+    return unknown and check.after.state is CheckState.FAILED and not check.flaky
 
 
 def may_run_tests(command: str) -> bool:
@@ -129,8 +126,7 @@ def is_near(command: str, changed: Collection[str]) -> bool:
 
 
 def languages_of(command: str) -> set[str]:
-    """Return the names of the languages whose programs a command names; empty if it may run those of any, as `make`
-    and scripts do."""
+    """Return the names of the languages whose programs a command names; empty if it may run any, as `make` does."""
     named = {ecosystem_of(part.words) if part.words else "" for part in statements(command)}
     return named if named <= {one.name for one in ecosystems() if one.suffixes} else set()
 
@@ -188,42 +184,36 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
     # The check that came nearest to evidence has the most useful reason.
     check = min(checks, key=lambda one: _STATE_ORDER.index(one.after.state), default=None)
     by_files = next(iter(ecosystems_of(file.path for file in outcome.files)), named("general"))
-    tool = (_ecosystem_named(check.command) if check else None) or by_files
-    remedy = f'checks: ["{tool.test}"]'
-    if check is None and outcome.request.options.get(NO_CHECKS) == "true":
-        return _not_run_summary("the request says that no check is to run")
+    tool = (ecosystem_named(check.command) if check else None) or by_files
+    words, advice = _NO_TEST, ("", "")
+    add_test = f'checks: ["{tool.test}"]'
     if check is None:
-        explanation = "no check is configured, and none was found in the repository"
-        return _not_run_summary(explanation, f"Add the command that runs your tests to {POLICY_FILE}", remedy)
-    reason = f"`{check_title(check)}`: {check.after.note or check.before.note or 'no reason is known'}"
-    match check.after.state:
-        case CheckState.TIMED_OUT:
-            return _late(reason)
-        case CheckState.NOT_RUN if check.scope_note:
-            return _late(reason)
-        case CheckState.FAILED:
-            explanation = f"`{check_title(check)}` fails, as before the change, and names no test that passes"
-            return _unverified_summary("the check fails, as before", "Nothing is verified", explanation)
-        case CheckState.PASSED if check.counts:
-            return _not_run_summary(f"`{check_title(check)}` passed, and every test in it was skipped")
-        case CheckState.PASSED:
-            explanation = f"`{check_title(check)}` passed, and it names no test that ran"
-            return _not_run_summary(explanation, _NAME_TESTS, remedy)
-        case CheckState.NO_SOCKETS:
-            advice = f"Name a command that needs no network in {POLICY_FILE}"
-            return _not_run_summary(f"{_NO_NETWORK} ({reason})", advice, remedy)
-        case CheckState.NOT_RUNNABLE if NO_TESTS in reason:
-            return _not_run_summary(reason, _NAME_TESTS, remedy)
-        case CheckState.NOT_RUNNABLE if OTHER_CODE in reason:
-            return _unverified_summary("the tests did not use the change", "Nothing is verified", reason)
-        case CheckState.NOT_RUNNABLE if NOT_SHOWN not in reason:
-            return _not_run_summary(reason, *_install_advice(outcome, tool))
-        case _:
-            return _not_run_summary(reason)
-
-
-def _late(reason: str) -> CheckSummary:
-    return _unverified_summary("the tests did not end in time", "No test run ended", reason, *_MORE_TIME)
+        why = "no check is configured, and none was found in the repository"
+        advice = (f"Add the command that runs your tests to {POLICY_FILE}", add_test)
+        if outcome.request.options.get(NO_CHECKS) == "true":
+            why, advice = "the request says that no check is to run", ("", "")
+        return _unverified_summary(*words, why, *advice)
+    title, state = f"`{check_title(check)}`", check.after.state
+    why = f"{title}: {check.after.note or check.before.note or 'no reason is known'}"
+    if state is CheckState.TIMED_OUT or (state is CheckState.NOT_RUN and check.scope_note):
+        words, advice = ("the tests did not end in time", "No test run ended"), _MORE_TIME
+    elif state is CheckState.FAILED:
+        words = ("the check fails, as before", "Nothing is verified")
+        why = f"{title} fails, as before the change, and names no test that passes"
+    elif state is CheckState.PASSED and check.counts:
+        why = f"{title} passed, and every test in it was skipped"
+    elif state is CheckState.PASSED:
+        why, advice = f"{title} passed, and it names no test that ran", (_NAME_TESTS, add_test)
+    elif state is CheckState.NO_SOCKETS:
+        why = f"the tests need a network, and the sandbox has none ({why})"
+        advice = (f"Name a command that needs no network in {POLICY_FILE}", add_test)
+    elif state is CheckState.NOT_RUNNABLE and NO_TESTS in why:
+        advice = (_NAME_TESTS, add_test)
+    elif state is CheckState.NOT_RUNNABLE and OTHER_CODE in why:
+        words = ("the tests did not use the change", "Nothing is verified")
+    elif state is CheckState.NOT_RUNNABLE and NOT_SHOWN not in why:
+        advice = _install_advice(outcome, tool)
+    return _unverified_summary(*words, why, *advice)
 
 
 def _install_advice(outcome: Outcome, tool: Ecosystem) -> tuple[str, str]:
@@ -231,20 +221,13 @@ def _install_advice(outcome: Outcome, tool: Ecosystem) -> tuple[str, str]:
         return f"Say in `setup:` of {POLICY_FILE} how what it needs is installed", ""
     if outcome.request.actor.tier is Tier.LOCAL:
         return "Install what the tests need in your checkout", tool.install
-    return f"Add to {POLICY_FILE}", _setup_line(tool)
+    return f"Add to {POLICY_FILE}", setup_line(tool)
 
 
-def setup_line(command: str) -> str:
-    """Return the policy line that installs what such a command usually needs; empty if unknown."""
-    return _setup_line(_ecosystem_named(command) or named("general"))
-
-
-def _setup_line(tool: Ecosystem) -> str:
-    return f'setup: [{{command: "{tool.install}", egress: [{tool.egress}]}}]' if tool.egress else ""
-
-
-def _not_run_summary(why: str, advice: str = "", remedy: str = "") -> CheckSummary:
-    return _unverified_summary("no test was run", "No test was run", why, advice, remedy)
+def setup_line(tool: Ecosystem | None) -> str:
+    """Return the policy line that installs what checks of an ecosystem usually need; empty if unknown."""
+    known = tool and tool.egress
+    return f'setup: [{{command: "{tool.install}", egress: [{tool.egress}]}}]' if tool and known else ""
 
 
 def _unverified_summary(
@@ -254,16 +237,7 @@ def _unverified_summary(
     return CheckSummary(f"not verified: {headline}", False, sentence(f"{lead}: {reason}"), advice, remedy)
 
 
-_STATE_ORDER = (
-    CheckState.TIMED_OUT,
-    CheckState.FAILED,
-    CheckState.PASSED,
-    CheckState.NO_SOCKETS,
-    CheckState.NOT_RUNNABLE,
-    CheckState.NOT_RUN,
-)
-
-
-def _ecosystem_named(command: str) -> Ecosystem | None:
+def ecosystem_named(command: str) -> Ecosystem | None:
+    """Return the first whose programs a command names."""
     names = (ecosystem_of(part.words) for part in statements(command) if part.words)
     return next((named(name) for name in names if name not in ("", "general")), None)

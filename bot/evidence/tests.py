@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from bot.contracts.evidence import TestChanges, TestCounts
 from bot.evidence.labels import MOST_EXPLAINED
@@ -33,8 +33,7 @@ class NameCounts(NamedTuple):
 
 class SuiteResult(NamedTuple):
     """The tests of one run of a check. `whole`: passing tests are known too. `named`: they are not too many for names.
-    `counts` is `None` if unknown, `source` empty if nothing could be read. `reasons` are the runner's one-line messages
-    of failing tests."""
+    `counts` is `None` if unknown, `source` empty if nothing could be read. `reasons` are messages of failing tests."""
 
     source: str
     tests: Mapping[str, NameCounts] = {}
@@ -66,8 +65,7 @@ def compare_tests(
     confirmed: Collection[str] | None = None,
 ) -> TestChanges | None:
     """Compare the tests of two runs; `None` if neither has any. `flaky` tests both failed and passed on the same code:
-    they are neither broken nor mended. Only tests in `confirmed` are mended, `None` for any. `note` is added to the
-    notes."""
+    they are neither broken nor mended. Only tests in `confirmed` are mended, `None` for any. `note` is added."""
     if before is None and after is None:
         return None
     changes, notes = _Changes({kind: [] for kind in _KINDS}, flaky=sorted(flaky)), [note]
@@ -76,7 +74,7 @@ def compare_tests(
     elif before is not None and after is not None:
         changes["newly_flaky"] = [name for name in changes["flaky"] if before.passes(name)]
         if before.whole and after.whole:
-            _sort_changes(before.tests, after.tests, frozenset(flaky), changes)
+            _sort_changes(before, after, frozenset(flaky), changes)
             if confirmed is not None:
                 changes["mended"] = [name for name in changes["mended"] if name in confirmed]
         else:
@@ -99,17 +97,16 @@ def compare_tests(
 
 
 def contains_test(path: str, name: str) -> bool:
-    """Whether `name` is a test in `path`: it contains the words of the path, or starts with the last of them. Go names
-    the package."""
+    """Whether `name` is a test in `path`: it contains its words, or starts with the last of them. Go names the
+    package."""
     folder, _, file = path.rpartition("/")
     if file.endswith("_test.go"):
         package = name.rpartition(".")[0]
         return package.endswith(f"/{folder}") if folder else package.count("/") < _MODULE_PATH_PARTS
-    words, name_words = _WORD.findall(path.rpartition(".")[0]), _WORD.findall(name)
-    whole = any(name_words[start : start + len(words)] == words for start in range(len(name_words)))
-    return bool(words) and (
-        whole or any(name_words[: len(words) - start] == words[start:] for start in range(len(words)))
-    )
+    words, in_name = _WORD.findall(path.rpartition(".")[0]), _WORD.findall(name)
+    whole = any(in_name[start : start + len(words)] == words for start in range(len(in_name)))
+    ends = any(in_name[: len(words) - start] == words[start:] for start in range(len(words)))
+    return bool(words) and (whole or ends)
 
 
 def flaky_tests(
@@ -117,19 +114,15 @@ def flaky_tests(
 ) -> frozenset[str]:
     """Return the tests that failed in the first of two runs on the same code and passed in the second; all failed ones
     if the whole second run `passed`."""
-    if first is None:
-        return frozenset()
-    if passed:
-        return first.failed
-    return frozenset(name for name in first.failed if second is not None and second.passes(name))
+    failed = first.failed if first else frozenset()
+    return frozenset(name for name in failed if passed or (second is not None and second.passes(name)))
 
 
 def newly_failed(before: SuiteResult | None, after: SuiteResult | None) -> frozenset[str]:
     """Return the tests that fail now and are not known to have failed before."""
-    if after is None:
-        return frozenset()
-    comparable = before is not None and before.source == after.source
-    return after.failed - before.failed if before is not None and comparable else after.failed
+    if after is None or before is None or before.source != after.source:
+        return after.failed if after else frozenset()
+    return after.failed - before.failed
 
 
 def _incomparable(before: SuiteResult | None, after: SuiteResult | None) -> str:
@@ -146,27 +139,20 @@ def _incomparable(before: SuiteResult | None, after: SuiteResult | None) -> str:
     return ""
 
 
-def _sort_changes(
-    before: Mapping[str, NameCounts],
-    after: Mapping[str, NameCounts],
-    flaky: Collection[str],
-    changes: _Changes,
-) -> None:
+def _sort_changes(before: SuiteResult, after: SuiteResult, flaky: Collection[str], changes: _Changes) -> None:
     """Pair tests of one name with the same result first. A skipped test counts as one that did not run."""
-    for name in sorted(before.keys() | after.keys()):
-        if name in flaky:
-            continue
-        before_counts, after_counts = before.get(name, NameCounts()), after.get(name, NameCounts())
-        passed = min(before_counts.passed, after_counts.passed)
-        failed = min(before_counts.failed, after_counts.failed)
-        lost_passes, lost_failures = before_counts.passed - passed, before_counts.failed - failed
-        new_passes, new_failures = after_counts.passed - passed, after_counts.failed - failed
-        worse, better = min(lost_passes, new_failures), min(lost_failures, new_passes)
-        changes["broken"] += [name] * worse
-        changes["mended"] += [name] * better
-        changes["new_failing"] += [name] * (new_failures - worse)
-        changes["appeared"] += [name] * (new_passes - better)
-        changes["vanished"] += [name] * (lost_passes - worse + lost_failures - better)
+
+    def count(suite: SuiteResult, state: Literal["passed", "failed"]) -> Counter[str]:
+        return Counter({name: getattr(one, state) for name, one in suite.tests.items() if name not in flaky})
+
+    passed, failed = count(before, "passed"), count(before, "failed")
+    lost_passes, lost_failures = passed - count(after, "passed"), failed - count(after, "failed")
+    new_passes, new_failures = count(after, "passed") - passed, count(after, "failed") - failed
+    worse, better = lost_passes & new_failures, lost_failures & new_passes
+    changes["broken"], changes["mended"] = sorted(worse.elements()), sorted(better.elements())
+    changes["new_failing"] = sorted((new_failures - worse).elements())
+    changes["appeared"] = sorted((new_passes - better).elements())
+    changes["vanished"] = sorted((lost_passes - worse + (lost_failures - better)).elements())
 
 
 def _sort_failing(before: SuiteResult, after: SuiteResult, flaky: Collection[str], changes: _Changes) -> str:

@@ -89,12 +89,11 @@ def view_of(
 ) -> View:
     """Return the view of an outcome, failing checks first. `files` are those that are published, if they may differ.
     `scale` below 1 shortens all lists, which have at most `listed` lines of a kind."""
-    failing = failing_now(outcome.checks)
-    checks = sorted(outcome.checks, key=lambda check: check not in failing)
+    checks = sorted(outcome.checks, key=fails, reverse=True)
     rows = chain(chain.from_iterable(map(_check_rows, checks)), map(_checker_row, outcome.diagnostics))
     return View(
         summarize_checks(outcome),
-        tuple(line(code(check_title(check)), f" {_failure(check)}") for check in failing),
+        tuple(line(code(check_title(check)), f" {_failure(check)}") for check in filter(fails, checks)),
         look_first(outcome, outcome.files if files is None else files, scale),
         tuple(rows),
         tuple(_remarks(outcome)),
@@ -105,17 +104,13 @@ def view_of(
 # What fails
 
 
-def failing_now(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
-    """Return the checks that fail with the change, whatever their result before; that break tests as they were before
-    it; or that cannot run now and passed before or broke a test.
+def fails(check: CheckResult) -> bool:
+    """Whether the check fails with the change, whatever its result before; or breaks tests as they were before it; or
+    cannot run now and passed before or broke a test.
 
-    The latter count since the change controls their output: it could print a line about a missing network. A flaky
+    The latter counts since the change controls its output: it could print a line about a missing network. A flaky
     check failed and passed with the change, and counts only if it broke a test.
     """
-    return tuple(check for check in checks if _fails(check))
-
-
-def _fails(check: CheckResult) -> bool:
     return is_failing(check, None) or (check.after.state in _FAILED and not check.flaky)
 
 
@@ -142,7 +137,7 @@ def _failure(check: CheckResult) -> str:
 def _check_rows(check: CheckResult) -> Iterator[Row]:
     passed, was = check.after.state is CheckState.PASSED, check.as_they_were
     good: Mark = "good" if confirms(was) else "attention"
-    mark: Mark = "bad" if _fails(check) else good if passed else "nothing"
+    mark: Mark = "bad" if fails(check) else good if passed else "nothing"
     before, after = (check.tests.before, check.tests.after) if check.tests else (None, None)
     what = line(code(check.related or check_title(check)))
     sides = _run(check.before, before), _run(check.after, after)
@@ -153,8 +148,8 @@ def _check_rows(check: CheckResult) -> Iterator[Row]:
 
 def _row_as_they_were(what: Line, result: TestsAsTheyWere) -> Row:
     parts = [line(no_result_as_they_were(result))] if result.note else []
-    for kind in kinds_as_they_were(result):
-        parts.append(line(strong(kind.words) if kind.field == "failed" else kind.words))
+    kinds = kinds_as_they_were(result)
+    parts += [line(strong(kind.words) if kind.field == "failed" else kind.words) for kind in kinds]
     if result.inside and not result.note:
         parts.append(line("tests in source files not comparable"))
     doubt: Mark = "bad" if result.failed else "nothing" if result.note else "attention"
@@ -182,9 +177,8 @@ def _check_change(check: CheckResult) -> Line:
         return line("not known")
     kinds = list(kinds_of(check.tests))
     parts = ["related tests only"] if check.related else []
-    grave: list[str] = []
-    for kind in kinds:
-        (grave if kind.grave else parts).append(f"{kind.number:,} {kind.words}")
+    parts += [f"{kind.number:,} {kind.words}" for kind in kinds if not kind.grave]
+    grave = [f"{kind.number:,} {kind.words}" for kind in kinds if kind.grave]
     fixed = was in _FAILED and state is CheckState.PASSED and not check.flaky
     if not kinds and fixed:
         parts += ["fixed"] if confirms(check.as_they_were) else []
@@ -256,19 +250,9 @@ def _check_remarks(check: CheckResult) -> Iterator[Line]:
         yield line(name, " failed and, run again on the same files, passed: it is flaky.")
     if check.tests and check.tests.note:
         yield line(name, ": ", quote(check.tests.note))
-    result = check.as_they_were
-    if result and result.note:
-        yield line(name, f" {AS_THEY_WERE}: {no_result_as_they_were(result)}, ", quote(result.note))
-    for paths, words in (
-        ()
-        if result is None
-        else (
-            (result.inside, "its own tests are the change's, so they are not comparable"),
-            (result.mixed, "may set up tests, and stayed as the change has it"),
-        )
-    ):
-        if paths:
-            yield line(names(paths, _PATHS_NAMED, noun="file"), f" {AS_THEY_WERE}: {words}.")
+    if check.as_they_were and (mixed := check.as_they_were.mixed):
+        why = "may set up tests, and stayed as the change has it."
+        yield line(names(mixed, _PATHS_NAMED, noun="file"), f" {AS_THEY_WERE}: {why}")
 
 
 # Lists
@@ -285,7 +269,7 @@ def _sections(outcome: Outcome, checks: Sequence[CheckResult], most: int) -> Ite
         runs += [(check.as_they_were.run, AS_THEY_WERE)] if check.as_they_were else []
         for run, when in runs:
             if run.tail.strip():
-                failed = run is check.after and _fails(check) and run.state is not CheckState.PASSED
+                failed = run is check.after and fails(check) and run.state is not CheckState.PASSED
                 title = line("Output of ", code(check_title(check)), f" {when}")
                 yield Section("output", title, output=run.tail, grave=int(failed))
     for kind in KINDS:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import money, sentence
 from bot.contracts.outcome import Outcome, Status, StopReason
-from bot.evidence.look_first import held_back
+from bot.evidence.held_back_and_denied import held_back
 from bot.evidence.summary import summarize_checks
 from bot.github.errors import GitHubError
 from bot.publish import markdown

@@ -8,7 +8,7 @@ from itertools import islice
 from bot.contracts.evidence import ServerUse
 from bot.contracts.formatting import count_of, money
 from bot.contracts.outcome import Outcome
-from bot.evidence.look_first import denied, held_back
+from bot.evidence.held_back_and_denied import denied, held_back
 from bot.evidence.view import View, view_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line

@@ -12,7 +12,8 @@ from bot.checkout.git import Git
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import money
 from bot.contracts.request import Tier
-from bot.environment.detection import Detection, guarded_folder
+from bot.ecosystems.record import guarded_folder
+from bot.environment.detection import Detection
 from bot.environment.prepared import facts, lock_files_digest
 from bot.evidence.check import Check
 from bot.policy.decide import allows_commands, may_write
@@ -34,12 +35,12 @@ from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor, refus
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive, downloaded_file
 from bot.session.workspaces.run_gate import RunGate
-from bot.session.workspaces.start import AgentStarter, AgentWorkspace, Workspaces
+from bot.session.workspaces.start import AgentWorkspace, Workspaces
 from bot.session.workspaces.trees import Trees
 from bot.skills.tool import NAME as SKILL_TOOL
 from bot.skills.tool import SkillFolder, SkillTool
 from bot.verbs.record import REPORT_FINDING, Profile
-from bot.workspace.dependencies.folders import environment_folders
+from bot.workspace.dependencies import environment_folders
 from bot.workspace.sandbox import toolchains
 from bot.workspace.sandbox.confinement import EnvironmentFolder
 from bot.workspace.sandbox.toolchains import Toolchains
@@ -174,10 +175,8 @@ def _tools(run: Run) -> Toolchains:
         origin, paths = run.origin.resolve(), GitTrees(run.checkout).paths()
         folders = environment_folders(origin, Git(origin / ".git"), paths, run.environment)
     tools = toolchains.find(run.environment, run.checkout.tree, folders, severs=run.confinement.severs)
-    pins = GitTrees(run.checkout).texts(sorted(toolchains.pin_files()))
-    return tools._replace(
-        notes=(*tools.notes, *toolchains.missing_versions(run.environment, tools.path, pins))
-    )
+    missing = toolchains.missing_versions(run.environment, tools.path, GitTrees(run.checkout).texts)
+    return tools._replace(notes=(*tools.notes, *missing))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,22 +208,23 @@ def make_parts(run: Run) -> Parts:
         run.journal,
         partial(refused_servers, run.policy, run.tier, run.profile),
     )
-    starter = AgentStarter(
-        workspaces=environment.workspaces,
-        trees=environment.trees,
+    links: dict[str, str] = {}
+    workspaces, trees = environment.workspaces, environment.trees
+    start = partial(
+        workspaces.start_agent,
+        trees=trees,
         answer=gatekeeper.answer,
         diagnostics=diagnostics.settings,
+        links=links,
     )
-    workspace = AgentWorkspace(
-        starter, environment.workspaces.record_changes, run.redact, diagnostics.take_diagnostics
-    )
+    workspace = AgentWorkspace(start, workspaces.record_changes, run.redact, diagnostics.take_diagnostics)
     approved, deletions = approvals.approved, run.request.allows_deletions
     gate = RunGate(
         run=run,
         may_write=may_write(run.policy, run.tier, approved, deletions=deletions),
-        trees=environment.trees,
+        trees=trees,
         workspace=workspace,
-        links=starter.links,
+        links=links,
         edited=gatekeeper.edited,
     )
     return Parts(
@@ -235,7 +235,7 @@ def make_parts(run: Run) -> Parts:
         gatekeeper=gatekeeper,
         diagnostics=diagnostics,
         workspace=workspace,
-        rounds=Rounds(run, environment.trees, environment.checks, inspection_of(run)),
+        rounds=Rounds(run, trees, environment.checks, inspection_of(run)),
         gate=gate,
         review=_review(run, workspace),
         proposals=propose_writes(run.policy, run.request, run.task, run.journal.write),

@@ -29,7 +29,8 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.records import masked
 from bot.evidence.failing_checks import failing
-from bot.evidence.look_first import held_back, look_first
+from bot.evidence.held_back_and_denied import held_back
+from bot.evidence.look_first import look_first
 from bot.evidence.styled_line import plain
 from bot.gate.disguised_secrets import Detector
 from bot.gate.errors import OutOfCapacity

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.ecosystems.registry import ecosystems
-from bot.workspace.sandbox import toolchains
 from bot.workspace.sandbox.confinement import Dependencies
 from bot.workspace.sandbox.toolchains import Toolchains
 
@@ -32,8 +31,8 @@ _ALWAYS = {
 
 def build(source: Mapping[str, str], home: Path, temporary: Path, tools: Toolchains) -> dict[str, str]:
     """The variables for commands; `tools` are what `toolchains.find` returns."""
-    needed = (name for one in ecosystems() for name in one.passed)
-    names = (*_FROM_HOST, *needed, *toolchains.selections())
+    needed = [name for one in ecosystems() for name in (*one.passed, *(pin.variable for pin in one.pins))]
+    names = (*_FROM_HOST, *needed)
     variables = {name: source[name] for name in names if name in source}
     variables.setdefault("LANG", "C.UTF-8")
     if (environment := source.get("VIRTUAL_ENV")) and Path(environment) in tools.folders:

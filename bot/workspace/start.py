@@ -18,7 +18,7 @@ from bot.contracts.wire import WireError
 from bot.contracts.workspace_tools import OUTPUT
 from bot.ecosystems.registry import ecosystems
 from bot.workspace import canaries, environment, frames
-from bot.workspace.dependencies.placement import place_folders
+from bot.workspace.dependencies import place_folders
 from bot.workspace.frames import Channel, Facts
 from bot.workspace.process import HostProcess, WorkspaceError
 from bot.workspace.sandbox import toolchains

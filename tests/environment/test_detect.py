@@ -57,12 +57,10 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
         ({"Makefile": "all:\n\techo test:\n"}, []),
         ({"Makefile": "tests:\n"}, []),
         ({"Makefile": "test:\n", "go.mod": ""}, ["go test ./..."]),
-        (
-            {"go.mod": "", "package.json": '{"scripts": {"test": "x"}}', "test_a.py": ""},
-            ["python3 -m unittest", "npm test", "go test ./..."],
-        ),
+        ({"go.mod": "", "package.json": '{"scripts": {"test": "x"}}', "test_a.py": ""},
+         ["python3 -m unittest", "npm test", "go test ./..."]),
     ],
-)
+)  # fmt: skip
 def test_what_is_detected(files: dict[str, str | None], expected: list[str]) -> None:
     assert commands(files) == expected
 

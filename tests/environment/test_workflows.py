@@ -240,16 +240,14 @@ def test_a_database_that_refuses_root_is_named_as_that(monkeypatch: pytest.Monke
         workflow("- run: pytest --other", head="on: workflow_dispatch"),
         workflow("- run: pytest --other").replace("  test:", "  publish:"),
         workflow("- run: pytest --other").replace("ubuntu-latest", "windows-latest"),
-        workflow(
-            "- uses: actions/checkout@v4\n  with:\n    repository: other/project\n- run: pytest --other"
-        ),
+        workflow("- uses: actions/checkout@v4\n  with:\n    repository: other/project\n- run: pytest --other"),
         workflow("- uses: ./.github/workflows/x.yml").replace("steps:", "uses: ./x.yml\n    steps:"),
         "on: [push]\njobs: [",
         "[" * 5_000,
         "jobs: {a: {steps: 7}}\non: push",
         "jobs: {a: 7, b: {steps: [1, null]}}\non: {push: 1}",
     ],
-)
+)  # fmt: skip
 def test_what_is_not_about_changes_is_no_check(text: str) -> None:
     assert commands(detection(PYTEST, text)) == ["python3 -m pytest -q"]
 
@@ -257,13 +255,10 @@ def test_what_is_not_about_changes_is_no_check(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "is_taken"),
     [
-        ("test-unix", True),
-        ("across-versions", True),
-        ("test-nix", False),
-        ("cross", False),
+        ("test-unix", True), ("across-versions", True), ("test-nix", False), ("cross", False),
         ("cifuzz", False),
     ],
-)
+)  # fmt: skip
 def test_a_job_that_checks_no_change_is_known_by_a_word_of_its_name(name: str, is_taken: bool) -> None:
     """As of spf13/cobra: `nix` is in the name of its job `test-unix`."""
     text = workflow("- run: pytest --other").replace("  test:", f"  {name}:")
@@ -403,16 +398,12 @@ def test_a_workflow_of_the_repository_is_read_with_the_inputs_of_each_call() -> 
         ({PATH: "on: workflow_call\njobs: ["}, calling(), "not there or cannot be called"),
         ({PATH: calling(given="{}").replace("push", "workflow_call")}, calling(), "at level 10"),
         ({}, calling("../o/x.yml"), "of another repository"),
-        (
-            {},
-            calling().replace("./.github", "o/r/.github").replace("x.yml", "x.yml@v1"),
-            "of another repository",
-        ),
+        ({}, calling().replace("./.github", "o/r/.github").replace("x.yml", "x.yml@v1"), "of another repository"),
         ({PATH: CALLED}, calling(given="{script: '${{ secrets.X }}'}"), "only a run of the workflow has"),
         ({PATH: CALLED}, calling(given="[1]"), ""),
         ({PATH: CALLED.replace("{type: boolean}", "7")}, calling(), ""),
     ],
-)
+)  # fmt: skip
 def test_a_call_that_cannot_be_resolved_is_named(files: dict[str, str], text: str, reason: str) -> None:
     reasons = left_out(detection({**PYTEST, **files}, text)).values()
     assert any(reason in one for one in reasons) or not reason
@@ -504,16 +495,11 @@ def test_no_command_of_ci_has_control_characters() -> None:
     ("expression", "value"),
     [
         ("matrix.os == 'ubuntu-latest' && !matrix.slow", True),
-        ("startsWith(matrix.os, 'win') || false", False),
-        ("contains('a b', 'B')", True),
-        ("secrets.TOKEN != ''", UNKNOWN),
-        ("secrets.TOKEN && false", False),
-        ("matrix.absent || 'x'", "x"),
-        ("steps.cache.outputs.cache-hit != 'true'", True),
-        ("(" * 500, UNKNOWN),
-        ("1 ===", UNKNOWN),
+        ("startsWith(matrix.os, 'win') || false", False), ("contains('a b', 'B')", True),
+        ("secrets.TOKEN != ''", UNKNOWN), ("secrets.TOKEN && false", False), ("matrix.absent || 'x'", "x"),
+        ("steps.cache.outputs.cache-hit != 'true'", True), ("(" * 500, UNKNOWN), ("1 ===", UNKNOWN),
     ],
-)
+)  # fmt: skip
 def test_expressions(expression: str, value: object) -> None:
     assert evaluate(expression, {"matrix.os": "ubuntu-latest", "matrix.slow": False}) == value
 

@@ -34,19 +34,13 @@ NONE = ChangedSuite(put_back=("x",))
 @pytest.mark.parametrize(
     ("before", "after", "run", "expected"),
     [
-        ("p", "p", "p", {}),
-        ("f", "p", "p", {}),
-        ("f", "f", "f", {}),
-        ("p", "p", "f", {"failed": ("a.b",)}),
-        ("p", "", "f", {"failed": ("a.b",)}),
-        ("s", "p", "f", {"failed": ("a.b",)}),
-        ("f", "p", "f", {"unconfirmed": ("a.b",)}),
-        ("p", "p", "", {"not_comparable": ("a.b",)}),
-        ("p", "p", "s", {"not_comparable": ("a.b",)}),
-        ("f", "p", "", {"not_comparable": ("a.b",)}),
-        ("", "p", "f", {}),
+        ("p", "p", "p", {}), ("f", "p", "p", {}), ("f", "f", "f", {}),
+        ("p", "p", "f", {"failed": ("a.b",)}), ("p", "", "f", {"failed": ("a.b",)}),
+        ("s", "p", "f", {"failed": ("a.b",)}), ("f", "p", "f", {"unconfirmed": ("a.b",)}),
+        ("p", "p", "", {"not_comparable": ("a.b",)}), ("p", "p", "s", {"not_comparable": ("a.b",)}),
+        ("f", "p", "", {"not_comparable": ("a.b",)}), ("", "p", "f", {}),
     ],
-)
+)  # fmt: skip
 def test_a98_each_test_is_of_one_kind(
     before: str, after: str, run: str, expected: dict[str, tuple[str, ...]]
 ) -> None:
@@ -160,11 +154,7 @@ def test_other_files_have_no_role() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "inside"),
     [
-        (
-            "src/lib.rs",
-            "fn f() {}\n#[cfg(test)]\nmod tests {\n    x\n}\n",
-            "#[cfg(test)]\nmod tests {\n    x\n}\n",
-        ),
+        ("src/lib.rs", "fn f() {}\n#[cfg(test)]\nmod tests {\n    x\n}\n", "#[cfg(test)]\nmod tests {\n    x\n}\n"),
         ("src/lib.rs", "fn f() {}\n#[cfg(test)]\nmod tests;\nfn g() {}\n", "#[cfg(test)]\nmod tests;"),
         ("src/lib.rs", "/// ```\n/// f()\n/// ```\nfn f() {}\n", "/// ```\n/// f()\n/// ```"),
         ("src/lib.rs", "fn a() {}\n#[tokio::test]\nfn f() {}\n", "#[tokio::test]\nfn f() {}\n"),
@@ -172,6 +162,6 @@ def test_other_files_have_no_role() -> None:
         ("a.ts", "f()\nif (import.meta.vitest) { x }\n", "import.meta.vitest) { x }\n"),
         ("a.go", "func f() {}", ""),
     ],
-)
+)  # fmt: skip
 def test_tests_inside_a_source_file_are_found(path: str, text: str, inside: str) -> None:
     assert inner_tests(path, text) == [inside] * bool(inside)

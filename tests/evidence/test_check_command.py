@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.evidence.check_command import report_command, rerun_command
+from bot.evidence.check import report_command, rerun_command
 
 ADDED = ' --junitxml="$TMPDIR/r.xml" --continue-on-collection-errors'
 
@@ -15,16 +15,11 @@ ADDED = ' --junitxml="$TMPDIR/r.xml" --continue-on-collection-errors'
 @pytest.mark.parametrize(
     "command",
     [
-        "pytest",
-        "python3 -m pytest -q",
-        ".venv/bin/pytest tests -k 'a or b'",
-        "uv run pytest -x",
-        "uv run python -m pytest",
-        "coverage run -m pytest",
-        "python -m coverage run --branch -m pytest tests",
-        "CI=1 poetry run pytest",
+        "pytest", "python3 -m pytest -q", ".venv/bin/pytest tests -k 'a or b'", "uv run pytest -x",
+        "uv run python -m pytest", "coverage run -m pytest",
+        "python -m coverage run --branch -m pytest tests", "CI=1 poetry run pytest",
     ],
-)
+)  # fmt: skip
 def test_one_plain_command_of_pytest_is_asked_for_a_report(command: str) -> None:
     command_run = report_command(command, "r.xml")
     assert command_run.command == command + ADDED
@@ -34,18 +29,11 @@ def test_one_plain_command_of_pytest_is_asked_for_a_report(command: str) -> None
 @pytest.mark.parametrize(
     "command",
     [
-        "make test",
-        "cd api && pytest",
-        "tox -e py",
-        "pytest -- tests",
-        "pytest | tee log",
-        "grep -m pytest x",
-        "set -e\npytest\nmypy",
-        "pytest 'unfinished",
-        "pytest $ARGS",
+        "make test", "cd api && pytest", "tox -e py", "pytest -- tests", "pytest | tee log",
+        "grep -m pytest x", "set -e\npytest\nmypy", "pytest 'unfinished", "pytest $ARGS",
         "echo pytest; true",
     ],
-)
+)  # fmt: skip
 def test_any_other_is_asked_by_the_environment(command: str) -> None:
     command_run = report_command(command, "r.xml")
     assert command_run.command.startswith("export PYTEST_ADDOPTS=")
@@ -79,11 +67,8 @@ def test_a_report_that_the_command_names_is_read_where_it_is() -> None:
     assert report_command("pytest --junit-xml out/j.xml -q", "r").own_report == "out/j.xml"
     for outside in ("/tmp/j.xml", "../j.xml", "~/j.xml"):
         command_run = report_command(f"pytest --junitxml={outside}", "r")
-        assert (command_run.command, command_run.own_report, command_run.report) == (
-            f"pytest --junitxml={outside}",
-            "",
-            "",
-        )
+        assert command_run.command == f"pytest --junitxml={outside}"
+        assert (command_run.own_report, command_run.report) == ("", "")
 
 
 def test_the_environment_keeps_a_folder_with_a_space_together(tmp_path: Path) -> None:
@@ -119,13 +104,9 @@ def test_go_names_its_tests_behind_make_too(tmp_path: Path) -> None:
     [
         ("pytest -q", ["a::b"], f"pytest -q --lf --lfnf=none{ADDED}"),
         ("python3 -m unittest", ["a.B.c", "a.B.b"], "python3 -m unittest -k a.B.b -k a.B.c -v"),
-        (
-            "go test ./...",
-            ["ex.com/app.TestA/x_y", "ex.com/app.TestB"],
-            "go test ./... -run '^(TestA|TestB)$'",
-        ),
+        ("go test ./...", ["ex.com/app.TestA/x_y", "ex.com/app.TestB"], "go test ./... -run '^(TestA|TestB)$'"),
     ],
-)
+)  # fmt: skip
 def test_the_failing_tests_alone(command: str, failed: list[str], run: str) -> None:
     command_run = rerun_command(command, failed, "r.xml")
     assert command_run is not None
@@ -135,18 +116,12 @@ def test_the_failing_tests_alone(command: str, failed: list[str], run: str) -> N
 @pytest.mark.parametrize(
     ("command", "failed"),
     [
-        ("pytest -q", []),
-        ("pytest -q", [f"t{n}" for n in range(26)]),
-        ("pytest -p no:cacheprovider", ["a"]),
-        ("pytest --lf", ["a"]),
-        ("make test", ["a"]),
-        ("cargo test", ["a"]),
-        ("python3 -m unittest", ["a.B.c; rm -rf /"]),
-        ("python3 -m unittest", ["-x"]),
-        ("go test ./...", ["ex.com/app.TestA'; rm -rf /"]),
-        ("go test ./...", ["ex.com/app"]),
-        ("go test ./... -run TestX", ["ex.com/app.TestX"]),
+        ("pytest -q", []), ("pytest -q", [f"t{n}" for n in range(26)]),
+        ("pytest -p no:cacheprovider", ["a"]), ("pytest --lf", ["a"]), ("make test", ["a"]),
+        ("cargo test", ["a"]), ("python3 -m unittest", ["a.B.c; rm -rf /"]),
+        ("python3 -m unittest", ["-x"]), ("go test ./...", ["ex.com/app.TestA'; rm -rf /"]),
+        ("go test ./...", ["ex.com/app"]), ("go test ./... -run TestX", ["ex.com/app.TestX"]),
     ],
-)
+)  # fmt: skip
 def test_where_a_runner_cannot_be_told_nothing_is_run_alone(command: str, failed: list[str]) -> None:
     assert rerun_command(command, failed, "r.xml") is None

@@ -38,13 +38,8 @@ def test_where_one_side_did_not_answer_nothing_is_compared(answer: Answer) -> No
     for before, after in ((side(run=silent), side(TY_PROBLEM)), (side(TY_PROBLEM), side(run=silent))):
         (result,) = compare_projects([ProjectRuns(KNOWN["ty"], before, after)], {})
         assert not result.complete
-        assert (result.new_count, result.fixed_count, result.remaining, result.new, result.fixed) == (
-            0,
-            0,
-            0,
-            (),
-            (),
-        )
+        assert (result.new_count, result.fixed_count, result.remaining) == (0, 0, 0)
+        assert (result.new, result.fixed) == ((), ())
 
 
 def test_where_a_new_error_hides_others_none_is_fixed() -> None:

@@ -44,15 +44,10 @@ def test_which_checks_speak_against_a_change(
 @pytest.mark.parametrize(
     ("instruction", "named"),
     [
-        ("make the tests pass", True),
-        ("Tests!", True),
-        ("`make test` fails", True),
-        ("MAKE TEST fails", True),
-        ("the contests fail", False),
-        ("unit-tests fail", False),
-        ("", False),
+        ("make the tests pass", True), ("Tests!", True), ("`make test` fails", True),
+        ("MAKE TEST fails", True), ("the contests fail", False), ("unit-tests fail", False), ("", False),
     ],
-)
+)  # fmt: skip
 def test_a_check_is_named_by_whole_words(instruction: str, named: bool) -> None:
     assert is_named(result(S.FAILED, S.FAILED), instruction) is named
 
@@ -107,10 +102,8 @@ def test_the_model_is_told_command_exit_code_and_the_end_of_the_output() -> None
     ("before", "after", "words"),
     [
         (CheckRun(S.FAILED, 1), CheckRun(S.TIMED_OUT, -9, 60.0), "was asked for and now runs into its time limit."),
-        (
-            CheckRun(S.PASSED, 0), CheckRun(S.NOT_RUNNABLE, 1, note="a tool is missing here: x"),
-            "passed before your change and now ends with exit code 1 (a tool is missing here: x)",
-        ),
+        (CheckRun(S.PASSED, 0), CheckRun(S.NOT_RUNNABLE, 1, note="a tool is missing here: x"),
+         "passed before your change and now ends with exit code 1 (a tool is missing here: x)"),
         (CheckRun(S.PASSED, 0), CheckRun(S.FAILED, -11), "passed before your change and now is killed by SIGSEGV."),
     ],
 )  # fmt: skip

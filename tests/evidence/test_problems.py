@@ -50,11 +50,8 @@ def test_a_problem_is_known_by_file_tool_code_and_message(
 
 
 def test_of_several_equal_problems_the_one_on_a_new_line_is_new() -> None:
-    first, added, last = (
-        ty_problem(line=3),
-        ty_problem(line=5, snippet="f('new')"),
-        ty_problem(line=8, snippet="g('x')"),
-    )
+    first, last = ty_problem(line=3), ty_problem(line=8, snippet="g('x')")
+    added = ty_problem(line=5, snippet="f('new')")
     assert compare([first, ty_problem(line=7, snippet="g('x')")], [first, added, last]).new == (added,)
 
 
@@ -63,12 +60,8 @@ def test_a_renamed_file_takes_its_problems_with_it() -> None:
     assert compare([TY_PROBLEM], [moved], {"src/a.py": "a.py"}) == ((), (), (), 1)
     assert len(compare([TY_PROBLEM], [moved]).new) == 1
     # And the name that became free may be given to another file, with problems of its own.
-    assert compare([TY_PROBLEM, ty_problem(path="b.py")], [moved, TY_PROBLEM], {"src/a.py": "b.py"}) == (
-        (),
-        (),
-        (),
-        2,
-    )
+    both = compare([TY_PROBLEM, ty_problem(path="b.py")], [moved, TY_PROBLEM], {"src/a.py": "b.py"})
+    assert both == ((), (), (), 2)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +80,8 @@ def test_what_was_missing_already_is_the_environments(missing_before: str, new: 
 
 
 def test_another_problem_that_quotes_a_missing_module_counts() -> None:
-    assert (
-        compare([gone("numpy")], [gone("numpy"), ty_problem(message="`numpy` is shadowed")]).environment == ()
-    )
+    delta = compare([gone("numpy")], [gone("numpy"), ty_problem(message="`numpy` is shadowed")])
+    assert delta.environment == ()
 
 
 @pytest.mark.parametrize(

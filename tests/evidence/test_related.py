@@ -7,7 +7,7 @@ import pytest
 
 from bot.ecosystems.javascript_tests import runner_of_scripts
 from bot.ecosystems.test_command import is_plain
-from bot.evidence.check_command import related_command
+from bot.evidence.check import related_command
 
 PATHS = {
     "tests/test_a.py", "tests/x/test_b.py", "src/a.py", "web/a.ts", "go/x.go", "main.go", "crates/foo/src/lib.rs",
@@ -19,24 +19,21 @@ TESTS = ["tests/test_a.py", "tests/x/test_b.py", "gone.py"]
     ("command", "script", "related"),
     [
         ("python3 -m pytest -q", "", "python3 -m pytest -q tests/test_a.py tests/x/test_b.py"),
-        (
-            "A='b c' uv run pytest -m 'not slow' tests/",
-            "",
-            "A='b c' uv run pytest -m 'not slow' tests/test_a.py tests/x/test_b.py",
-        ),
+        ("A='b c' uv run pytest -m 'not slow' tests/", "",
+         "A='b c' uv run pytest -m 'not slow' tests/test_a.py tests/x/test_b.py"),
         ("pytest tests/x -k tests", "", "pytest -k tests tests/x/test_b.py"),
         ("coverage run -m pytest", "", "coverage run -m pytest tests/test_a.py tests/x/test_b.py"),
         ("python3 -m unittest -v", "", "python3 -m unittest -v tests.test_a tests.x.test_b"),
         ("python3 -m unittest discover -s tests", "", ""),
         ("npm test -s", "jest --ci", "npx --no-install jest --passWithNoTests --findRelatedTests ./web/a.ts"),
-        (
-            "npm test", "NODE_OPTIONS='--no-warnings -r x' A=b jest",
-            "NODE_OPTIONS='--no-warnings -r x' npx --no-install jest --passWithNoTests --findRelatedTests ./web/a.ts",
-        ),
+        ("npm test", "NODE_OPTIONS='--no-warnings -r x' A=b jest",
+         "NODE_OPTIONS='--no-warnings -r x' npx --no-install jest --passWithNoTests --findRelatedTests ./web/a.ts"),
         ("NODE_OPTIONS=-x npx jest", "", "NODE_OPTIONS=-x npx jest --passWithNoTests --findRelatedTests ./web/a.ts"),
         ("npx vitest run", "", "npx vitest related --run --passWithNoTests ./web/a.ts"),
         ("go test -race ./...", "", "go test -race . ./go/..."),
         ("cargo test --workspace --locked", "", "cargo test --locked -p foo"),
+        ("npm test", "npm run lint && vitest run",
+         "npx --no-install vitest related --run --passWithNoTests ./web/a.ts"),
         ("npm test", "make && tsc", ""),
         ("make test", "", ""),
         ("tox -e py", "", ""),
@@ -89,48 +86,28 @@ def test_a54_no_name_of_a_crate_becomes_more_than_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scripts", "part"),
+    ("scripts", "command", "part"),
     [
-        ({"test": "jest"}, "jest"),
-        ({"test": "npm run lint && vitest run", "lint": "eslint ."}, "vitest run"),
-        ({"test": "tsc; NODE_OPTIONS=-x npx jest"}, "NODE_OPTIONS=-x npx jest"),
-        ({"test": "xo && ava"}, "xo && ava"),
-        ({"test": "npm run unit", "unit": "jest"}, "npm run unit"),
-        ({"test": "vitest watch && jest | tee x"}, "vitest watch && jest | tee x"),
-        ({"test": 7}, ""),
-        ({}, ""),
+        ({"test": "jest"}, "npm test", "jest"),
+        ({"test": "npm run lint && vitest run", "lint": "eslint ."}, "npm test", "vitest run"),
+        ({"test": "tsc; NODE_OPTIONS=-x npx jest"}, "npm test", "NODE_OPTIONS=-x npx jest"),
+        ({"test": "xo && ava"}, "npm test", "xo && ava"),
+        ({"test": "npm run unit", "unit": "jest"}, "npm test", "npm run unit"),
+        ({"test": "vitest watch && jest | tee x"}, "npm test", "vitest watch && jest | tee x"),
+        ({"test": 7}, "npm test", ""),
+        ({}, "npm ci", ""),
+        ({"test": "jest", "test:spec": "tsc && vitest run"}, "pnpm run test:spec", "vitest run"),
+        ({"test": "run-p 'test:*'"}, "npm t", "run-p 'test:*'"),
+        ({"lint": "eslint ."}, "yarn lint", "eslint ."),
     ],
 )
-def test_of_a_script_of_many_parts_the_runner_is_found(scripts: dict[str, object], part: str) -> None:
-    assert runner_of_scripts(scripts, ["npm", "test"]) == part
+def test_of_the_script_that_a_command_names_the_part_with_the_runner_is_found(
+    scripts: dict[str, object], command: str, part: str
+) -> None:
+    assert runner_of_scripts(scripts, command.split()) == part
 
 
 def test_packages_of_a_nested_go_module_are_not_named() -> None:
     paths = {"go.mod", "a/a.go", "tools/go.mod", "tools/x/x.go", "toolset/y.go"}
     command = related_command("go test ./...", ["a/a.go", "tools/x/x.go", "toolset/y.go"], [], paths, {}.get)
     assert command == "go test ./a/... ./toolset/..."
-
-
-@pytest.mark.parametrize(
-    ("command", "part"),
-    [
-        ("pnpm run test:spec", "vitest run"),
-        ("npm t", "run-p 'test:*'"),
-        ("yarn lint", "eslint ."),
-        ("npm ci", ""),
-    ],
-)
-def test_the_script_is_the_one_that_the_command_names(command: str, part: str) -> None:
-    scripts: dict[str, object] = {
-        "test": "run-p 'test:*'",
-        "test:spec": "tsc && vitest run",
-        "lint": "eslint .",
-    }
-    assert runner_of_scripts(scripts, command.split()) == part
-
-
-def test_the_related_tests_of_a_compound_script_are_its_runners() -> None:
-    read = {"package.json": '{"scripts": {"test": "npm run lint && vitest run"}}'}.get
-    assert related_command("npm test", ["src/a.ts"], [], {"src/a.ts"}, read) == (
-        "npx --no-install vitest related --run --passWithNoTests ./src/a.ts"
-    )

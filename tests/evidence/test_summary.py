@@ -35,32 +35,18 @@ def _of(*checks: CheckResult, tier: Tier = Tier.MAINTAINER) -> Outcome:
     ("checks", "headline", "failing"),
     [
         ([_check(FAILED, PASSED, _counts(20, mended=("t::a",)))], "20 of 20 tests pass (1 fixed)", False),
-        (
-            [_check(PASSED, FAILED, _counts(18, 2, broken=("t::a", "t::b")))],
-            "2 tests fail that passed before, 18 of 20 tests pass",
-            True,
-        ),
-        (
-            [_check(PASSED, FAILED, _counts(20, 1, new_failing=("t::new",)))],
-            "1 new test fails, 20 of 21 tests pass",
-            True,
-        ),
-        (
-            [_check(PASSED, PASSED, _counts(3)), _check(PASSED, PASSED), _check(PASSED, PASSED)],
-            "3 of 3 tests pass, 2 of 2 other checks pass",
-            False,
-        ),
+        ([_check(PASSED, FAILED, _counts(18, 2, broken=("t::a", "t::b")))],
+         "2 tests fail that passed before, 18 of 20 tests pass", True),
+        ([_check(PASSED, FAILED, _counts(20, 1, new_failing=("t::new",)))], "1 new test fails, 20 of 21 tests pass",
+         True),
+        ([_check(PASSED, PASSED, _counts(3)), _check(PASSED, PASSED), _check(PASSED, PASSED)],
+         "3 of 3 tests pass, 2 of 2 other checks pass", False),
         ([_check(PASSED, FAILED)], "1 check fails that passed before", True),
-        (
-            [_check(PASSED, PASSED, _counts(212), related="pytest a", scope_note="over 5 minutes")],
-            "related tests: 212 passed; whole suite not run: over 5 minutes",
-            False,
-        ),
-        (
-            [_check(PASSED, FAILED, _counts(9, 1, broken=("t::a",)), related="pytest a", scope_note="over 5 minutes")],
-            "related tests: 1 test fails that passed before, 9 of 10 tests pass; whole suite not run: over 5 minutes",
-            True,
-        ),
+        ([_check(PASSED, PASSED, _counts(212), related="pytest a", scope_note="over 5 minutes")],
+         "related tests: 212 passed; whole suite not run: over 5 minutes", False),
+        ([_check(PASSED, FAILED, _counts(9, 1, broken=("t::a",)), related="pytest a", scope_note="over 5 minutes")],
+         "related tests: 1 test fails that passed before, 9 of 10 tests pass; whole suite not run: over 5 minutes",
+         True),
     ],
 )  # fmt: skip
 def test_the_headline_says_what_the_checks_came_to(
@@ -182,17 +168,13 @@ def test_a_missing_tool_is_named_with_what_installs_it(tier: Tier, remedy: str) 
 @pytest.mark.parametrize(
     ("after", "tests", "headline", "remedy"),
     [
-        (
-            CheckRun(CheckState.TIMED_OUT, None, 300, "", "stopped after 300 s"), None,
-            "not verified: the tests did not end in time", "budget: {check_minutes: 15}",
-        ),
+        (CheckRun(CheckState.TIMED_OUT, None, 300, "", "stopped after 300 s"), None,
+         "not verified: the tests did not end in time", "budget: {check_minutes: 15}"),
         (CheckRun(CheckState.NOT_RUN, note="skipped by you"), None, "not verified: no test was run", ""),
         (FAILED, None, "not verified: the check fails, as before", ""),
         (PASSED, TestChanges(after=TestCounts(0, 0, 7)), "not verified: no test was run", ""),
-        (
-            CheckRun(CheckState.NOT_RUNNABLE, 5, note="it found no tests"), None,
-            "not verified: no test was run", 'checks: ["python3 -m pytest"]',
-        ),
+        (CheckRun(CheckState.NOT_RUNNABLE, 5, note="it found no tests"), None, "not verified: no test was run",
+         'checks: ["python3 -m pytest"]'),
     ],
 )  # fmt: skip
 def test_what_says_nothing_of_the_change_is_never_called_verified(
@@ -217,38 +199,17 @@ WAS = TestsAsTheyWere(FAILED, TestCounts(18, 2))
 @pytest.mark.parametrize(
     ("result", "clause", "failing"),
     [
-        (
-            WAS._replace(failed=("t::a", "t::b")),
-            "with the tests as they were 18 pass, 2 fail: t::a, t::b",
-            True,
-        ),
-        (
-            WAS._replace(expectation_changed=("t::a",), counts=(("expectation_changed", 5),)),
-            "with the tests as they were 18 pass, expectation changed in 5: t::a and 4 more",
-            False,
-        ),
-        (
-            WAS._replace(unconfirmed=("t::a",)),
-            "with the tests as they were 18 pass, 1 fails as before: t::a",
-            False,
-        ),
-        (
-            WAS._replace(not_comparable=("t::a",)),
-            "with the tests as they were 18 pass, 1 not comparable",
-            False,
-        ),
-        (
-            WAS._replace(inside=("src/lib.rs",)),
-            "with the tests as they were 18 pass, not comparable in 1 source file with tests inside",
-            False,
-        ),
-        (
-            TestsAsTheyWere(CheckRun(CheckState.NOT_RUN), note="no time left"),
-            "with the tests as they were: not run, no time left",
-            False,
-        ),
+        (WAS._replace(failed=("t::a", "t::b")), "with the tests as they were 18 pass, 2 fail: t::a, t::b", True),
+        (WAS._replace(expectation_changed=("t::a",), counts=(("expectation_changed", 5),)),
+         "with the tests as they were 18 pass, expectation changed in 5: t::a and 4 more", False),
+        (WAS._replace(unconfirmed=("t::a",)), "with the tests as they were 18 pass, 1 fails as before: t::a", False),
+        (WAS._replace(not_comparable=("t::a",)), "with the tests as they were 18 pass, 1 not comparable", False,),
+        (WAS._replace(inside=("src/lib.rs",)),
+         "with the tests as they were 18 pass, not comparable in 1 source file with tests inside", False),
+        (TestsAsTheyWere(CheckRun(CheckState.NOT_RUN), note="no time left"),
+         "with the tests as they were: not run, no time left", False),
     ],
-)
+)  # fmt: skip
 def test_the_headline_names_what_fails_with_the_tests_as_they_were(
     result: TestsAsTheyWere, clause: str, failing: bool
 ) -> None:

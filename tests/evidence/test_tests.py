@@ -18,14 +18,13 @@ from bot.evidence.reruns import (
 )
 from bot.evidence.tests import (
     MOST_NAMES,
-    NameCounts,
     SuiteResult,
     compare_tests,
     contains_test,
     count_names,
     newly_failed,
 )
-from bot.evidence.view import failing_now as failing_when_published
+from bot.evidence.view import fails as fails_when_published
 
 STATES = {"p": "passed", "f": "failed", "s": "skipped"}
 CHECK = Check("tests", "pytest", detected=True)
@@ -57,23 +56,12 @@ def moved(changes_seen: TestChanges) -> dict[str, tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("before", "after", "became"),
     [
-        ("p", "f", "broken"),
-        ("f", "p", "mended"),
-        ("", "p", "appeared"),
-        ("", "f", "new_failing"),
-        ("s", "p", "appeared"),
-        ("s", "f", "new_failing"),
-        ("p", "", "vanished"),
-        ("f", "", "vanished"),
-        ("p", "s", "vanished"),
-        ("f", "s", "vanished"),
-        ("p", "p", ""),
-        ("f", "f", ""),
-        ("s", "s", ""),
-        ("s", "", ""),
-        ("", "s", ""),
+        ("p", "f", "broken"), ("f", "p", "mended"), ("", "p", "appeared"), ("", "f", "new_failing"),
+        ("s", "p", "appeared"), ("s", "f", "new_failing"), ("p", "", "vanished"), ("f", "", "vanished"),
+        ("p", "s", "vanished"), ("f", "s", "vanished"), ("p", "p", ""), ("f", "f", ""), ("s", "s", ""),
+        ("s", "", ""), ("", "s", ""),
     ],
-)
+)  # fmt: skip
 def test_what_becomes_of_a_test(before: str, after: str, became: str) -> None:
     changes_seen = changes({"a": before} if before else {}, {"a": after} if after else {})
     assert moved(changes_seen) == ({became: ("a",)} if became else {})
@@ -83,15 +71,11 @@ def test_what_becomes_of_a_test(before: str, after: str, became: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "became"),
     [
-        ("pp", "pf", {"broken": 1}),
-        ("pf", "fp", {}),
-        ("ppp", "p", {"vanished": 2}),
-        ("f", "pp", {"mended": 1, "appeared": 1}),
-        ("pf", "ff", {"broken": 1}),
-        ("ppf", "fff", {"broken": 2}),
-        ("ff", "p", {"mended": 1, "vanished": 1}),
+        ("pp", "pf", {"broken": 1}), ("pf", "fp", {}), ("ppp", "p", {"vanished": 2}),
+        ("f", "pp", {"mended": 1, "appeared": 1}), ("pf", "ff", {"broken": 1}),
+        ("ppf", "fff", {"broken": 2}), ("ff", "p", {"mended": 1, "vanished": 1}),
     ],
-)
+)  # fmt: skip
 def test_tests_of_one_name_are_counted_one_by_one(before: str, after: str, became: dict[str, int]) -> None:
     assert dict(changes({"a": before}, {"a": after}).counts) == became
 
@@ -116,22 +100,26 @@ def test_no_run_without_tests_is_one_that_mended_them() -> None:
     assert compare_tests(None, None) is None
 
 
-def test_names_of_two_sources_are_not_compared() -> None:
-    changes_seen = compare_tests(reading({"a": "p"}, "report"), reading({"b": "f"}, "output"))
-    assert changes_seen is not None
-    assert moved(changes_seen) == {}
-    assert (
-        changes_seen.note == "the names come from report before and from output after, so none are compared"
-    )
-    assert (changes_seen.before, changes_seen.after) == (TestCounts(1, 0, 0), TestCounts(0, 1, 0))
+MANY = SuiteResult("report", {}, TestCounts(900_000, 1, 0), named=False)
 
 
-def test_too_many_to_name_are_still_counted() -> None:
-    many = SuiteResult("report", {}, TestCounts(900_000, 1, 0), named=False)
-    changes_seen = compare_tests(many, many)
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        (reading({"a": "p"}, "report"), reading({"b": "f"}, "output"),
+         "the names come from report before and from output after, so none are compared"),
+        (MANY, MANY, "the tests are too many to be compared by name"),
+        (reading({"a": "p"}), reading({"a": "p"}, note="junit.xml is a link"), "after: junit.xml is a link"),
+    ],
+    ids=["two sources", "too many to name", "a note of one"],
+)  # fmt: skip
+def test_what_is_not_compared_is_counted_and_noted(
+    before: SuiteResult, after: SuiteResult, note: str
+) -> None:
+    changes_seen = compare_tests(before, after)
     assert changes_seen is not None
-    assert (changes_seen.after, moved(changes_seen)) == (TestCounts(900_000, 1, 0), {})
-    assert "too many" in changes_seen.note
+    assert (moved(changes_seen), changes_seen.note) == ({}, note)
+    assert (changes_seen.before, changes_seen.after) == (before.counts, after.counts)
 
 
 def test_what_is_shown_is_capped_and_what_is_counted_is_not() -> None:
@@ -164,19 +152,6 @@ def test_a_flaky_test_is_neither_broken_nor_mended() -> None:
     assert moved(changes_seen) == {"broken": ("c",), "flaky": ("a", "b")}
     assert changes_seen.newly_flaky == ("a",)
     assert dict(changes_seen.counts)["newly_flaky"] == 1
-
-
-def test_a_note_of_a_reading_says_of_which() -> None:
-    changes_seen = compare_tests(reading({"a": "p"}), reading({"a": "p"}, note="junit.xml is a link"))
-    assert changes_seen is not None
-    assert changes_seen.note == "after: junit.xml is a link"
-
-
-def test_times_of_counts_each_state() -> None:
-    assert count_names({"passed": ["a", "a", "b"], "failed": ["a"]}) == {
-        "a": NameCounts(2, 1, 0),
-        "b": NameCounts(1, 0, 0),
-    }
 
 
 # Run again.
@@ -273,8 +248,8 @@ def test_a_check_that_passes_the_second_time_says_so_and_is_not_published_as_fai
     result = check_result(CHECK, GREEN, RED, GREEN)
     assert (result.after.state, result.after.note) == (S.FAILED, PASSED_AGAIN)
     assert not is_failing(result, "make the tests pass")
-    assert failing_when_published([result]) == ()
-    assert failing_when_published([result._replace(flaky=False)])
+    assert not fails_when_published(result)
+    assert fails_when_published(result._replace(flaky=False))
 
 
 def test_a_check_that_could_not_be_run_again_is_failing_and_says_why() -> None:

@@ -61,9 +61,7 @@ def assert_not_green(result: CheckResult) -> None:
     [
         pytest.param({"conftest.py": BASE["conftest.py"] + PATCHED}, {}, id="the subject in conftest"),
         pytest.param({"tests/conftest.py": PATCHED}, {}, id="a new conftest", marks=SLOW),
-        pytest.param(
-            {"tests/test_half.py": PATCHED + HALF}, {}, id="the head of another test file", marks=SLOW
-        ),
+        pytest.param({"tests/test_half.py": PATCHED + HALF}, {}, id="the head of another test file", marks=SLOW),
         pytest.param(
             {
                 "tests/test_half.py": "from unittest import mock\nmock.patch('app.double', lambda x: 4).start()\n"
@@ -93,7 +91,7 @@ def assert_not_green(result: CheckResult) -> None:
         ),
         pytest.param({"tests/test_double.py": None}, {}, id="a deleted test file"),
     ],
-)
+)  # fmt: skip
 def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_tests(
     begin: Begin, change: dict[str, str | None], more: dict[str, str]
 ) -> None:
@@ -111,9 +109,7 @@ def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_te
     [
         ("tests/test_double.py", DOUBLE.replace("== 4", "== 6")),
         pytest.param("tests/test_double.py", DOUBLE.replace("== 4", "== 4 or True"), marks=SLOW),
-        pytest.param(
-            "tests/test_double.py", DOUBLE.replace("    assert", "    return\n    assert"), marks=SLOW
-        ),
+        pytest.param("tests/test_double.py", DOUBLE.replace("    assert", "    return\n    assert"), marks=SLOW),
         pytest.param(
             "tests/test_double.py",
             DOUBLE.replace("test_double", "test_other").replace("== 4", "== 6"),
@@ -121,7 +117,7 @@ def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_te
         ),
         ("tests/golden/double.txt", "0 3 6"),
     ],
-)
+)  # fmt: skip
 def test_a66_a_test_whose_expectation_the_change_edits_is_named(begin: Begin, path: str, text: str) -> None:
     golden = path.endswith(".txt")
     base = {

@@ -66,14 +66,10 @@ def test_each_command_is_a_check_of_its_own(workspace: Workspace) -> None:
     ("first", "has_result", "second", "lack"),
     [
         ("def test_a(): pass", True, "import no_such_module", "a tool or dependency is missing here"),
-        (
-            "",
-            False,
-            "def test_b(): raise OSError('Temporary failure in name resolution')",
-            "the sandbox has no network",
-        ),
+        ("", False, "def test_b(): raise OSError('Temporary failure in name resolution')",
+         "the sandbox has no network"),
     ],
-)
+)  # fmt: skip
 def test_a_suite_whose_tests_pass_in_part_has_a_result(
     workspace: Workspace, first: str, has_result: bool, second: str, lack: str
 ) -> None:
@@ -229,10 +225,7 @@ def test_under_bubblewrap_the_tree_is_there_and_the_check_looks_at_it(bench: Ben
 @pytest.mark.parametrize(
     ("printed", "path"),
     [
-        (
-            "PermissionError: [Errno 13] Permission denied: '/srv/app/.venv/pyvenv.cfg'",
-            "/srv/app/.venv/pyvenv.cfg",
-        ),
+        ("PermissionError: [Errno 13] Permission denied: '/srv/app/.venv/pyvenv.cfg'", "/srv/app/.venv/pyvenv.cfg"),
         ("Error: EACCES: permission denied, open '/srv/app/lib/index.js'", "/srv/app/lib/index.js"),
         ("sh: 1: /srv/app/run: Permission denied", "/srv/app/run"),
         ("ls: cannot open directory '/srv/app': Permission denied", "/srv/app"),
@@ -241,7 +234,7 @@ def test_under_bubblewrap_the_tree_is_there_and_the_check_looks_at_it(bench: Ben
         ("open /srv/app.old/x: permission denied", ""),
         ("/srv/app/x.py:3: AssertionError", ""),
     ],
-)
+)  # fmt: skip
 def test_a_path_that_was_refused_is_found(printed: str, path: str) -> None:
     assert denied_path(f"one\n{printed}\ntwo", "/srv/app") == path
 

@@ -90,22 +90,13 @@ SAID: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("new_count", -1),
-        ("new_count", 1 << 60),
-        ("note", "x" * 1001),
-        ("tools", [["evil", "complete"]]),
-        ("tools", [["ty", "clean"]]),
-        ("tools", [["ty", "complete"]] * 100),
-        ("new", [problem()] * 21),
-        ("new", [problem(severity="hint")]),
-        ("new", [problem(tool="../x")]),
-        ("new", [problem(line=1.5)]),
-        ("new", [problem(message="x" * 1001)]),
-        ("new", [problem(path="x" * 5000)]),
-        ("servers", [{**USE, "version": 1}]),
-        ("other", 1),
+        ("new_count", -1), ("new_count", 1 << 60), ("note", "x" * 1001), ("tools", [["evil", "complete"]]),
+        ("tools", [["ty", "clean"]]), ("tools", [["ty", "complete"]] * 100), ("new", [problem()] * 21),
+        ("new", [problem(severity="hint")]), ("new", [problem(tool="../x")]), ("new", [problem(line=1.5)]),
+        ("new", [problem(message="x" * 1001)]), ("new", [problem(path="x" * 5000)]),
+        ("servers", [{**USE, "version": 1}]), ("other", 1),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_record_is_refused(field: str, value: object) -> None:
     with pytest.raises(WireError):
         diagnosis({**SAID, field: value})
@@ -152,19 +143,14 @@ FIX = profile_of_verb("fix")
     [
         ("", {}),
         ("{effect: deny, paths: ['*.rs']}, {effect: allow, commands: [[cargo]]}", {}),
-        (
-            "{effect: deny, commands: [[cargo], [tsc]]}",
-            {
-                "rust-analyzer": "does not allow `cargo check`",
-                "typescript": "does not allow `tsc --lsp --stdio`",
-            },
-        ),
+        ("{effect: deny, commands: [[cargo], [tsc]]}",
+         {"rust-analyzer": "does not allow `cargo check`", "typescript": "does not allow `tsc --lsp --stdio`"}),
         ("{effect: ask, commands: [[cargo, check]]}", {"rust-analyzer": "does not allow `cargo check`"}),
         ("{effect: deny, commands: [[cargo, publish]]}", {}),
         ("{effect: deny, commands: [[cargo]], tiers: [bot]}", {}),
         ("{effect: ask, opaque: true}", dict.fromkeys(server_names(), "does not allow opaque commands")),
     ],
-)
+)  # fmt: skip
 def test_a_rule_about_a_command_is_one_about_the_server(rules: str, refused: dict[str, str]) -> None:
     terms = refused_servers(load_policy(f"rules: [{rules}]"), Tier.MAINTAINER, FIX)
     assert {name: why.partition(") ")[2] for name, why in terms.items()} == refused

@@ -43,21 +43,15 @@ def test_a_reason_is_one_line_and_of_a_test_that_failed() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"names": []},
-        {"names": {"passed": "abc"}},
-        {"names": {"passed": ["x" * 401]}},
-        {"names": {"eaten": []}},
-        {"names": {"passed": ["a"] * 100_001}},
+        {"names": []}, {"names": {"passed": "abc"}}, {"names": {"passed": ["x" * 401]}},
+        {"names": {"eaten": []}}, {"names": {"passed": ["a"] * 100_001}},
         {"counts": {"passed": -1, "failed": 0, "skipped": 0}},
         {"counts": {"passed": True, "failed": 0, "skipped": 0}},
-        {"counts": {"passed": 1 << 40, "failed": 0, "skipped": 0}},
-        {"whole": 1},
-        {"note": "x" * 401},
-        {"reasons": {"b": "x" * 401}},
-        {"reasons": {f"b{number}": "" for number in range(2_001)}},
+        {"counts": {"passed": 1 << 40, "failed": 0, "skipped": 0}}, {"whole": 1}, {"note": "x" * 401},
+        {"reasons": {"b": "x" * 401}}, {"reasons": {f"b{number}": "" for number in range(2_001)}},
     ],
     ids=lambda change: str(change)[:60],
-)
+)  # fmt: skip
 def test_an_answer_of_another_shape_is_not_believed(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidReport):
         parse_suite({**GOOD, **change})
@@ -88,30 +82,14 @@ def test_rows_become_problems() -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        None,
-        {},
-        "x",
-        [None],
-        [ROW[:6]],
-        [[*ROW, 1]],
-        [["/etc/passwd", *ROW[1:]]],
-        [["../a.py", *ROW[1:]]],
-        [["a/../../b", *ROW[1:]]],
-        [[".git/config", *ROW[1:]]],
-        [["", *ROW[1:]]],
-        [["a\x1b[31m.py", *ROW[1:]]],
-        [["a\u202e.py", *ROW[1:]]],
-        [["a.py", "3", *ROW[2:]]],
-        [["a.py", float("nan"), *ROW[2:]]],
-        [["a.py", -1, *ROW[2:]]],
-        [["a.py", 10**9, *ROW[2:]]],
-        [[*ROW[:3], "fatal", *ROW[4:]]],
-        [[*ROW[:3], ["error"], *ROW[4:]]],
-        [[*ROW[:5], "m" * 301, ROW[6]]],
-        [[*ROW[:5], None, ROW[6]]],
-        [ROW] * 20_001,
+        None, {}, "x", [None], [ROW[:6]], [[*ROW, 1]], [["/etc/passwd", *ROW[1:]]], [["../a.py", *ROW[1:]]],
+        [["a/../../b", *ROW[1:]]], [[".git/config", *ROW[1:]]], [["", *ROW[1:]]],
+        [["a\x1b[31m.py", *ROW[1:]]], [["a\u202e.py", *ROW[1:]]], [["a.py", "3", *ROW[2:]]],
+        [["a.py", float("nan"), *ROW[2:]]], [["a.py", -1, *ROW[2:]]], [["a.py", 10**9, *ROW[2:]]],
+        [[*ROW[:3], "fatal", *ROW[4:]]], [[*ROW[:3], ["error"], *ROW[4:]]], [[*ROW[:5], "m" * 301, ROW[6]]],
+        [[*ROW[:5], None, ROW[6]]], [ROW] * 20_001,
     ],
-)
+)  # fmt: skip
 def test_what_is_no_problem_ends_the_comparison(rows: Any) -> None:
     parsed = read(rows=rows)
     assert (parsed.run.answer, parsed.problems, parsed.run.problems) == (Answer.UNAVAILABLE, (), 0)

@@ -274,15 +274,11 @@ def test_the_model_is_told_once_of_a_new_error_and_the_outcome_holds_both_sides(
 @pytest.mark.parametrize(
     ("verb", "policy", "some"),
     [
-        ("fix", "", True),
-        ("plan", "", False),
-        ("review", "", False),
-        ("explain", "", False),
-        ("fix", "diagnostics: {off: true}\n", False),
-        ("fix", "diagnostics: {checkers: none}\n", False),
+        ("fix", "", True), ("plan", "", False), ("review", "", False), ("explain", "", False),
+        ("fix", "diagnostics: {off: true}\n", False), ("fix", "diagnostics: {checkers: none}\n", False),
         ("fix", "diagnostics: {checkers: [ty]}\n", True),
     ],
-)
+)  # fmt: skip
 def test_who_only_reads_runs_no_checker_and_neither_does_a_policy_that_wants_none(
     tmp_path: Path, verb: str, policy: str, some: bool
 ) -> None:

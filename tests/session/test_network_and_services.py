@@ -157,12 +157,9 @@ def test_a13_a_file_of_authorities_that_holds_a_private_key_is_not_shown(tmp_pat
     ("mirrors", "words"),
     [
         ("perl=https://x.test/", "mirror"),
-        (
-            "python=https://a.test/s node=https://b.test python=https://c.test/s",
-            "more than one mirror for python",
-        ),
+        ("python=https://a.test/s node=https://b.test python=https://c.test/s", "more than one mirror for python"),
     ],
-)
+)  # fmt: skip
 def test_mirrors_that_cannot_be_used_are_refused(mirrors: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         network({"SLASH_AGENT_MIRRORS": mirrors})

@@ -1,37 +1,44 @@
-"""The round with a change: the checks, related tests in place of those that take too long, and reruns; and the tests
-related to each suggestion of a review.
+"""The round with a change: the checks, related tests in place of those that take too long, and reruns; then the tests
+as they were, if the change touches tests.
 
-`bot/evidence/reruns.py` decides what runs again. Each rerun has a fresh tree.
+`bot/evidence/reruns.py` decides what runs again, `bot/evidence/base_tests.py` compares with the tests as they were.
+Each rerun has a fresh tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from bot.checkout.git import GitError
-from bot.contracts import journal as lines
-from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckState, TestsAsTheyWere
-from bot.contracts.review import Finding, Review, Tried
-from bot.ecosystems.registry import ecosystem_of
-from bot.ecosystems.test_command import plain_words
-from bot.evidence import opened_sources, reruns
+from bot.ecosystems.suite_files import suite_of
+from bot.evidence import no_evidence, reruns
+from bot.evidence.base_tests import (
+    NO_TIME,
+    ChangedSuite,
+    changed_suite,
+    compare,
+    confirmed_tests,
+    suite_of_check,
+)
 from bot.evidence.check import Check
-from bot.evidence.check_command import related_command
 from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution
-from bot.review.suggestions import Suggestion, applied
-from bot.session.checks.before_round import BeforeRound, Round
+from bot.evidence.summary import may_run_tests
+from bot.session.checks.before_round import MARGIN, BeforeRound, Round
 from bot.session.checks.inspection import display_name
-from bot.session.checks.runner import NO_TIME_LEFT, UNNEEDED, CheckRunner, not_run
+from bot.session.checks.runner import NO_TIME_LEFT, UNNEEDED, CheckRunner, not_run, related_commands
 from bot.session.context.git_trees import GitTrees
 from bot.workspace.client import Workspace
 
 _NO_RELATED_TESTS = "no tests related to the change are known, and the whole suite was not run: {}"
 _NEW_TESTS = "the tests related to the change are not there before it"
+
+_RAN = (CheckState.PASSED, CheckState.FAILED)
+_INSIDE = "the change edits tests in source files"
 
 BaseRuns = dict[tuple[int, str], CheckExecution]
 """Results on the base by check number and command, shared by the rounds of a run."""
@@ -82,7 +89,7 @@ class AfterRound(Round):
         self._before.wait_for_checks()
         try:
             changed, _ = self._history.changes(self._tree)
-            self._sources = opened_sources.sources(changed, set(self._history.paths(self._tree)))
+            self._sources = no_evidence.sources(changed, set(self._history.paths(self._tree)))
             if self.checks:
                 with self.trees.for_checks(
                     f"checks-after-{self._number}", self.cancel, self._tree
@@ -97,9 +104,7 @@ class AfterRound(Round):
         # What opened nothing of the change is no evidence, on both sides.
         for number, reason in self._without_evidence(()).items():
             pair = self._pairs[number]
-            pair.before, pair.after = (
-                opened_sources.excused(one, reason) for one in (pair.before, pair.after)
-            )
+            pair.before, pair.after = (no_evidence.excused(one, reason) for one in (pair.before, pair.after))
         for check, pair in zip(self.checks, self._pairs, strict=True):
             if pair.after.run.note != UNNEEDED:
                 self._record("after", check._replace(command=pair.check.command), pair.after)
@@ -110,13 +115,14 @@ class AfterRound(Round):
             limit = self.budget.limit_checkers(1)
             self.waits.begin("the checkers with the change", limit)
             self._run_checkers(f"checkers-after-{self._number}", self._tree, limit)
+        self._run_as_before()
         return self._pairs
 
     def _without_evidence(self, rerun: Collection[tuple[int, CheckExecution]]) -> Mapping[int, str]:
         """Return the reasons by the number of the check; `rerun` are executions in place of the first ones."""
         executions = dict(enumerate(pair.after for pair in self._pairs)) | dict(rerun)
         ran = [(pair.check, executions[number]) for number, pair in enumerate(self._pairs)]
-        return dict(opened_sources.no_evidence(ran, self._sources))
+        return dict(no_evidence.reasons(ran, self._sources))
 
     def _run_checks(self, workspace: Workspace) -> None:
         """Run each check that fits into the time, then related tests for the others."""
@@ -152,13 +158,12 @@ class AfterRound(Round):
         run = before.run
         if run.state is CheckState.TIMED_OUT and run.duration >= check.timeout - 1:
             return f"it timed out before the change, after {run.duration:.0f} s"
-        if run.state is CheckState.TIMED_OUT or not self.budget.fits(run.duration):
+        if run.state is CheckState.TIMED_OUT or run.duration * MARGIN > self.budget.left:
             return self.budget.over_budget
         return run.note if run.state is CheckState.NOT_RUN and run.note == NO_TIME_LEFT else ""
 
     def _run_related(self, workspace: Workspace, commands: Mapping[int, tuple[str, str]]) -> None:
-        """Run related tests for the checks that take too long, on both sides. `commands` are those on the base and
-        those with the change."""
+        """Run related tests for the checks that take too long. `commands` are those on the base and with the change."""
 
         on_base = {
             number: self.checks[number]._replace(command=before)
@@ -211,13 +216,12 @@ class AfterRound(Round):
                 pair.note = reruns.NO_TIME
                 continue
             text = f"running again, since it may be flaky: {check_title(pair.check)}"
-            name = f"checks-again-{self._number}-{number + 1}"
-            second = self._rerun(text, name, pair.check)
+            second = self._rerun(text, f"checks-again-{self._number}-{number + 1}", pair.check)
             if second.run.state is CheckState.NOT_RUN:
                 pair.note = f"it could not be run again: {second.run.note}"
             else:
                 if reason := self._without_evidence([(number, second)]).get(number):
-                    second = opened_sources.excused(second, reason)
+                    second = no_evidence.excused(second, reason)
                 pair.second = second
                 self._record("after", pair.check, second, again=True)
 
@@ -230,81 +234,84 @@ class AfterRound(Round):
         except AgentError as error:
             return not_run(str(error))
 
+    # The tests as they were
 
-def related_commands(
-    commands: Mapping[int, str], history: GitTrees, tree_sha: str, workspace: Workspace, cancel: CancelToken
-) -> dict[int, tuple[str, str]]:
-    """Return the commands for the related tests of each check, by its number: on the base, empty if there are none, and
-    with the change. Of checks with the same one, the first has it. `workspace` has the tree of the change."""
-    try:
-        changed, paths, base_paths = history.changes(tree_sha)[0], history.paths(tree_sha), history.paths()
-    except GitError:
-        return {}
-    related: dict[int, tuple[str, str]] = {}
-    for number, command in commands.items():
-        language = ecosystem_of(plain_words(command))
-        tests = _related_tests(workspace, language, changed, cancel) if language else ()
-        after = related_command(command, changed, tests, set(paths), history.read)
-        if after and all(after != other for _, other in related.values()):
-            before = related_command(command, changed, tests, set(base_paths), history.read)
-            related[number] = (before, after)
-    return related
-
-
-def _related_tests(
-    workspace: Workspace, kind: str, changed: Sequence[str], cancel: CancelToken
-) -> tuple[str, ...]:
-    """Ask the tool host for related tests. Only paths that git knows, or plain names of crates, get into a command."""
-    query = {"kind": kind, "changed": [path for path in changed if path.isprintable()]}
-    try:
-        tests = workspace.call("related_tests", query, cancel).metadata.get("tests")
-    except AgentError:
-        return ()
-    return tuple(path for path in tests if isinstance(path, str)) if isinstance(tests, list) else ()
-
-
-class SuggestionTests(Round):
-    """`tested` returns a review with what is known of its suggestions afterwards."""
-
-    def tested(self, review: Review) -> Review:
-        findings = [self._tested(number, one) for number, one in enumerate(review.findings, 1)]
-        return review._replace(findings=tuple(findings))
-
-    def _tested(self, number: int, finding: Finding) -> Finding:
-        if not finding.tried or self.cancel.fired or self.budget.left_for_reruns <= 0:
-            return finding
+    def _run_as_before(self) -> None:
+        """Run the checks that count tests on the changed source with the base's tests, if the change touches tests,
+        within what is left of the time for checks."""
+        history, numbers = self._history, self._numbers()
         try:
-            passes = self._pass(number, finding)
-        except (AgentError, GitError) as error:
-            self.run.journal.write(lines.Note(f"The suggestion on {finding.path} was not tested: {error}"))
-            return finding
-        return finding._replace(tried=(*finding.tried, Tried.TESTS)) if passes else finding
+            paths, renamed = history.changes(self._tree)
+            sources = [path for path in paths if suite_of(path)]
+            texts = history.texts(sources), history.texts(sources, self._tree)
+            changed = changed_suite(paths, set(renamed.values()), *texts, history.paths())
+        except GitError as error:
+            for number in numbers:
+                self._conclude(number, not_run(str(error)), ChangedSuite())
+            return
+        pairs = {number: self._pairs[number] for number in numbers}
+        suites = {number: suite_of_check(changed, one.before, one.after) for number, one in pairs.items()}
+        suites = {number: suite for number, suite in suites.items() if suite.put_back or suite.inside}
+        for number, execution in self._executions(suites).items():
+            self._conclude(number, execution, suites[number])
 
-    def _pass(self, number: int, finding: Finding) -> bool:
-        """Whether related tests are known, have run, and pass with the suggestion."""
-        history, tree = GitTrees(self.run.checkout), self._tree_with(finding)
-        if not tree:
-            return False
-        with self.trees.for_checks(f"suggestion-{number}", self.cancel, tree) as workspace:
-            due = {check: one.command for check, one in enumerate(self.checks)}
-            commands = related_commands(due, history, tree, workspace, self.cancel)
-            runner, text = self._runner(workspace), "tests related to a suggestion"
-            executions = [
-                runner.run(
-                    self.checks[check]._replace(command=command), text, lambda: self.budget.left_for_reruns
-                )
-                for check, (_, command) in commands.items()
-            ]
-        states = ", ".join(execution.run.state for execution in executions) or "none are known"
-        self.run.journal.write(lines.Note(f"Tests related to the suggestion on {finding.path}: {states}"))
-        passed = all(execution.run.state is CheckState.PASSED for execution in executions)
-        return passed and any(one.counts_tests for one in executions)
+    def _conclude(self, number: int, execution: CheckExecution, suite: ChangedSuite) -> None:
+        pair = self._pairs[number]
+        pair.as_they_were = compare(pair.before, pair.after, execution, suite)
+        pair.confirmed = confirmed_tests(execution, pair.as_they_were)
 
-    def _tree_with(self, finding: Finding) -> str:
-        """Return the head's tree with the suggestion; empty if the file is no text that a suggestion fits."""
-        history = GitTrees(self.run.checkout)
-        text = history.texts([finding.path]).get(finding.path, "")
-        if finding.suggestion is None or "\r" in text or "\ufffd" in text:
-            return ""
-        suggestion = Suggestion(finding.path, *finding.lines, finding.text, finding.suggestion)
-        return history.with_text(finding.path, applied(text, [suggestion]))
+    def _numbers(self) -> list[int]:
+        """Return the checks that count tests; if there are none, those that may run some."""
+        ran = [number for number, pair in enumerate(self._pairs) if pair.after.run.state in _RAN]
+        counting = [
+            number for number in ran if self._pairs[number].before.suite or self._pairs[number].after.suite
+        ]
+        return counting or [number for number in ran if may_run_tests(self.checks[number].command)]
+
+    def _executions(self, suites: Mapping[int, ChangedSuite]) -> Mapping[int, CheckExecution]:
+        put_back = next((suite.put_back for suite in suites.values()), ())
+        if not put_back:
+            return dict.fromkeys(suites, not_run(_INSIDE))
+        executions = {number: not_run(why) for number in suites if (why := self._hindrance(number))}
+        try:
+            tree = self._history.with_base_files(self._tree, put_back)
+            if tree == self._history.base_tree():
+                return {number: self._pairs[number].before for number in suites}
+            if len(executions) < len(suites):
+                name = f"checks-as-they-were-{self._number}"
+                with self.trees.for_checks(name, self.cancel, tree) as workspace:
+                    runner = self._runner(workspace)
+                    for number, suite in suites.items():
+                        if number not in executions:
+                            executions[number] = self._run_one(runner, number, suite)
+        except AgentError as error:
+            executions = dict.fromkeys(suites, not_run(str(error))) | executions
+        for number, execution in executions.items():
+            self._record("as_they_were", self.checks[number], execution)
+        return executions
+
+    def _run_one(self, runner: CheckRunner, number: int, suite: ChangedSuite) -> CheckExecution:
+        """Run a check if there is still time: those before it may have taken longer than before."""
+        if why := self._hindrance(number):
+            return not_run(why)
+        pair, command = self._pairs[number], self._command(number)
+        return runner.run(
+            self.checks[number]._replace(command=command),
+            f"check with the tests as they were: {command}",
+            lambda: self.budget.left_for_reruns,
+            lambda execution: compare(pair.before, pair.after, execution, suite).failed,
+        )
+
+    def _command(self, number: int) -> str:
+        """Return the command with the base's tests; empty if a check was narrowed to tests that are new."""
+        pair = self._pairs[number]
+        return pair.base_command if pair.narrowed else pair.check.command
+
+    def _hindrance(self, number: int) -> str:
+        """Return why a check does not run; empty if it does."""
+        if self.cancel.fired:
+            return "the run was cancelled"
+        if not self._command(number):
+            return _NEW_TESTS
+        needed = max(self._pairs[number].after.run.duration * MARGIN, 1)
+        return NO_TIME if self.budget.left_for_reruns < needed else ""

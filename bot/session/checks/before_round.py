@@ -52,12 +52,9 @@ class TimeBudget:
         self.minutes = minutes
         self._seconds = minutes * 60
         self._used = {"before": 0.0, "after": 0.0, "checkers": 0.0}
-        self._reruns_until = math.inf
+        self.reruns_until = math.inf
+        """Of the monotonic clock."""
         self._lock = threading.Lock()
-
-    def stop_reruns_at(self, until: float) -> None:
-        """Allow no rerun after this time of the monotonic clock."""
-        self._reruns_until = until
 
     @property
     def over_budget(self) -> str:
@@ -71,7 +68,7 @@ class TimeBudget:
     @property
     def left_for_reruns(self) -> float:
         """Seconds left for reruns."""
-        return min(self.left, self._reruns_until - time.monotonic())
+        return min(self.left, self.reruns_until - time.monotonic())
 
     @contextmanager
     def running(self, what: Literal["before", "after", "checkers"] = "after") -> Iterator[None]:
@@ -93,10 +90,6 @@ class TimeBudget:
         share = _SHARE_CHECKERS * self._seconds - self._used["checkers"]
         return max(min(share / rounds, self.left), 0.0)
 
-    def fits(self, seconds: float) -> bool:
-        """Whether a check that took so many seconds before fits into the time left."""
-        return seconds * MARGIN <= self.left
-
 
 NO_CHANGE = "there is no change to check"
 _RUN_OVER = "the run is over"
@@ -104,8 +97,7 @@ _RUN_OVER = "the run is over"
 
 @dataclass(eq=False)
 class Round:
-    """One round: the checks, then the checkers of the whole project in what is left of the time, on pristine trees of
-    their own."""
+    """One round on pristine trees: the checks, then the checkers of the whole project in what is left of the time."""
 
     run: Run
     trees: Trees

@@ -8,7 +8,7 @@ from functools import cache
 from posixpath import normpath
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
 from bot.contracts.evidence import Answer, Problem, Severity, TestCounts, ToolRun
 from bot.contracts.formatting import count_of
@@ -57,11 +57,7 @@ _Row = tuple[
 _Rows = Annotated[tuple[_Row, ...], Field(max_length=_MOST_PROBLEMS)]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-
-class _Suite(_Model):
+class _Suite(BaseModel, strict=True):
     source: _Line
     names: dict[_State, _Names]
     counts: dict[_State, _Count] | None = None
@@ -130,15 +126,11 @@ def parse_checker_run(tool: str, outcome: ToolOutcome, duration: float) -> Proje
         rows = _read(_Rows, metadata.get("rows"))
     except InvalidReport as error:
         return failed_checker_run(f"its output was not passed on as problems: {error}", duration)
-    problems = tuple(
-        Problem(tool, path, line, column, severity, code, message, snippet)
-        for path, line, column, severity, code, message, snippet in rows
-    )
+    problems = tuple(Problem(tool, *row) for row in rows)
     outside = metadata.get("outside")
     if type(outside) is int and 0 < outside <= _HIGHEST_LINE:
         note = f"{count_of(outside, 'problem')} outside the repository left out"
-    run = ToolRun(answer, len(problems), duration, note)
-    return ProjectRun(run, problems, version)
+    return ProjectRun(ToolRun(answer, len(problems), duration, note), problems, version)
 
 
 def _clean_text(value: object, longest: int) -> str:

@@ -11,20 +11,23 @@ import math
 import time
 from collections.abc import Sequence
 
+from bot.contracts import journal as lines
+from bot.contracts.errors import AgentError
 from bot.contracts.evidence import CheckerComparison, Problem
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import CHECK_MINUTES, Tier
-from bot.contracts.review import Review
+from bot.contracts.review import Finding, Review, Tried
 from bot.environment.detection import Detection
 from bot.evidence import reruns
 from bot.evidence.check import Check
-from bot.session.checks.after_round import BaseRuns, CheckPair, SuggestionTests
-from bot.session.checks.base_tests import AsTheyWereRound
-from bot.session.checks.before_round import MINUTES, NO_CHANGE, BeforeRound, TimeBudget
+from bot.review.suggestions import Suggestion, applied
+from bot.session.checks.after_round import AfterRound, BaseRuns, CheckPair
+from bot.session.checks.before_round import MINUTES, NO_CHANGE, BeforeRound, Round, TimeBudget
 from bot.session.checks.inspection import Inspection
-from bot.session.checks.runner import UNNEEDED, not_run
+from bot.session.checks.runner import UNNEEDED, not_run, related_commands
 from bot.session.context.base import checks_of, detected_at
+from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.session.workspaces.trees import Trees
 
@@ -88,7 +91,7 @@ class Rounds:
 
     def stop_reruns_after(self, minutes: float) -> None:
         """Start no rerun later than this from now on."""
-        self._budget.stop_reruns_at(time.monotonic() + minutes * 60)
+        self._budget.reruns_until = time.monotonic() + minutes * 60
 
     def start_before(self) -> None:
         """Start the base round and return at once."""
@@ -96,8 +99,7 @@ class Rounds:
             self._before.start()
 
     def with_tested_suggestions(self, review: Review) -> Review:
-        """Return `review` with the suggestions with which tests related to them pass. No process of the agent's may be
-        alive."""
+        """Return `review` with the suggestions whose related tests pass. No process of the agent's may be alive."""
         run, offered = self._run, any(finding.tried for finding in review.findings)
         if run.profile.unrun or not offered or self._budget.left <= 0:
             return review
@@ -125,7 +127,7 @@ class Rounds:
         self.start_before()
         if tree_sha not in self._after:
             self._rounds += 1
-            round = AsTheyWereRound(self._before, self._base_runs, self._rounds, tree_sha)
+            round = AfterRound(self._before, self._base_runs, self._rounds, tree_sha)
             self._after[tree_sha] = round.execute()
             self._before.waits.end()
         return tuple(
@@ -145,3 +147,50 @@ class Rounds:
     def settle(self) -> None:
         """Cancel the base round and wait until its workspace is gone."""
         self._before.stop()
+
+
+class SuggestionTests(Round):
+    """`tested` returns a review with what is known of its suggestions afterwards."""
+
+    def tested(self, review: Review) -> Review:
+        findings = [self._tested(number, one) for number, one in enumerate(review.findings, 1)]
+        return review._replace(findings=tuple(findings))
+
+    def _tested(self, number: int, finding: Finding) -> Finding:
+        if not finding.tried or self.cancel.fired or self.budget.left_for_reruns <= 0:
+            return finding
+        try:
+            passes = self._pass(number, finding)
+        except AgentError as error:
+            self.run.journal.write(lines.Note(f"The suggestion on {finding.path} was not tested: {error}"))
+            return finding
+        return finding._replace(tried=(*finding.tried, Tried.TESTS)) if passes else finding
+
+    def _pass(self, number: int, finding: Finding) -> bool:
+        """Whether related tests are known, have run, and pass with the suggestion."""
+        history, tree = GitTrees(self.run.checkout), self._tree_with(finding)
+        if not tree:
+            return False
+        with self.trees.for_checks(f"suggestion-{number}", self.cancel, tree) as workspace:
+            due = {check: one.command for check, one in enumerate(self.checks)}
+            commands = related_commands(due, history, tree, workspace, self.cancel)
+            runner, text = self._runner(workspace), "tests related to a suggestion"
+            executions = [
+                runner.run(
+                    self.checks[check]._replace(command=command), text, lambda: self.budget.left_for_reruns
+                )
+                for check, (_, command) in commands.items()
+            ]
+        states = ", ".join(execution.run.state for execution in executions) or "none are known"
+        self.run.journal.write(lines.Note(f"Tests related to the suggestion on {finding.path}: {states}"))
+        passed = all(execution.run.state is CheckState.PASSED for execution in executions)
+        return passed and any(one.counts_tests for one in executions)
+
+    def _tree_with(self, finding: Finding) -> str:
+        """Return the head's tree with the suggestion; empty if the file is no text that a suggestion fits."""
+        history = GitTrees(self.run.checkout)
+        text = history.texts([finding.path]).get(finding.path, "")
+        if finding.suggestion is None or "\r" in text or "\ufffd" in text:
+            return ""
+        suggestion = Suggestion(finding.path, *finding.lines, finding.text, finding.suggestion)
+        return history.with_text(finding.path, applied(text, [suggestion]))

@@ -6,24 +6,35 @@ import itertools
 import math
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.registry import ecosystem_of, named
-from bot.ecosystems.test_command import CheckCommand
+from bot.ecosystems.test_command import CheckCommand, plain_words
 from bot.environment.scripts import statements
-from bot.evidence.check import MISSING, Check, classify_run, denied_path, denied_path_note, relative_paths
-from bot.evidence.check_command import report_command, rerun_command
-from bot.evidence.opened_sources import left_out_note
+from bot.evidence.check import (
+    MISSING,
+    Check,
+    classify_run,
+    denied_path,
+    denied_path_note,
+    related_command,
+    relative_paths,
+    report_command,
+    rerun_command,
+)
+from bot.evidence.no_evidence import left_out_note
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.session.checks.host_reports import InvalidReport, parse_opened, parse_stamps, parse_suite
+from bot.session.context.git_trees import GitTrees
 from bot.session.workspaces.start import LIMIT_NAMES
 from bot.session.workspaces.trees import command_arguments
 from bot.workspace.client import Workspace
@@ -173,3 +184,35 @@ class CheckRunner:
             return {**answer, "stamps": parse_stamps(answer.get("stamps", {}))}
         except (AgentError, InvalidReport):
             return {}
+
+
+def related_commands(
+    commands: Mapping[int, str], history: GitTrees, tree_sha: str, workspace: Workspace, cancel: CancelToken
+) -> dict[int, tuple[str, str]]:
+    """Return the commands for the related tests of each check, by its number: on the base, empty if there are none, and
+    with the change. Of checks with the same one, the first has it. `workspace` has the tree of the change."""
+    try:
+        changed, paths, base_paths = history.changes(tree_sha)[0], history.paths(tree_sha), history.paths()
+    except GitError:
+        return {}
+    related: dict[int, tuple[str, str]] = {}
+    for number, command in commands.items():
+        language = ecosystem_of(plain_words(command))
+        tests = _related_tests(workspace, language, changed, cancel) if language else ()
+        after = related_command(command, changed, tests, set(paths), history.read)
+        if after and all(after != other for _, other in related.values()):
+            before = related_command(command, changed, tests, set(base_paths), history.read)
+            related[number] = (before, after)
+    return related
+
+
+def _related_tests(
+    workspace: Workspace, kind: str, changed: Sequence[str], cancel: CancelToken
+) -> tuple[str, ...]:
+    """Ask the tool host for related tests. Only paths that git knows, or plain names of crates, get into a command."""
+    query = {"kind": kind, "changed": [path for path in changed if path.isprintable()]}
+    try:
+        tests = workspace.call("related_tests", query, cancel).metadata.get("tests")
+    except AgentError:
+        return ()
+    return tuple(path for path in tests if isinstance(path, str)) if isinstance(tests, list) else ()

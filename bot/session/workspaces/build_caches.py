@@ -55,8 +55,6 @@ class BuildCache(NamedTuple):
 
     source: Path
     target_path: str
-    largest: int = _LARGEST
-    """MiB."""
     linked: bool = False
     """Whether a larger one is linked, read-only; any other is done without."""
 
@@ -82,7 +80,7 @@ def downloads(tracked: Collection[str], source: Mapping[str, str]) -> Iterator[B
     names = {path.rpartition("/")[2] for path in tracked} if "HOME" in source else set()
     folders = [folder for one in ecosystems() for manifest, folder in one.copied.items() if manifest in names]
     home = Path(os.path.expanduser("~"))
-    yield from _if_plain([BuildCache(home / one, f"~/{one}", _LARGEST_COPY, linked=True) for one in folders])
+    yield from _if_plain([BuildCache(home / one, f"~/{one}", linked=True) for one in folders])
 
 
 def round_caches(home: Path, tree: Path, targets: Sequence[str]) -> Iterator[BuildCache]:
@@ -118,7 +116,7 @@ def _copy(cache: BuildCache) -> str:
         source=shlex.quote(str(cache.source)),
         target=target,
         brought=BROUGHT,
-        largest=cache.largest,
+        largest=_LARGEST_COPY if cache.linked else _LARGEST,
         clear=clear,
         otherwise=link if cache.linked else "",
     )

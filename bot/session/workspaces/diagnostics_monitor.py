@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.agent.journal import Journal
@@ -18,7 +19,7 @@ from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.contracts.workspace_tools import SHELL
-from bot.ecosystems.registry import server_commands, server_names
+from bot.ecosystems.registry import server_names, servers
 from bot.policy.decide import decide
 from bot.policy.run_settings import DiagnosticsPolicy
 from bot.policy.values import Policy
@@ -47,24 +48,19 @@ def diagnostics_settings(policy: DiagnosticsPolicy, refused: Mapping[str, str]) 
     }
 
 
+@dataclass(slots=True)
 class DiagnosticsMonitor:
     """The diagnostics of one run, whose workspaces follow one another. `wanted` is `None` in a run without them."""
 
-    def __init__(
-        self,
-        wanted: DiagnosticsPolicy | None,
-        journal: Journal,
-        refused: Callable[[], Mapping[str, str]] = dict,
-    ) -> None:
-        self._wanted = wanted
-        self._journal = journal
-        self._refused = refused
-        self._since = 0
-        self._uses: dict[str, ServerUse] = {}
+    wanted: DiagnosticsPolicy | None
+    journal: Journal
+    refused: Callable[[], Mapping[str, str]] = dict
+    _since: int = 0
+    _uses: dict[str, ServerUse] = field(default_factory=dict)
 
     def settings(self) -> Mapping[str, Any] | None:
         """The settings of the next tool host over the agent's tree, or `None` without diagnostics."""
-        settings = self._wanted and diagnostics_settings(self._wanted, self._refused())
+        settings = self.wanted and diagnostics_settings(self.wanted, self.refused())
         starting = time.time_ns()
         self._since = self._since or starting
         return {**settings, "since": self._since, "starting": starting} if settings else None
@@ -79,12 +75,12 @@ class DiagnosticsMonitor:
         try:
             report = diagnosis(raw)
         except WireError as error:
-            self._journal.write(lines.Note(_UNREADABLE.format(error)))
+            self.journal.write(lines.Note(_UNREADABLE.format(error)))
             return outcome
         self._uses |= {use.name: use for use in report.servers}
         if position is not None:
             record = lines.DiagnosticsRecord(position.turn, position.call_id, *report[:-1])
-            self._journal.write(record, position.agent)
+            self.journal.write(record, position.agent)
         return outcome
 
     def servers(self) -> tuple[ServerUse, ...]:
@@ -93,17 +89,18 @@ class DiagnosticsMonitor:
 
 
 def refused_servers(policy: Policy, tier: Tier, profile: Profile | None = None) -> dict[str, str]:
-    """The servers that a run may not start, unless by a program of ours, each with a clause on why. A person is never
-    asked."""
+    """The servers that a run may start by a program of ours alone, each with the reason. A person is never asked."""
     if profile is not None and (profile.unrun or SHELL not in profile.tools):
         return dict.fromkeys(server_names(), profile.unrun or "this run is given no commands")
     if reason := _denied(policy, tier, _OPAQUE):
         return dict.fromkeys(server_names(), f"it runs what the project says, and {reason}")
-    return {
-        name: reason
-        for name, commands in server_commands().items()
-        if (reason := next(filter(None, (_denied(policy, tier, command) for command in commands)), ""))
-    }
+    refused: dict[str, str] = {}
+    for server in servers():
+        # Its start stands for these commands.
+        reasons = (_denied(policy, tier, command) for command in server.commands or (server.name,))
+        if reason := next(filter(None, reasons), ""):
+            refused[server.name] = reason
+    return refused
 
 
 def _denied(policy: Policy, tier: Tier, command: str) -> str:

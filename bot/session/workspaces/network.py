@@ -45,8 +45,7 @@ class Network:
         self._proxies: list[Proxy] = []
 
     def access(self, name: str) -> EgressAccess | None:
-        """The network for the commands of the workspace `name`: setup has that of its steps, checks that of the
-        agent."""
+        """The network for the commands of a workspace: setup has that of its steps, checks that of the agent."""
         presets = self._of_setup if name == SETUP else self._presets
         if not presets:
             return None

@@ -10,9 +10,15 @@ from bot.policy.run_settings import ServiceSpec
 from bot.workspace.client import Workspace
 
 _UNTIL = 'until (\n{ready}\n) > "$TMPDIR/ready" 2>&1; do\n  sleep 0.2\ndone'
+
+
 _WHY = 'tail -n 3 "$TMPDIR/ready"'
+
+
 _SHORT = 10
-_TAIL = 600
+
+
+_SERVICE_TAIL = 600
 
 
 class ServiceError(UsageError):
@@ -30,5 +36,5 @@ def start_services(workspace: Workspace, services: Sequence[ServiceSpec], cancel
             why = workspace.call("bash", {"command": _WHY, "timeout": _SHORT}, cancel).content
             raise ServiceError(
                 f"the service {service.name} did not answer within {service.timeout:.0f} s: "
-                f"{why.strip()[-_TAIL:]}\n{started.content.strip()[-_TAIL:]}"
+                f"{why.strip()[-_SERVICE_TAIL:]}\n{started.content.strip()[-_SERVICE_TAIL:]}"
             )

@@ -25,7 +25,7 @@ from bot.session.context.run import Run
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.trees import TreeEnvironment, Trees
 from bot.workspace.client import Answer, HostEndedError, Question, ScanResult, Workspace, WorkspaceError
-from bot.workspace.dependencies.placement import links
+from bot.workspace.dependencies import links as links_in
 from bot.workspace.sandbox.toolchains import Toolchains
 from bot.workspace.start import StartOptions
 
@@ -51,33 +51,27 @@ class CallPosition(NamedTuple):
     more_edits: bool = False
 
 
+@dataclass(slots=True)
 class AgentWorkspace:
-    """One live workspace at a time, used by one thread."""
+    """One live workspace at a time, used by one thread. `start(n)` starts the n-th workspace over the agent's tree,
+    from 0; `changed(call, scan)` receives what a call changed. `mask` filters what the model sees of a result;
+    `take_diagnostics` takes the diagnostics out of it."""
 
-    def __init__(
-        self,
-        start: Callable[[int], Workspace],
-        changed: Callable[[CallPosition, ScanResult], None],
-        mask: Callable[[str], str] = lambda text: text,
-        take_diagnostics: Callable[[CallPosition | None, ToolOutcome], ToolOutcome] = lambda at, whole: whole,
-    ) -> None:
-        """`start(n)` starts the n-th workspace over the agent's tree, from 0; `changed(call, scan)` is told what a call
-        changed. `mask` filters what the model sees of a result; `take_diagnostics` takes the diagnostics out of it."""
-        self._start = start
-        self._mask = mask
-        self._take_diagnostics = take_diagnostics
-        self._changed = changed
-        self._live: Workspace | None = None
-        self._last: CallPosition | None = None
-        self._in_background = False
-        self._failed_starts = 0
-        self._started_again = False
-        self.starts = 0
+    start: Callable[[int], Workspace]
+    changed: Callable[[CallPosition, ScanResult], None]
+    mask: Callable[[str], str] = lambda text: text
+    take_diagnostics: Callable[[CallPosition | None, ToolOutcome], ToolOutcome] = lambda at, outcome: outcome
+    starts: int = 0
+    _live: Workspace | None = None
+    _last: CallPosition | None = None
+    _in_background: bool = False
+    _failed_starts: int = 0
+    _started_again: bool = False
 
     def open(self) -> Workspace:
         """The live workspace, started if there is none. Raises what `Workspace.start` raises."""
         if self._live is None:
-            self._live = self._start(self.starts)
+            self._live = self.start(self.starts)
             self.starts += 1
         return self._live
 
@@ -97,7 +91,7 @@ class AgentWorkspace:
                 raise
             self._started_again = True
             self.kill()
-            return ToolOutcome(_STARTED_AGAIN.format(self._mask(str(error))), is_error=True)
+            return ToolOutcome(_STARTED_AGAIN.format(self.mask(str(error))), is_error=True)
 
     def _call(
         self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, position: CallPosition | None
@@ -108,10 +102,10 @@ class AgentWorkspace:
             self._failed_starts += 1
             if self._failed_starts >= _MOST_FAILED_STARTS:
                 raise
-            return ToolOutcome(_NOT_STARTED.format(self._mask(str(error))), is_error=True)
+            return ToolOutcome(_NOT_STARTED.format(self.mask(str(error))), is_error=True)
         self._failed_starts = 0
         if self._in_background and tool in WRITING and self._last is not None:
-            self._changed(self._last, live.scan())
+            self.changed(self._last, live.scan())
         if position is not None:
             self._last = position
         agent, more_edits = (position.agent, position.more_edits) if position else ("", False)
@@ -120,9 +114,9 @@ class AgentWorkspace:
         if type(running) is int:
             self._in_background = running > 0
         if position is not None and (self._in_background or tool in SHELL_TOOLS):
-            self._changed(position, live.scan())
-        outcome = self._take_diagnostics(position, outcome)
-        return outcome._replace(content=self._mask(outcome.content))
+            self.changed(position, live.scan())
+        outcome = self.take_diagnostics(position, outcome)
+        return outcome._replace(content=self.mask(outcome.content))
 
     def close(self) -> None:
         """End every process of the workspace; the next call starts a new one. What runs in the background ends first,
@@ -130,7 +124,7 @@ class AgentWorkspace:
         try:
             if self._live is not None and self._in_background and self._last is not None:
                 self._live.call("bash_kill", {}, CancelToken())
-                self._changed(self._last, self._live.scan())
+                self.changed(self._last, self._live.scan())
         finally:
             self.kill()
 
@@ -196,6 +190,40 @@ class Workspaces:
         self._started.append(workspace)
         return workspace
 
+    def start_agent(
+        self,
+        number: int,
+        *,
+        trees: Trees,
+        answer: Callable[[Question], Answer],
+        diagnostics: Callable[[], Mapping[str, Any] | None],
+        links: dict[str, str],
+    ) -> Workspace:
+        """Start the agent's n-th workspace. Waits for what prepares its tree: at the first tool call, not before the
+        first request. `answer` decides on its writes, `diagnostics()` returns the settings of its language servers;
+        `links` takes those that are put into its tree: path and target."""
+        run, environment = self.run, trees.environment()
+        folder, home = run.folder, run.folder.home("agent-0")
+        continued = bool(number) and home.is_dir()
+        # All share one record of shown files, HOME, temporary folder and spilled output.
+        workspace = self.start(
+            f"agent-{number}",
+            run.checkout.tree,
+            environment,
+            answer,
+            shown=folder.root / "shown",
+            tmp=home.parent if number and home.parent.is_dir() else None,
+            skills=folder.skills,
+            archives=(folder.archive,),
+            diagnostics=diagnostics(),
+        )
+        links.update(links_in(environment.dependencies.folders, moves=run.confinement.moves))
+        folder.write_prepared(links, trees.setup_files())
+        if not continued:
+            trees.copy_prepared(workspace, run.stop)
+        trees.serve_agent(workspace, run.stop)
+        return workspace
+
     def limit_hits(self) -> list[str]:
         """The names of sandbox limits that commands hit so far, one for each command."""
         return [limit for workspace in self._started for limit in workspace.limits_met]
@@ -210,42 +238,6 @@ class Workspaces:
         versions = tuple(change._replace(before_content=before.get(change.path)) for change in scan.files)
         record = lines.FilesChanged(position.turn, versions, position.call_id, scan.note)
         self.run.journal.write(record, position.agent)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentStarter:
-    """Starts the agent's n-th workspace. `answer` decides on its writes, `diagnostics()` returns the settings of
-    its language servers; `links` are those that were put into its tree: path and target."""
-
-    workspaces: Workspaces
-    trees: Trees
-    answer: Callable[[Question], Answer]
-    diagnostics: Callable[[], Mapping[str, Any] | None]
-    links: dict[str, str] = field(default_factory=dict, init=False)
-
-    def __call__(self, number: int) -> Workspace:
-        """Waits for what prepares the tree: at the first tool call, not before the first request."""
-        run, environment = self.workspaces.run, self.trees.environment()
-        folder, home = run.folder, run.folder.home("agent-0")
-        continued = bool(number) and home.is_dir()
-        # All share one record of shown files, HOME, temporary folder and spilled output.
-        workspace = self.workspaces.start(
-            f"agent-{number}",
-            run.checkout.tree,
-            environment,
-            self.answer,
-            shown=folder.root / "shown",
-            tmp=home.parent if number and home.parent.is_dir() else None,
-            skills=folder.skills,
-            archives=(folder.archive,),
-            diagnostics=self.diagnostics(),
-        )
-        self.links.update(links(environment.dependencies.folders, moves=run.confinement.moves))
-        folder.write_prepared(self.links, self.trees.setup_files())
-        if not continued:
-            self.trees.copy_prepared(workspace, run.stop)
-        self.trees.serve_agent(workspace, run.stop)
-        return workspace
 
 
 def within_limits(scan: ScanResult) -> ScanResult:

@@ -25,10 +25,9 @@ from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import NoSandboxError, UsageError
 from bot.contracts.host_programs import find_host_program
 from bot.contracts.request import Tier
-from bot.environment.detection import guarded_folder
-from bot.evidence.opened_sources import left_out_sentence
+from bot.ecosystems.record import guarded_folder
+from bot.evidence.no_evidence import left_out_sentence
 from bot.policy.run_settings import ServiceSpec, SetupStep
-from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
@@ -37,13 +36,9 @@ from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive
 from bot.session.workspaces.services import ServiceError, start_services
 from bot.session.workspaces.written_folders import move_untracked, remove_special_files
 from bot.workspace.client import Workspace, WorkspaceError
-from bot.workspace.dependencies.editable import dependencies
-from bot.workspace.dependencies.folders import folders_in
+from bot.workspace.dependencies import dependencies, folders_in
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Dependencies, EnvironmentFolder
 from bot.workspace.sandbox.hidden_paths import credentials_in
-
-RestrictNetwork = Callable[[Sequence[str], Workspace], None]
-"""`restrict(presets, workspace)`: reach no more of the network than these egress presets from now on."""
 
 _TAIL = 1_000
 _COPY_LIMIT = 600
@@ -56,8 +51,7 @@ _FAILED = (
 
 class TreeEnvironment(NamedTuple):
     """The additions to a tree's commit: shared folders of packages and, read-only and copied, the folder of setup's
-    other files and build caches. `archive` is a file that commands unpack. `setup_files` are the files of setup that
-    git does not ignore."""
+    other files and build caches. Commands unpack `archive`. Git does not ignore `setup_files`."""
 
     dependencies: Dependencies = NO_DEPENDENCIES
     setup_output: Path | None = None
@@ -71,18 +65,15 @@ class TreeEnvironment(NamedTuple):
         return (*single, *(one.source for one in self.caches))
 
 
-Open = Callable[[str, Path, TreeEnvironment], Workspace]
-"""`open(name, tree, environment)`: start a workspace over a tree."""
-
-
 class SetupError(UsageError):
     """A `setup:` command of the policy failed, or a `bring:` folder is not there."""
 
 
 @dataclass(slots=True)
 class Trees:
-    """`open` starts a workspace, without the files of setup; `restrict` is called before each step. `own` are the
-    package folders of the user's checkout: those that `bring:` names are shared, or all in a local run with `setup:`.
+    """`open` starts a workspace with a name over a tree, without the files of setup; `restrict` is called before each
+    step with the egress presets that it may reach. `own` are the package folders of the user's checkout: those that
+    `bring:` names are shared, or all in a local run with `setup:`.
 
     `prepared_from` is the commit whose files setup sees, if not the base. Nobody wrote that setup for the bot: if it
     fails, `failure` says why, and the run continues without it. `archive` takes the place of that setup, and comes
@@ -90,11 +81,11 @@ class Trees:
     """
 
     run: Run
-    open: Open
+    open: Callable[[str, Path, TreeEnvironment], Workspace]
     setup: Sequence[SetupStep] = ()
     bring: Sequence[str] = ()
     _: KW_ONLY
-    restrict: RestrictNetwork = lambda presets, workspace: None
+    restrict: Callable[[Sequence[str], Workspace], None] = lambda presets, workspace: None
     own: Sequence[EnvironmentFolder] = ()
     prepared_from: str = ""
     archive: PreparedArchive | None = None
@@ -124,15 +115,15 @@ class Trees:
             return self._preparing.result()
         if self._shared is None:
             own = self._own_shared()
-            downloads = build_caches.downloads(GitTrees(self.run.checkout).paths(), self.run.environment)
+            downloads = build_caches.downloads(self.run.checkout.paths, self.run.environment)
             caches = (*build_caches.setup_caches(own), *downloads)
             self._shared = TreeEnvironment(self._dependencies(own, ()), caches=caches)
         return self._shared
 
     def left_out(self) -> tuple[str, ...]:
         """A sentence on each environment of the checkout that is not shown; none if setup may make another."""
-        unshown = () if self._steps() else (one for one in self._own_shared() if one.unshown)
-        return tuple(map(left_out_sentence, unshown))
+        own = () if self._steps() else self._own_shared()
+        return tuple(left_out_sentence(one) for one in own if one.unshown)
 
     def setup_files(self) -> frozenset[str]:
         """The files that setup made and git does not ignore: they are not the agent's."""
@@ -143,14 +134,14 @@ class Trees:
     ) -> None:
         """Copy what setup left, and the caches of builds, into the tree and the HOME of `workspace`."""
         environment = environment or self.environment()
-        if environment.setup_output is not None:
-            command = build_caches.copy_all(environment.setup_output)
-            outcome = workspace.call("bash", command_arguments(command, _COPY_LIMIT), cancel)
+        if output := environment.setup_output:
+            command = command_arguments(build_caches.copy_all(output), _COPY_LIMIT)
+            outcome = workspace.call("bash", command, cancel)
             if outcome.metadata.get("exit_code") != 0:
                 raise SetupError(f"what setup made could not be copied: {outcome.content.strip()[-_TAIL:]}")
         if environment.caches:
-            command = build_caches.command_for(environment.caches)
-            workspace.call("bash", command_arguments(command, _COPY_LIMIT), cancel)
+            command = command_arguments(build_caches.command_for(environment.caches), _COPY_LIMIT)
+            workspace.call("bash", command, cancel)
 
     def serve_agent(self, workspace: Workspace, cancel: CancelToken) -> None:
         """Start the services for the agent's own commands. Without one of them it works on, and checks tell of it."""
@@ -160,8 +151,7 @@ class Trees:
             self.run.say(f"warning: {error}")
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences for people: environments that are not shown; if one could not be prepared, the command and its
-        last lines."""
+        """Sentences for people: environments that are not shown, and the last lines of a command that failed."""
         left_out = (*([UNUSED.format(self.unused)] if self.unused else ()), *self.left_out())
         if not self.failure:
             return left_out
@@ -178,7 +168,7 @@ class Trees:
     def for_checks(self, name: str, cancel: CancelToken, tree_sha: str | None = None) -> Workspace:
         """A workspace over a new tree: the base, or `tree_sha`, with what setup left behind. It is started once more if
         it does not start: the check has no result otherwise."""
-        tree, environment = self._tree(name), self.environment()
+        tree, environment = self.run.folder.root / f"tree-{name}", self.environment()
         environment = environment._replace(caches=self._caches(environment))
         materialise(self.run.checkout, tree, tree_sha=tree_sha)
         try:
@@ -195,15 +185,12 @@ class Trees:
             self._base_round = workspace, name
         return workspace
 
-    def _tree(self, name: str) -> Path:
-        return self.run.folder.root / f"tree-{name}"
-
     def _caches(self, environment: TreeEnvironment) -> tuple[BuildCache, ...]:
         """The caches, those of the first round on the base in place of older ones."""
         if self._base_round is None or not self._base_round[0].closed:
             return environment.caches
         name = self._base_round[1]
-        tree = self._tree(name)
+        tree = self.run.folder.root / f"tree-{name}"
         targets = [one.path for one in self._folders_in(tree) if one.is_build_output]
         newer = tuple(build_caches.round_caches(self.run.folder.home(name), tree, targets))
         for one in newer:
@@ -220,17 +207,17 @@ class Trees:
 
     def _own_shared(self) -> tuple[EnvironmentFolder, ...]:
         """The folders of the checkout that need not be copied: no `setup:` command writes in them."""
-        brought = set() if self.setup else set(self.bring)
-        return tuple(
-            one for one in self.own if self._share_all or (one.path in brought and not one.is_build_output)
-        )
+        if self._share_all:
+            return tuple(self.own)
+        brought = () if self.setup else self.bring
+        return tuple(one for one in self.own if one.path in brought and not one.is_build_output)
 
     def _dependencies(self, folders: Sequence[EnvironmentFolder], tops: Sequence[Path]) -> Dependencies:
         origin = (self.run.origin,) if self.run.origin else ()
         mountable = [one for one in folders if not (one.is_build_output or one.unshown)]
         shared = NO_DEPENDENCIES
         if mountable:
-            shared = dependencies(mountable, (*tops, *origin), GitTrees(self.run.checkout).paths())
+            shared = dependencies(mountable, (*tops, *origin), self.run.checkout.paths)
         return shared._replace(left_out=tuple(one for one in folders if one.unshown))
 
     def _prepare(self, cancel: CancelToken) -> TreeEnvironment:
@@ -269,16 +256,13 @@ class Trees:
         from bot.gate.judge import untracked_files  # loaded on first use
 
         sha = self.prepared_from or self.run.checkout.base_sha
-        left = untracked_files(self.run.checkout.git, sha, tree)
-        tracked = self.run.checkout.git.run("ls-tree", "-r", "-z", "--name-only", sha)
+        git, output = self.run.checkout.git, self.run.folder.setup_output
+        left = untracked_files(git, sha, tree)
+        tracked = set(os.fsdecode(git.run("ls-tree", "-r", "-z", "--name-only", sha)).split("\0"))
         try:
-            move_untracked(
-                tree,
-                self.run.folder.setup_output,
-                tracked=set(os.fsdecode(tracked).split("\0")),
-                shared={folder.path for folder in self._folders_in(tree)},
-            )
-            for written in (tree, self.run.folder.setup_output, self.run.folder.home("setup")):
+            shared = {folder.path for folder in self._folders_in(tree)}
+            move_untracked(tree, output, tracked=tracked, shared=shared)
+            for written in (tree, output, self.run.folder.home("setup")):
                 remove_special_files(written)
         except OSError as error:
             raise SetupError(f"what setup made could not be taken over: {error}") from error
@@ -303,7 +287,7 @@ class Trees:
         return TreeEnvironment(shared, folder.setup_output, caches, setup_files=left)
 
     def _folders_in(self, tree: Path) -> tuple[EnvironmentFolder, ...]:
-        return folders_in(tree, self.run.checkout.git, GitTrees(self.run.checkout).paths())
+        return folders_in(tree, self.run.checkout.git, self.run.checkout.paths)
 
     def _copy_in(self, name: str, tree: Path) -> None:
         brings = f"the policy or the task brings {name}"

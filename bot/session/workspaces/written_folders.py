@@ -7,7 +7,7 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from bot.workspace.dependencies.folders import folders_of
+from bot.workspace.dependencies import folders_of
 
 
 def move_untracked(tree: Path, output: Path, *, tracked: Collection[str], shared: Collection[str]) -> None:
@@ -24,14 +24,11 @@ def move_untracked(tree: Path, output: Path, *, tracked: Collection[str], shared
             if path in parents and entry.is_dir(follow_symlinks=False):
                 ahead.append(path)
             else:
-                target = output / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                _move(entry, target)
+                _move(entry, output / path)
 
 
 def remove_special_files(folder: Path) -> None:
-    """Remove sockets, FIFOs and devices in `folder`: a socket answers through a read-only mount as well. Raises
-    `OSError`."""
+    """Remove sockets, FIFOs and devices: a socket answers through a read-only mount as well. Raises `OSError`."""
     ahead = [str(folder)] if folder.resolve() == folder else []  # else it is shown to nobody
     while ahead:
         for entry in _entries(ahead.pop()):
@@ -50,6 +47,7 @@ def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
 
 
 def _move(entry: os.DirEntry[str], target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.rename(entry.path, target)
     except PermissionError:

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.ecosystems.language_server import Launch, Place, Server
+from bot.ecosystems.language_server import Launch, Server
+from bot.ecosystems.program_search import Place
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.checker import FormError
-from bot.ecosystems.language_server import Place
+from bot.ecosystems.program_search import Place
 from bot.ecosystems.registry import checking, ecosystems, form
 from bot.toolhost import shell
 from bot.toolhost.context import Context
@@ -66,8 +66,7 @@ def _check(
     folder = str(place.folder.relative_to(place.root))
     if not place.folder.is_dir():
         return _none("unavailable", f"there is no folder {one_line(folder, _NOTE)}")
-    searches = {"ours": place.bundled, "project": place.in_project, "path": place.on_path}
-    program = next(filter(None, (searches[where](name) for where in checker["where"])), "")
+    program = place.program(name, checker["where"])
     if not program:
         own = ": the project has none of its own" if list(checker["where"]) == ["project"] else ""
         return _none("unavailable", f"{name} is not installed{own}")

@@ -8,7 +8,7 @@ import re
 import stat
 import sys
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -60,8 +60,7 @@ def find(
     or that are in the home, and those of `environments` that were there before the run. Called before the first command
     of a run. Left out are relative entries, folders that are missing, private or in memory, the agent's own virtual
     environment and those beneath `NEVER`. Commands may have written what is in `tree`, where it is visible anyway:
-    nothing is mounted for it. `severs` is that of the `Confinement`: else a folder that holds a socket, a FIFO or a
-    device is not shown."""
+    nothing is mounted for it. `severs` is that of the `Confinement`: else no folder with a special file is shown."""
     entries: list[str] = []
     written = (str(tree),) if tree else ()
     never = (*NEVER, *written)
@@ -137,8 +136,7 @@ class _Doorkeeper:
 
 
 def special_file_in(folder: Path) -> str:
-    """Return, as a clause, that `folder` holds a socket, a FIFO or a device, by which commands could reach a program
-    outside; else empty."""
+    """Return, as a clause, that `folder` holds a socket, a FIFO or a device: commands could reach programs outside."""
     ahead, seen = deque([str(folder)]), 0
     while ahead and seen < _MOST_ENTRIES:
         try:
@@ -193,12 +191,16 @@ def _caches(source: Mapping[str, str], never: Sequence[str]) -> Iterator[tuple[P
                 yield folder, setting
 
 
-def missing_versions(source: Mapping[str, str], path: str, texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each version that the repository selects by one of the files `texts` and that the version
-    manager whose shims are in `path` does not have."""
+def missing_versions(
+    source: Mapping[str, str], path: str, texts_of: Callable[[Sequence[str]], Mapping[str, str]]
+) -> Iterator[str]:
+    """Yield a sentence for each version that the repository selects by one of its files and that the version manager
+    whose shims are in `path` does not have."""
     home = Path(os.path.expanduser("~"))
     entries = path.split(":") if "HOME" in source else ()
-    for pin in (pin for one in ecosystems() for pin in one.pins):
+    pins = [pin for one in ecosystems() for pin in one.pins]
+    texts = texts_of(sorted({pin.file for pin in pins}))
+    for pin in pins:
         if pin.file not in texts or str(home / pin.shims) not in entries or source.get(pin.variable):
             continue
         for match in re.finditer(pin.pattern, texts[pin.file], re.MULTILINE):
@@ -212,16 +214,6 @@ def missing_versions(source: Mapping[str, str], path: str, texts: Mapping[str, s
                     f"{quoted(f'{tool} {version}'.strip())}, which is not in {versions}. Until it is installed "
                     f"(`{pin.install.format(tool=tool, version=version)}`), what needs it cannot run."
                 )
-
-
-def pin_files() -> set[str]:
-    """The files by which repositories select versions."""
-    return {pin.file for one in ecosystems() for pin in one.pins}
-
-
-def selections() -> set[str]:
-    """The variables by which a shell does."""
-    return {pin.variable for one in ecosystems() for pin in one.pins if pin.variable}
 
 
 def needed_by(programs: Path) -> Iterator[Path]:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.ecosystems.language_server import Launch, Place, Server
+from bot.ecosystems.language_server import Launch, Server
+from bot.ecosystems.program_search import Place
 from bot.ecosystems.registry import ecosystems, servers
 from bot.toolhost.lsp.launch import replace_command
 

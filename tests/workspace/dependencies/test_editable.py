@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.workspace.dependencies.editable import dependencies
+from bot.workspace.dependencies import dependencies
 from bot.workspace.environment import of_dependencies
 from bot.workspace.sandbox.confinement import EnvironmentFolder
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.checkout.git import Git
-from bot.workspace.dependencies.folders import environment_folders
+from bot.workspace.dependencies import environment_folders
 from tests.support.repositories import git, make_repository
 
 FILES = {

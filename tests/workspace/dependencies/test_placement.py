@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.workspace.dependencies.placement import links, place_folders
+from bot.workspace.dependencies import links, place_folders
 from bot.workspace.sandbox.confinement import STORE, EnvironmentFolder
 
 BOTH = pytest.mark.parametrize("moves", [True, False])

@@ -299,9 +299,9 @@ def test_a_version_that_a_manager_does_not_have_is_said(
         f"{home}/{name}"
         for name in (".pyenv/shims", ".rbenv/shims", ".asdf/shims", ".cargo/bin", ".volta/bin")
     )
-    [note] = toolchains.missing_versions({"HOME": str(home)}, shims, {file: text})
+    [note] = toolchains.missing_versions({"HOME": str(home)}, shims, lambda files: {file: text})
     assert re.search(sentence, note), note
-    assert not list(toolchains.missing_versions({"HOME": str(home)}, "/usr/bin", {file: text}))
+    assert not list(toolchains.missing_versions({"HOME": str(home)}, "/usr/bin", lambda files: {file: text}))
 
 
 @pytest.mark.parametrize(
@@ -315,9 +315,9 @@ def test_a_version_that_a_manager_does_not_have_is_said(
 def test_nothing_is_said_of_a_version_that_is_there(home: Path, file: str, text: str, there: str) -> None:
     made(home / there)
     path = f"{home}/.pyenv/shims:{home}/.cargo/bin"
-    assert not list(toolchains.missing_versions({"HOME": str(home)}, path, {file: text}))
+    assert not list(toolchains.missing_versions({"HOME": str(home)}, path, lambda files: {file: text}))
     gone = {"HOME": str(home), "PYENV_VERSION": "3.12.1"}
-    assert not list(toolchains.missing_versions(gone, path, {".python-version": "2.7"}))
+    assert not list(toolchains.missing_versions(gone, path, lambda files: {".python-version": "2.7"}))
 
 
 @pytest.mark.parametrize("variable", ["PATH", "VIRTUAL_ENV"])

@@ -53,9 +53,7 @@ def sources(changed: Iterable[str], paths: Collection[str]) -> tuple[str, ...]:
     )
 
 
-def no_evidence(
-    ran: Sequence[tuple[Check, CheckExecution]], changed: Sequence[str]
-) -> Iterator[tuple[int, str]]:
+def reasons(ran: Sequence[tuple[Check, CheckExecution]], changed: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the number of each check whose tests pass without having opened a changed source of its language, and the
     reason. `changed` are those `sources`, `ran` the checks of one round. A source that another check of the round
     opened counts as well, since a build need not read it again; one that a linter read does not. If a suite failed

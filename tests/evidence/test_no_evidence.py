@@ -5,7 +5,7 @@ import pytest
 from bot.contracts.evidence import TestCounts
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.evidence.check import Check
-from bot.evidence.opened_sources import excused, left_out_note, no_evidence, sources
+from bot.evidence.no_evidence import excused, left_out_note, reasons, sources
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.workspace.sandbox.confinement import EnvironmentFolder
@@ -27,7 +27,7 @@ def ran(
 
 
 def excuses(*executions: tuple[Check, CheckExecution], changed: tuple[str, ...] = CHANGED) -> dict[int, str]:
-    return dict(no_evidence(executions, changed))
+    return dict(reasons(executions, changed))
 
 
 def test_only_sources_that_the_change_leaves_in_the_tree_must_be_opened() -> None:
@@ -76,34 +76,24 @@ def test_where_nothing_can_be_watched_tests_are_no_evidence_either() -> None:
 
 def test_an_excused_check_keeps_its_output_and_no_result_of_tests() -> None:
     execution = excused(ran("pytest")[1], "why")
-    assert (execution.run.state, execution.run.note, execution.suite) == (
-        CheckState.NOT_RUNNABLE,
-        "why",
-        None,
-    )
+    assert (execution.run.state, execution.run.note) == (CheckState.NOT_RUNNABLE, "why")
+    assert execution.suite is None
 
 
 @pytest.mark.parametrize(
     ("path", "command", "is_needed"),
     [
-        (".venv", "python3 -m pytest", True),
-        (".venv", "make test", True),
-        (".venv", "npm test", False),
-        ("", "pytest", True),
-        ("", "npm test", False),
-        ("web/node_modules", "npm test", True),
-        ("web/node_modules", "cargo test", False),
-        ("vendor/bundle", "bundle exec rake test", True),
-        ("vendor", "go test ./...", True),
-        ("vendor", "pytest", False),
+        (".venv", "python3 -m pytest", True), (".venv", "make test", True), (".venv", "npm test", False),
+        ("", "pytest", True), ("", "npm test", False), ("web/node_modules", "npm test", True),
+        ("web/node_modules", "cargo test", False), ("vendor/bundle", "bundle exec rake test", True),
+        ("vendor", "go test ./...", True), ("vendor", "pytest", False),
     ],
-)
+)  # fmt: skip
 def test_a_check_that_needs_an_environment_that_is_not_shown_does_not_run(
     tmp_path: object, path: str, command: str, is_needed: bool
 ) -> None:
     folder = EnvironmentFolder(tmp_path / "x", path, unshown="others can write in /a")  # type: ignore[operator]
     note = left_out_note([folder], command)
     assert bool(note) is is_needed
-    assert not note or note.startswith(
-        f"{path or folder.source} is not shown to commands: others can write in /a."
-    )
+    where = f"{path or folder.source} is not shown to commands"
+    assert not note or note.startswith(f"{where}: others can write in /a.")

@@ -1,0 +1,289 @@
+"""The installed packages, tools and builds of a checkout: find their folders, and place them into a work tree.
+
+The tree is not walked: candidates are beside known manifests, and one call of git tells which are ignored. A folder
+that the repository does not have git ignore (a person's ignore file for all repositories does not count), and that
+bears no mark of an environment, belongs to the repository's content and is not used. No link is followed.
+
+Of installs of the repository's own packages, find the folders of the changed tree that Python must import from, in
+place of copies, and of the path that editable installs name if the tree is not there.
+
+Folders are placed as mount points, or as links if nothing can be mounted. A `node_modules` is a folder of links in both
+cases: tools write caches in it, and a link in it to a package of the repository (a workspace, `npm link`) must lead
+into the changed tree. Commands may have changed the tree before: every folder is opened by its name in its parent.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from bot.checkout.git import Git, GitError, clean_environment
+from bot.ecosystems.python_environments import PACKAGE, hooks, leads
+from bot.ecosystems.registry import ecosystems
+from bot.workspace.sandbox.confinement import STORE, Dependencies, EnvironmentFolder
+from bot.workspace.sandbox.toolchains import needed_by, who_may_write
+
+_ENVIRONMENTS = frozenset(name for one in ecosystems() for name in one.environments)
+_LINKED = {one.linked: one.bins[0].rpartition("/")[2] for one in ecosystems() if one.linked}
+"""Folders of packages, each with its folder of programs."""
+
+_BESIDE = tuple(one.installed_beside for one in ecosystems())
+_FOLDER_INSIDE = "x"
+"""A name in a folder, which git is asked about in its place: some environments have a `.gitignore` with `*`."""
+
+
+def environment_folders(
+    top: Path, git: Git, tracked: Collection[str], variables: Mapping[str, str]
+) -> tuple[EnvironmentFolder, ...]:
+    """The folders of the checkout at `top`, and the Python environment outside of it that belongs to it, if it has none
+    itself. Those that cannot be shown are among them. `tracked` are the paths of its commit; `variables` is the user's
+    environment. `top` is resolved."""
+    folders = [_with_refusal(one, variables) for one in folders_in(top, git, tracked, variables)]
+    # Environments in whose place the checkout has a link.
+    for path in _candidates(tracked, folders_of(tracked)):
+        if os.path.islink(top / path) and _is_marked(top, path) and os.path.isdir(top / path):
+            folders.append(EnvironmentFolder(top / path, path, unshown="it is a link, which is not followed"))
+    if not _with_python(folders):
+        # The first Python environment outside of the checkout that belongs to it.
+        for name in (
+            path for one in ecosystems() for path in one.environments_outside(top, tracked, variables)
+        ):
+            real = Path(os.path.realpath(name))
+            if os.path.isabs(name) and is_environment(real) and str(real) != os.path.realpath(sys.prefix):
+                folders.append(_with_refusal(EnvironmentFolder(real, "", "bin"), variables))
+                break
+    if _with_python(folders):
+        folders = [one for one in folders if not (one.unshown and is_environment(one.source))]
+    # Submodules that the person has fetched. The commit has each as one path without content.
+    for path in tracked if ".gitmodules" in tracked else ():
+        folder = os.path.join(top, path)
+        if os.path.isdir(folder) and os.path.realpath(folder) == folder and os.listdir(folder):
+            folders.append(EnvironmentFolder(Path(folder), path))
+    return tuple(folders)
+
+
+def _with_python(folders: Iterable[EnvironmentFolder]) -> bool:
+    return any(folder.programs == "bin" and not folder.unshown for folder in folders)
+
+
+def _with_refusal(folder: EnvironmentFolder, variables: Mapping[str, str]) -> EnvironmentFolder:
+    """Return the folder with the reason why it cannot be shown, if there is one."""
+    if "RUNNER_TEMP" in variables:  # a runner has one user, and no command ran yet
+        return folder
+    if not folder.path and folder.source not in needed_by(folder.source / "bin"):
+        return replace(folder, unshown="nothing in its place is ever shown")
+    return replace(folder, unshown=who_may_write(folder.source))
+
+
+def folders_in(
+    top: Path, git: Git, tracked: Collection[str], variables: Mapping[str, str] | None = None
+) -> tuple[EnvironmentFolder, ...]:
+    """The folders beneath `top` only. `git` applies the ignore rules."""
+    source = variables or {}
+    inside = folders_of(tracked)
+    there = [path for path in _candidates(tracked, inside) if _is_there(top, path)]
+    ignored = _ignored(git, top, [path for path in there if not _is_marked(top, path)])
+    paths = [path for path in there if path in ignored or _is_marked(top, path)]
+    environments = [path for path in paths if path.rpartition("/")[2] in _ENVIRONMENTS]
+    active = os.path.relpath(source.get("VIRTUAL_ENV") or top, top)
+    chosen = active if active in environments else next(iter(environments), None)
+    programs = {chosen or "": "bin", **_LINKED}
+    return tuple(EnvironmentFolder(top / path, path, programs.get(path, "")) for path in paths)
+
+
+def _candidates(tracked: Iterable[str], inside: Collection[str]) -> list[str]:
+    """The candidates from the root down, in the order of preference, without those that the commit has files in."""
+    places: dict[tuple[str, str], None] = {}
+    for path in ("", *sorted(tracked, key=lambda one: one.count("/"))):
+        folder, _, name = path.rpartition("/")
+        places |= {(folder, one): None for tool in _BESIDE for one in tool.get(name, ())}
+    paths = (f"{folder}/{name}" if folder else name for folder, name in places)
+    return [path for path in paths if path not in inside and "\n" not in path]
+
+
+def folders_of(tracked: Iterable[str]) -> set[str]:
+    """Every tracked path and all its parent folders."""
+    parents: set[str] = set()
+    for path in tracked:
+        while path and path not in parents:
+            parents.add(path)
+            path = path.rpartition("/")[0]
+    return parents
+
+
+def _is_there(top: Path, path: str) -> bool:
+    folder = os.path.join(top, path)
+    known = path.rpartition("/")[2] not in _ENVIRONMENTS or is_environment(folder)
+    return known and os.path.isdir(folder) and os.path.realpath(folder) == folder
+
+
+def _is_marked(top: Path, path: str) -> bool:
+    """Whether it is an environment whether git ignores it or not: the commit has no file in it."""
+    return path.rpartition("/")[2] in _LINKED or is_environment(top / path)
+
+
+def is_environment(folder: str | Path) -> bool:
+    return any(one.is_environment(str(folder)) for one in ecosystems())
+
+
+def _ignored(git: Git, top: Path, paths: list[str]) -> list[str]:
+    """Those of `paths` whose content the repository has git ignore."""
+    if not paths:
+        return []
+    names = b"".join(os.fsencode(f"./{path}/{_FOLDER_INSIDE}") + b"\0" for path in paths)
+    settings = clean_environment({"core.excludesFile": os.devnull})
+    settings["GIT_LITERAL_PATHSPECS"] = "0"  # check-ignore takes no other
+    try:
+        words = ("check-ignore", "--no-index", "--stdin", "-z")
+        answer = git.run(*words, input=names, work_tree=top, env=settings)
+    except GitError:
+        return []  # none is ignored, or git failed
+    ignored = {os.fsdecode(one) for one in answer.split(b"\0")}
+    return [path for path in paths if f"./{path}/{_FOLDER_INSIDE}" in ignored]
+
+
+def dependencies(
+    folders: Sequence[EnvironmentFolder], tops: Sequence[Path], tracked: Iterable[str]
+) -> Dependencies:
+    """`folders`, with the folders of the tree that Python must import from. `tops` are the paths that editable installs
+    of the repository name: the checkout, or the tree that `setup:` ran in."""
+    known = {"."}
+    packages: dict[str, str] = {}
+    for path in tracked:
+        if package := PACKAGE.fullmatch(path):
+            packages[package["file"]] = package["folder"] or "."
+        while path := path.rpartition("/")[0]:
+            known.add(path)
+    import_from: dict[str, None] = {}
+    copies: dict[str, None] = {}
+    bins = (one.source for one in folders if one.programs == "bin")
+    for site in (site for top in bins for site in sorted(top.glob("lib/python3*/site-packages"))):
+        if os.path.realpath(site) != str(site):
+            continue
+        for file, folder in packages.items():
+            if (site / file).is_file() and os.path.realpath(site / file) == str(site / file):
+                copies[folder] = None
+        for name, text in hooks(site):
+            added = list(leads(site, name, text, tops))
+            if added and known.issuperset(added):
+                import_from |= dict.fromkeys(added)
+    return Dependencies(tuple(folders), tuple(import_from), tuple(copies))
+
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CACHES = frozenset([STORE.split("/")[0], *(name for one in ecosystems() for name in one.linked_without)])
+
+
+def links(folders: Sequence[EnvironmentFolder], *, moves: bool) -> dict[str, str]:
+    """The links that `place_folders` makes in a work tree: their targets by path."""
+    targets: dict[str, str] = {}
+    for folder in folders:
+        if folder.path and folder.is_node:
+            targets |= _of_node(folder, moves)
+        elif folder.path and not moves:
+            targets[folder.path] = str(folder.source)
+    return targets
+
+
+def place_folders(
+    tree: Path, folders: Sequence[EnvironmentFolder], *, moves: bool
+) -> tuple[EnvironmentFolder, ...]:
+    """Make mount points or links for `folders` in `tree`; return the folders for which that succeeded. Files of
+    commands at these paths are not changed."""
+    placeable: list[EnvironmentFolder] = []
+    for folder in folders:
+        with suppress(OSError):
+            _place_folder(tree, folder, moves)
+            placeable.append(folder)
+    # The git of the tree excludes them: a rule such as `.venv/` matches no link.
+    paths = (re.sub(r"[\\*?\[ ]", r"\\\g<0>", folder.path) for folder in folders if folder.path)
+    with (
+        suppress(OSError),
+        _opened(tree, ".git/info") as at,
+        open(os.open("exclude", _NEW, 0o644, dir_fd=at), "w") as file,
+    ):
+        file.write("".join(f"/{path}\n" for path in paths))
+    return tuple(placeable)
+
+
+def _place_folder(tree: Path, folder: EnvironmentFolder, moves: bool) -> None:
+    above, _, name = folder.path.rpartition("/")
+    with _opened(tree, above) as parent:
+        if not (folder.is_node or moves):
+            with suppress(FileExistsError):
+                os.symlink(folder.source, name, dir_fd=parent)
+            return
+        _make(name, parent)
+    with _opened(tree, folder.path) as at:
+        if folder.is_node and moves:
+            _make(STORE.split("/")[0], at)
+    if folder.is_node and moves:
+        with _opened(tree, f"{folder.path}/{STORE}", make_last=True):
+            pass  # no part of its path is a link
+    for path, target in _of_node(folder, moves).items() if folder.is_node else ():
+        above, _, name = path.rpartition("/")
+        with suppress(OSError), _opened(tree, above, make_last=True) as parent:
+            os.symlink(target, name, dir_fd=parent)
+
+
+def _of_node(folder: EnvironmentFolder, moves: bool) -> dict[str, str]:
+    """The links of a `node_modules`, by path in the tree. Scopes and `.bin` are folders of links themselves."""
+    targets: dict[str, str] = {}
+    for name, entry in _entries(folder.source):
+        if name in _CACHES:
+            continue
+        if name.startswith((".bin", "@")) and entry.is_dir(follow_symlinks=False):
+            inner = [(f"{name}/{one}", other) for one, other in _entries(Path(entry.path))]
+        else:
+            inner = [(name, entry)]
+        for path, one in inner:
+            if target := _target(folder, path, one, moves):
+                targets[f"{folder.path}/{path}"] = target
+    return targets
+
+
+def _target(folder: EnvironmentFolder, name: str, entry: os.DirEntry[str], moves: bool) -> str:
+    """The target of the link `name`. If the entry is a link itself, the target is the same path in the tree; empty if
+    it leads out of the checkout."""
+    here = os.path.dirname(f"{folder.path}/{name}")
+    if entry.is_symlink():
+        top = str(folder.source)[: -len(folder.path) - 1]
+        end = os.path.normpath(os.path.join(top, here, os.readlink(entry.path)))
+        return os.path.relpath(end, os.path.join(top, here)) if end.startswith(f"{top}/") else ""
+    return os.path.join("../" * name.count("/") + STORE, name) if moves else str(folder.source / name)
+
+
+def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
+    try:
+        with os.scandir(folder) as entries:
+            return [(entry.name, entry) for entry in entries]
+    except OSError:
+        return []  # removed meanwhile, or not readable, inside neither
+
+
+def _make(name: str, parent: int) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o755, dir_fd=parent)
+
+
+@contextmanager
+def _opened(tree: Path, path: str, *, make_last: bool = False) -> Iterator[int]:
+    """Yield a descriptor of a folder of `tree`. Raises `OSError` if a part of the path is a link or no folder."""
+    here = os.open(tree, _FOLDER)
+    try:
+        names = path.split("/") if path else []
+        for number, name in enumerate(names, 1):
+            if make_last and number == len(names):
+                _make(name, here)
+            inner = os.open(name, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = inner
+        yield here
+    finally:
+        os.close(here)
