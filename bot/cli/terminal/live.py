@@ -18,8 +18,9 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from bot.cli.terminal.console import console_on
 from bot.cli.terminal.printer import SPINNER, encodable, lines_of, one_line, speaks_unicode
-from bot.cli.terminal.question import ask, console_on
+from bot.cli.terminal.question import ask
 from bot.cli.terminal.viewer import UNDER, Viewer, plain_lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of, money

@@ -12,7 +12,7 @@ import termios
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import Literal, NamedTuple, TextIO
+from typing import Literal, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -42,19 +42,6 @@ class Page(NamedTuple):
             rows[-1] += character
             used += columns
         return rows
-
-
-class PlainConsole(Console):
-    """Takes text as text, and never hides the cursor: whatever ends the process, there is nothing to bring back."""
-
-    def show_cursor(self, show: bool = True) -> bool:
-        return False
-
-
-def console_on(stream: TextIO) -> Console:
-    return PlainConsole(
-        file=stream, force_terminal=True, markup=False, emoji=False, highlight=False, legacy_windows=False
-    )
 
 
 def question_text(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:

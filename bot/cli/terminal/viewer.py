@@ -1,38 +1,19 @@
-"""How a run is displayed: the choice, and the viewers that need no terminal: none, line by line, JSON events."""
+"""The viewers of a run that need no terminal: none, line by line, and JSON events. `open_viewer.py` chooses one."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from typing import TextIO
 
-from bot import __version__
-from bot.cli.options import add_flag
 from bot.cli.terminal.printer import lines_of
 from bot.contracts.cancel import CancelToken
-from bot.contracts.errors import AgentError, ExitCode, UsageError
+from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
 from bot.contracts.journal import AgentStarted, CompactionRecord, DiagnosticsRecord, Note, Response, Result
 from bot.contracts.messages import Text
-from bot.contracts.progress import (
-    EVENTS,
-    SCHEMA,
-    BeginEvent,
-    EndEvent,
-    Event,
-    Inquiry,
-    Person,
-    Reply,
-    View,
-    WaitEvent,
-    Written,
-)
-from bot.github.actions import Actions
+from bot.contracts.progress import EVENTS, EndEvent, Event, Inquiry, Person, Reply, View, WaitEvent, Written
 from bot.report.timeline import call_subject
 from bot.session.progress.interruption import to_standard_error
 from bot.session.progress.reporter import call_line, text_line, waiting_line, while_read
@@ -158,59 +139,3 @@ def event_line(event: Event) -> str:
     if isinstance(event, Written):
         return event.line.decode().rstrip("\n")
     return json.dumps({"type": EVENTS[type(event)], **event._asdict()})
-
-
-def add_view_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the output during a run."""
-    group = parser.add_mutually_exclusive_group()
-    add_flag(group, "-q", "--quiet", help="print only the result and errors")
-    add_flag(group, "-v", "--verbose", help="also print the first lines of each result")
-    add_flag(group, "--json-events", help="print events as JSON on standard output, one a line")
-
-
-@contextmanager
-def open_viewer(arguments: argparse.Namespace, verb: str, log: TextIO | None = None) -> Iterator[Viewer]:
-    """Open the viewer of a run. An error in the block becomes an end event. Lines go to `log`, where there is one, and
-    nothing is drawn; by default they go to standard error, if that is no terminal."""
-    if arguments.json_events and getattr(arguments, "json", False):
-        raise UsageError("--json and --json-events are two forms of the same: give one of them.")
-    viewer = choose_viewer(arguments, os.environ, log)
-    viewer.program = f"slash-agent {verb}"
-    viewer.tell(BeginEvent(SCHEMA, __version__, verb))
-    try:
-        yield viewer
-    except BaseException as error:
-        code, text = ExitCode.INTERNAL, f"internal error: {type(error).__name__}: {error}"
-        if isinstance(error, AgentError):
-            code, text = error.exit_code, "\n".join((str(error), *getattr(error, "__notes__", ())))
-        elif isinstance(error, KeyboardInterrupt):
-            code, text = ExitCode.CANCELLED, "cancelled"
-        viewer.tell(EndEvent(int(code), error=text))
-        raise
-    finally:
-        viewer.close()
-
-
-def choose_viewer(
-    arguments: argparse.Namespace, environment: Mapping[str, str], log: TextIO | None
-) -> Viewer:
-    if arguments.json_events:
-        return JsonViewer(sys.stdout)
-    in_ci = environment.get("GITHUB_ACTIONS") == "true" or environment.get("CI", "") not in ("", "0", "false")
-    is_drawable = sys.stderr.isatty() and not in_ci
-    keyboard = sys.stdin.fileno() if is_drawable and sys.stdin is not None and sys.stdin.isatty() else None
-
-    def ask(inquiry: Inquiry, cancel: CancelToken) -> Reply:
-        from bot.cli.terminal import question  # imports rich
-
-        assert keyboard is not None
-        return question.ask(inquiry, cancel, question.console_on(sys.stderr), keyboard)
-
-    person = None if keyboard is None else ask
-    if arguments.quiet:
-        return Viewer(person)
-    if log is None and is_drawable and environment.get("TERM", "dumb") not in ("dumb", "unknown", ""):
-        from bot.cli.terminal.live import LiveViewer
-
-        return LiveViewer(sys.stderr, keyboard, verbose=arguments.verbose)
-    return LineViewer(Actions(environment, log or sys.stderr).print, person, verbose=arguments.verbose)
