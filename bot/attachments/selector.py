@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html import unescape
 from typing import NamedTuple
@@ -56,10 +57,8 @@ class TextReader:
         key = (kind, identity)
         if key not in self._texts:
             self._texts[key] = None
-            try:
+            with suppress(AgentError):
                 self._texts[key] = self._github.rendered_text(self._repository, kind, self._number, identity)
-            except AgentError as error:
-                raise Omitted("GitHub did not say who wrote it") from error
         if (text := self._texts[key]) is None:
             raise Omitted("GitHub did not say who wrote it")
         return text

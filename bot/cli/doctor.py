@@ -83,7 +83,17 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         ]
         print(json.dumps(rows, indent=1))
     else:
-        _show(findings, Printer(sys.stdout, os.environ))
+        printer = Printer(sys.stdout, os.environ)
+        for state, (mark, style) in _MARKS.items():
+            for finding in (one for one in findings if one.state is state):
+                printer.field(mark, f"{finding.name}: {finding.message}", style)
+                for line in finding.fix.splitlines():
+                    printer.field("fix", line, "bold", copied=True)
+        states = Counter(finding.state for finding in findings)
+        missing, warnings = states[State.MISSING], count_of(states[State.WARNING], "warning")
+        text = f"{count_of(missing, 'thing')} missing" if missing else "nothing is missing"
+        printer.line()
+        printer.headline("bad" if missing else "good", f"{text}, {warnings}")
     return ExitCode.DONE if is_healthy(findings) else ExitCode.UNAVAILABLE
 
 
@@ -127,17 +137,3 @@ def _github_findings(
 
     policy, _ = checkout_policy(root)
     return check_github(repository, connect(where.token, where.api_url), where.token, policy, known)
-
-
-def _show(findings: Sequence[Finding], printer: Printer) -> None:
-    for state, (mark, style) in _MARKS.items():
-        for finding in findings:
-            if finding.state is state:
-                printer.field(mark, f"{finding.name}: {finding.message}", style)
-                for line in finding.fix.splitlines():
-                    printer.field("fix", line, "bold", copied=True)
-    states = Counter(finding.state for finding in findings)
-    missing, warnings = states[State.MISSING], count_of(states[State.WARNING], "warning")
-    text = f"{count_of(missing, 'thing')} missing" if missing else "nothing is missing"
-    printer.line()
-    printer.headline("bad" if missing else "good", f"{text}, {warnings}")

@@ -29,7 +29,7 @@ from bot.cli.options import (
 )
 from bot.cli.result import Result, git_at, print_end
 from bot.cli.review import add_review_options, end_without_review, finish_review, with_review_options
-from bot.cli.terminal.open_viewer import add_view_options, open_viewer
+from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import Viewer
 from bot.contracts.errors import ExitCode, PublishError, UsageError

@@ -7,7 +7,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,6 @@ from bot.session.event.maintain import (
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
-    from bot.session.context.github_env import GitHubEnvironment
 
 EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
 
@@ -74,8 +73,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return connected(where, os.environ, repository, access, actions.add_mask)[1]
 
     now = datetime.now(UTC)
-    last, tasks = _last_plan(arguments.since, where, host_of, now), tuple(names_of(arguments.task))
-    run = MaintenanceRun(repositories, now, last, tasks, where.policy_file)
+    last = LastPlan(arguments.since or now - FIRST_WINDOW)
+    if (
+        arguments.since is None and where.repository and where.workflow
+    ):  # else there is no scheduled run before this
+        # The job's own token may see the runs, whoever else acts: the app need not be installed here.
+        here = client_for(where, os.environ) if where.token else host_of(where.repository)
+        last = last_plan(where.repository, where.workflow.rpartition("/")[2], where.run, here, now)
+    run = MaintenanceRun(repositories, now, last, tuple(names_of(arguments.task)), where.policy_file)
     notes: list[str] = []
 
     def warn(text: str) -> None:
@@ -137,17 +142,6 @@ def _print_plan(
     for name in ("count", "left", "matrix"):
         actions.set_output(name, json.dumps(plan[name]))
     return list(plan["matrix"]["include"])
-
-
-def _last_plan(
-    since: datetime | None, where: GitHubEnvironment, host_of: Callable[[str], GitHub], now: datetime
-) -> LastPlan:
-    """Since the schedule's run before this one; outside a scheduled run of Actions there is none to ask for."""
-    if since is not None or not (where.repository and where.workflow):
-        return LastPlan(since or now - FIRST_WINDOW)
-    # The job's own token may see the runs, whoever else acts: the app need not be installed here.
-    here = client_for(where, os.environ) if where.token else host_of(where.repository)
-    return last_plan(where.repository, where.workflow.rpartition("/")[2], where.run, here, now)
 
 
 def _time(text: str) -> datetime:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bot.cli.options import add_bundle, add_dry_run, add_path, add_sandbox, add_text, add_value, usd
 from bot.cli.result import Result, print_result
-from bot.cli.terminal.open_viewer import add_view_options, open_viewer
+from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import EndEvent

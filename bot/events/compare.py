@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import ReviewThread
-from bot.contracts.request import Request, Tier, Trigger
+from bot.contracts.request import Request, Tier
 from bot.events.admission import command_for, identify_actor
 from bot.events.command import PLAN_HASH, Command
 from bot.events.event_request import EventRequest, NoRequestError, RefusedError
@@ -72,7 +72,7 @@ def _command_rows(request: Request, event_request: EventRequest, command: Comman
         (thread.number, thread.url, thread.is_pull_request) if thread else None,
         (subject.number, subject.url, subject.is_pull_request) if subject else None,
     )
-    yield "the comment", _without_time(trigger) if trigger else None, _without_time(event_request.trigger)
+    yield "the comment", trigger and trigger._replace(at=""), event_request.trigger._replace(at="")
     yield "the verb", request.verb, command.verb
     yield "the instruction", request.instruction, resolve_instruction(command, event_request)
     yield "the options", request.options, dict(command.options)
@@ -107,7 +107,3 @@ def _pull_rows(request: Request, event_request: EventRequest, command: Command) 
 
 def _anchor_position(anchor: ReviewThread | None) -> tuple[int, int, int] | None:
     return (anchor.id, anchor.start_line, anchor.line) if anchor else None
-
-
-def _without_time(trigger: Trigger) -> tuple[str, int, str]:
-    return trigger.event, trigger.comment_id, trigger.url

@@ -18,7 +18,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from bot.cli.terminal.console import console_on
+from bot.cli.terminal.plain_console import console_on
 from bot.cli.terminal.printer import SPINNER, encodable, lines_of, one_line, speaks_unicode
 from bot.cli.terminal.question import ask
 from bot.cli.terminal.viewer import UNDER, Viewer, plain_lines

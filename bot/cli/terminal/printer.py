@@ -98,7 +98,7 @@ class Printer:
             return
         from rich.markdown import Markdown
 
-        from bot.cli.terminal.console import console_on
+        from bot.cli.terminal.plain_console import console_on
 
         # Without hyperlinks an address is shown, and not only what it is called.
         console_on(self._stream).print(

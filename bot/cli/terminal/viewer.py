@@ -1,4 +1,4 @@
-"""The viewers of a run that need no terminal: none, line by line, and JSON events. `open_viewer.py` chooses one."""
+"""The viewers of a run that need no terminal: none, line by line, and JSON events. `choose_viewer.py` chooses one."""
 
 from __future__ import annotations
 

@@ -62,11 +62,6 @@ class PublishJob:
         inputs = where.inputs(given("SLASH_AGENT_INSTRUCTION", ""), given("SLASH_AGENT_TASK", ""))
         return read_event(name, Path(payload), inputs)
 
-    def connected(
-        self, where: GitHubEnvironment, repository: str, access: Access
-    ) -> tuple[GitHubEnvironment, GitHub]:
-        return connected(where, self.environment, repository, access, self.mask)
-
     def thread(self) -> ThreadRef | None:
         """Return the thread of the event that began the run, `None` without one."""
         try:
@@ -78,7 +73,8 @@ class PublishJob:
     def close_progress(self, error: str) -> None:
         """Report an unreadable bundle in the thread of the event."""
         if thread_ref := self.thread():
-            _, github = self.connected(self.where, thread_ref.repository, Access.COMMENT)
+            where, repository = self.where, thread_ref.repository
+            _, github = connected(where, self.environment, repository, Access.COMMENT, self.mask)
             self.end_thread(github, thread_ref, error)
 
     def end_thread(self, github: GitHub, thread_ref: ThreadRef | None, error: str) -> None:
@@ -124,7 +120,8 @@ def publish_note(job: PublishJob, note: str) -> None:
     event_request = job.event_request
     if event_request is None or event_request.cause is Cause.COMMAND or not event_request.head_sha:
         raise UsageError("A note is for an event of a pull request without a command, and this job has none.")
-    where, github = job.connected(job.where, event_request.repository.name, Access.PUBLISH)
+    name = event_request.repository.name
+    where, github = connected(job.where, job.environment, name, Access.PUBLISH, job.mask)
     host = github.dry(job.say) if job.dry_run else github
     for problem in post_check(host, event_request, note, where.run_url):
         job.say(f"note: {problem}")
@@ -134,7 +131,8 @@ def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> tuple[Outcome, Pu
     """`name` is the repository's present name, which git and an app's token need."""
     environment, say, request = job.environment, job.say, bundle.outcome.request
     old_name = job.where.acts_for or request.repository
-    where, github = job.connected(job.where.renamed(old_name, name), name, Access.PUBLISH)
+    renamed = job.where.renamed(old_name, name)
+    where, github = connected(renamed, environment, name, Access.PUBLISH, job.mask)
     # An event has the name that the repository had then, as the bundle has.
     try:
         _check_request(request, job, github)

@@ -10,7 +10,7 @@ from typing import cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.cli.terminal.console import PlainConsole
+from bot.cli.terminal.plain_console import PlainConsole
 from bot.cli.terminal.question import GUTTER, Page, ask, question_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Inquiry, Reply

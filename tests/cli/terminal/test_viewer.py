@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from bot.agent.journal import Journal
+from bot.cli.terminal.choose_viewer import choose_viewer
 from bot.cli.terminal.live import Board, LiveViewer
-from bot.cli.terminal.open_viewer import choose_viewer
 from bot.cli.terminal.printer import encodable
 from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer, event_line, plain_lines
 from bot.contracts.journal import (

@@ -59,10 +59,10 @@ def choose_viewer(
     keyboard = sys.stdin.fileno() if is_drawable and sys.stdin is not None and sys.stdin.isatty() else None
 
     def ask(inquiry: Inquiry, cancel: CancelToken) -> Reply:
-        from bot.cli.terminal import console, question  # with rich
+        from bot.cli.terminal import plain_console, question  # with rich
 
         assert keyboard is not None
-        return question.ask(inquiry, cancel, console.console_on(sys.stderr), keyboard)
+        return question.ask(inquiry, cancel, plain_console.console_on(sys.stderr), keyboard)
 
     person = None if keyboard is None else ask
     if arguments.quiet:
