@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bot.checkout.github_remotes import origin_repository
 from bot.checkout.local import repository_root
@@ -28,9 +27,6 @@ from bot.evidence.labels import check_title
 from bot.evidence.summary import ecosystem_named, setup_line
 from bot.policy.load import POLICY_FILE
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment
-
-if TYPE_CHECKING:
-    pass
 
 EXAMPLE = "slash-agent doctor --repo . --repository owner/name"
 

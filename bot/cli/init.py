@@ -9,7 +9,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bot.cli.options import add_flag, add_repo, confirm
 from bot.cli.result import git_at
@@ -23,9 +22,7 @@ from bot.doctor.propose import KEYS, ProposedFile, policy_text, propose
 from bot.doctor.requirements import State, file_demands
 from bot.environment.detection import Detection
 from bot.policy.load import POLICY_FILE
-
-if TYPE_CHECKING:
-    from bot.session.local.trial import Trial
+from bot.session.local.trial import Trial
 
 EXAMPLE = "slash-agent init --repo . --yes"
 

@@ -10,11 +10,12 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.cli.options import add_flag, add_text, add_value, names_of, repositories_of
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
+from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.maintenance.dashboard import LastResult, RepositoryPlan
@@ -31,9 +32,6 @@ from bot.session.event.maintain import (
     put_dashboards,
     run_results,
 )
-
-if TYPE_CHECKING:
-    from bot.github.client import GitHub
 
 EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from bot.cli.terminal.printer import Printer, one_line
 from bot.contracts.formatting import count_of, exit_text
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import last_line
-from bot.session.local.trial import try_checks
-
-if TYPE_CHECKING:
-    from bot.session.local.trial import Trial
+from bot.session.local.trial import Trial, try_checks
 
 MINUTES = 2
 _LONGEST = 300

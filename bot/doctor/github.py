@@ -4,17 +4,14 @@ the permissions of a GitHub App."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.doctor.requirements import Finding, check_demands, missing, ok, unknown, warning
+from bot.github.client import GitHub
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.tokens import Installation, TokenKind, token_facts
 from bot.policy.values import Policy
 from bot.publish.remote import PREFIX
-
-if TYPE_CHECKING:
-    from bot.github.client import GitHub
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 _FORBIDS = {"creation": "no branch may be made", "update": "no branch may be pushed to"}

@@ -7,15 +7,11 @@ older than the comment, which refuses the command. With `--sha` the list must sh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Actor, Tier
 from bot.events.event_request import OWN_BRANCHES, Cause, EventRequest, NoRequestError, RefusedError
+from bot.github.client import GitHub
 from bot.verbs.registry import VERBS
-
-if TYPE_CHECKING:
-    from bot.github.client import GitHub
 
 # GitHub lists at most so many files of a pull request.
 MAX_REVIEWED_FILES = 3_000

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Comment
@@ -15,9 +15,7 @@ from bot.contracts.threads import CommentData, IssueData, TextKind, without_own_
 from bot.events.event_request import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT, RefusedError, is_own
 from bot.events.page_text import shown_text
 from bot.events.sanitize import CleanText, clean
-
-if TYPE_CHECKING:
-    from bot.github.client import GitHub
+from bot.github.client import GitHub
 
 # In characters; about a quarter as many tokens.
 COMMENTS_BUDGET = 40_000
