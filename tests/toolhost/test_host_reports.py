@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.ecosystems.test_results import ParsedTests
-from bot.toolhost.reports import junit
+from bot.toolhost.reports.results import JUnitReader
 from tests.toolhost.conftest import Bench
 
 PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" tests="5">
@@ -25,7 +25,7 @@ BOMB = (
 
 def parsed(content: bytes | str) -> ParsedTests:
     found = ParsedTests("JUnit report")
-    junit.parse(content if isinstance(content, bytes) else content.encode(), found)
+    JUnitReader(found).read(content if isinstance(content, bytes) else content.encode())
     return found
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from bot.ecosystems.test_results import ParsedTests
-from bot.toolhost.reports import runner_output
+from bot.toolhost.reports.results import parse_output
 
 RECORDED = Path(__file__).parent / "runner_output"
 
 
 def read(name: str) -> ParsedTests:
-    tests = runner_output.parse((RECORDED / f"{name}.txt").read_text(), "/repo/")
+    tests = parse_output((RECORDED / f"{name}.txt").read_text(), "/repo/")
     assert tests is not None
     return tests
 
@@ -134,7 +134,7 @@ def test_a_reason_is_one_line_without_colour_and_of_few_characters() -> None:
         + "x" * 5_000
         + "\n1 failed in 0.1s\n"
     )
-    tests = runner_output.parse(text)
+    tests = parse_output(text)
     assert tests is not None
     (reason,) = tests.reasons.values()
     assert reason.startswith("assert xxx")
@@ -163,7 +163,7 @@ Ran 1 test in 0.001s
 
 FAILED (failures=1)
 """
-    tests = runner_output.parse(text)
+    tests = parse_output(text)
     assert tests is not None
     assert tests.reasons == {"t.A.test_b": "AssertionError: Lists differ: [1] != [2]"}
 
@@ -171,7 +171,7 @@ FAILED (failures=1)
 def test_a_runner_that_prints_no_reason_is_given_none() -> None:
     """pytest leaves it out where its line would be too long."""
     text = "== short test summary info ==\nFAILED a.py::b\nFAILED a.py::c - no\n2 failed in 0.1s\n"
-    tests = runner_output.parse(text)
+    tests = parse_output(text)
     assert tests is not None
     assert tests.reasons == {"a.py::c": "no"}
 
@@ -180,7 +180,7 @@ def test_of_testify_what_was_expected_is_the_reason() -> None:
     error = ["Error Trace:\t/r/a_test.go:9", "Error:      \tNot equal:", "  expected: 1", "  actual  : 2"]
     block = "".join(f"        \t{line}\n" for line in error)
     text = f"--- FAIL: TestX (0.00s)\n    a_test.go:9:\n{block}FAIL\nFAIL\texample.com/app\t0.002s\n"
-    tests = runner_output.parse(text)
+    tests = parse_output(text)
     assert tests is not None
     assert tests.reasons == {"example.com/app.TestX": "Error: Not equal:; expected: 1; actual : 2"}
 
@@ -200,14 +200,14 @@ def test_what_a_unittest_prints_itself_hides_no_test() -> None:
 
 def test_before_python_3_11_the_method_stands_before_its_class() -> None:
     text = "test_x (tests.test_a.A) ... ok\ntests.b (unittest.loader._FailedTest) ... ERROR\n" + "-" * 70
-    tests = runner_output.parse(f"{text}\nRan 2 tests in 0.001s\n\nFAILED (errors=1)\n")
+    tests = parse_output(f"{text}\nRan 2 tests in 0.001s\n\nFAILED (errors=1)\n")
     assert tests is not None
     assert (tests.names["passed"], tests.names["failed"]) == (["tests.test_a.A.test_x"], ["tests.b"])
 
 
 def test_two_runners_in_one_check_are_told_together() -> None:
     both = "".join((RECORDED / f"{name}.txt").read_text() for name in ("cargo", "mocha"))
-    tests = runner_output.parse(both)
+    tests = parse_output(both)
     assert tests is not None
     assert tests.source == "mocha's output, cargo test's output"
     assert tests.figures() == {"passed": 6, "failed": 2, "skipped": 2}
@@ -217,7 +217,7 @@ def test_two_runners_in_one_check_are_told_together() -> None:
     "text", ["", "hello\n", "12 passed\n", "ok then\n", "FAIL\n", "=" * 70, "1 passing\n"]
 )
 def test_what_no_runner_wrote_names_no_test(text: str) -> None:
-    assert runner_output.parse(text) is None
+    assert parse_output(text) is None
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_no_line_takes_longer_than_its_length_allows(line: str) -> None:
     ends = "1 passed in 0.01s\nRan 1 test in 0.01s\nok  \tx\t0.1s\ntest result: ok. 1 passed; 0 failed; 0 ignored; x\n"
     text = "PHPUnit 9.6.7 by x\ntest_y (a.b)\n" + f"{line}\n" * 400 + ends
     began = time.process_time()
-    runner_output.parse(text)
+    parse_output(text)
     assert time.process_time() - began < 10  # a quadratic pattern takes minutes
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from xml.parsers import expat
 
@@ -33,12 +34,9 @@ class ReportError(Exception):
 def find(root: Path, patterns: Iterable[str]) -> dict[str, Stamp]:
     """The files, links and other entries that match `patterns`, relative to `root`, each with its stamp."""
     stamps: dict[str, Stamp] = {}
-    for pattern in patterns:
-        for name in _matching(root, pattern):
-            try:
-                of = os.lstat(root / name)
-            except OSError:
-                continue
+    for name in (name for pattern in patterns for name in _matching(root, pattern)):
+        with suppress(OSError):
+            of = os.lstat(root / name)
             if not stat.S_ISDIR(of.st_mode) and len(stamps) < MOST_FILES:
                 stamps[name] = [of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns]
     return stamps
@@ -76,15 +74,16 @@ def _matching(root: Path, pattern: str) -> Iterator[str]:
         return  # a pattern that matches nothing here
 
 
-Begin = Callable[[str, dict[str, str]], None]
-End = Callable[[str], None]
-Text = Callable[[str], None]
-
 _PIECE = 8 * MIB
 """Bytes fed at once. Large, since expat before 2.6 scans an incomplete token from its start with each piece."""
 
 
-def parse(content: bytes, begin: Begin, end: End, text: Text | None = None) -> None:
+def parse(
+    content: bytes,
+    begin: Callable[[str, dict[str, str]], None],
+    end: Callable[[str], None],
+    text: Callable[[str], None],
+) -> None:
     """Call `begin` and `end` for each element, by its name without a namespace. Raises `ReportError`.
 
     What XML forbids, such as control characters in a test's output, is left out. A document type with declarations of
@@ -94,19 +93,27 @@ def parse(content: bytes, begin: Begin, end: End, text: Text | None = None) -> N
     try:
         _feed(_parser(), content)
     except ReportError:
-        content = _without_forbidden(content)
+        # A document in UTF-8 without these characters, as they are or as references.
+        document = _DECLARATION.sub("", content.decode("utf-8", "replace").lstrip("\ufeff"), count=1)
+        content = _REFERENCE.sub(_allowed_reference, _FORBIDDEN.sub("", document)).lstrip().encode()
     parser = _parser()
     parser.StartElementHandler = lambda name, attributes: begin(name.rpartition(":")[2], attributes)
     parser.EndElementHandler = lambda name: end(name.rpartition(":")[2])
-    if text is not None:
-        parser.CharacterDataHandler = text
+    parser.CharacterDataHandler = text
     _feed(parser, content)
 
 
 def _parser() -> expat.XMLParserType:
+    def doctype(name: str, system: str | None, public: str | None, has_internal_subset: int) -> None:
+        if has_internal_subset:
+            raise ReportError("declares a document type of its own, and such reports are not read")
+
+    def entity(*_: object) -> None:
+        raise ReportError("declares entities, and such reports are not read")
+
     parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = _doctype
-    parser.EntityDeclHandler = _entity
+    parser.StartDoctypeDeclHandler = doctype
+    parser.EntityDeclHandler = entity
     return parser
 
 
@@ -129,22 +136,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]+)|([0-9]+));")
 
 
-def _without_forbidden(content: bytes) -> bytes:
-    """Return a document in UTF-8 without the characters that XML forbids, as they are or as references."""
-    text = _DECLARATION.sub("", content.decode("utf-8", "replace").lstrip("\ufeff"), count=1)
-    return _REFERENCE.sub(_allowed_reference, _FORBIDDEN.sub("", text)).lstrip().encode()
-
-
 def _allowed_reference(match: re.Match[str]) -> str:
     digits = match[1] or match[2]
     code = int(digits, 16 if match[1] else 10) if len(digits) < 9 else 0
     return "" if code > 0x10FFFF or _FORBIDDEN.match(chr(code)) else match[0]
-
-
-def _doctype(name: str, system: str | None, public: str | None, has_internal_subset: int) -> None:
-    if has_internal_subset:
-        raise ReportError("declares a document type of its own, and such reports are not read")
-
-
-def _entity(*_: object) -> None:
-    raise ReportError("declares entities, and such reports are not read")

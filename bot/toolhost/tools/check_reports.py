@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolOutcome
+from bot.ecosystems.registry import ecosystems
 from bot.ecosystems.test_results import ParsedTests
 from bot.toolhost.context import Context
 from bot.toolhost.open_watch import OpenWatch
-from bot.toolhost.reports import files, junit, runner_output
-from bot.toolhost.reports.files import ReportError, Stamp
+from bot.toolhost.reports import files, results
+from bot.toolhost.reports.files import ReportError
 
 PLACES = (
     "junit.xml",
@@ -36,7 +37,9 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     metadata: dict[str, Any] = {"stamps": stamps}
     if arguments.get("spill"):
         metadata |= _opened(context)
-        tests = _tests(_new(stamps, arguments.get("stamps", {})), junit_patterns, arguments, context)
+        before = arguments.get("stamps", {})
+        new = sorted(name for name, stamp in stamps.items() if before.get(name) != stamp)
+        tests = _tests(new, junit_patterns, arguments, context)
         metadata["tests"] = tests.message() if tests else None
     if watched := arguments.get("watch"):
         _opened(context)
@@ -51,10 +54,6 @@ def _opened(context: Context) -> dict[str, list[str]]:
     return {"opened": watch.end()} if watch else {}
 
 
-def _new(stamps: Mapping[str, Stamp], before: Mapping[str, Stamp]) -> list[str]:
-    return sorted(name for name, stamp in stamps.items() if before.get(name) != stamp)
-
-
 def _tests(
     new: Iterable[str], junit_patterns: Iterable[str], arguments: Mapping[str, Any], context: Context
 ) -> ParsedTests | None:
@@ -64,8 +63,10 @@ def _tests(
     notes = []
     asked = str(arguments.get("asked") or "")
     if asked and (context.tmp / asked).exists():
-        runner = runner_output.reporting_runner()
-        once = not trouble and runner_output.runs_of(runner, printed) < 2
+        # The one that can be told to write a report.
+        every = (runner for one in ecosystems() for runner in one.runners)
+        runner, end = next((runner, runner.end) for runner in every if runner.end)
+        once = not trouble and results.runs(end, printed) < 2
         if once or arguments.get("sure") is True:
             tests, trouble_in_it = _junit([(asked, context.tmp)], context, f"{runner.name}'s report", drop)
             if tests is not None:
@@ -81,7 +82,7 @@ def _tests(
             return tests
     elif junit_patterns:
         notes.append(f"no new report at {', '.join(junit_patterns)}")
-    tests = runner_output.parse(printed, drop)
+    tests = results.parse_output(printed, drop)
     if tests is None and (notes or trouble):
         tests = ParsedTests("", whole=False)
     if tests is not None:
@@ -99,7 +100,7 @@ def _junit(
         try:
             content = files.read(folder / name, folder, min(files.LARGEST, left))
             left -= len(content)
-            junit.parse(content, part, drop)
+            results.JUnitReader(part, drop).read(content)
         except ReportError as error:
             notes.append(f"{label} {error}")
             tests.whole = False
@@ -112,7 +113,7 @@ def _junit(
 def _output(spill: Path, context: Context) -> tuple[str, str]:
     """The output of the check, or why it cannot be read."""
     try:
-        content = files.read(spill, context.spill, runner_output.LARGEST)
+        content = files.read(spill, context.spill, results.LARGEST_OUTPUT)
     except ReportError as error:
         return "", f"its output {error}"
     return ("", "") if b"\0" in content[:4096] else (content.decode("utf-8", "replace"), "")

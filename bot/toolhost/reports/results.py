@@ -1,0 +1,215 @@
+"""Parse the results of tests: JUnit XML, as pytest, jest-junit, Surefire, Gradle, nextest and many others write it, and
+the output of known runners; say in one line why a test failed.
+
+Tests that are not printed are unknown: see `ParsedTests.whole`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from bot.ecosystems.registry import ecosystems
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, printed
+from bot.toolhost.reports import files
+from bot.toolhost.reports.files import ReportError
+
+LARGEST_OUTPUT = 8 * 1024 * 1024
+_LONGEST_LINE = 2_000
+
+
+def parse_output(text: str, drop: str = "") -> ParsedTests | None:
+    """The tests of all known runners in the output; `None` if there are none. `drop` is removed: the root's path."""
+    if drop:
+        text = text.replace(drop, "")
+    lines = [line[:_LONGEST_LINE].rstrip() for line in text.split("\n")]
+    whole: ParsedTests | None = None
+    for runner in (runner for one in ecosystems() for runner in one.runners):
+        tests = runner.read(lines)
+        if tests is None:
+            continue
+        if whole is None:
+            whole = tests
+        else:
+            whole.merge(tests)
+    if whole is None:
+        return _counted(lines)
+    unexplained = [name for name in whole.names[FAILED] if name not in whole.reasons]
+    for name, reason in _reasons(lines, unexplained) if unexplained else ():
+        whole.explain(name, reason)
+    return whole
+
+
+def _counted(lines: Sequence[str]) -> ParsedTests | None:
+    """The numbers by the lines in which runners that are not read otherwise sum up; no test is named."""
+    patterns = [re.compile(pattern) for one in ecosystems() for pattern in one.counts]
+    totals = dict.fromkeys((PASSED, FAILED, SKIPPED), 0)
+    for line in lines:
+        match = next((match for pattern in patterns if (match := pattern.fullmatch(line))), None)
+        if match is None:
+            continue
+        found = {name: int(number or 0) for name, number in match.groupdict().items()}
+        failed, skipped = found.get("failed", 0) + found.get("errors", 0), found.get("skipped", 0)
+        totals[FAILED] += failed
+        totals[SKIPPED] += skipped
+        totals[PASSED] += found.get("passed", max(found.get("ran", 0) - failed - skipped, 0))
+    if not any(totals.values()):
+        return None
+    tests = ParsedTests("the output's numbers", whole=False)
+    tests.totals = totals
+    return tests
+
+
+def runs(end: re.Pattern[str], text: str) -> int:
+    """The number of runs of the runner that prints `end` last in its output."""
+    return sum(bool(end.fullmatch(line.rstrip())) for line in text.split("\n") if " in " in line[-200:])
+
+
+_LONGEST_FAILURE = 4_000
+"""Characters of a failure that are read."""
+_STATES = {"failure": FAILED, "error": FAILED, "skipped": SKIPPED}
+
+
+class JUnitReader:
+    """Adds the tests of one report to `tests`. A test's key is its class name and its name; `drop` is left out of both,
+    the root's path, since it differs between trees."""
+
+    def __init__(self, tests: ParsedTests, drop: str = "") -> None:
+        self._tests = tests
+        self._drop = drop
+        self._name = ""
+        self._state = ""
+        self._failure: tuple[str, str] | None = None
+        self._inside = False
+        self._depth = 0
+        self._seen = False
+
+    def read(self, content: bytes) -> None:
+        """Raises `ReportError`."""
+        files.parse(content, self._begin, self._end, self._text)
+        if not self._seen:
+            raise ReportError("is no JUnit report")
+
+    def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._seen = name in ("testsuites", "testsuite")
+        if name == "testcase" and self._seen:
+            where, what = attributes.get("classname", ""), attributes.get("name", "")
+            self._name = f"{where}::{what}" if where else what
+            if self._drop:
+                self._name = self._name.replace(self._drop, "")
+            self._state, self._failure = PASSED, None
+        elif self._state and name in _STATES and self._state != FAILED:
+            self._state = _STATES[name]
+            if self._state == FAILED:
+                self._failure, self._inside = (attributes.get("message", "")[:_LONGEST_FAILURE], ""), True
+
+    def _end(self, name: str) -> None:
+        self._depth -= 1
+        self._inside = self._inside and name not in _STATES
+        if name == "testcase" and self._state:
+            self._tests.add(self._name, self._state)
+            if self._failure:
+                message, text = (
+                    part.replace(self._drop, "") if self._drop else part for part in self._failure
+                )
+                lines = text.splitlines()
+                if message.strip().lower() not in _NO_REASON:
+                    lines = message.splitlines()
+                elif marked := [line[1:] for line in lines if line.startswith("E   ")]:
+                    lines = marked[-1:]
+                elif logged := [one[1] for line in lines if (one := _LOGGED.fullmatch(line)) and one[1]]:
+                    lines = logged
+                self._tests.explain(self._name, one_line(lines))
+            self._state, self._inside = "", False
+
+    def _text(self, text: str) -> None:
+        if self._inside and self._failure and len(self._failure[1]) < _LONGEST_FAILURE:
+            self._failure = self._failure[0], self._failure[1] + text[:_LONGEST_FAILURE]
+
+
+_LONGEST = 200
+_LINES = 14
+"""Lines in which the reason of a failure is searched, from the one with a message on."""
+_BLOCK = 60
+"""Lines after the name of a test in which that one is."""
+_MOST_TESTS, _MOST_PLACES, _MOST_PARTS = 100, 40, 12
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_LOGGED = re.compile(r" +[\w./-]+\.go:\d+: ?(.*)")
+_LOCATION = re.compile(r"(?:at |> |\d+ \||# \.|stack backtrace:|note: ).*")
+_DETAIL = re.compile(r"(?:[-+] )?(?:[Ee]xpected|[Rr]eceived|[Aa]ctual|left|right|got) {0,40}:.*")
+"""A line with an expected or a received value."""
+_NO_REASON = frozenset({"", "failed", "failure", "error", "collection failure", "test failed"})
+
+_SEPARATOR = re.compile(r" > |::|[ ./]")
+_PANIC = "panicked at "
+_MESSAGE = re.compile(
+    r"[\w.]*(?:Error|Exception)\b(?! Trace:| in test|\(|: Failed to import)|panic: |(?:error|message): ['\"|>]"
+    r"|[\w./-]+\.\w+:\d+(?::\d+)?: |assert|Failed asserting|[Ee]xpect"
+)
+_NEXT_TEST = re.compile(r"={5}|=== (?:RUN|CONT|NAME) |--- (?:PASS|FAIL|SKIP): ")
+
+
+def _reasons(output: Sequence[str], failed: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield failed tests with their reasons. The reason stands behind the name of a test or below it, and the last part
+    of the name is enough. Of several places, the last with a message counts."""
+    lines = [line.removeprefix("E ").strip() for line in printed(output)]
+    lines = [line.replace(" › ", " > ").replace("\\#", "#") for line in lines]
+    text = "\n".join(lines)
+    places = {name: _places(name, text, lines) for name in failed[:_MOST_TESTS]}
+    owner = {place: name for name, own in places.items() for place, _ in own}
+    for name, own in places.items():
+        for place, rest in reversed(own):
+            below = range(place + 1, min(place + _BLOCK, len(lines)))
+            end = next(
+                (at for at in below if owner.get(at, name) != name or _NEXT_TEST.match(lines[at])), below.stop
+            )
+            block = [rest, *lines[place + 1 : end]]
+            if reason := one_line([rest[3:]]) if rest.startswith(" - ") else _message(block):
+                yield name, reason
+                break
+
+
+def _places(name: str, text: str, lines: Sequence[str]) -> list[tuple[int, str]]:
+    """The lines with the longest end of the name that occurs, and what stands behind it."""
+    ends = (name[match.end() :] for match in islice(_SEPARATOR.finditer(name), _MOST_PARTS))
+    own = next((end for end in (name, *ends) if end and end in text), "")
+    if not own:
+        return []
+    pattern = re.compile(rf"(?<![\w/]){re.escape(own)}(?![\w/])(.*)")
+    found = ((number, line) for number, line in enumerate(lines) if own in line)
+    return [(number, match[1]) for number, line in found if (match := pattern.search(line))][-_MOST_PLACES:]
+
+
+def _message(block: Sequence[str]) -> str:
+    """The reason by the first line with a message; empty if there is none."""
+    for number, line in enumerate(block):
+        if _PANIC in line and line.endswith(":"):
+            return one_line(block[number + 1 :])
+        if number and (_PANIC in line or _MESSAGE.match(line)):
+            return one_line(block[number:])
+    return ""
+
+
+def one_line(lines: Sequence[str]) -> str:
+    """The first line with a message, and the expected and received values if they follow."""
+    plain = [_COLOUR.sub("", line[: 4 * _LONGEST]).strip() for line in lines[:_LINES]]
+    filled = [line for line in plain if line]
+    while len(filled) > 1 and _LOCATION.fullmatch(filled[0]):
+        filled.pop(0)
+    if not filled:
+        return ""
+    first = re.sub(r": [|>]-?$", ":", filled[0])
+    if first.endswith(":") and len(filled) > 1 and not _DETAIL.fullmatch(filled[1]):
+        filled[:2] = [f"{first} {filled[1]}"]
+    details = []
+    for line in filled[1:]:
+        if _LOCATION.fullmatch(line):
+            break
+        if _DETAIL.fullmatch(line):
+            details.append(line)
+    reason = "; ".join([filled[0], *details[:2]])
+    reason = " ".join("".join(c if c.isprintable() else " " for c in reason).split())
+    return reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 1]}…"
