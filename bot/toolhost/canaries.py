@@ -11,6 +11,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 Planted = Mapping[str, Any]
@@ -28,14 +29,11 @@ _DAEMON_LIMIT = 120.0
 def reached(planted: Planted) -> list[str]:
     """The names of the canaries that were reached. Only the supervisor can tell for a datagram and for a process
     that outlives the host."""
-    return [name for name, get_through in TRIES.items() if _tried(get_through, planted)]
-
-
-def _tried(get_through: Callable[[Planted], bool], planted: Planted) -> bool:
-    try:
-        return get_through(planted)
-    except OSError:
-        return False
+    names: list[str] = []
+    for name, gets_through in TRIES.items():
+        with suppress(OSError):
+            names += [name] * gets_through(planted)
+    return names
 
 
 def _readable(path: str) -> bool:
@@ -44,20 +42,14 @@ def _readable(path: str) -> bool:
 
 
 def _environment_of_another(planted: Planted) -> bool:
-    wanted = planted["environment"].encode()
-    return bool(wanted) and any(map(wanted.__eq__, _all_variables()))
-
-
-def _all_variables() -> list[bytes]:
-    entries: list[bytes] = []
+    variables: list[bytes] = []
     for name in os.listdir("/proc"):
         if name.isdigit() and int(name) != os.getpid():
-            try:
-                with open(f"/proc/{name}/environ", "rb") as environ:
-                    entries += environ.read().split(b"\0")
-            except OSError:
-                continue  # not ours to read, or gone
-    return entries
+            # It may not be ours to read, or gone.
+            with suppress(OSError), open(f"/proc/{name}/environ", "rb") as environ:
+                variables += environ.read().split(b"\0")
+    wanted = planted["environment"].encode()
+    return bool(wanted) and wanted in variables
 
 
 def _write_outside(planted: Planted) -> bool:
@@ -91,14 +83,10 @@ def _signal(planted: Planted) -> bool:
 
 
 def _daemon(planted: Planted) -> bool:
-    if planted["lock"]:
-        _leave_behind(planted["lock"])
-    return False  # the supervisor sees whether it is there when it should not be
-
-
-def _leave_behind(lock: str) -> None:
-    """Start a process outside of the parent and the session. It locks `lock` until that file is removed."""
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    """Start a process outside of the parent and the session. It locks the file `lock` until that is removed."""
+    if not planted["lock"]:
+        return False
+    descriptor = os.open(planted["lock"], os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     child = os.fork()
     if not child:
@@ -114,6 +102,7 @@ def _leave_behind(lock: str) -> None:
             os._exit(0)
     os.waitpid(child, 0)
     os.close(descriptor)
+    return False  # the supervisor sees whether it is there when it should not be
 
 
 def _kernel_setting(planted: Planted) -> bool:

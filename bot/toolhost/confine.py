@@ -14,8 +14,9 @@ import signal
 import stat
 import struct
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
 from bot.contracts import wire
 from bot.toolhost.mount_sources import open_source
@@ -71,14 +72,22 @@ def confine(descriptor: int) -> None:
     Raises `OSError` if the kernel refuses a part of it: then nothing may run."""
     with open(descriptor, "rb") as file:
         plan = wire.decode(file.read())
-    _prctl(_SET_NO_NEW_PRIVS, 1)
+    _checked(_libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _drop_capabilities(plan["kept_capabilities"])
     alone = plan["abi"] >= _KNOWS_SCOPES
     if alone:
-        _bound_signals()
+        # This process may signal only its descendants: then the guardian, which is outside of the host's own
+        # confinement, may kill every process that the kernel lets it signal. A ruleset refuses to move files between
+        # folders unless it allows that.
+        ruleset = _ruleset(24, _REFER, 0, _SIGNALS)
+        _allow(ruleset, "/", os.open("/", os.O_PATH | os.O_CLOEXEC), _REFER)
+        _enter(ruleset)
     fork(alone=alone)
     _restrict(plan)
-    _filter(bytes.fromhex(plan["seccomp"]))
+    code = bytes.fromhex(plan["seccomp"])
+    program = ctypes.create_string_buffer(code, len(code))
+    described = struct.pack("@HP", len(code) // 8, ctypes.addressof(program))
+    _checked(_libc.prctl(_SET_SECCOMP, _FILTER, ctypes.c_char_p(described), 0, 0), "seccomp")
 
 
 def _drop_capabilities(allowed: Sequence[int]) -> None:
@@ -95,16 +104,10 @@ def _drop_capabilities(allowed: Sequence[int]) -> None:
     _checked(_libc.capset(header, sets), "capset")
 
 
-def _bound_signals() -> None:
-    """Let this process signal only its descendants: then the guardian, which is outside of the host's own confinement,
-    may kill every process that the kernel lets it signal."""
-    # Every ruleset refuses to move files between folders unless it allows that.
-    attributes = struct.pack("=QQQ", _REFER, 0, _SIGNALS)
-    ruleset = _checked(
-        _libc.syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(24), 0), "Landlock"
-    )
-    _allow(ruleset, "/", os.open("/", os.O_PATH | os.O_CLOEXEC), _REFER)
-    _enter(ruleset)
+def _ruleset(size: int, *attributes: int) -> int:
+    """A new ruleset; of the attributes for files, TCP and scopes the kernel knows as many as `size` bytes hold."""
+    packed = ctypes.c_char_p(struct.pack("=QQQ", *attributes))
+    return _checked(_libc.syscall(_CREATE_RULESET, packed, ctypes.c_size_t(size), 0), "Landlock")
 
 
 def _enter(ruleset: int) -> None:
@@ -114,12 +117,11 @@ def _enter(ruleset: int) -> None:
 
 def _restrict(plan: Mapping[str, Any]) -> None:
     abi = plan["abi"]
-    handled = _handled(abi)
-    attributes = struct.pack("=QQQ", handled, _ALL_OF_TCP, _ALL_SCOPES)
+    handled = (
+        1 << (16 if abi >= 5 else 15)
+    ) - 1  # every right over files that this version of Landlock knows
     size = 24 if abi >= _KNOWS_SCOPES else 16 if abi >= 4 else 8
-    ruleset = _checked(
-        _libc.syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(size), 0), "Landlock"
-    )
+    ruleset = _ruleset(size, handled, _ALL_OF_TCP, _ALL_SCOPES)
     writing = handled & ~(_MAKE_CHAR | _MAKE_BLOCK)
     for paths, access, of_run in (
         (plan["run"], _READ | _EXECUTE, False),
@@ -140,11 +142,6 @@ def _restrict(plan: Mapping[str, Any]) -> None:
     _enter(ruleset)
 
 
-def _handled(abi: int) -> int:
-    """Every right over files that this version of Landlock knows."""
-    return (1 << (16 if abi >= 5 else 15)) - 1
-
-
 def _allow(ruleset: int, path: str, target: int, access: int) -> None:
     """Allow `access` beneath the descriptor `target`, and close it."""
     if not stat.S_ISDIR(os.fstat(target).st_mode):
@@ -154,16 +151,6 @@ def _allow(ruleset: int, path: str, target: int, access: int) -> None:
         _libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.c_char_p(rule), 0), f"Landlock for {path}"
     )
     os.close(target)
-
-
-def _filter(code: bytes) -> None:
-    program = ctypes.create_string_buffer(code, len(code))
-    described = struct.pack("@HP", len(code) // 8, ctypes.addressof(program))
-    _checked(_libc.prctl(_SET_SECCOMP, _FILTER, ctypes.c_char_p(described), 0, 0), "seccomp")
-
-
-def _prctl(option: int, value: int) -> None:
-    _checked(_libc.prctl(option, value, 0, 0, 0), f"prctl({option})")
 
 
 def _checked(result: int, what: str) -> int:
@@ -182,38 +169,29 @@ _OWN_WAY_OUT = 60.0
 def fork(*, alone: bool) -> None:
     """Return in a new process; this one stays behind as its guardian and never returns. `alone` is whether the
     kernel lets it signal only its descendants."""
-    libc = ctypes.CDLL(None)
-    libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # the child does not inherit this
-    libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+    _libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # the child does not inherit this
+    _libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
     read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    signal.signal(signal.SIGTERM, _do_nothing)
+    signal.signal(signal.SIGTERM, lambda number, frame: None)  # the number is in the pipe
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-    libc.prctl(_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    _libc.prctl(_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     parent = os.getpid()
     child = os.fork()
     if child:
-        libc.prctl(_SET_NAME, ctypes.c_char_p(b"slash-guardian"), 0, 0, 0)
-        _guard(child, read_end, alone=alone)
+        try:
+            _libc.prctl(_SET_NAME, ctypes.c_char_p(b"slash-guardian"), 0, 0, 0)
+            os.close(1)  # only the host may hold its end of the pipe
+            _wait(os.pidfd_open(child), read_end)
+        finally:
+            _end_all(alone=alone)
+            os._exit(0)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.close(read_end)
     os.close(write_end)
-    libc.prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _libc.prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)  # it was killed already
-
-
-def _do_nothing(number: int, frame: object) -> None:
-    pass  # the number is in the pipe
-
-
-def _guard(host: int, read_end: int, *, alone: bool) -> NoReturn:
-    try:
-        os.close(1)  # only the host may hold its end of the pipe
-        _wait(os.pidfd_open(host), read_end)
-    finally:
-        _end_all(_kill_all_at_once if alone else _kill_children)
-        os._exit(0)
 
 
 def _wait(host: int, read_end: int) -> None:
@@ -228,35 +206,18 @@ def _wait(host: int, read_end: int) -> None:
         poll.poll(_OWN_WAY_OUT * 1000)
 
 
-def _end_all(kill: Callable[[], None]) -> None:
-    """Kill until there is no child: what a killed one leaves behind is a child the next time."""
+def _end_all(*, alone: bool) -> None:
+    """Kill until there is no child: what a killed one leaves behind is a child the next time. If `alone`, signal every
+    permitted process in one call, during which the kernel lets none fork: so no fork bomb is faster."""
     try:
         while True:
-            kill()
+            with open("/proc/thread-self/children", "rb") as listing:
+                pids = [-1] if alone else list(map(int, listing.read().split()))
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             os.waitpid(-1, 0)
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass  # a fork bomb leaves thousands of zombies, and scanning all of them for each is quadratic
     except ChildProcessError:
         return
-
-
-def _kill_all_at_once() -> None:
-    """Signal every permitted process in one call, during which the kernel lets none fork: so no fork bomb is faster."""
-    _kill(-1)
-
-
-def _kill_children() -> None:
-    for child in _children():
-        _kill(child)
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-
-
-def _children() -> list[int]:
-    with open("/proc/thread-self/children", "rb") as listing:
-        return [int(pid) for pid in listing.read().split()]
