@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,21 @@ class Context:
         """The files of the work tree that are not ignored, as a `ScratchRepository` lists them. Raises `OSError`."""
         with scratch_repository(self.root, self.tmp, self.cancelled) as git:
             return git.files(below)
+
+    @contextlib.contextmanager
+    def file_for_a_command(self) -> Iterator[tuple[str, int]]:
+        """Yield the path of a new file in which a command writes, and a descriptor to read it, since commands can
+        replace it; the null device and -1 if there is no room: commands must run on a full disk too."""
+        path, descriptor = f"{self.tmp}/.of-command-{os.urandom(8).hex()}", -1
+        try:
+            with contextlib.suppress(OSError):
+                descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            yield (path if descriptor >= 0 else os.devnull), descriptor
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
 
     def command_usage(self) -> CommandUsage:
         """The measurements for the next command."""

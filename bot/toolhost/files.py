@@ -7,7 +7,9 @@ import json
 import os
 import re
 import stat
+from contextlib import suppress
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,18 +23,10 @@ from bot.toolhost.mount_sources import kind_of
 from bot.toolhost.text import NotTextError, Text, decode, sha256, to_lf
 
 
-def resolve(context: Context, path: str) -> Path:
-    """The file that `path` leads to after all links, inside the root. It need not exist.
-
-    Relative paths count from the root. Raises `ToolFailure` for everything outside.
-    """
-    return _resolve(context, path, ())
-
-
 def resolve_readable(context: Context, path: str) -> Path:
     """As `resolve`, but the workspace's own folders (spilled output, temporary files) and the readable folders may
     be read as well."""
-    return _resolve(context, path, (context.root, context.spill, context.tmp, *context.readable))
+    return resolve(context, path, (context.root, context.spill, context.tmp, *context.readable))
 
 
 def readable_folder(context: Context, path: str) -> Path:
@@ -45,7 +39,11 @@ def readable_folder(context: Context, path: str) -> Path:
     return folder
 
 
-def _resolve(context: Context, path: str, folders: tuple[Path, ...]) -> Path:
+def resolve(context: Context, path: str, folders: tuple[Path, ...] = ()) -> Path:
+    """The file that `path` leads to after all links, inside the root or one of the `folders`. It need not exist.
+
+    Relative paths count from the root. Raises `ToolFailure` for everything outside.
+    """
     if not path:
         raise ToolFailure('"path" is empty. Give a path relative to the root of the repository.')
     if "\0" in path:
@@ -233,27 +231,16 @@ def mention_files(context: Context, folder: Path, command: str, output: str) -> 
 def missing(context: Context, path: Path, raw_path: str) -> ToolFailure:
     """The error for a file that does not exist, with up to three similar names in its folder, and up to three files of
     the same name elsewhere."""
-    folder = path.parent
-    if not folder.is_dir():
-        near = []
-    else:
-        near = [relative(context, folder / name) for name in _close(path.name, os.listdir(folder))]
-    near += [name for name in _elsewhere(context, path.name) if name not in near]
+    near: list[str] = []
+    with suppress(OSError):
+        folded = {other.casefold(): other for other in os.listdir(path.parent)[:5000]}
+        close = get_close_matches(path.name.casefold(), folded, n=3, cutoff=0.6)
+        near += [relative(context, path.parent / folded[key]) for key in close]
+    with suppress(OSError):
+        same_name = (name for name in context.files() if name.rpartition("/")[2] == path.name)
+        near += [name for name in map(display_name, islice(same_name, 3)) if name not in near]
     hint = "Did you mean " + ", ".join(near) + "?" if near else "Look for it with glob or ls."
     return ToolFailure(f"{display_name(raw_path)} does not exist. {hint}")
-
-
-def _close(name: str, others: list[str]) -> list[str]:
-    folded = {other.casefold(): other for other in others[:5000]}
-    return [folded[key] for key in get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
-
-
-def _elsewhere(context: Context, name: str) -> list[str]:
-    try:
-        names = context.files()
-    except OSError:
-        return []
-    return [display_name(file) for file in names if file.rpartition("/")[2] == name][:3]
 
 
 def _special(path: Path, raw_path: str) -> ToolFailure | None:

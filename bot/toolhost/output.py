@@ -95,7 +95,11 @@ def _middle_out(head: list[str], tail: list[str], spill: Spill, start: Start) ->
         f"[{lines} lines / {size} bytes omitted; full output: {spill.name}; page it with view "
         "(offset, limit) or search it with grep]\n"
     )
-    return "".join(first) + note + "".join(last) + _dropped_note(spill)
+    dropped = (
+        f"\n[the output was {spill.size} bytes; the file keeps its beginning and end, without the "
+        f"{spill.left_out} between them]\n"
+    )
+    return "".join([*first, note, *last, dropped if spill.left_out else ""])
 
 
 def _folded(lines: Sequence[str]) -> list[str]:
@@ -128,15 +132,6 @@ def _fitting(lines: list[str], remaining: int) -> list[str]:
             break
         taken.append(line)
     return taken
-
-
-def _dropped_note(spill: Spill) -> str:
-    if not spill.left_out:
-        return ""
-    return (
-        f"\n[the output was {spill.size} bytes; the file keeps its beginning and end, without the "
-        f"{spill.left_out} between them]\n"
-    )
 
 
 def _ended(text: str) -> str:

@@ -7,8 +7,8 @@ import json
 import os
 import posixpath
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from bot.contracts.plain_text import printable
 from bot.contracts.regular_files import read_regular
@@ -28,8 +28,7 @@ Row = list[object]
 """`path`, `line`, `column`, `severity`, `code`, `message`, `snippet`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(NamedTuple):
     """`outside` counts the problems in files outside of the repository; `flooded`: there were too many to list."""
 
     rows: list[Row]
@@ -41,11 +40,6 @@ def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> 
     """The problems in files beneath `root`. `unit` is what columns count if it is not code points: utf-8 or utf-16.
     `folder`, relative to `root`, is the one that the checker ran in; its paths are relative to it."""
     read = lru_cache(maxsize=1)(partial(_read_lines, os.path.realpath(root)))
-
-    def source(path: str, number: int) -> str:
-        lines = read(path)
-        return lines[number - 1] if 0 < number <= len(lines) else ""
-
     rows_so_far: list[Row] = []
     outside = size = 0
     for find in finds:
@@ -53,8 +47,8 @@ def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> 
         if path is None:
             outside += 1
             continue
-        line = _number(find.line)
-        text = source(path, line)
+        line, lines = _number(find.line), read(path)
+        text = lines[line - 1] if 0 < line <= len(lines) else ""
         column = code_points(text, _number(find.column), unit)
         message = one_line(find.message, _LONGEST["message"], root)
         code = one_line(find.code, _LONGEST["code"])

@@ -12,6 +12,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from bot.toolhost import programs
@@ -104,20 +105,11 @@ class Scanner:
             elif (stamp := _stamp(self._root, path)) is not None:
                 self._known[path] = _Known(stamp, digest, racy=True)
 
-    def _is_gone(self, path: str) -> bool:
-        try:
-            os.stat(path, dir_fd=self._root, follow_symlinks=False)
-        except OSError:
-            return True
-        return False
-
     def _digest(self, path: str, stamp: Stamp) -> str | None:
-        if stamp[2] > _READ_LIMIT:
-            return None
-        try:
-            return _read(self._root, path, stamp[4])[1]
-        except OSError:
-            return None  # it may not be read: its content stays unknown
+        """`None` for a large file, and for one that may not be read."""
+        with suppress(OSError):
+            return _read(self._root, path, stamp[4])[1] if stamp[2] <= _READ_LIMIT else None
+        return None
 
     def _moved(self) -> tuple[dict[str, Stamp], list[str], int]:
         """Files whose stat data changed (or is too recent to tell), files that were removed, and the time."""
@@ -132,7 +124,8 @@ class Scanner:
             if known is None or known.racy or known.stamp != stamp:
                 moved[path] = stamp
         # A file that is no longer listed may also have become ignored: gone is only what is not there.
-        gone = [path for path in self._known if path not in present and self._is_gone(path)]
+        root = self.context.root
+        gone = [path for path in self._known if path not in present and not os.path.lexists(root / path)]
         return moved, sorted(gone), now
 
     def _entries(

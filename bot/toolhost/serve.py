@@ -86,7 +86,11 @@ class Server:
         try:
             with suppress(wire.WireError):  # half a frame is the end, too
                 while (message := wire.receive(self._incoming)) is not None:
-                    if not self._handle_notification(message):
+                    if message["type"] == "answer":
+                        self._answers.put(Answer(message["allow"], message["reason"]))
+                    elif message["type"] == "cancel":
+                        self._cancel(message["id"])
+                    else:
                         self._waiting.put(message)
         finally:
             self._waiting.put(None)
@@ -102,15 +106,6 @@ class Server:
             descendants.signal_group(child, signal.SIGKILL)
         if not self._over.wait(_LAST_SECONDS):
             os._exit(1)
-
-    def _handle_notification(self, message: Message) -> bool:
-        """Handle an answer or a cancellation; return whether the message was one."""
-        kind = message["type"]
-        if kind == "answer":
-            self._answers.put(Answer(message["allow"], message["reason"]))
-        elif kind == "cancel":
-            self._cancel(message["id"])
-        return kind in ("answer", "cancel")
 
     def _cancel(self, identity: int) -> None:
         with self._lock:
@@ -202,18 +197,10 @@ def run_tool(name: str, arguments: Mapping[str, Any], context: Context) -> ToolO
 
 
 def _result(identity: int, outcome: ToolOutcome) -> bytes:
-    def frame(of: ToolOutcome) -> bytes:
-        return wire.encode(
-            {
-                "type": "result",
-                "id": identity,
-                "content": of.content,
-                "is_error": of.is_error,
-                "metadata": dict(of.metadata),
-            }
-        )
-
+    content, is_error, metadata = outcome.content, outcome.is_error, dict(outcome.metadata)
+    frame = {"type": "result", "id": identity, "content": content, "is_error": is_error, "metadata": metadata}
     try:
-        return frame(outcome)
+        return wire.encode(frame)
     except (wire.WireError, TypeError, ValueError) as error:
-        return frame(ToolOutcome(f"The tool's result could not be sent: {error}", is_error=True))
+        trouble = f"The tool's result could not be sent: {error}"
+        return wire.encode({**frame, "content": trouble, "is_error": True, "metadata": {}})

@@ -91,8 +91,15 @@ class Spill:
         """The program ended: write the buffered rest to the file."""
         with self._lock:
             self._keep(self._terminal.finish())
-            if self._end:
-                self._append_end()
+            if not self._end:
+                return
+            end, note = bytes(self._end[-END:]), b""
+            self._end.clear()
+            if self.left_out > len(end):
+                end = end[end.find(b"\n") + 1 :]  # from the beginning of a line on
+                note = b"\n[%d bytes are left out here]\n" % (self.left_out - len(end))
+            self.left_out -= len(end)
+            self._held += _write(self._fd, note + end, self._held)
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -135,16 +142,6 @@ class Spill:
             self.left_out += len(text) - remaining
             if len(self._end) > 2 * END:
                 del self._end[:-END]
-
-    def _append_end(self) -> None:
-        end = bytes(self._end[-END:])
-        self._end.clear()
-        note = b""
-        if self.left_out > len(end):
-            end = end[end.find(b"\n") + 1 :]  # from the beginning of a line on
-            note = b"\n[%d bytes are left out here]\n" % (self.left_out - len(end))
-        self.left_out -= len(end)
-        self._held += _write(self._fd, note + end, self._held)
 
 
 def _write(fd: int, text: bytes | bytearray, at: int) -> int:
@@ -206,22 +203,18 @@ def plain(raw: bytes) -> bytes:
     """`raw` as plain UTF-8. Every line feed stays one line end."""
     if raw.isascii() and len(raw.translate(None, _ODD)) == len(raw):
         return raw  # most of what programs print: 20 times as fast
-    return _plain(raw.decode("utf-8", "replace")).encode()
-
-
-def _plain(text: str) -> str:
-    text = SEQUENCES.sub("", text.replace("\r\n", "\n"))
+    text = SEQUENCES.sub("", raw.decode("utf-8", "replace").replace("\r\n", "\n"))
     if "\x08" in text:
-        text = "\n".join(map(_overstruck, text.split("\n")))
+        text = "\n".join(_overstruck(line) if "\x08" in line else line for line in text.split("\n"))
     if "\r" in text:
-        text = "\n".join(map(_last_state, text.split("\n")))
-    return CONTROLS.sub("", text).replace("\u2028", " ").replace("\u2029", " ")
+        # Of a line that was overwritten by carriage returns, the last state that is not blank.
+        lines = (reversed(line.split("\r")) for line in text.split("\n"))
+        text = "\n".join(next(filter(str.strip, states), "") for states in lines)
+    return CONTROLS.sub("", text).replace("\u2028", " ").replace("\u2029", " ").encode()
 
 
 def _overstruck(line: str) -> str:
     """`line` after its backspaces, each of which removes the character before it."""
-    if "\x08" not in line:
-        return line
     left: list[str] = []
     for character in line:
         if character != "\x08":
@@ -229,8 +222,3 @@ def _overstruck(line: str) -> str:
         elif left:
             left.pop()
     return "".join(left)
-
-
-def _last_state(line: str) -> str:
-    """The last state that is not blank of a line that was overwritten by carriage returns."""
-    return next((state for state in reversed(line.split("\r")) if state.strip()), "")

@@ -289,7 +289,7 @@ def test_a_flood_is_stopped(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> No
     "swap", ["mkfifo $f", "mkdir $f", "ln -s /dev/zero $f", "ln -s $f $f", "install -m 0 /dev/null $f", ":"]
 )
 def test_whatever_a_checker_makes_of_the_file_for_its_words_holds_nothing_up(bench: Bench, swap: str) -> None:
-    f = bench.context.tmp / f".words-{bench.context.seq}"
+    f = f"$(echo {bench.context.tmp}/.of-command-*)"
     told = check(bench, f"f={f}; echo 'first words' >&2; rm $f; {swap}; exit 2")
     assert (told["state"], told["note"]) == ("unavailable", "it ended with exit code 2: first words")
     again = check(bench, "echo a.py:1:1: m; echo words >&2")  # with whatever lies there

@@ -110,7 +110,7 @@ def test_whatever_a_command_leaves_in_place_of_the_note_the_next_one_has_its_own
     (tree / "kept").write_text("kept")
     for trap in ("", "trap - EXIT; "):
         # Short: a pipe in the note's place keeps this very command from its end.
-        bash(workspace, f'{trap}for n in "$TMPDIR"/.cwd-*; do {instead}; done', timeout=4)
+        bash(workspace, f'{trap}for n in "$TMPDIR"/.of-command-*; do {instead}; done', timeout=4)
         assert (
             bash(workspace, "cd src", timeout=20).content
             == f"(no output)\n[exit code 0]\n[working folder is now {tree}/src]"

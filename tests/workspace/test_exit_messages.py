@@ -2,9 +2,9 @@
 
 import pytest
 
-from bot.toolhost.exit_messages import ending, on_one_line, reached_kernel_limit
 from bot.toolhost.resource_limits import MIB, ExceededLimit, ResourceLimits
 from bot.toolhost.shell import CommandResult
+from bot.toolhost.tools.bash_output import ending, on_one_line, reached_kernel_limit
 
 LATE = CommandResult(
     -15, timed_out=True, cancelled=False, duration=120.0, swept=2, running=("pytest -x", "sleep 9")

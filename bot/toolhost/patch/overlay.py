@@ -46,34 +46,35 @@ def plan(context: Context, operations: Sequence[Operation]) -> Plan:
     overlay = _Overlay(context)
     for operation in operations:
         overlay.take(operation)
-    return overlay.planned()
+    if overlay.problems:
+        raise PatchError(*sorted(overlay.problems, key=lambda problem: problem.line))
+    if not (changes := overlay.changes()):
+        raise PatchError(Problem(1, "", "The patch changes nothing: every file would be as it is"))
+    return Plan(tuple(changes), tuple(overlay.notes))
 
 
 class _Overlay:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._files: dict[Path, _File] = {}
-        self._problems: list[Problem] = []
-        self._notes: list[str] = []
+        self.problems: list[Problem] = []
+        self.notes: list[str] = []
 
     def take(self, operation: Operation) -> None:
         try:
             if isinstance(operation, Add):
                 self._add(operation)
             elif isinstance(operation, Delete):
-                self._delete(operation)
+                file = self._existing(operation.path)
+                if file.before is None:
+                    raise ToolFailure(
+                        "the file is added or moved here by this patch, so it cannot be deleted in it"
+                    )
+                file.draft, file.gone_because = None, "is deleted by this patch"
             else:
                 self._update(operation)
         except ToolFailure as failure:
             self._wrong(operation, operation.path, str(failure))
-
-    def planned(self) -> Plan:
-        if self._problems:
-            raise PatchError(*sorted(self._problems, key=lambda problem: problem.line))
-        changes = self._changes()
-        if not changes:
-            raise PatchError(Problem(1, "", "The patch changes nothing: every file would be as it is"))
-        return Plan(tuple(changes), tuple(self._notes))
 
     def _add(self, operation: Add) -> None:
         path = self._resolved(operation.path)
@@ -89,12 +90,6 @@ class _Overlay:
         self._files[path] = _File(
             path, None, Draft("".join(f"{line}\n" for line in operation.lines)), Encoding()
         )
-
-    def _delete(self, operation: Delete) -> None:
-        file = self._existing(operation.path)
-        if file.before is None:
-            raise ToolFailure("the file is added or moved here by this patch, so it cannot be deleted in it")
-        file.draft, file.gone_because = None, "is deleted by this patch"
 
     def _update(self, operation: Update) -> None:
         file = self._existing(operation.path, anew=bool(operation.sections))
@@ -145,7 +140,7 @@ class _Overlay:
             file = self._files[path] = _File(path, loaded, Draft(content), loaded.text.encoding)
             file.stale = why_not_current(self._context, loaded)
             if file.stale:
-                self._notes.append(f"{file.stale}.")
+                self.notes.append(f"{file.stale}.")
         if file.draft is None:
             raise ToolFailure(f"the file {file.gone_because}")
         return file
@@ -155,7 +150,7 @@ class _Overlay:
             raise ToolFailure("this names a folder. Name a file")
         return resolve(self._context, raw_path)
 
-    def _changes(self) -> list[Change]:
+    def changes(self) -> list[Change]:
         changes: list[Change] = []
         moved = {file.source.path for file in self._files.values() if file.source}
         for file in self._files.values():
@@ -165,7 +160,7 @@ class _Overlay:
                 continue
             after = Text(file.draft.content, file.encoding)
             if file.before is not None and after.content == file.before.text.content:
-                self._notes.append(f"{file.before.name} is as it was.")
+                self.notes.append(f"{file.before.name} is as it was.")
                 continue
             changes.append(Change(file.path, file.before, after, source=file.source))
             if file.source is not None:
@@ -174,7 +169,7 @@ class _Overlay:
         return changes
 
     def _wrong(self, what: Operation | Section, path: str, message: str) -> None:
-        self._problems.append(Problem(what.line, path, message))
+        self.problems.append(Problem(what.line, path, message))
 
 
 class Draft:

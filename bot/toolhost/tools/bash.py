@@ -15,11 +15,10 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost.background import MOST, NO_LIMIT, Job
 from bot.toolhost.context import Context, text_argument
-from bot.toolhost.exit_messages import on_one_line
 from bot.toolhost.files import inside, mention_files
 from bot.toolhost.spill import Spill
 from bot.toolhost.subreaper import Command
-from bot.toolhost.tools import bash_output
+from bot.toolhost.tools.bash_output import new_output, on_one_line
 
 _LONGEST = 6 * 3600
 """Seconds, the maximum for the supervisor's own commands: setup and checks."""
@@ -71,7 +70,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         left = os.pread(note, _LONGEST_NOTE, 0) if variable else b""
         if job.failure:
             raise OSError(job.failure)
-        outcome = bash_output.new_output(job, context)
+        outcome = new_output(job, context)
     mention_files(context, cwd, command, outcome.content)
     notes = _carry_over(cwd, left, context)
     content = "\n".join([outcome.content, *(f"[{note}]" for note in notes)])
@@ -96,7 +95,7 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
         f"background command {job.number} was started in {cwd}; its output goes to {job.spill.name}; see "
         f'bash_output {{"id": {job.number}}}. The working folder is still {cwd}'
     )
-    outcome = bash_output.new_output(job, context, [note])
+    outcome = new_output(job, context, [note])
     return ToolOutcome(outcome.content, outcome.is_error, {**outcome.metadata, "command": command})
 
 
@@ -119,29 +118,24 @@ def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
 
 @contextmanager
 def _folder_note(context: Context) -> Iterator[tuple[dict[str, str], int]]:
-    """Yield the variable with which bash writes its last folder to a file, the note, and a descriptor of it; neither if
-    they cannot be written, since commands must run on a full disk too.
+    """Yield the variable with which bash writes its last folder to a file, the note, and a descriptor of it.
 
     BASH_ENV names a script that bash reads before the command, so that the command itself is unchanged, in bash's error
-    messages too. Commands can write where script and note are, so both are new for each command, and the note is read
-    by the descriptor with which it was created.
+    messages too.
     """
-    note = os.path.join(context.tmp, f".cwd-{os.urandom(8).hex()}")
-    script, variable, descriptor = f"{note}.sh", {}, -1
-    # It writes an empty line for a folder that was removed. The braces silence `set -x`.
-    trap = f"{{ {{ pwd -P || echo; }} >>{shlex.quote(note)}; }} 2>/dev/null"
-    try:
+    with context.file_for_a_command() as (note, descriptor):
+        # It writes an empty line for a folder that was removed. The braces silence `set -x`.
+        trap = f"{{ {{ pwd -P || echo; }} >>{shlex.quote(note)}; }} 2>/dev/null"
+        script, variable = Path(f"{note}.sh"), {}
         with suppress(OSError):
-            Path(script).write_bytes(os.fsencode(f"unset BASH_ENV; trap {shlex.quote(trap)} EXIT\n"))
-            descriptor = os.open(note, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            variable = {"BASH_ENV": re.sub(r'([$`"\\])', r"\\\1", script)}  # bash expands the value
-        yield variable, descriptor
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
-        for path in (note, script):
+            if descriptor >= 0:
+                script.write_bytes(os.fsencode(f"unset BASH_ENV; trap {shlex.quote(trap)} EXIT\n"))
+                variable = {"BASH_ENV": re.sub(r'([$`"\\])', r"\\\1", str(script))}  # bash expands the value
+        try:
+            yield variable, descriptor
+        finally:
             with suppress(OSError):
-                os.unlink(path)
+                script.unlink()
 
 
 def _carry_over(before: Path, left: bytes, context: Context) -> list[str]:

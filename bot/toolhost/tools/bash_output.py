@@ -1,20 +1,23 @@
-"""`bash_output`: the new output and the state of a background command. `bash_kill`: end one of them, or all."""
+"""`bash_output`: the new output and the state of a background command; how a command ended and which limit it reached,
+in words for the model."""
 
 from __future__ import annotations
 
+import os
+import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from bot.contracts.formatting import signal_name
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.contracts.workspace_tools import MAX_WAIT
-from bot.toolhost import exit_messages, output
+from bot.contracts.workspace_tools import MAX_TIMEOUT, MAX_WAIT
+from bot.toolhost import output
 from bot.toolhost.background import Job
 from bot.toolhost.context import Context, integer_argument
-from bot.toolhost.exit_messages import ending, on_one_line, silence
 from bot.toolhost.output import Start
+from bot.toolhost.resource_limits import GIB, MIB, ResourceLimits
 from bot.toolhost.shell import CommandResult
-from bot.toolhost.spill import Spill
 
 _IN_MEMORY = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # noqa: S108 - those of the sandbox
 _SIGNS_IN = 4096
@@ -34,8 +37,14 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
     text = output.present(job.spill, job.next_start)
     job.next_start = Start(job.spill.size, job.spill.newlines)
     limit, hints = "", list[str]()
-    if not runs and ended is not None:
-        limit, hints = _reached(ended, job.spill, context)
+    if not runs and ended is not None and ended.limit is not None:
+        limit = ended.limit.name
+    elif not runs and ended is not None and ended.exit_code:
+        home, limits = context.environment.get("HOME", "/root"), context.monitor.limits
+        folders = (*_IN_MEMORY, home, str(context.tmp), str(context.root))
+        printed = job.spill.last(_SIGNS_IN)
+        if reached := reached_kernel_limit(ended.exit_code, printed, limits, folders):
+            limit, hints = reached[0], [reached[1]]
     nothing = "(no new output)\n" if job.number else "(no output)\n"
     content = output.with_notes(text, [*notes, *_state(job), *hints], nothing)
     metadata = {
@@ -49,19 +58,6 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
     }
     stopped = ended is not None and ended.stopped and not (job.number and ended.cancelled)
     return ToolOutcome(content, is_error=stopped, metadata=metadata)
-
-
-def _reached(ended: CommandResult, spill: Spill, context: Context) -> tuple[str, list[str]]:
-    """The limit that a command reached, empty for none, and notes about it that `ending` does not have."""
-    if ended.limit is not None:
-        return ended.limit.name, []
-    if ended.exit_code == 0:
-        return "", []
-    folders = (*_IN_MEMORY, context.environment.get("HOME", "/root"), str(context.tmp), str(context.root))
-    met = exit_messages.reached_kernel_limit(
-        ended.exit_code, spill.last(_SIGNS_IN), context.monitor.limits, folders
-    )
-    return (met[0], [met[1]]) if met else ("", [])
 
 
 def find(arguments: Mapping[str, Any], context: Context) -> Job:
@@ -91,3 +87,133 @@ def _state(job: Job) -> list[str]:
     if job.number and job.ended.cancelled:
         return [f"killed after {job.ended.duration:.1f} s"]
     return ending(job.ended, job.timeout, job.spill.name if job.number else "")
+
+
+_SILENT = 30.0
+"""Seconds without output from which on a command may hang."""
+
+_MAX_COMMAND = 60
+_LONGER = (
+    f"Give a longer timeout (at most {MAX_TIMEOUT} s), do less in one call, or use background without one"
+)
+
+
+def ending(ended: CommandResult, timeout: float, output: str = "") -> list[str]:
+    """How a command ended, as notes of one sentence. `output` is the file with the output of a background command."""
+    notes: list[str] = []
+    where = f"in {output}" if output else "above"
+    if ended.cancelled:
+        notes.append("cancelled: the command and all its processes were killed")
+    elif ended.timed_out:
+        notes.append(
+            f"timed out after {timeout:g} s: the command and all its processes were killed{_while_running(ended)}; "
+            f"what it printed is {where}"
+            f"{silence(ended.quiet, ', and it printed nothing')}. {_LONGER}"
+        )
+    elif ended.limit is not None:
+        size = _size(ended.limit.allowed)
+        exceeded = {
+            "memory": f"more than {size} of memory was held by the command and all it started",
+            "processes": f"more than {ended.limit.allowed} processes ran in the workspace at once",
+            "disk": f"more than {size} was added to the work tree and the temporary folder",
+        }[ended.limit.name]
+        notes.append(
+            f"stopped: {exceeded}, which is the limit here: {_what(ended)} "
+            f"killed{_while_running(ended)}; what it printed is {where}. "
+            f"{_NEXT[ended.limit.name]}"
+        )
+    elif ended.exit_code < 0:
+        notes.append(f"killed by {signal_name(-ended.exit_code)}")
+        if ended.all_ended:
+            notes.append(f"{_what(ended)} killed, since a command had ended the process that waits for it")
+    else:
+        notes.append(f"exit code {ended.exit_code}")
+    if ended.swept and not ended.stopped:
+        left = "1 process was" if ended.swept == 1 else f"{ended.swept} processes were"
+        notes.append(f"{left} still running in the background and {left.split()[-1]} stopped")
+    return notes
+
+
+def silence(seconds: float, words: str) -> str:
+    """A note that nothing was printed for `seconds`, so that the command may hang; empty under `_SILENT`."""
+    if seconds < _SILENT:
+        return ""
+    return f"{words} for {seconds:.0f} s: it may hang, or wait for input, of which there is none"
+
+
+def on_one_line(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= _MAX_COMMAND else line[: _MAX_COMMAND - 3] + "..."
+
+
+def _what(ended: CommandResult) -> str:
+    if ended.all_ended:
+        return "everything that ran in the workspace, background commands and language servers too, was"
+    return "the command and all its processes were"
+
+
+def _while_running(ended: CommandResult) -> str:
+    return f" while these ran: {', '.join(ended.running)}" if ended.running else ""
+
+
+_NEXT = {
+    "memory": "Do less at once: fewer workers, one part after the other, a smaller input",
+    "processes": "Start fewer at once (-j 2, --maxWorkers=2), and look for one that starts itself again and again",
+    "disk": "Delete what is not needed (du -sh * shows what is large), then write less",
+    "file": "Write less, or in parts",
+    "open_files": "Close files, or work with fewer at once",
+    "tmpfs": "Delete what is there, or write to $TMPDIR",
+}
+
+_SIGNS = {
+    "file": (b"File too large", b"File size limit exceeded", b"EFBIG"),
+    "memory": (b"Cannot allocate memory", b"MemoryError", b"ENOMEM", b"bad_alloc", b"out of memory"),
+    "processes": (
+        b"fork: Resource temporarily unavailable",
+        b"fork: retry",
+        b"EAGAIN",
+        b"can't start new thread",
+    ),
+    "open_files": (b"Too many open files", b"EMFILE"),
+    "tmpfs": (b"No space left on device", b"ENOSPC"),
+}
+"""How programs report errors of the kernel. Other texts have such words too, so they count only if a command failed."""
+
+_FULL = 64 * 1024
+_TOO_LARGE = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
+
+
+def reached_kernel_limit(
+    exit_code: int, printed: bytes, limits: ResourceLimits, folders: Iterable[str]
+) -> tuple[str, str] | None:
+    """The limit of the kernel that a failed command may have reached: its name, and a sentence. `printed` is the end
+    of its output; `folders` are searched for a full file system."""
+    signs = [name for name, words in _SIGNS.items() if any(word in printed for word in words)]
+    name = "file" if exit_code in _TOO_LARGE else next(iter(signs), "")
+    if name == "tmpfs":
+        full = [f"{folder} ({_size(size)})" for folder in folders if (size := _full(folder))]
+        return (name, f"full: {', '.join(full)}. {_NEXT[name]}") if full else None
+    if not name:
+        return None
+    allowed = {
+        "file": f"one file may have {_size(limits.file)} here, holes included",
+        "memory": f"one process may ask for {_size(limits.memory)} of memory here, all together may hold as much",
+        "processes": f"the workspace may have {limits.processes} processes at once",
+        "open_files": f"one process may have {limits.open_files} open files here",
+    }[name]
+    return name, f"{allowed}. {_NEXT[name]}"
+
+
+def _full(folder: str) -> int:
+    """The size of the file system that holds `folder`, if nothing is left of it; else 0."""
+    try:
+        at = os.statvfs(folder)
+    except OSError:
+        return 0
+    is_full = at.f_bavail * at.f_frsize < _FULL or at.f_favail == 0 != at.f_files
+    return at.f_blocks * at.f_frsize if is_full else 0
+
+
+def _size(count: int) -> str:
+    unit, name = (GIB, "GiB") if count >= GIB else (MIB, "MiB") if count >= MIB else (1024, "KiB")
+    return f"{count / unit:.3g} {name}"

@@ -23,8 +23,14 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     if not matches:
         where = "" if raw_path == "." else f" in {relative(context, folder)}"
         return ToolOutcome(f"No file matches {pattern}{where}. Try a wider pattern such as **/*name*, or ls.")
-    newest = _newest_first(folder, matches)[:MAX_FILES]
-    lines = [relative(context, folder / name) for name in newest]
+
+    def age(name: str) -> tuple[int, str]:
+        try:
+            return -os.lstat(folder / name).st_mtime_ns, name
+        except OSError:
+            return 0, name  # gone since it was listed
+
+    lines = [relative(context, folder / name) for name in sorted(matches, key=age)[:MAX_FILES]]
     if len(matches) > MAX_FILES:
         lines.append(f"[the newest {MAX_FILES} of {len(matches)} files; narrow the pattern to see others]")
     return ToolOutcome("\n".join(lines))
@@ -40,15 +46,3 @@ def _from_folder(context: Context, pattern: str, folder: Path) -> str:
         if inside(pattern, start) and folder == Path(os.path.realpath(start)):
             return "./" + pattern[len(start) :].lstrip("/")
     return pattern
-
-
-def _newest_first(folder: Path, names: list[str]) -> list[str]:
-    start = f"{folder}/"
-
-    def age(name: str) -> tuple[int, str]:
-        try:
-            return -os.lstat(start + name).st_mtime_ns, name
-        except OSError:
-            return 0, name  # gone since it was listed
-
-    return sorted(names, key=age)

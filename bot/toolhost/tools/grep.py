@@ -1,9 +1,16 @@
-"""`grep`: lines that match a regular expression, or the files they are in."""
+"""`grep`: lines that match a regular expression, or the files they are in.
+
+git searches: Perl-compatible expressions, all cores, links never followed. A search has two steps: the number of
+matching lines by file, then the lines of the few files that are shown.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.formatting import count_of
@@ -12,13 +19,14 @@ from bot.contracts.workspace_tools import MAX_MATCHES, MODES
 from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
 from bot.toolhost.listing import ScratchRepository, matcher, scratch_repository
-from bot.toolhost.search import Hit, Query, counts, hits
+from bot.toolhost.programs import ProgramResult
 
 
-class _GrepRequest(NamedTuple):
-    """The arguments of a call, validated."""
+class _Request(NamedTuple):
+    """The arguments of a call, validated. The pattern is a regular expression unless it is `literal`."""
 
-    query: Query
+    pattern: str
+    literal: bool
     location: SearchLocation
     glob: str
     mode: str
@@ -36,7 +44,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         raise ToolFailure(f"The files could not be searched: {error.strerror}.") from None
 
 
-def _read(arguments: Mapping[str, Any], context: Context) -> _GrepRequest:
+def _read(arguments: Mapping[str, Any], context: Context) -> _Request:
     pattern = text_argument(arguments, "pattern")
     if not pattern:
         raise ToolFailure('"pattern" is empty. Give the text to search for, or use glob to find files.')
@@ -52,20 +60,25 @@ def _read(arguments: Mapping[str, Any], context: Context) -> _GrepRequest:
         raise ToolFailure(
             f"{display_name(raw_path)} is neither a file nor a folder. Give a path that is one."
         )
-    query = Query(pattern, arguments.get("literal") is True)
+    literal = arguments.get("literal") is True
     glob = text_argument(arguments, "glob", "")
     around = integer_argument(arguments, "context", 0, 0, MAX_CONTEXT)
     mode = arguments.get("mode", MODES[0])
-    return _GrepRequest(query, search_location(context, path), glob, mode, around)
+    return _Request(pattern, literal, search_location(context, path), glob, mode, around)
 
 
-def _answer(git: ScratchRepository, request: _GrepRequest, context: Context) -> ToolOutcome:
-    found = counts(git, request.query, _searched(request))
+def _answer(git: ScratchRepository, request: _Request, context: Context) -> ToolOutcome:
+    names = request.location.full_names
+    if request.glob:
+        matches_glob = matcher(request.glob)
+        start = len(request.location.below) + 1 if request.location.below else 0
+        names = [path for path in names if matches_glob(path[start:] or path.rpartition("/")[2])]
+    found = _counts(git, request, names)
     total, count = sum(found.values()), len(found)
     if not found:
         where = f" in {display_name(request.location.below)}" if request.location.below else ""
         only = f" in files like {request.glob}" if request.glob else ""
-        return ToolOutcome(f"No line matches {request.query.pattern}{where}{only}.")
+        return ToolOutcome(f"No line matches {request.pattern}{where}{only}.")
     paths = sorted(found)
     if request.mode == "lines":
         shown = _first_hits(git, request, found)
@@ -87,16 +100,7 @@ def _answer(git: ScratchRepository, request: _GrepRequest, context: Context) -> 
     return ToolOutcome("\n".join(lines))
 
 
-def _searched(request: _GrepRequest) -> list[str]:
-    names = request.location.full_names
-    if not request.glob:
-        return names
-    matches = matcher(request.glob)
-    start = len(request.location.below) + 1 if request.location.below else 0
-    return [path for path in names if matches(path[start:] or path.rpartition("/")[2])]
-
-
-def _first_hits(git: ScratchRepository, request: _GrepRequest, found: Mapping[str, int]) -> list[Hit]:
+def _first_hits(git: ScratchRepository, request: _Request, found: Mapping[str, int]) -> list[Hit]:
     """The first `MAX_MATCHES` matches with the lines around them."""
     some: list[str] = []
     expected = 0
@@ -107,7 +111,7 @@ def _first_hits(git: ScratchRepository, request: _GrepRequest, found: Mapping[st
         expected += found[path]
     taken: list[Hit] = []
     last, left = 0, MAX_MATCHES
-    for hit in hits(git, request.query, some, request.around):
+    for hit in _hits(git, request, some):
         if hit.column and not left:
             break
         if hit.column:
@@ -144,3 +148,85 @@ def _short(line: str, column: int) -> str:
     start = max(0, min(at - MAX_LINE // 4, len(line) - MAX_LINE))
     end = start + MAX_LINE
     return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
+
+
+TIMEOUT = 30.0
+
+_CAP = 64 * 1024 * 1024
+_LARGEST = 64 * 1024 * 1024
+"""Bytes of a file that is left out where memory is short."""
+
+# UCP: \w and \d know Unicode, as in Python. ANYCRLF: "$" matches before the CR of a CRLF line.
+_VERBS = "(*UCP)(*ANYCRLF)"
+
+_COUNT = re.compile(rb"([^\0]+)\0(\d+)\n")
+_HIT = re.compile(rb"(?:--\n)?([^\0]+)\0(\d+)\0(?:(\d+)\0)?([^\n]*)\n")
+
+
+class Hit(NamedTuple):
+    """A line that matches, or with `column` 0 one near it; `line` and `column` (of the first match, in bytes) are
+    1-based."""
+
+    path: str
+    line: int
+    column: int
+    text: str
+
+
+def _counts(git: ScratchRepository, request: _Request, names: Sequence[str]) -> Mapping[str, int]:
+    """Matching lines by file, of those in `names`. Raises `ToolFailure` for a pattern that is no regular expression."""
+    output = _grep(git, request, names, "-c") if names else b""
+    return {os.fsdecode(path): int(count) for path, count in _COUNT.findall(output)}
+
+
+def _hits(git: ScratchRepository, request: _Request, names: Sequence[str]) -> Iterator[Hit]:
+    """The matching lines of these files with the lines around each, in their order, lines ascending."""
+    output = _grep(git, request, names, "-n", "--column", f"--context={request.around}")
+    for path, line, column, content in _HIT.findall(output):
+        text = content.decode("utf-8", "replace").removesuffix("\r")
+        yield Hit(os.fsdecode(path), int(line), int(column or 0), text)
+
+
+def _grep(git: ScratchRepository, request: _Request, names: Sequence[str], *arguments: str) -> bytes:
+    pattern = ("-F", "-e", request.pattern) if request.literal else ("-P", "-e", _VERBS + request.pattern)
+    flags = ("--no-textconv", "--no-color", "--no-recurse-submodules", "--full-name", "-I", "-z")
+    finished = git.run(
+        "grep", *flags, *pattern, *arguments, index=git.index_of(names), cap=_CAP, timeout=TIMEOUT
+    )
+    if finished.exit_code in (0, 1) or finished.capped:
+        return finished.output
+    # git reads whole files, and `truncate` makes one of any size in a moment.
+    if b"memory" in finished.errors:
+        small = [name for name in names if _size(git.root / name) <= _LARGEST]
+        if len(small) < len(names):
+            return _grep(git, request, small, *arguments)
+    raise _failure(finished, request.pattern)
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
+def _failure(finished: ProgramResult, pattern: str) -> ToolFailure:
+    if finished.cancelled:
+        return ToolFailure("The search was cancelled.")
+    if finished.timed_out:
+        return ToolFailure(
+            f"The search took longer than {TIMEOUT:.0f} s. Narrow it with path, or simplify the pattern."
+        )
+    words = finished.errors.decode("utf-8", "replace").strip().splitlines()
+    reason = words[-1] if words else ""
+    if "limit exceeded" in reason:
+        return ToolFailure(
+            f"The pattern {pattern} takes too many steps on one line. Simplify it: repeats within "
+            "repeats, as in (a+)+, can take for ever."
+        )
+    if _VERBS not in reason and "pcre2_" not in reason:
+        return ToolFailure(f"git could not search: {reason or 'it gave no reason'}.")
+    return ToolFailure(
+        f"The pattern {pattern} does not work as a regular expression: {reason.rpartition(chr(39) + ': ')[2]}. "
+        'Escape special characters with a backslash, or set "literal" to true.'
+    )

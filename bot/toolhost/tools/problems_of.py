@@ -7,8 +7,6 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolOutcome
@@ -119,11 +117,10 @@ def _run(
         data.extend(piece)
         return len(data) > _MOST_OUTPUT
 
-    words = _Words(context.tmp / f".words-{context.seq}")
     script = _TOGETHER if together else _APART
     environment = {**place.environment, **checking(str(context.tmp)), "LC_ALL": "C.UTF-8"}
-    try:
-        whole = ["bash", "-c", script, "bash", words.path, str(max(os.sched_getaffinity(0))), *argv]
+    with context.file_for_a_command() as (words, descriptor):
+        whole = ["bash", "-c", script, "bash", words, str(max(os.sched_getaffinity(0))), *argv]
         ended = shell.run_command(
             Command(whole, place.folder, environment, max(deadline - time.monotonic(), 0.1)),
             take,
@@ -131,34 +128,8 @@ def _run(
             monitor=context.monitor,
             usage=context.command_usage(),
         )
-        first = words.first() or bytes(data[:_WORDS])
-    finally:
-        words.close()
+        first = (os.pread(descriptor, _WORDS, 0) if descriptor >= 0 else b"") or bytes(data[:_WORDS])
     return _CheckerRun(ended, bytes(data), first.decode("utf-8", "replace"))
-
-
-class _Words:
-    """The file for a program's standard error. Programs can write in its folder and replace it, with a pipe for
-    example: it is read by the descriptor with which it was created."""
-
-    def __init__(self, file: Path) -> None:
-        self.path = str(file)
-        self._fd = -1
-        try:
-            with suppress(FileNotFoundError):
-                os.unlink(file)
-            self._fd = os.open(file, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        except OSError:
-            self.path = os.devnull  # a full disk, or a folder of that name: the program can run even so
-
-    def first(self) -> bytes:
-        return os.pread(self._fd, _WORDS, 0) if self._fd >= 0 else b""
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            with suppress(OSError):
-                os.unlink(self.path)
 
 
 def _because(ran: _CheckerRun, context: Context) -> str:

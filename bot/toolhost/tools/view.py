@@ -64,30 +64,27 @@ def _whole(context: Context, file: LoadedFile, *, first: int, limit: int) -> Too
             f"{file.name} has only {window.total} lines. Use an offset from 1 to {max(window.total, 1)}."
         )
     context.records.show(file.path, file.sha256)
-    notes = [file.text.encoding.label, line_ends(file.text.content).label]
-    if file.data and not file.lf.endswith("\n"):
-        notes.append("no line end after the last line")
-    return _outcome(file.name, window, [note for note in notes if note], limit)
-
-
-def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOutcome:
-    """The result names the next call, unless the call set a `limit` and got as many lines."""
+    name = file.name
     if not window.lines:
         return ToolOutcome(f"{name} is empty.", metadata={"path": name})
-    count = f"{window.total} lines" if window.total != 1 else "1 line"
+    last = first + len(window.lines) - 1
+    # The model knows the file's name from the call; for a part of the file only the lines are new.
+    head = f"{name}: 1 line" if window.total == 1 else f"{name}: {window.total} lines"
     if len(window.lines) < window.total:
-        count = f"lines {window.first}-{window.last} of {window.total}"
+        head = f"lines {first}-{last} of {window.total}"
+    notes = [head, file.text.encoding.label, line_ends(file.text.content).label]
+    if not file.lf.endswith("\n"):
+        notes.append("no line end after the last line")
     tail = ""
     if window.cut:
         lines = "1 long line was" if window.cut == 1 else f"{window.cut} long lines were"
         more = f"cut -c {MAX_LINE + 1}-{2 * MAX_LINE}"  # bash shows no longer lines either
         tail += f"[{lines} cut; bash shows more: sed -n LINEp FILE | {more}]\n"
-    chosen_here = limit in (_HEAD, MAX_LINES)
-    if window.more and (chosen_here or len(window.lines) != limit):
-        tail += f"[to go on: {view_call(name, window.last + 1)}]\n"
-    # The model knows the file's name from the call; for a part of the file only the lines are new.
-    head = count if count.startswith("lines") else f"{name}: {count}"
-    content = f"{', '.join([head, *notes])}\n{window.numbered()}{tail}"
+    # Not if the call set a `limit` and got as many lines.
+    if last < window.total and (limit in (_HEAD, MAX_LINES) or len(window.lines) != limit):
+        tail += f"[to go on: {view_call(name, last + 1)}]\n"
+    numbered = "".join(f"{number}|{line}\n" for number, line in enumerate(window.lines, first))
+    content = f"{', '.join(filter(None, notes))}\n{numbered}{tail}"
     return ToolOutcome(content.removesuffix("\n"), metadata={"path": name})
 
 
@@ -96,24 +93,11 @@ MAX_LINE = 2000
 
 
 class Window(NamedTuple):
-    """Lines from `first` on, without their ends; `total` of the file. `cut` counts lines that were shortened."""
+    """Some lines of a file, without their ends, of `total`. `cut` counts lines that were shortened."""
 
-    first: int
-    lines: tuple[str, ...]
+    lines: list[str]
     total: int
     cut: int
-
-    @property
-    def last(self) -> int:
-        return self.first + len(self.lines) - 1
-
-    @property
-    def more(self) -> bool:
-        """Whether the file goes on after them."""
-        return bool(self.lines) and self.last < self.total
-
-    def numbered(self) -> str:
-        return "".join(f"{number}|{line}\n" for number, line in enumerate(self.lines, self.first))
 
 
 def window_of(lf: str, first: int, limit: int) -> Window:
@@ -128,7 +112,7 @@ def window_of(lf: str, first: int, limit: int) -> Window:
             break
         cut += short is not line
         taken.append(short)
-    return Window(first, tuple(taken), len(every), cut)
+    return Window(taken, len(every), cut)
 
 
 _MOST = 200
