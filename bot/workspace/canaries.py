@@ -9,10 +9,9 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.contracts.errors import NoSandboxError
 from bot.toolhost.canaries import TRIES
@@ -21,8 +20,6 @@ NAMES = tuple(TRIES)
 
 MAY_BE_CLOSED = frozenset({"kernel settings", "privileges", "io_uring", "user namespace"})
 """Accesses that some machines allow to nobody; then the canary proves nothing."""
-
-_DAEMON, _UDP = "process left behind", "UDP"
 
 _WORDS = {
     "secret file": "a file outside can be read",
@@ -47,49 +44,38 @@ def describe(names: Collection[str]) -> str:
     return "; ".join(_WORDS.get(name, name) for name in sorted(names))
 
 
-def reached(
-    reported: Collection[str], arrived: Collection[str], tag: str, *, outlived: bool = False
-) -> set[str]:
-    """The names of the canaries that a host reached, by its own report and by what the supervisor saw."""
-    seen = {_UDP} if tag in arrived else set()
-    return set(reported) | seen | ({_DAEMON} if outlived else set())
-
-
-@dataclass(frozen=True, slots=True)
-class Canaries:
-    """Planted canaries: `fields` as the start message has them, and the socket that datagrams reach. In `lock` is a
-    file for each host, which its daemon locks as long as it lives; `None` if no daemon is tried."""
+class Canaries(NamedTuple):
+    """Planted canaries: `fields` as the start message has them, the socket that datagrams reach, and the tags of hosts
+    from which some arrived. In `lock` is a file for each host, which its daemon locks as long as it lives; `None` if no
+    daemon is tried."""
 
     fields: Mapping[str, Any]
     udp: socket.socket
+    arrived: set[str]
     lock: Path | None
 
     def message(self, tag: str) -> dict[str, Any]:
         """The field `canaries` of the start message, see `protocol.md`. `tag` identifies the host."""
         return {**self.fields, "tag": tag, "lock": str(self.lock / tag) if self.lock else ""}
 
-    def arrived(self) -> set[str]:
-        """The tags of the hosts whose datagrams were received."""
-        tags: set[str] = set()
-        while True:
+    def reached(self, tag: str, reported: Collection[str]) -> set[str]:
+        """The names of the canaries that a host reached, by its report and by what is seen here. Ends its daemon."""
+        seen = set(reported)
+        with suppress(BlockingIOError):
+            while True:
+                self.arrived.add(self.udp.recv(64).decode(errors="replace"))
+        if tag in self.arrived:
+            seen.add("UDP")
+        if self.lock is not None:
+            path = self.lock / tag
             try:
-                tags.add(self.udp.recv(64).decode(errors="replace"))
+                with path.open("rb") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                return tags
-
-    def outlived(self, tag: str) -> bool:
-        """Whether the daemon of that host still lives. Ends it."""
-        if self.lock is None:
-            return False
-        path = self.lock / tag
-        try:
-            with path.open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            path.unlink()  # not before: the daemon ends when the file is removed
-        return False
+                seen.add("process left behind")
+            finally:
+                path.unlink()  # not before: the daemon ends when the file is removed
+        return seen
 
 
 @contextmanager
@@ -135,7 +121,7 @@ def plant(folder: Path, visible: Path, *, all_of_them: bool = False) -> Iterator
                 "environment": variable,
                 "process": process,
             }
-            yield Canaries(fields, udp, lock)
+            yield Canaries(fields, udp, set(), lock)
     except OSError as error:
         raise NoSandboxError(f"The sandbox could not be probed: {error}.") from error
 

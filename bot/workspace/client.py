@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -83,7 +84,7 @@ class Workspace:
         self._turn = threading.RLock()
         self._ending = threading.Lock()
         self._ended = ""
-        self._next = 1
+        self._numbers = count(1)
         self._limits_met: dict[str, str] = {}
 
     @classmethod
@@ -134,7 +135,7 @@ class Workspace:
         once: diagnostics wait for the last.
         """
         with self._turn:
-            identity = self._take_number()
+            identity = next(self._numbers)
             call = {
                 "type": "call",
                 "id": identity,
@@ -148,7 +149,9 @@ class Workspace:
             forget = cancel.on_fire(self._channel.wake)
             try:
                 outcome = self._await_result(identity, time.monotonic() + _limit(arguments), cancel, printed)
-                self._note_limit(outcome)
+                if (limit := outcome.metadata.get("limit")) and isinstance(limit, str):
+                    # By the file of the command's output: a background command has several results.
+                    self._limits_met[str(outcome.metadata.get("spill"))] = limit
                 return outcome
             except WireError as error:
                 raise self._fail(f"during {tool}", error) from error
@@ -166,7 +169,7 @@ class Workspace:
     def scan(self) -> ScanResult:
         """Have the host search the files that changed since the last scan or edit. Raises `WorkspaceError`."""
         with self._turn:
-            identity = self._take_number()
+            identity = next(self._numbers)
             self._send({"type": "scan", "id": identity})
             try:
                 return self._await_changes(identity, time.monotonic() + _SCAN_LIMIT)
@@ -213,29 +216,14 @@ class Workspace:
                 deadline += time.monotonic() - asked_at  # a person may think as long as they like
                 self._send({"type": "answer", "id": identity, "allow": answer.allow, "reason": answer.reason})
             else:
-                outcome = self._checked(frames.outcome(frame, identity))
-                if self._ended:
-                    raise WorkspaceError(
-                        self._ended
-                    )  # closed meanwhile: what it says is only that it was stopped
+                outcome = frames.outcome(frame, identity)
+                if (spill := outcome.metadata.get("spill")) is not None:  # it is read later by name
+                    folder, _, name = spill.rpartition("/") if isinstance(spill, str) else ("", "", "")
+                    if folder != self._spill or name in ("", ".", ".."):
+                        raise WireError("it named a spill file outside its folder")
+                if self._ended:  # closed meanwhile: what it says is only that it was stopped
+                    raise WorkspaceError(self._ended)
                 return outcome
-
-    def _note_limit(self, outcome: ToolOutcome) -> None:
-        limit = outcome.metadata.get("limit")
-        if isinstance(limit, str) and limit:
-            # By the file of the command's output: a background command has several results.
-            self._limits_met[str(outcome.metadata.get("spill"))] = limit
-
-    def _checked(self, outcome: ToolOutcome) -> ToolOutcome:
-        """Raise `WireError` if the spill file, which is read later by name, is not in this workspace's own folder."""
-        spill = outcome.metadata.get("spill")
-        if spill is not None and not (isinstance(spill, str) and self._is_spill(spill)):
-            raise WireError("it named a spill file outside its folder")
-        return outcome
-
-    def _is_spill(self, path: str) -> bool:
-        folder, _, name = path.rpartition("/")
-        return folder == self._spill and name not in ("", ".", "..")
 
     def _await_changes(self, identity: int, deadline: float) -> ScanResult:
         files: list[FileVersion] = []
@@ -249,11 +237,6 @@ class Workspace:
             if len(files) > _MAX_SCANNED or size > _MAX_SCANNED_BYTES:
                 raise WireError("it reports changed files without end")
         return ScanResult(tuple(files), note)
-
-    def _take_number(self) -> int:
-        number = self._next
-        self._next += 1
-        return number
 
     def _send(self, message: Mapping[str, Any]) -> None:
         if self._ended:

@@ -48,15 +48,6 @@ def build(source: Mapping[str, str], home: Path, temporary: Path, tools: Toolcha
     return variables
 
 
-def of_use(temporary: Path, *, checks: bool) -> dict[str, str]:
-    """The variables that differ between the model's commands and checks.
-
-    `CI` turns off what tools do for people, such as writing snapshots, so only checks get it. The tree of the model's
-    commands is scanned, so Python writes its bytecode elsewhere; the trees of checks are thrown away.
-    """
-    return {"CI": "1"} if checks else {"PYTHONPYCACHEPREFIX": str(temporary / "bytecode")}
-
-
 def of_dependencies(dependencies: Dependencies, root: str, path: str, *, moved: bool) -> dict[str, str]:
     """The variables that differ with `dependencies`: its programs come first. `moved` says that the tree, seen at
     `root`, is where editable installs expect it."""

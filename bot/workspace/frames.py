@@ -16,7 +16,8 @@ import re
 import select
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from bot.contracts import wire
@@ -59,49 +60,38 @@ class Question(NamedTuple):
 def facts(frame: _Frame) -> Facts:
     """Parse the frame `ready`. Raises `WireError`, like all parsers here, for any other frame."""
     _shape(frame, "ready", {"facts": dict})
-    facts = frame["facts"]
-    _fields(facts, {"pid": int, "leaks": list})
+    facts = _fields(frame["facts"], {"pid": int, "leaks": list})
     if not all(isinstance(leak, str) for leak in facts["leaks"]):
         raise WireError("its list of leaks is not a list of sentences")
     return Facts(facts["pid"], tuple(map(plain, facts["leaks"])))
 
 
 def question(frame: _Frame, identity: int) -> Question:
-    _shape(frame, "ask", {"id": int, "tool": str, "files": list, "diff": str})
-    _about(frame, identity)
+    _shape(frame, "ask", {"tool": str, "files": list, "diff": str}, identity)
     if not 0 < len(frame["files"]) <= _MOST_FILES:
         raise WireError("it asked about no file, or about too many")
-    files = tuple(map(_file_action, frame["files"]))
-    return Question(plain(frame["tool"]), files, plain(frame["diff"]))
-
-
-def _file_action(file: Any) -> tuple[str, str]:
-    if not isinstance(file, dict):
-        raise WireError("a file it asked about is not an object")
-    _fields(file, {"path": str, "action": str})
-    if file["action"] not in ("create", "change", "delete"):
+    files = [_fields(file, {"path": str, "action": str}) for file in frame["files"]]
+    if not all(file["action"] in ("create", "change", "delete") for file in files):
         raise WireError("it asked about an action that does not exist")
-    return plain(file["path"]), file["action"]
+    actions = tuple((plain(file["path"]), file["action"]) for file in files)
+    return Question(plain(frame["tool"]), actions, plain(frame["diff"]))
 
 
 def outcome(frame: _Frame, identity: int) -> ToolOutcome:
-    _shape(frame, "result", {"id": int, "content": str, "is_error": bool, "metadata": dict})
-    _about(frame, identity)
+    _shape(frame, "result", {"content": str, "is_error": bool, "metadata": dict}, identity)
     return ToolOutcome(plain(frame["content"]), frame["is_error"], _plain_json(frame["metadata"], _DEPTH))
 
 
 def printed(frame: _Frame, identity: int) -> str:
     """The last line that a command printed: at most `LONGEST_PRINTED` characters, without control characters."""
-    _shape(frame, "printed", {"id": int, "line": str})
-    _about(frame, identity)
+    _shape(frame, "printed", {"line": str}, identity)
     return " ".join(printable(plain(frame["line"][: 4 * LONGEST_PRINTED])).split())[:LONGEST_PRINTED]
 
 
 def changes(frame: _Frame, identity: int) -> tuple[tuple[FileVersion, ...], bool, str]:
     """The files of one frame, whether it was the last, and its note."""
-    _shape(frame, "changes", {"id": int, "files": list, "done": bool, "note": str})
-    _about(frame, identity)
-    return tuple(_changes(frame["files"])), frame["done"], plain(frame["note"])
+    _shape(frame, "changes", {"files": list, "done": bool, "note": str}, identity)
+    return tuple(map(_change, frame["files"])), frame["done"], plain(frame["note"])
 
 
 def plain(text: str) -> str:
@@ -109,68 +99,42 @@ def plain(text: str) -> str:
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
-def _changes(files: list[Any]) -> Iterator[FileVersion]:
-    optional = (str, type(None))
-    for entry in files:
-        if not isinstance(entry, dict):
-            raise WireError("a changed file is not an object")
-        _fields(
-            entry,
-            {
-                "path": str,
-                "before": optional,
-                "after": optional,
-                "mode": int,
-                "content": optional,
-                "link": optional,
-            },
-        )
-        yield _change(entry)
-
-
-def _change(entry: _Frame) -> FileVersion:
-    path, after, link = entry["path"], entry["after"], entry["link"]
-    if not _is_inside(path):
+def _change(entry: Any) -> FileVersion:
+    optional = dict.fromkeys(("before", "after", "content", "link"), (str, type(None)))
+    _fields(entry, {"path": str, "mode": int, **optional})
+    path, after, link, content = entry["path"], entry["after"], entry["link"], None
+    if "\0" in path or any(part in ("", ".", "..") for part in path.split("/")):
         raise WireError(f"it named a changed file {path[:200]!r}, which is no path in the work tree")
     if any(digest is not None and not _SHA256.match(digest) for digest in (entry["before"], after)):
         raise WireError("a changed file's hash is no hash")
-    content = None if entry["content"] is None else _decoded(entry["content"])
-    if content is not None and hashlib.sha256(content).hexdigest() != after:
-        raise WireError(f"the content of {path[:200]!r} is not what its hash says")
+    if entry["content"] is not None:
+        try:
+            content = base64.b64decode(entry["content"], validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise WireError("a changed file's content is not base64") from error
+        if hashlib.sha256(content).hexdigest() != after:
+            raise WireError(f"the content of {path[:200]!r} is not what its hash says")
     link = None if link is None else plain(link)
     return FileVersion(path, entry["before"], after, entry["mode"] & 0o7777, content, link)
 
 
-def _is_inside(path: str) -> bool:
-    parts = path.split("/")
-    return bool(path) and "\0" not in path and not any(part in ("", ".", "..") for part in parts)
-
-
-def _decoded(text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise WireError("a changed file's content is not base64") from error
-
-
-def _shape(frame: _Frame, kind: str, fields: Mapping[str, type]) -> None:
+def _shape(frame: _Frame, kind: str, fields: Mapping[str, type], identity: int | None = None) -> None:
+    """Check a frame; `identity` is the call that it belongs to."""
     if frame.get("type") != kind:
         raise WireError(f"it sent {str(frame.get('type'))[:40]!r} where {kind!r} was due")
-    _fields(frame, {"type": str, **fields})
+    _fields(frame, {"type": str, **fields, **({} if identity is None else {"id": int})})
+    if frame.get("id") != identity:
+        raise WireError("a message belongs to no call that is open")
 
 
-def _fields(value: _Frame, fields: Mapping[str, type | tuple[type, ...]]) -> None:
-    if value.keys() != fields.keys():
+def _fields(value: Any, fields: Mapping[str, type | tuple[type, ...]]) -> _Frame:
+    if not isinstance(value, dict) or value.keys() != fields.keys():
         raise WireError("a message has other fields than it should")
     for name, wanted in fields.items():
         item = value[name]
         if not isinstance(item, wanted) or (wanted is int and isinstance(item, bool)):
             raise WireError(f"the field {name!r} of a message has the wrong type")
-
-
-def _about(frame: _Frame, identity: int) -> None:
-    if frame["id"] != identity:
-        raise WireError("a message belongs to no call that is open")
+    return value
 
 
 def _plain_json(value: Any, depth: int) -> Any:
@@ -230,7 +194,8 @@ class Channel:
             if self._incoming in ready:
                 self._fill()
             elif self._wake in ready:
-                self._forget_wake()
+                with suppress(BlockingIOError):  # nobody woke us
+                    os.eventfd_read(self._wake)
                 return None
             elif time.monotonic() >= deadline:
                 raise WireError("no answer within the time limit")
@@ -260,12 +225,6 @@ class Channel:
                 self._closed = True
                 for fd in (self._incoming, self._outgoing, self._wake):
                     os.close(fd)
-
-    def _forget_wake(self) -> None:
-        try:
-            os.eventfd_read(self._wake)
-        except BlockingIOError:
-            return  # nobody woke us
 
     def _take(self) -> dict[str, Any] | None:
         if len(self._buffer) < _HEADER:

@@ -41,13 +41,21 @@ def first_that_holds(candidates: Sequence[Confinement], missing: Sequence[str] =
     reasons = list(missing)
     for confinement in candidates:
         if not confinement.confines:
-            return Chosen(confinement, _off())
+            note = "There was no sandbox: --sandbox off was given. The agent's commands had all rights of the user."
+            return Chosen(
+                confinement, SandboxInfo(Off.tier, Off().name, os.uname().release, 0, notes=(note,))
+            )
         try:
             probed = probe(confinement)
         except NoSandboxError as error:
             reasons.append(str(error))
             continue
-        return Chosen(confinement, probed._replace(notes=(*_downgraded(confinement, reasons), *probed.notes)))
+        if reasons:
+            note = (
+                f"{' '.join(reasons)} {confinement.name} is used instead; it cannot give commands a network."
+            )
+            probed = probed._replace(notes=(note, *probed.notes))
+        return Chosen(confinement, probed)
     raise NoSandboxError(f"{' '.join(reasons)} {HOW_TO_FIX}")
 
 
@@ -85,11 +93,7 @@ def _reached(confinement: Confinement, mounts: Mounts, planted: Canaries) -> tup
         # The process of the host alone, as if it ran unconfined.
         outside.process.process.kill()
         outside.process.wait()
-        arrived = planted.arrived()
-        return (
-            canaries.reached(outside_leaks, arrived, "outside", outlived=planted.outlived("outside")),
-            canaries.reached(inside_leaks, arrived, "inside", outlived=planted.outlived("inside")),
-        )
+        return planted.reached("outside", outside_leaks), planted.reached("inside", inside_leaks)
 
 
 @contextmanager
@@ -106,14 +110,3 @@ def _host(confinement: Confinement, mounts: Mounts) -> Iterator[start.Host]:
             host.end()
         except WorkspaceError as error:
             raise NoSandboxError(f"{confinement.name}: {error}") from error
-
-
-def _downgraded(confinement: Confinement, reasons: Sequence[str]) -> tuple[str, ...]:
-    if not reasons:
-        return ()
-    return (f"{' '.join(reasons)} {confinement.name} is used instead; it cannot give commands a network.",)
-
-
-def _off() -> SandboxInfo:
-    note = "There was no sandbox: --sandbox off was given. The agent's commands had all rights of the user."
-    return SandboxInfo(Off.tier, Off().name, os.uname().release, 0, notes=(note,))

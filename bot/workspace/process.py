@@ -58,7 +58,9 @@ class HostProcess:
         with InheritedFiles() as inherited:
             command = confinement.command(argv, mounts, inherited)
             self._errors, errors = os.pipe()
-            self.pipes, (stdin, stdout) = _pipe_pair()
+            from_host, stdout = os.pipe()
+            stdin, to_host = os.pipe()
+            self.pipes = from_host, to_host
             started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
             start = partial(subprocess.Popen[bytes], command, env={}, cwd="/", stdin=stdin)
             start = partial(start, stdout=stdout, stderr=errors, start_new_session=True)
@@ -117,23 +119,20 @@ class HostProcess:
         self.open_inside()
         if self._in_namespace:
             self._kill_namespace()
-        elif self._confined:
-            self._kill_guarded()
         else:
-            self._kill_unconfined()
+            if self._confined:
+                self.process.terminate()  # the guardian kills its descendants and ends last
+            # An unconfined host ends with its pipe, and kills its orphans.
+            self._thread.join(_GONE_LIMIT if self._confined else _OWN_WAY_OUT)
+            if self._thread.is_alive():
+                # The guardian is stopped or starved, or the host hangs: its descendants first, which cannot be found
+                # after its end. While it lives, it adopts orphans.
+                kill_all(lambda: below(self.process.pid), limit=_GONE_LIMIT if self._confined else 1.0)
+                self.process.kill()
         self._thread.join(_GONE_LIMIT)
         os.close(self._errors)
         if self._thread.is_alive():
             raise WorkspaceError(f"The tool host (process {self.process.pid}) could not be killed.")
-
-    def _kill_guarded(self) -> None:
-        """The guardian kills its descendants and ends last."""
-        self.process.terminate()
-        self._thread.join(_GONE_LIMIT)
-        if self._thread.is_alive():
-            # The guardian is stopped or starved: its descendants first, which cannot be found after its end.
-            kill_all(lambda: below(self.process.pid), limit=_GONE_LIMIT)
-            self.process.kill()
 
     def _kill_namespace(self) -> None:
         """The first process is PID 1 of a namespace: when that has ended, the kernel has killed all others."""
@@ -150,14 +149,6 @@ class HostProcess:
             if not done:
                 raise WorkspaceError("The sandbox's processes could not be killed.")
 
-    def _kill_unconfined(self) -> None:
-        """The host ends with its pipe, and kills its orphans."""
-        self._thread.join(_OWN_WAY_OUT)
-        if self._thread.is_alive():
-            # Before the host: while it lives, it adopts orphans, which can then be found.
-            kill_all(lambda: below(self.process.pid), limit=1.0)
-            self.process.kill()
-
 
 def _live(
     start: Callable[[], subprocess.Popen[bytes]],
@@ -170,13 +161,6 @@ def _live(
         return
     started.put(process)
     process.wait()
-
-
-def _pipe_pair() -> tuple[tuple[int, int], tuple[int, int]]:
-    """Two pipes: (to read from the host, to write to it), and its ends of them (standard input, output)."""
-    from_host, its_output = os.pipe()
-    its_input, to_host = os.pipe()
-    return (from_host, to_host), (its_input, its_output)
 
 
 def kill_all(find: Callable[[], Iterator[int]], limit: float) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +23,13 @@ from bot.workspace.frames import Channel, Facts
 from bot.workspace.process import HostProcess, WorkspaceError
 from bot.workspace.sandbox import toolchains
 from bot.workspace.sandbox.backends import HOW_TO_FIX
-from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies, Mounts
+from bot.workspace.sandbox.confinement import (
+    NO_DEPENDENCIES,
+    Confinement,
+    Dependencies,
+    EnvironmentFolder,
+    Mounts,
+)
 from bot.workspace.sandbox.toolchains import Toolchains
 
 if TYPE_CHECKING:
@@ -126,38 +132,50 @@ def plan_start(
 ) -> tuple[Mounts, dict[str, Any]]:
     """What exists inside, and the start message of a host in `folders`."""
     tree, moves = options.tree, confinement.moves
+    mount = options.mount or str(tree)
     tools = options.tools or toolchains.find(
         options.environment, tree, options.dependencies.folders, severs=confinement.severs
     )
-    tmp = Path(TMP) if moves else folders.tmp
-    root = (options.mount or str(tree)) if moves else str(tree)
-    variables = environment.build(options.environment, tmp / "home", tmp, tools)
-    dependencies = _shown(options.dependencies, tools)
-    inside = [
-        *place_folders(tree, [one for one in dependencies.folders if one.path], moves=moves),
-        *(one for one in dependencies.folders if one.at),
+    shown = [
+        one
+        for one in options.dependencies.folders
+        if one.created or (one in tools.environments and not one.unshown)
     ]
-    variables |= environment.of_dependencies(dependencies, root, variables["PATH"], moved=moves)
-    variables |= environment.of_tree(tree, root, variables["PATH"])
-    variables |= _of_network(options.egress, variables) if confinement.confines else {}
-    variables |= environment.of_use(tmp, checks=options.checks)
-    if options.with_caches and not folders.continued:
-        link_caches(tools.caches, folders.tmp / "home")
+    caches = tools.caches if options.with_caches else ()
+    if not folders.continued:  # a new HOME, in which no command has written yet
+        for folder, name in caches:
+            (folders.tmp / "home" / name).parent.mkdir(parents=True, exist_ok=True)
+            (folders.tmp / "home" / name).symlink_to(folder)
     own_programs = find_own_programs(moved=moves, writable=(tree, *folders.writable))
     skills = [] if options.skills is None else [(options.skills, skills_path(confinement, options.skills))]
-    mounts = _mounts(confinement, options, folders, tools, own_programs.values())._replace(
-        environment=tuple(inside)
+    certificates = options.egress.files() if options.egress is not None and confinement.confines else ()
+    hidden = [path for path in options.bring if moves and path.is_relative_to(mount)]
+    mounts = Mounts(
+        tree,
+        mount,
+        folders.writable,
+        read_only=(*(path for path in options.bring if path not in hidden), *options.archives),
+        toolchains=(*tools.folders, *(folder for folder, _ in caches)),
+        program=(*host_program(), *own_programs.values(), *((file, str(file)) for file in certificates)),
+        environment=(
+            *place_folders(tree, [one for one in shown if one.path], moves=moves),
+            *(one for one in shown if one.at),
+        ),
+        own_git=options.own_git,
+        tmp=(folders.tmp, TMP) if moves else None,
+        moved=(*((path, f"{BROUGHT}{path}") for path in hidden), *skills),
     )
-    mounts = mounts._replace(moved=(*mounts.moved, *skills))
+    root = confinement.root(mounts)
+    tmp = Path(TMP) if moves else folders.tmp
     start_message = {
         "type": "hello",
-        "root": confinement.root(mounts),
+        "root": root,
         "tmp": str(tmp),
         "spill": str(folders.spill),
         "shown": str(folders.shown),
         "readable": [*(path for _, path in skills), *map(str, options.archives)],
         "programs": {name: inside for name, (_, inside) in own_programs.items()},
-        "environment": variables,
+        "environment": _variables(confinement, options, tools, shown, root, tmp),
         "assume_read": options.assume_read,
         "checks": options.checks,
         "limits": dict(options.limits or {}),
@@ -166,59 +184,31 @@ def plan_start(
     return mounts, start_message
 
 
-def _mounts(
+def _variables(
     confinement: Confinement,
     options: StartOptions,
-    folders: Folders,
     tools: Toolchains,
-    own_programs: Collection[tuple[Path, str]],
-) -> Mounts:
-    """What exists inside besides skills and packages of the tree."""
-    tree, moves = options.tree, confinement.moves
-    mount = options.mount or str(tree)
-    caches = [folder for folder, _ in tools.caches] if options.with_caches else []
-    certificates = options.egress.files() if options.egress is not None and confinement.confines else ()
-    hidden = [path for path in options.bring if moves and path.is_relative_to(mount)]
-    return Mounts(
-        tree,
-        mount,
-        folders.writable,
-        read_only=(*(path for path in options.bring if path not in hidden), *options.archives),
-        toolchains=(*tools.folders, *caches),
-        program=(*host_program(), *own_programs, *((file, str(file)) for file in certificates)),
-        own_git=options.own_git,
-        tmp=(folders.tmp, TMP) if moves else None,
-        moved=tuple((path, f"{BROUGHT}{path}") for path in hidden),
-    )
-
-
-def _shown(dependencies: Dependencies, tools: Toolchains) -> Dependencies:
-    """`dependencies` without the folders that may not be shown."""
-    shown = (
-        one for one in dependencies.folders if one.created or (one in tools.environments and not one.unshown)
-    )
-    return dependencies._replace(folders=tuple(shown))
-
-
-def _of_network(egress: EgressAccess | None, variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a network access; without one, package managers give up at once."""
-    if egress is None:
-        return {name: value for one in ecosystems() for name, value in one.offline.items()}
-    added = egress.variables()
-    options = {
-        name: f"{variables[name]} {added[name]}"
-        for one in ecosystems()
-        for name in one.settings
-        if name in added
-    }
-    return {**added, **options}
-
-
-def link_caches(caches: Sequence[tuple[Path, str]], home: Path) -> None:
-    """Link the user's caches from a new HOME, in which no command has written yet."""
-    for folder, name in caches:
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).symlink_to(folder)
+    shown: Sequence[EnvironmentFolder],
+    root: str,
+    tmp: Path,
+) -> dict[str, str]:
+    """The variables of every command."""
+    variables = environment.build(options.environment, tmp / "home", tmp, tools)
+    dependencies = options.dependencies._replace(folders=tuple(shown))
+    path, moved = variables["PATH"], confinement.moves
+    variables |= environment.of_dependencies(dependencies, root, path, moved=moved)
+    variables |= environment.of_tree(options.tree, root, variables["PATH"])
+    egress = options.egress
+    if confinement.confines and egress is None:  # package managers give up at once
+        variables |= {name: value for one in ecosystems() for name, value in one.offline.items()}
+    elif confinement.confines and egress is not None:
+        added = egress.variables()
+        options_of_both = {name for one in ecosystems() for name in one.settings if name in added}
+        variables |= {**added, **{name: f"{variables[name]} {added[name]}" for name in options_of_both}}
+    # `CI` turns off what tools do for people, such as writing snapshots, so only checks get it. The tree of the model's
+    # commands is scanned, so Python writes its bytecode elsewhere; the trees of checks are thrown away.
+    variables |= {"CI": "1"} if options.checks else {"PYTHONPYCACHEPREFIX": str(tmp / "bytecode")}
+    return variables
 
 
 def skills_path(confinement: Confinement, folder: Path) -> str:
@@ -281,7 +271,7 @@ def handshake(
     with canaries.plant(folders.own / "canaries", folders.tmp) as planted:
         host.send({**start_message, "canaries": planted.message("inside")})
         facts = host.ready()
-        reached = canaries.reached(facts.leaks, planted.arrived(), "inside")
+        reached = planted.reached("inside", facts.leaks)
     if leaks := reached - confinement.lets_through:
         raise NoSandboxError(
             f"The sandbox ({confinement.name}) does not hold: {canaries.describe(leaks)}. {HOW_TO_FIX}"

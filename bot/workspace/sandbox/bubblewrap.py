@@ -26,6 +26,9 @@ _SIZES = {
 }
 """Folders in memory, and how many bytes each may take."""
 
+_NEWER = (0, 8)
+"""From this version on it knows `--size` and `--disable-userns`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap(Confinement):
@@ -53,7 +56,10 @@ class Bubblewrap(Confinement):
         host = _Host(inherited, _mount_points() if self.overlays else None)
         return [
             self.program,
-            *self._isolation(),
+            *("--unshare-user", "--unshare-all", "--die-with-parent", "--new-session", "--as-pid-1"),
+            # A host name that /etc/hosts knows: Java's tools and many tests look up the address of their own host.
+            *("--cap-drop", "ALL", "--clearenv", "--hostname", "localhost"),
+            *(("--disable-userns",) if self.version >= _NEWER else ()),
             *("--seccomp", inherited.add_file(seccomp.filter_for(seccomp.here(), sockets=True))),
             *_system(host, self.hidden),
             *self._scratch(),
@@ -65,14 +71,6 @@ class Bubblewrap(Confinement):
             *argv,
         ]
 
-    def _isolation(self) -> list[str]:
-        options = ["--unshare-user", "--unshare-all", "--die-with-parent", "--new-session", "--as-pid-1"]
-        # A host name that /etc/hosts knows: Java's tools and many tests look up the address of their own host.
-        options += ["--cap-drop", "ALL", "--clearenv", "--hostname", "localhost"]
-        if self.version >= (0, 8):
-            options.append("--disable-userns")
-        return options
-
     def _scratch(self) -> Iterator[str]:
         # Read-only: the root of the host still owns the files of /proc/sys, inside as well, and a core_pattern
         # written here would run on the host. Bubblewrap covers them only where it finds the folder writable.
@@ -80,13 +78,8 @@ class Bubblewrap(Confinement):
         home = os.path.expanduser("~")
         extra = {home: 64 * _MIB} if is_below(home, ROOTS) else {}
         for folder, size in ({"/dev/shm": 512 * _MIB} | _SIZES | extra).items():  # noqa: S108
-            yield from self._tmpfs(folder, size)
+            yield from (*(("--size", str(size)) if self.version >= _NEWER else ()), "--tmpfs", folder)
         yield from ("--remount-ro", "/dev")
-
-    def _tmpfs(self, folder: str, size: int) -> Iterator[str]:
-        if self.version >= (0, 8):
-            yield from ("--size", str(size))
-        yield from ("--tmpfs", folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +124,9 @@ def _folders(mounts: Mounts, inherited: InheritedFiles, host: _Host) -> Iterator
     def of_run(path: Path, target: str, option: str = "--ro-bind-fd") -> tuple[str, ...]:
         return option, inherited.open_source(str(path), of_run=True), target
 
-    for path in _outermost((*mounts.read_only, *mounts.toolchains)):
-        if is_below(str(path), ROOTS):
+    shown = dict.fromkeys((*mounts.read_only, *mounts.toolchains))
+    for path in shown:
+        if is_below(str(path), ROOTS) or any(other in path.parents for other in shown):
             continue
         if path in mounts.read_only:
             yield from of_run(path, str(path))
@@ -179,12 +173,6 @@ def _by_place(mounts: Mounts, host: _Host) -> tuple[list[str], list[str]]:
                     word for secret in credentials_in(path) for word in _mask(os.path.realpath(secret))
                 )
     return under, over
-
-
-def _outermost(paths: Sequence[Path]) -> list[Path]:
-    """`paths` without those that lie beneath another one of them, in order, once each."""
-    unique = dict.fromkeys(paths)
-    return [path for path in unique if not any(other in path.parents for other in unique)]
 
 
 def _mask(path: str, folder: bool | None = None) -> tuple[str, ...]:

@@ -132,18 +132,26 @@ _RUNNER_FILES = (".credentials", ".runner")
 
 def hidden_system_paths() -> tuple[str, ...]:
     """The paths beneath `ROOTS` that must be hidden; takes 7 ms."""
-    return (*_secret_configuration(), *_runner_folders(), *_of_tools())
+    named = sorted(f"/etc/{name}" for name in _SECRET_CONFIGURATION)
+    hidden = [path for path in named if os.path.lexists(path) and not os.path.islink(path)]
+    hidden += _not_for_others("/etc", named)
+    # The tool cache of GitHub's runners is in /opt.
+    for entry in _entries(_OPTIONAL):
+        if entry.is_dir(follow_symlinks=False):
+            if any(os.path.lexists(os.path.join(entry.path, name)) for name in _RUNNER_FILES):
+                hidden.append(entry.path)
+            hidden += map(str, credentials_in(Path(entry.path)))
+    # Beneath /usr only files with credentials, since Landlock then cannot grant the folders above a hidden path, even
+    # to be listed.
+    for prefix in _PREFIXES:
+        settings = (os.path.join(prefix, name) for name in _TOOL_SETTINGS)
+        hidden += (path for path in settings if os.path.isfile(path) and holds_secret(Path(path)))
+    return tuple(hidden)
 
 
 def is_below(path: str, folders: Sequence[str]) -> bool:
     """Whether `path` is one of `folders` or lies in one."""
     return any(path == folder or path.startswith(folder + "/") for folder in folders)
-
-
-def _secret_configuration() -> Iterator[str]:
-    named = {f"/etc/{name}" for name in _SECRET_CONFIGURATION}
-    yield from sorted(path for path in named if os.path.lexists(path) and not os.path.islink(path))
-    yield from _not_for_others("/etc", named)
 
 
 def _not_for_others(folder: str, passed_over: Collection[str]) -> Iterator[str]:
@@ -163,26 +171,3 @@ def _not_for_others(folder: str, passed_over: Collection[str]) -> Iterator[str]:
             elif is_folder:
                 with contextlib.suppress(FileNotFoundError):
                     yield from _not_for_others(entry.path, passed_over)
-
-
-def _in_opt() -> list[str]:
-    try:
-        return [entry.path for entry in os.scandir(_OPTIONAL) if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []  # no /opt here, so nothing of it is mounted
-
-
-def _of_tools() -> Iterator[str]:
-    """Credentials among the tools of the system: the tool cache of GitHub's runners is in /opt. Beneath /usr only files
-    with credentials, since Landlock then cannot grant the folders above a hidden path, even to be listed."""
-    for prefix in _PREFIXES:
-        settings = (os.path.join(prefix, name) for name in _TOOL_SETTINGS)
-        yield from (path for path in settings if os.path.isfile(path) and holds_secret(Path(path)))
-    for folder in _in_opt():
-        yield from map(str, credentials_in(Path(folder)))
-
-
-def _runner_folders() -> Iterator[str]:
-    for folder in _in_opt():
-        if any(os.path.lexists(os.path.join(folder, name)) for name in _RUNNER_FILES):
-            yield folder

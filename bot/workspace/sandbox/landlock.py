@@ -65,31 +65,28 @@ class Landlock(Confinement):
 
     def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
         """Raises `NoSandboxError` if commands could change the program that confines them."""
-        own = _own_package(mounts)
+        package, python = Path(__file__).resolve().parents[3], os.path.realpath(sys.executable)
+        for part in (package / "bot", Path(python)):
+            if any(part.is_relative_to(path) for path in (mounts.tree, *mounts.writable)):
+                raise NoSandboxError(
+                    f"{part} lies in what commands may change, and Landlock cannot take it out of that. Install "
+                    "Slash Agent outside of the repository, or use bubblewrap."
+                )
+        # What commands may have written and now only read.
+        of_run = (*mounts.read_only, *(path for path, _ in mounts.moved))
+        created = (folder.source for folder in mounts.environment if folder.created)
         plan = {
             "abi": self.abi,
             "run": list(_seen(_granted(map(os.path.realpath, ROOTS), self.hidden), mounts)),
-            "shown": [str(path) for path in _of_run(mounts)],
+            "shown": [str(path) for path in (*of_run, *created)],
             "read": list(_MACHINE),
             "write": [str(path) for path in (mounts.tree, *mounts.writable)],
             "devices": list(_DEVICES),
             "seccomp": seccomp.filter_for(seccomp.here(), sockets=False).hex(),
             "kept_capabilities": list(self.kept_capabilities),
         }
-        python = os.path.realpath(sys.executable)
-        return [python, "-I", "-S", "-c", _CONFINE, own, inherited.add_file(json.dumps(plan).encode()), *argv]
-
-
-def _own_package(mounts: Mounts) -> str:
-    """The path that our package is imported from. Raises `NoSandboxError` if commands could change it."""
-    package = Path(__file__).resolve().parents[3]
-    for part in (package / "bot", Path(os.path.realpath(sys.executable))):
-        if any(part.is_relative_to(path) for path in (mounts.tree, *mounts.writable)):
-            raise NoSandboxError(
-                f"{part} lies in what commands may change, and Landlock cannot take it out of that. Install "
-                "Slash Agent outside of the repository, or use bubblewrap."
-            )
-    return str(package)
+        file = inherited.add_file(json.dumps(plan).encode())
+        return [python, "-I", "-S", "-c", _CONFINE, str(package), file, *argv]
 
 
 def _seen(granted: Iterable[str], mounts: Mounts) -> Iterator[str]:
@@ -108,13 +105,6 @@ def _seen(granted: Iterable[str], mounts: Mounts) -> Iterator[str]:
         if not folder.created:
             hidden = (str(folder.source / name) for name in folder.credentials())
             yield from _granted([str(folder.source)], hidden)
-
-
-def _of_run(mounts: Mounts) -> Iterator[Path]:
-    """What commands may have written and now only read."""
-    yield from mounts.read_only
-    yield from (path for path, _ in mounts.moved)
-    yield from (folder.source for folder in mounts.environment if folder.created)
 
 
 def _tools(mounts: Mounts, origin: str) -> Iterator[str]:
