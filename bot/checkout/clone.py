@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -23,6 +23,7 @@ from bot.ecosystems.registry import ecosystems
 History = int | Literal["full"]
 
 # Narrower than `git check-ref-format --branch`. Other names are checked out as `base`.
+_TAGGER = {"GIT_COMMITTER_NAME": "slash-agent", "GIT_COMMITTER_EMAIL": "slash-agent@localhost"}
 _PLAIN_BRANCH = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|\.$|/$))[A-Za-z0-9_][A-Za-z0-9._/+#-]{0,199}")
 
 
@@ -95,7 +96,12 @@ def _from_local(source: Source, folder: Path, history: History) -> Checkout:
     git = _trusted(folder, layout.object_format_of(commit.sha), branch)
     local.fetch(git, path, commit, branch, _depth(history))
     if history == 1:
-        local.copy_nearest_tag(git, path, commit)
+        # The newest tag that the commit contains, if any, is put on the commit itself, which has no history in `git`:
+        # then `git describe` prints a version. There may be none, or its history may not be whole.
+        with suppress(GitError):
+            name = Git(local.git_dir_of(path)).run("describe", "--tags", "--abbrev=0", commit.sha)
+            tag = ("tag", "--annotate", "--force", "-m", "x", name.decode().strip(), commit.sha)
+            git.run(*tag, env=_TAGGER)
     return _new_checkout(git, folder, commit.sha, branch, history)
 
 
@@ -131,12 +137,26 @@ def _new_checkout(git: Git, folder: Path, sha: str, branch: str, history: Histor
     listing = git.run("ls-files", "-s", "-z", index=tree / ".git" / "index")
     entries = [entry.partition("\t") for entry in os.fsdecode(listing).split("\0") if entry]
     paths = tuple(path for _, _, path in entries)
-    notes = (
-        _submodules_note([path for head, _, path in entries if head.startswith(_GITLINK)]),
-        _lfs_note(tree, paths),
-        _version_note(tree, history) if not any((git.git_dir / "refs/tags").iterdir()) else "",
-    )
-    return Checkout(git, tree, sha, tuple(filter(None, notes)), branch, policy_sha=sha, paths=paths)
+    notes: list[str] = []
+    if submodules := [path for head, _, path in entries if head.startswith(_GITLINK)]:
+        names = quoted_names(submodules, _MOST_NAMES)
+        notes.append(f"Submodules were not fetched: {names}. Commands see what a local checkout has of them.")
+    attributes = [path for path in paths if path.rpartition("/")[2] == ".gitattributes"]
+    if any(b"filter=lfs" in _read(tree, path) for path in attributes):
+        notes.append(
+            "Git LFS contents were not fetched: the files that `.gitattributes` gives to LFS are pointers."
+        )
+    if history == 1 and not any((git.git_dir / "refs/tags").iterdir()):
+        finds = (one.version_tools for one in ecosystems())
+        tools = [
+            tool for find in finds for tool in find(lambda name: _read(tree, name).decode(errors="replace"))
+        ]
+        if tools:
+            notes.append(
+                f"{' and '.join(tools)} takes the version from git history, and only the base commit was fetched: "
+                "set `history` in the policy file to a number of commits or to `full` if a wrong version matters."
+            )
+    return Checkout(git, tree, sha, tuple(notes), branch, policy_sha=sha, paths=paths)
 
 
 def _trusted(folder: Path, object_format: str, branch: str) -> Git:
@@ -181,43 +201,8 @@ _GITLINK = "160000"
 _MOST_NAMES = 5
 
 
-def _submodules_note(paths: Sequence[str]) -> str:
-    return (
-        f"Submodules were not fetched: {quoted_names(paths, _MOST_NAMES)}. Commands see what a local checkout has of "
-        "them."
-        if paths
-        else ""
-    )
-
-
-def _lfs_note(tree: Path, paths: Sequence[str]) -> str:
-    attributes = [path for path in paths if path.rpartition("/")[2] == ".gitattributes"]
-    if not any(b"filter=lfs" in _read(os.path.join(tree, path), _LARGEST_READ) for path in attributes):
-        return ""
-    return "Git LFS contents were not fetched: the files that `.gitattributes` gives to LFS are pointers."
-
-
-def _version_note(tree: Path, history: History) -> str:
-    if history != 1:
-        return ""
-    tools = [
-        tool
-        for one in ecosystems()
-        for tool in one.version_tools(
-            lambda name: _read(os.path.join(tree, name), _LARGEST_READ).decode(errors="replace")
-        )
-    ]
-    if not tools:
-        return ""
-    return (
-        f"{' and '.join(tools)} takes the version from git history, and only the base commit was fetched: "
-        "set `history` in the policy file to a number of commits or to `full` if a wrong version matters."
-    )
-
-
-def _read(path: str, limit: int) -> bytes:
-    """Return up to `limit` bytes of a regular file that is not a link; nothing for anything else."""
-    try:
-        return read_regular(path, limit)
-    except OSError:
-        return b""
+def _read(tree: Path, name: str) -> bytes:
+    """Return the beginning of a regular file that is not a link; nothing for anything else."""
+    with suppress(OSError):
+        return read_regular(os.path.join(tree, name), _LARGEST_READ)
+    return b""

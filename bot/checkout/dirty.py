@@ -76,7 +76,15 @@ def make_dirty_base(repo: Path, include: Sequence[Path], git_dir: Path) -> Dirty
     names = [option for name in ("index", "shallow", *_UNFINISHED) for option in ("--git-path", name)]
     listing = os.fsdecode(own.run("rev-parse", *names, work_tree=work_tree)).splitlines()
     index, shallow, *unfinished = (work_tree / path for path in listing)
-    _check_finished(own, work_tree, unfinished)
+    for path, what in zip(unfinished, _UNFINISHED.values(), strict=True):
+        if path.exists():
+            raise UsageError(
+                f"{what.capitalize()} is in progress, and --dirty needs a finished state: finish or abort it first."
+            )
+    if own.run("ls-files", "-u", "-z", work_tree=work_tree):
+        raise UsageError(
+            "Files with conflicts are not merged yet: resolve them, `git add` them, and try again."
+        )
     changed = [path for state, path in uncommitted_files(repo, "--untracked-files=no") if state]
     paths = [*changed, *(path for one in include for path in _untracked(repo, one))]
     _check_names(own, work_tree, paths)
@@ -98,18 +106,6 @@ def make_dirty_base(repo: Path, include: Sequence[Path], git_dir: Path) -> Dirty
     commit = commit_tree(git, tree, head.sha, message, author=you, committer=you, when="2000-01-01T00:00:00Z")
     layout.set_branch(git_dir, head.branch or "base", commit)
     return DirtyBase(git_dir, head.sha, tuple(difference.rstrip("\0").split("\0")))
-
-
-def _check_finished(git: Git, work_tree: Path, unfinished: Sequence[Path]) -> None:
-    for path, what in zip(unfinished, _UNFINISHED.values(), strict=True):
-        if path.exists():
-            raise UsageError(
-                f"{what.capitalize()} is in progress, and --dirty needs a finished state: finish or abort it first."
-            )
-    if git.run("ls-files", "-u", "-z", work_tree=work_tree):
-        raise UsageError(
-            "Files with conflicts are not merged yet: resolve them, `git add` them, and try again."
-        )
 
 
 def _untracked(repo: Path, file: Path) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -37,38 +38,25 @@ def find_leftover_credentials(workspace: Path | None, environment: Mapping[str, 
     """Return a sentence for each file with a credential, never the credential itself. Searched are the settings of the
     repository in `workspace` and of its submodules, and the runner's temporary folder."""
     paths = list(_config_files(workspace)) if workspace else []
-    runner_temp = environment.get("RUNNER_TEMP", "")
-    if runner_temp:
+    if runner_temp := environment.get("RUNNER_TEMP", ""):
         paths += sorted(Path(runner_temp).glob("git-credentials-*.config"))
-    findings = {str(path): finding for path in paths if (finding := _credential(_read(path)))}
-    return tuple(f"{printable_name(path)} holds {finding}." for path, finding in findings.items())
+    findings: dict[Path, str] = {}
+    for path in paths:
+        with suppress(OSError):
+            text = read_regular(path, _MOST_BYTES).decode("utf-8", "replace")
+            if what := next((what for sign, what in _SIGNS.items() if re.search(sign, text)), ""):
+                findings[path] = what
+    return tuple(f"{printable_name(str(path))} holds {what}." for path, what in findings.items())
 
 
 def _config_files(workspace: Path) -> Iterator[Path]:
-    """Yield the settings of a checkout in the workspace itself, and of those in its folders (`path:`)."""
+    """Yield the settings of a checkout in the workspace itself, of those in its folders (`path:`), and of submodules,
+    whose folders are nested like their paths and may contain further ones."""
     for git_dir in (workspace / ".git", *sorted(workspace.glob("*/.git"))):
         yield from (git_dir / "config", git_dir / "config.worktree")
-        yield from _submodule_config_files(git_dir / "modules")
-
-
-def _submodule_config_files(folder: Path) -> Iterator[Path]:
-    """Yield the settings of submodules. Their folders are nested like their paths, and may contain further ones."""
-    for parent, folders, names in islice(os.walk(folder), _MOST_FOLDERS):
-        if "config" in names:
-            yield Path(parent, "config")
-            folders[:] = ["modules"] if "modules" in folders else []
-        else:
-            folders.sort()
-
-
-def _credential(text: str) -> str:
-    """What credential these settings hold or lead to; empty for none."""
-    return next((what for sign, what in _SIGNS.items() if re.search(sign, text)), "")
-
-
-def _read(path: Path) -> str:
-    """Return the text of a regular file, empty if it cannot be read."""
-    try:
-        return read_regular(path, _MOST_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
+        for parent, folders, names in islice(os.walk(git_dir / "modules"), _MOST_FOLDERS):
+            if "config" in names:
+                yield Path(parent, "config")
+                folders[:] = ["modules"] if "modules" in folders else []
+            else:
+                folders.sort()

@@ -23,9 +23,6 @@ _UPLOAD_PACK = (
 )
 
 
-_TAGGER = {"GIT_COMMITTER_NAME": "slash-agent", "GIT_COMMITTER_EMAIL": "slash-agent@localhost"}
-
-
 class LocalCommit(NamedTuple):
     """A commit of a local repository. `branch` is the branch that named it, or empty; `objects` the object
     directory."""
@@ -121,14 +118,6 @@ def git_beside(commit: LocalCommit, git_dir: Path) -> Git:
     layout.make_git_dir(git_dir, bare=True, object_format=format_, branch=commit.branch or "base")
     (git_dir / "objects" / "info" / "alternates").write_bytes(os.fsencode(f"{_alternate(commit)}\n"))
     return Git(git_dir)
-
-
-def copy_nearest_tag(git: Git, path: Path, commit: LocalCommit) -> None:
-    """Put the newest tag that `commit` contains, if any, on `commit` itself, which has no history in `git`: then `git
-    describe` prints a version."""
-    with suppress(GitError):  # there is none, or its history is not whole
-        name = Git(git_dir_of(path)).run("describe", "--tags", "--abbrev=0", commit.sha)
-        git.run("tag", "--annotate", "--force", "-m", "x", name.decode().strip(), commit.sha, env=_TAGGER)
 
 
 def fetch(git: Git, path: Path, commit: LocalCommit, branch: str, depth: list[str]) -> None:

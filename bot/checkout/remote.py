@@ -11,7 +11,7 @@ import os
 import re
 import resource
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -70,8 +70,9 @@ def check_url(url: str, token: str) -> None:
     """Raise `CheckoutError` for a URL that must not receive the token, or is not allowed at all."""
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
+        without_credentials = url.split("@")[-1][:200]
         raise CheckoutError(
-            f"the clone URL must start with https:// or http://, or be a folder: {_without_credentials(url)}"
+            f"the clone URL must start with https:// or http://, or be a folder: {without_credentials}"
         )
     if parts.username or parts.password:
         raise CheckoutError("the clone URL must not hold credentials: give the token on its own")
@@ -141,54 +142,34 @@ def _run_once(git_dir: Path, url: str, token: str, arguments: list[str]) -> str:
 def _environment(url: str, token: str) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
     """Yield the environment of a git process for `url`, and the descriptors that its credential helpers read."""
     settings = {"http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60", "http.followRedirects": "initial"}
+    logins: list[tuple[str, str, str]] = []  # origin, user, password
+    if token:
+        parts = urlsplit(url)
+        logins.append((f"{parts.scheme}://{parts.netloc}", USER, token))
+        # With git 2.46 and later this saves the request that is refused first.
+        settings["http.proactiveAuth"] = "basic"
+        # A redirect could lead to another host.
+        settings["http.followRedirects"] = "false"
+    network = {name: os.environ[name] for name in _NETWORK if name in os.environ}
+    for name in (name for name in _PROXIES if name in os.environ):
+        network[name], parts = os.environ[name], urlsplit(os.environ[name])
+        if parts.password:
+            user, host = parts.netloc.rpartition("@")[0].partition(":")[0], parts.netloc.rpartition("@")[2]
+            logins.append((f"{parts.scheme}://{host}", unquote(user), unquote(parts.password)))
+            network[name] = urlunsplit(parts._replace(netloc=f"{user}@{host}"))
     with ExitStack() as stack:
-        descriptors = []
-
-        def add_credential(origin: str, user: str, password: str) -> None:
-            """Add a credential helper with this password for `origin` alone."""
+        descriptors: list[int] = []
+        for origin, user, password in logins:
             if not f"{user}{password}".isprintable():
                 raise CheckoutError(f"the token or password for {origin} holds a line break: give it without")
-            descriptor = stack.enter_context(_in_memory(f"username={user}\npassword={password}\n"))
+            descriptor = os.memfd_create("credential")  # it can be read more than once
+            stack.callback(os.close, descriptor)
+            os.write(descriptor, f"username={user}\npassword={password}\n".encode())
             descriptors.append(descriptor)
             helper = f'!f() {{ test "$1" != get || cat /proc/self/fd/{descriptor}; }}; f'
             settings[f"credential.{origin}.helper"] = helper
-
-        if token:
-            parts = urlsplit(url)
-            add_credential(f"{parts.scheme}://{parts.netloc}", USER, token)
-            # With git 2.46 and later this saves the request that is refused first.
-            settings["http.proactiveAuth"] = "basic"
-            # A redirect could lead to another host.
-            settings["http.followRedirects"] = "false"
-        network = {name: os.environ[name] for name in _NETWORK if name in os.environ}
-        for name in _PROXIES:
-            if name in os.environ:
-                network[name], login = _without_password(os.environ[name])
-                if login:
-                    add_credential(*login)
         environment = {**clean_environment(settings), "GIT_ALLOW_PROTOCOL": "http:https", **network}
         yield environment, tuple(descriptors)
-
-
-def _without_password(proxy: str) -> tuple[str, tuple[str, str, str] | None]:
-    """Return a proxy's URL without the password, and (origin, user, password) if it had one."""
-    parts = urlsplit(proxy)
-    if not parts.password:
-        return proxy, None
-    user, host = parts.netloc.rpartition("@")[0].partition(":")[0], parts.netloc.rpartition("@")[2]
-    login = (f"{parts.scheme}://{host}", unquote(user), unquote(parts.password))
-    return urlunsplit(parts._replace(netloc=f"{user}@{host}")), login
-
-
-@contextmanager
-def _in_memory(text: str) -> Iterator[int]:
-    """Yield a descriptor of an in-memory file with `text`, which can be read more than once."""
-    descriptor = os.memfd_create("credential")
-    try:
-        os.write(descriptor, text.encode())
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def fetch(
@@ -208,10 +189,11 @@ def _checkout_error(git_dir: Path, url: str, refs: list[str], token: str, stderr
     detail = last_line(stderr.replace("stderr: '", "").rstrip("'\n"), hidden)
     if any(sign in stderr for sign in _NO_SUCH_REF):
         wanted = refs[0].split(":")[0].removeprefix("+").removeprefix("refs/heads/")
-        if _is_empty(git_dir, url, token):
-            return CheckoutError(
-                f"the repository {url} has no commits yet: push a first commit, then ask again"
-            )
+        with suppress(RemoteGitError):
+            if not run_remote_command(git_dir, url, token, ["ls-remote", "--quiet", url]).strip():
+                return CheckoutError(
+                    f"the repository {url} has no commits yet: push a first commit, then ask again"
+                )
         return MissingRevisionError(f"the repository {url} has no branch or commit {wanted!r}")
     if any(sign in stderr for sign in _TOO_MUCH):
         most = process_limits()
@@ -232,14 +214,3 @@ def _checkout_error(git_dir: Path, url: str, refs: list[str], token: str, stderr
     if any(sign in stderr for sign in _ABSENT):
         return CheckoutError(f"there is no repository at {url}, or the token may not see it")
     return CheckoutError(f"{url} could not be fetched: {detail}")
-
-
-def _is_empty(git_dir: Path, url: str, token: str) -> bool:
-    try:
-        return not run_remote_command(git_dir, url, token, ["ls-remote", "--quiet", url]).strip()
-    except RemoteGitError:
-        return False
-
-
-def _without_credentials(url: str) -> str:
-    return url.split("@")[-1][:200]
