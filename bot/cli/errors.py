@@ -10,7 +10,6 @@ import traceback
 from bot.cli.scrub_environment import may_use_secrets
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import AgentError, ExitCode, shortage_remedy
-from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.github.actions import Actions
 from bot.session.context.secrets import known_secrets, mask_all
@@ -68,7 +67,7 @@ def say(line: str, *, headline: bool = True) -> None:
 def _masked(line: str) -> str:
     """`line` as a journal would keep it, where this process was given a secret at all."""
     secrets = known_secrets(os.environ)
-    return Detector(Redactor(secrets)).masked(line) if secrets else line
+    return Redactor(secrets).masked(line) if secrets else line
 
 
 def mask_secrets(verb: str) -> None:

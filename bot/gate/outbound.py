@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from bot.contracts.errors import GateError
 from bot.contracts.threads import OWN_MARKER
-from bot.gate.disguised_secrets import Detector
 from bot.gate.markdown import HOSTS, break_foreign_threads, plain_addresses
 from bot.gate.redact import Redactor
 from bot.gate.text import break_images, split_code, without_unseen
@@ -48,13 +47,12 @@ class OutboundFilter:
 
     def __init__(self, secrets: Mapping[str, str], server_url: str = "") -> None:
         self._redactor = Redactor(secrets)
-        self._detector = Detector(self._redactor)
         own = urlsplit(server_url).netloc.lower()
         self._hosts: Collection[str] = HOSTS | {own} if own else HOSTS
 
     def withhold(self, text: str) -> str | None:
         """Return why `text` must not leave, as one sentence, or `None`."""
-        return self._detector.withhold(text)
+        return self._redactor.withhold(text)
 
     def __call__(self, path: str, fields: object) -> object:
         """Return the filtered JSON of a write to the API's `path`. Raises `GateError` for a name that may not leave."""
@@ -63,10 +61,10 @@ class OutboundFilter:
     def markdown(self, text: str, *, links: bool = True, repository: str = "") -> str:
         """Return a filtered text that GitHub renders. Without `links`, links are unchanged, except those to threads of
         other repositories than `repository`: GitHub adds a note to a thread that a text links to."""
-        if reason := self._detector.withhold(text):
+        if reason := self._redactor.withhold(text):
             mark = text.rstrip().rpartition("\n")[2]
             own_mark = (
-                f"\n\n{mark}\n" if mark.startswith(OWN_MARKER) and not self._detector.withhold(mark) else ""
+                f"\n\n{mark}\n" if mark.startswith(OWN_MARKER) and not self._redactor.withhold(mark) else ""
             )
             return f"({reason[0].upper()}{reason[1:]}.){own_mark}"
         return "".join(
@@ -96,7 +94,7 @@ class OutboundFilter:
             # A pull request's text contains the repository's own template with its links.
             own = _OWN.match(path)
             return self.markdown(text, links=_PULL.fullmatch(path) is None, repository=own[1] if own else "")
-        if reason := self._detector.withhold(text):
+        if reason := self._redactor.withhold(text):
             return f"({reason})"
         seen = without_unseen(text)
         return " ".join(seen.split()) if name in _LINES else seen
@@ -112,7 +110,7 @@ class OutboundFilter:
             return
         if _UNPRINTABLE.search(text):
             raise GateError(f"The field {name} of a write to GitHub holds a character that does not show.")
-        if reason := self._detector.withhold(text):
+        if reason := self._redactor.withhold(text):
             raise GateError(f"The field {name} of a write to GitHub is {reason}.")
 
 

@@ -18,11 +18,13 @@ from urllib.parse import quote, quote_plus
 
 import re2
 
-from bot.gate.secrets import MOST, REST
+from bot.gate.disguised_secrets import SHORTEST_READING, readings
+from bot.gate.secrets import MOST, REST, credential_kind, withhold_if_secret, without_credentials
 
 
 class Redactor:
-    """Knows secrets by name and value. Thread-safe: immutable, except for the names of the secrets it has masked."""
+    """Masks secrets, known by name and value, and detects them and anything that looks like a credential, also if it is
+    encoded. Thread-safe: immutable, except for the names of the secrets that it has found."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         self._secrets = frozenset(secrets.items())
@@ -37,7 +39,7 @@ class Redactor:
         """Return `text` with every known value, and every piece of one, replaced by `[redacted NAME]`."""
         if not self._secrets:
             return text
-        data = text.encode("utf-8", "surrogatepass")
+        data = _raw(text)
         masked = self.mask(data)
         return text if masked is data else masked.decode("utf-8", "surrogatepass")
 
@@ -51,7 +53,7 @@ class Redactor:
             if match.start > end or match.name != last:
                 parts += [data[end : match.start], f"[redacted {match.name}]".encode()]
             end, last = match.end, match.name
-            self.add_hit(last)
+            self._hits.add(last)
         return b"".join([*parts, data[end:]]) if parts else data
 
     def holds_secret(self, data: bytes) -> str | None:
@@ -59,12 +61,50 @@ class Redactor:
         match = next(self._matches(data), None)
         return match.name if match else None
 
-    def add_hit(self, name: str) -> None:
-        """Note that the secret called `name` was masked."""
-        self._hits.add(name)
+    def hidden(self, text: str) -> str | None:
+        """Return the name of a secret, or the kind of a credential, that is encoded in `text`."""
+        for reading in readings(_raw(text)):
+            if name := self.holds_secret(reading):
+                self._hits.add(name)
+                return name
+            if kind := credential_kind(reading):
+                return kind
+        return None
+
+    def prepare(self) -> None:
+        """Compile the patterns in advance, from any thread."""
+        self.withhold("-" * SHORTEST_READING)
+
+    def masked(self, text: str) -> str:
+        """Return `text` for storage and display, with known secrets and credentials masked. The whole text is withheld
+        if a secret is encoded in it, or if the search failed."""
+        try:
+            redacted = without_credentials(self.text(text))
+            what = self.hidden(redacted)
+        except Exception as error:  # noqa: BLE001 - after any error the text is unchecked
+            return f"({_not_searched(error)})"
+        return redacted if what is None else f"(withheld: it holds {what} in a disguise)"
+
+    def withhold(self, text: str) -> str | None:
+        """Return why `text` must not leave, as one sentence, or `None`: it contains a known secret or a credential,
+        encoded or not, or the search failed."""
+        try:
+            if name := self.holds_secret(_raw(text)):
+                self._hits.add(name)
+                return f"withheld: it holds the value of {name}"
+            if reason := withhold_if_secret(text):
+                return reason
+            what = self.hidden(text)
+        except Exception as error:  # noqa: BLE001 - as above
+            return _not_searched(error)
+        return what and f"withheld: it holds {what} in a disguise"
 
     def _matches(self, data: bytes) -> Iterator[SecretMatch]:
         return _pieces_of(self._secrets).all(data) if self._secrets else iter(())
+
+
+def _not_searched(error: Exception) -> str:
+    return f"withheld: it could not be looked through for secrets ({type(error).__name__})"
 
 
 SHORTEST = 8

@@ -199,7 +199,7 @@ def make_parts(run: Run) -> Parts:
     """Raises `UsageError`."""
     environment = run_environment(run)
     earlier = earlier_approvals(run.resume, run.folder.root.parent) if run.tier is Tier.LOCAL else None
-    approvals = Approvals(run.view.person, run.cancel, run.detector.masked, earlier)
+    approvals = Approvals(run.view.person, run.cancel, run.redactor.masked, earlier)
     gatekeeper = Gatekeeper(
         run.policy, run.tier, run.root, run.journal.write, run.profile, approvals=approvals
     )

@@ -32,7 +32,7 @@ from bot.evidence.failing_checks import failing
 from bot.evidence.held_back_and_denied import held_back
 from bot.evidence.look_first import look_first
 from bot.evidence.styled_line import plain
-from bot.gate.disguised_secrets import Detector
+from bot.gate.redact import Redactor
 from bot.gate.errors import OutOfCapacity
 from bot.gate.verdict import Verdict
 from bot.parsing.parser import Parser
@@ -71,7 +71,7 @@ def conclude(
     network = environment.workspaces.network.uses()
     run.note(*network_notes(network))
     review = rounds.with_tested_suggestions(parts.review.review(end.final_text)) if parts.review else None
-    submission = masked(results.submission(review), run.detector.masked)
+    submission = masked(results.submission(review), run.redactor.masked)
     notes = (
         *guess_notes(model),
         *model_notes,
@@ -107,7 +107,7 @@ def conclude(
     if accepted and accepted.files:
         with Parser() as parser:
             concluded, _ = with_title(concluded, run.conventions, parser)
-    concluded = mask_outcome(concluded, run.detector)
+    concluded = mask_outcome(concluded, run.redactor)
     _record(run.journal, concluded, accepted)
     return RunResult(
         run.checkout,
@@ -141,12 +141,12 @@ def _record(journal: Journal, concluded: Outcome, verdict: Verdict | None) -> No
     )
 
 
-def mask_outcome(outcome: Outcome, detector: Detector) -> Outcome:
+def mask_outcome(outcome: Outcome, redactor: Redactor) -> Outcome:
     """`outcome` with all secrets masked, known ones and look-alikes, and the names of those; the request came from
     outside and stays. A last net: nothing in a workspace has a secret, unless a person went without the sandbox."""
     names = [name for name in Outcome._fields if name != "request"]
-    clean = {name: masked(getattr(outcome, name), detector.masked) for name in names}
-    return outcome._replace(**{**clean, "redactions": detector.redactor.names_hit})
+    clean = {name: masked(getattr(outcome, name), redactor.masked) for name in names}
+    return outcome._replace(**{**clean, "redactions": redactor.names_hit})
 
 
 def write_run_bundle(folder: RunFolder, result: RunResult) -> None:

@@ -39,7 +39,6 @@ from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Description, StopReason
 from bot.contracts.request import Tier
-from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.maintenance.apply import allowance_of
 from bot.parsing.parser import Parser
@@ -100,13 +99,13 @@ def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
     backends = candidates(spec.sandbox)
     last = last_bundle(spec.resume, spec.request) if spec.resume else None
     redactor = Redactor(known_secrets(spec.environment))
-    detector = Background(Detector(redactor).prepare, "detector")
+    prepared = Background(redactor.prepare, "redactor")
     sandbox = Background(lambda: first_that_holds(*backends), "sandbox")
     try:
         with ExitStack() as stack:
             return _work(_read_base(stop, spec, last, redactor, sandbox, stack), provider, stack)
     finally:
-        detector.wait()  # a process that ends while a thread of it is in re2 is aborted
+        prepared.wait()  # a process that ends while a thread of it is in re2 is aborted
         sandbox.wait()  # else the processes and folders of its probe would stay behind
 
 
@@ -127,7 +126,6 @@ def _read_base(
         check_brought(task, spec.origin)
         policy = base_policy(checkout, request, task, parser, spec.policy_text)
         conventions = base_conventions(spec, checkout, parser)
-    detector = Detector(redactor)
 
     news: list[str] = []
     if task is not None and task.threads is not None:
@@ -138,7 +136,7 @@ def _read_base(
     whole = checkout
     if policy.history != 1:
         whole = check_out(spec.source, spec.folder.history, history=policy.history)
-    journal = stack.enter_context(Journal(spec.folder.journal, detector.masked))
+    journal = stack.enter_context(Journal(spec.folder.journal, redactor.masked))
     journal.watch = ProgressReporter(spec.view, journal)
     chosen, skill_set = sandbox.result(), skills.result()
     news += [f"warning: {note}" for note in chosen.sandbox_probe.notes]
@@ -154,7 +152,7 @@ def _read_base(
         confinement=chosen.confinement,
         sandbox_probe=chosen.sandbox_probe,
         journal=journal,
-        detector=detector,
+        redactor=redactor,
         skills=skill_set,
         conventions=conventions,
         task=task,

@@ -21,7 +21,6 @@ from bot.contracts.outcome import Denial, StopReason
 from bot.contracts.plain_text import utf8
 from bot.contracts.regular_files import read_regular
 from bot.evidence.from_journal import recorded_evidence
-from bot.gate.disguised_secrets import Detector
 from bot.gate.judge import judge_tree
 from bot.gate.redact import Redactor
 from bot.gate.verdict import Verdict
@@ -92,14 +91,14 @@ def _salvage(
         policy = base_policy(checkout, request, task, parser)
     deletions = allow_deletions or request.allows_deletions
     rule = may_write(policy, request.actor.tier, approved_paths(recording), deletions=deletions)
-    detector = Detector(Redactor(known_secrets(environment)))
+    redactor = Redactor(known_secrets(environment))
     links, setup_files, record_damage = folder.read_prepared()
     verdict = or_refusal(
         lambda: judge_tree(
             checkout,
             may_write=rule,
             setup_files=setup_files,
-            holds_secret=detector.redactor.holds_secret,
+            holds_secret=redactor.holds_secret,
             links=links,
             edited=_edited(recording),
         )
@@ -142,7 +141,7 @@ def _salvage(
     result = RunResult(
         checkout,
         policy,
-        mask_outcome(outcome, detector),
+        mask_outcome(outcome, redactor),
         out.resolve() if out else folder.bundle,
         verdict if isinstance(verdict, Verdict) else None,
         plan=submission.plan,

@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from bot.gate import disguised_secrets
-from bot.gate.disguised_secrets import Detector
+from bot.gate import redact
 from bot.gate.redact import Redactor
 from tests.gate.test_patterns import filled
 
@@ -55,9 +54,7 @@ def _caught(text: str) -> bool:
     """Masked, so that less than ten characters of it are left together, or withheld."""
     redactor = Redactor({"TOKEN": TOKEN})
     masked = redactor.text(f"so: {text} end")
-    return (bool(redactor.names_hit) and len(masked) < 60) or Detector(REDACTOR).withhold(
-        f"so: {text} end"
-    ) is not None
+    return (bool(redactor.names_hit) and len(masked) < 60) or REDACTOR.withhold(f"so: {text} end") is not None
 
 
 @pytest.mark.parametrize("outer", ONCE)
@@ -86,7 +83,7 @@ def test_a16_nor_a_part_of_one(name: str) -> None:
 @pytest.mark.parametrize("outer", ["base64", "hex", "percent, every character"])
 def test_a16_a_credential_nobody_knows_is_found_under_two_encodings(outer: str) -> None:
     text = ONCE[outer](_b64(f"the key is {filled('npm_{A36}')}"))
-    assert Detector(Redactor({})).hidden(text) == "npm token"
+    assert Redactor({}).hidden(text) == "npm token"
 
 
 _HARMLESS = (
@@ -102,7 +99,7 @@ _HARMLESS = (
 
 @pytest.mark.parametrize("text", _HARMLESS)
 def test_what_hides_nothing_is_not_withheld(text: str) -> None:
-    assert Detector(REDACTOR).withhold(text) is None
+    assert REDACTOR.withhold(text) is None
 
 
 TEXTS: dict[str, Callable[[int], str]] = {
@@ -122,15 +119,14 @@ TEXTS: dict[str, Callable[[int], str]] = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_a51_reading_a_text_takes_time_in_its_length_alone(name: str) -> None:
     """A-51: four times the text, about four times the time."""
-    detector = Detector(REDACTOR)
     small, large = TEXTS[name](16_384), TEXTS[name](65_536)
-    detector.withhold(small)
-    assert _seconds(detector, large) < 16 * _seconds(detector, small) + 0.25
+    REDACTOR.withhold(small)
+    assert _seconds(REDACTOR, large) < 16 * _seconds(REDACTOR, small) + 0.25
 
 
-def _seconds(detector: Detector, text: str) -> float:
+def _seconds(redactor: Redactor, text: str) -> float:
     began = time.thread_time()
-    detector.withhold(text)
+    redactor.withhold(text)
     return time.thread_time() - began
 
 
@@ -138,9 +134,9 @@ def test_a_text_that_cannot_be_looked_through_is_withheld(monkeypatch: pytest.Mo
     def broken(data: object) -> str | None:
         raise RuntimeError("out of memory for this expression")
 
-    for name in ("credential_kind", "without_credentials"):
-        monkeypatch.setattr(disguised_secrets, name, broken)
-    detector = Detector(Redactor({}))
+    for name in ("withhold_if_secret", "without_credentials"):
+        monkeypatch.setattr(redact, name, broken)
+    redactor = Redactor({})
     why = "withheld: it could not be looked through for secrets (RuntimeError)"
-    assert detector.withhold("words") == why
-    assert detector.masked("words") == f"({why})"
+    assert redactor.withhold("words") == why
+    assert redactor.masked("words") == f"({why})"

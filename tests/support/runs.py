@@ -8,7 +8,6 @@ from bot.agent.journal import Journal
 from bot.checkout.clone import Checkout, Source
 from bot.checkout.git import Git
 from bot.contracts.cancel import CancelToken
-from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
 from bot.session.context.profiles import profile_of
@@ -33,6 +32,6 @@ def make_run(folder: Path, checkout: Checkout | None = None, policy: str | None 
         "profile": profile_of(request),
         "confinement": Off(),
         "journal": cast(Journal, None),
-        "detector": Detector(Redactor({})),
+        "redactor": Redactor({}),
     }
     return Run(**(fields | more))

@@ -166,7 +166,6 @@ def _import_all() -> None:
         importlib.import_module(name)
     from bot.contracts.outcome import Outcome
     from bot.gate import path_rules, sensitive_files
-    from bot.gate.disguised_secrets import Detector
     from bot.gate.redact import Redactor
     from bot.policy import read_policy
     from bot.providers.connect import connect
@@ -178,7 +177,7 @@ def _import_all() -> None:
     for vendor in ("anthropic", "openai"):
         name = vendor.upper()
         connect(f"{vendor}/x", {f"{name}_API_KEY": "-", f"{name}_BASE_URL": "http://127.0.0.1:9"}).close()
-    Detector(Redactor({})).prepare()
+    Redactor({}).prepare()
     render._macros()
     page.render_page(RECORDING)
     read._adapter(Outcome)

@@ -26,7 +26,7 @@ from bot.contracts.request import Request, Tier, Triage
 from bot.contracts.review import Review
 from bot.contracts.sandbox import SandboxInfo
 from bot.contracts.writes import Writes
-from bot.gate.disguised_secrets import Detector
+from bot.gate.redact import Redactor
 from bot.maintenance.apply import with_task_instruction
 from bot.policy.run_budget import run_budget
 from bot.policy.tiers import TierPolicy
@@ -137,7 +137,7 @@ class Run(RunSpec):
     profile: Profile
     confinement: Confinement
     journal: Journal
-    detector: Detector
+    redactor: Redactor
     sandbox_probe: SandboxInfo | None = None
     skills: SkillSet = field(default_factory=partial(SkillSet, ()))
     conventions: Conventions = field(default_factory=Conventions)
@@ -172,7 +172,7 @@ class Run(RunSpec):
 
     def redact(self, text: str) -> str:
         """Mask the known secrets in a text."""
-        return self.detector.redactor.text(text)
+        return self.redactor.text(text)
 
     def archive(self, text: str) -> str:
         """Keep a text for the model to look up, read-only in the sandbox, and return its path; empty if the disk is
@@ -193,7 +193,7 @@ class Run(RunSpec):
     def say(self, *sentences: str) -> None:
         """Tell people."""
         for sentence in sentences:
-            self.view.tell(Note(self.detector.masked(sentence)))
+            self.view.tell(Note(self.redactor.masked(sentence)))
 
 
 @dataclass(frozen=True, slots=True)

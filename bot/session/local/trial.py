@@ -15,7 +15,6 @@ from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.environment.detection import Detection
 from bot.evidence.check import Check
-from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
@@ -78,7 +77,7 @@ def _run(
     stop: CancelToken,
     stack: ExitStack,
 ) -> Run:
-    detector = Detector(Redactor(known_secrets(environment)))
+    redactor = Redactor(known_secrets(environment))
     spec = RunSpec(
         request=local_request(DEFAULT, None, repo),
         source=Source(str(repo), "HEAD"),
@@ -93,8 +92,8 @@ def _run(
         policy=policy,
         profile=granted_profile(spec, policy),
         confinement=choose(spec.sandbox).confinement,
-        journal=stack.enter_context(Journal(folder.journal, detector.masked)),
-        detector=detector,
+        journal=stack.enter_context(Journal(folder.journal, redactor.masked)),
+        redactor=redactor,
     )
 
 

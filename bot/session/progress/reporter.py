@@ -133,11 +133,11 @@ class Waits:
         view.on_enter(skip)
         seconds = max(round(limit, 1), 1.0) if limit is not None else None
         can_skip = skip is not None and view.person is not None
-        view.tell(WaitEvent(self._run.detector.masked(text), seconds, can_skip))
+        view.tell(WaitEvent(self._run.redactor.masked(text), seconds, can_skip))
 
     def printed(self, line: str) -> None:
         if line:
-            self._run.view.tell(OutputEvent(self._run.detector.masked(line)))
+            self._run.view.tell(OutputEvent(self._run.redactor.masked(line)))
 
     def end(self) -> None:
         """End the wait."""

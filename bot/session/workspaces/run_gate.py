@@ -50,7 +50,7 @@ class RunGate:
                     self.run.checkout,
                     may_write=self.may_write,
                     setup_files=self.trees.setup_files(),
-                    holds_secret=self.run.detector.redactor.holds_secret,
+                    holds_secret=self.run.redactor.holds_secret,
                     links=self.links,
                     edited=self.edited,
                 )
