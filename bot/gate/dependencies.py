@@ -40,8 +40,9 @@ def new_dependencies(
             data = parser.parse(function, content.decode(errors="replace"))
         except ParseError as error:
             return f"may add dependencies, which are not known: {error}"
-        names = dict.fromkeys(_added(declared(data), old, new))
-        return _clause("adds the dependency", "adds {} dependencies", list(names))
+        words = _words(new) - _words(old)
+        added_names = (one[:_LONGEST] for one in declared(data) if one.lower() in words)
+        return _clause("adds the dependency", "adds {} dependencies", list(dict.fromkeys(added_names)))
     lists = (table.lists[1] for table in tables if re.fullmatch(table.lists[0], low))
     if line := next(lists, None) or _first(name, (table.lines for table in tables)):
         return _clause("adds the dependency", "adds {} dependencies", _by_line(line, old, new))
@@ -80,11 +81,6 @@ def _first(path: str, tables: Iterable[Mapping[str, _Value]]) -> _Value | None:
 
 def _texts(lines: Iterable[Line]) -> list[str]:
     return [line.text[:_LINE_LIMIT].decode(errors="replace") for line in lines]
-
-
-def _added(declared: Iterable[str], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    before, after = _words(old), _words(new)
-    return (name[:_LONGEST] for name in declared if name.lower() in after and name.lower() not in before)
 
 
 def _words(lines: Sequence[str]) -> set[str]:

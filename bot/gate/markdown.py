@@ -197,10 +197,9 @@ def plain_addresses(text: str, hosts: Collection[str] = HOSTS) -> str:
 def break_foreign_threads(text: str, repository: str, hosts: Collection[str] = HOSTS) -> str:
     """Break each link to an issue, pull request, discussion or commit of another repository than `repository`."""
 
-    def break_foreign(match: re.Match[str]) -> str:
-        return match[0] if match[2].lower() == repository.lower() else f"{match[1]}{_BREAK}"
-
-    return _threads(frozenset(hosts)).sub(break_foreign, text)
+    return _threads(frozenset(hosts)).sub(
+        lambda match: match[0] if match[2].lower() == repository.lower() else f"{match[1]}{_BREAK}", text
+    )
 
 
 def _break_unlisted(match: re.Match[str], listed: re.Pattern[str]) -> str:

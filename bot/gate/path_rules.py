@@ -88,10 +88,11 @@ def withholding(path: str, skills: Iterable[str] = ()) -> str | None:
     if parts[0] in _ROOT_ONLY:
         return f"protected path: {path.split('/', 1)[0]}"
     for part, original in zip(parts, path.split("/"), strict=True):
-        if _is_protected_name(part):
+        if is_one_of(_ANYWHERE, part) or _SHORT_NAMES.fullmatch(part):
             return f"protected path: {original}"
     folder = "/".join(parts)
-    if folder.endswith(_PROSE) and any(map(_is_hidden, parts[:-1])) and not any(services_of(folder)):
+    hidden = {part for part in parts[:-1] if part.startswith(".")}.difference(_READ_BY_PEOPLE, _ROOT_ONLY)
+    if folder.endswith(_PROSE) and hidden and not any(services_of(folder)):
         return "protected path: text in a hidden folder, which agents may obey"
     for skill in skills:
         if folder.startswith("/".join(folded(part) for part in skill.split("/")) + "/"):
@@ -110,14 +111,6 @@ def folded(name: str) -> str:
     visible = _INVISIBLE.sub("", unicodedata.normalize("NFKC", _INVISIBLE.sub("", name))).casefold()
     # NTFS: a colon begins the name of a stream, and trailing dots and spaces are dropped.
     return visible.split(":", 1)[0].rstrip(" .")
-
-
-def _is_hidden(folder: str) -> bool:
-    return folder.startswith(".") and folder not in _READ_BY_PEOPLE and folder not in _ROOT_ONLY
-
-
-def _is_protected_name(name: str) -> bool:
-    return is_one_of(_ANYWHERE, name) or _SHORT_NAMES.fullmatch(name) is not None
 
 
 _MOST_HOPS = 40

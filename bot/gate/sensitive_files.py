@@ -7,7 +7,7 @@ A report blocks no change. The lists of `sensitive` are of what is harmless: a f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from bot.contracts.name_patterns import is_one_of
 from bot.contracts.outcome import CAN_CHANGE_TESTS
@@ -50,17 +50,13 @@ def sensitive(path: str) -> str:
     for kind in _KINDS:
         if any(is_one_of(one.sensitive.get(kind, ""), name) for one in ecosystems()):
             return kind
-    has_dot = any(part.startswith(".") for part in parts)
-    return "configuration" if has_dot or not _is_harmless("/".join(parts), folders, name) else ""
-
-
-def _is_harmless(path: str, folders: Sequence[str], name: str) -> bool:
     stem, _, suffix = name.rpartition(".")
-    return (
+    is_harmless = not any(part.startswith(".") for part in parts) and (
         is_one_of(_CODE_AND_DOCUMENTS if stem else _DOCUMENTS, suffix.partition("-")[0])
-        or role_of(path) in (Role.TEST, Role.DATA)
+        or role_of("/".join(parts)) in (Role.TEST, Role.DATA)
         or any(is_one_of(_DATA_FOLDERS, folder) for folder in folders)
     )
+    return "" if is_harmless else "configuration"
 
 
 _TOOLS_NAMED = 4

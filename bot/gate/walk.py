@@ -12,14 +12,14 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
 from bot.checkout.objects import sizes
-from bot.gate.change_groups import KINDS, ChangeGroup, within_limits
 from bot.gate.confined_folder import open_below, open_confined, read_all
 from bot.gate.errors import HostileTree, capacity_error, quoted_path
 from bot.gate.gitignore import IgnoreRules
@@ -107,7 +107,7 @@ class _Walk:
         self._device = os.fstat(root).st_dev
         self._tracked_folders = _folders(base)
         self._seen: set[str] = set()
-        self._groups = tuple(ChangeGroup(kind, limits) for kind in KINDS)
+        self._groups = tuple(_Group(kind, limits) for kind in _KINDS_OF_CHANGES)
         self._entries = 0
         self._rules = IgnoreRules(scratch, base)
         self._new_folders: list[str] = []
@@ -121,7 +121,7 @@ class _Walk:
                 continue
             if not any(folder in self.unfit for folder in parents(path)):
                 self._add(Change(path, entry, None, None))
-        taken, unfit, unchanged = within_limits(self._groups, self._limits)
+        taken, unfit, unchanged = _within_limits(self._groups, self._limits)
         unfit |= {path: reason for path, reason in self.unfit.items() if path not in setup_files}
         unchanged.update(path for path in self.unfit if path in self._base)
         return TreeDiff(sorted(taken, key=lambda change: os.fsencode(change.path)), unfit, unchanged)
@@ -136,12 +136,9 @@ class _Walk:
         ahead = [""]
         while ahead:
             folder = ahead.pop()
-            if (descriptor := self._open_folder(folder)) is None:
-                continue
-            try:
-                ahead += self._compare_folder(descriptor, f"{folder}/" if folder else "")
-            finally:
-                os.close(descriptor)
+            with self._folder(folder) as descriptor:
+                if descriptor is not None:
+                    ahead += self._compare_folder(descriptor, f"{folder}/" if folder else "")
 
     def _compare_folder(self, descriptor: int, prefix: str) -> list[str]:
         """Compare the entries of a folder. Return the tracked folders in it."""
@@ -177,12 +174,8 @@ class _Walk:
         return not reason
 
     def _enter(self, folder: str) -> None:
-        if (descriptor := self._open_folder(folder)) is None:
-            return
-        try:
-            inner = list(self._list(descriptor))
-        finally:
-            os.close(descriptor)
+        with self._folder(folder) as descriptor:
+            inner = [] if descriptor is None else list(self._list(descriptor))
         # Before any ignore rule: git skips these silently.
         if own := next((name for name, _ in inner if is_git_folder(name)), ""):
             self._leave_out(
@@ -205,19 +198,19 @@ class _Walk:
     def take(self, path: str) -> None:
         """Add a new file as a change."""
         folder, _, name = path.rpartition("/")
-        if (descriptor := self._open_folder(folder)) is None:
-            return
-        try:
-            self._compare(descriptor, name, path, None)
-        finally:
-            os.close(descriptor)
+        with self._folder(folder) as descriptor:
+            if descriptor is not None:
+                self._compare(descriptor, name, path, None)
 
     def _compare(self, folder: int, name: str, path: str, old: Entry | None) -> None:
         try:
             descriptor = os.open(name, _FLAGS, dir_fd=folder)
         except OSError as error:
             if error.errno == errno.ELOOP:
-                self._compare_link(os.fsencode(os.readlink(name, dir_fd=folder)), path, old)
+                target = os.fsencode(os.readlink(name, dir_fd=folder))
+                new = Entry(LINK, blob_id(target, self._scratch.object_format))
+                if new != old and (old is not None or self._links.get(path) != os.fsdecode(target)):
+                    self._add(Change(path, old, new, target))
             elif error.errno == errno.ENXIO:
                 self._leave_out(path, "a socket or a device, not a file")
             else:
@@ -227,13 +220,6 @@ class _Walk:
             self._compare_file(descriptor, path, old)
         finally:
             os.close(descriptor)
-
-    def _compare_link(self, target: bytes, path: str, old: Entry | None) -> None:
-        if old is None and self._links.get(path) == os.fsdecode(target):
-            return
-        new = Entry(LINK, blob_id(target, self._scratch.object_format))
-        if new != old:
-            self._add(Change(path, old, new, target))
 
     def _compare_file(self, descriptor: int, path: str, old: Entry | None) -> None:
         status = os.fstat(descriptor)
@@ -280,29 +266,29 @@ class _Walk:
         return digest.hexdigest() == old.sha
 
     def _submodule(self, path: str, is_folder: bool) -> None:
-        if is_folder:
-            if (descriptor := self._open_folder(path)) is None:
-                return
-            try:
-                is_folder = not os.listdir(descriptor)
-            finally:
-                os.close(descriptor)
-        if not is_folder:
-            self._leave_out(path, "a submodule, and what is in it was changed")
+        with self._folder(path) if is_folder else nullcontext() as descriptor:
+            if not is_folder or (descriptor is not None and os.listdir(descriptor)):
+                self._leave_out(path, "a submodule, and what is in it was changed")
 
     def _add(self, change: Change) -> None:
         kind = 0 if change.path in self._edited else 1 if change.old is not None else 2
         self._groups[kind].add(change)
 
-    def _open_folder(self, folder: str) -> int | None:
-        """Return `None` if the folder cannot be opened; then it is left out. Raises `OSError` for the root."""
+    @contextmanager
+    def _folder(self, folder: str) -> Iterator[int | None]:
+        """Yield `None` if the folder cannot be opened; then it is left out. Raises `OSError` for the root."""
         try:
-            return open_below(self._root, folder)
+            descriptor = open_below(self._root, folder)
         except OSError as error:
             if not folder:
                 raise
             self._leave_out_unread(folder, error)
-            return None
+            yield None
+            return
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def _leave_out_unread(self, path: str, error: OSError) -> None:
         """Raise `OutOfCapacity` if the machine, not the tree, is the cause."""
@@ -332,8 +318,62 @@ class _Walk:
 def _folders(base: Mapping[str, Entry]) -> set[str]:
     folders: set[str] = set()
     for path in base:
-        folder = path.rpartition("/")[0]
-        while folder and folder not in folders:
+        for folder in parents(path):
+            if folder in folders:
+                break
             folders.add(folder)
-            folder = folder.rpartition("/")[0]
     return folders
+
+
+_KINDS_OF_CHANGES = ("edited files", "changed files", "new files")
+"""Files that the edit tools wrote, other files of the base, other new files: they are published in this order."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """Changes of one kind: all `paths`, each with whether the base has it, and the first `changes` up to the limits."""
+
+    kind: str
+    limits: ChangeLimits
+    paths: list[tuple[str, bool]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    bytes: int = 0
+
+    def add(self, change: Change) -> None:
+        size = len(change.data or b"")
+        fits = len(self.changes) < self.limits.files and self.bytes + size <= self.limits.total_bytes
+        if fits and len(self.changes) == len(self.paths):
+            self.changes.append(change)
+            self.bytes += size
+        self.paths.append((change.path, change.old is not None))
+
+
+def _within_limits(
+    groups: Sequence[_Group], limits: ChangeLimits
+) -> tuple[list[Change], dict[str, str], set[str]]:
+    """Return the changes within the limits, a reason for each group that is left out or cut, and the paths of the base
+    in it.
+
+    A part of what a command wrote would be a broken change, so only the group of edited files is cut.
+    """
+    taken: list[Change] = []
+    rows: dict[str, str] = {}
+    unchanged: set[str] = set()
+    left = limits.total_bytes
+    for group in groups:
+        count, fitting = len(group.paths), len(group.changes)
+        if count == fitting and len(taken) + count <= limits.files and group.bytes <= left:
+            taken += group.changes
+            left -= group.bytes
+            continue
+        over = f"more than {limits.files} files are changed"
+        if count <= limits.files - len(taken):
+            over = f"the changed files hold more than {limits.total_bytes} bytes"
+        if group.kind == _KINDS_OF_CHANGES[0]:
+            taken, left = list(group.changes), left - group.bytes
+            rows[group.paths[fitting][0]] = f"{count - fitting} of {count} {group.kind}: {over}"
+        else:
+            fitting = 0
+            rows[min(group.paths)[0]] = f"all {count} {group.kind}: {over}"
+        unchanged |= {path for path, is_tracked in group.paths[fitting:] if is_tracked}
+    return taken, rows, unchanged

@@ -129,24 +129,19 @@ def withheld_paths(
         if change.path not in reasons:
             reason = withholding(change.path, skills) or (_forbidden(change, may_write) if may_write else "")
             reasons |= {change.path: reason} if reason else {}
-    for path in _mass_deletion(base, diff):
-        if path not in reasons and may_write and (reason := may_write(path, "deletion")):
-            reasons[path] = reason
+    # A file does not count as deleted if a new file has its name.
+    deleted = [change.path for change in diff.changes if change.new is None]
+    added = (change.path for change in diff.changes if change.old is None)
+    gone = (Counter(map(posixpath.basename, deleted)) - Counter(map(posixpath.basename, added))).total()
+    if may_write and len(base) >= _FEWEST_FILES and gone * 2 > len(base):
+        more = {path: reason for path in deleted if (reason := may_write(path, "deletion"))}
+        reasons = more | reasons
     while True:
         left = [change for change in diff.changes if change.path not in reasons]
         more = _colliding(base, left) | _in_the_way(diff, left, reasons) | _links_out(links, left)
         if not more:
             return reasons
         reasons |= more
-
-
-def _mass_deletion(base: Mapping[str, Entry], diff: TreeDiff) -> list[str]:
-    """Return the deleted paths if they are more than half of the files. A file does not count as deleted if a new file
-    has its name."""
-    deleted = [change.path for change in diff.changes if change.new is None]
-    added = (change.path for change in diff.changes if change.old is None)
-    gone = (Counter(map(posixpath.basename, deleted)) - Counter(map(posixpath.basename, added))).total()
-    return deleted if len(base) >= _FEWEST_FILES and gone * 2 > len(base) else []
 
 
 def _in_the_way(diff: TreeDiff, left: Sequence[Change], reasons: Mapping[str, str]) -> dict[str, str]:
