@@ -119,7 +119,7 @@ CALLS = {
     ),
     "a question about no file": ("ask(files=[])", "about no file"),
     "a question about too many files": ("ask(files=[{}] * 10001)", "about too many"),
-    "a question about what is no file": ("ask(files=['a'])", "is not an object"),
+    "a question about what is no file": ("ask(files=['a'])", "other fields than"),
     "questions without end": ("[ (ask(), receive()) for _ in range(2000) ]", "it asks without end"),
     "changes that are not due": ("changes([])", "'changes' where 'result' was due"),
 }
@@ -161,7 +161,7 @@ SCANS = {
         "changed(content='eA==', after='0' * 64)",
         "not what its hash says",
     ),
-    "changes of the wrong kind": ("changes(['a'])", "not an object"),
+    "changes of the wrong kind": ("changes(['a'])", "other fields than"),
     "frames without end": ("\nwhile True: changes([], done=False)", "no answer within the time limit"),
 }
 
