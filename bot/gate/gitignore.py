@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from bot.checkout.git import GitError
 from bot.checkout.objects import contents
-from bot.gate.objects import FILE, PROGRAM, Entry, Scratch
+from bot.gate.objects import FILE, PROGRAM, Scratch
 
 _LONGEST = 4095
 """Bytes of the longest path that the kernel accepts."""
@@ -44,13 +44,13 @@ class _Rule(NamedTuple):
 class IgnoreRules:
     """The base's rules, written to a scratch folder on first use."""
 
-    def __init__(self, scratch: Scratch, base: Mapping[str, Entry]) -> None:
+    def __init__(self, scratch: Scratch) -> None:
         self._scratch = scratch
         self._folder = scratch.folder / "rules"
         self._inner = f"/{secrets.token_hex(16)}"
         self._rules = {
             path: entry.sha
-            for path, entry in base.items()
+            for path, entry in scratch.base.items()
             if path.rpartition("/")[2] == ".gitignore" and entry.mode in (FILE, PROGRAM)
         }
 

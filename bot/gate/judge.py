@@ -9,7 +9,8 @@ import base64
 import os
 import re
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -18,17 +19,7 @@ from bot.checkout.git import Git, GitError
 from bot.checkout.objects import contents, sizes
 from bot.contracts.errors import AgentError, GateError
 from bot.gate.errors import HostileTree, capacity_error, quoted_path
-from bot.gate.objects import (
-    DEFAULT_LIMITS,
-    GITLINK,
-    Change,
-    ChangeLimits,
-    Entry,
-    Scratch,
-    TreeDiff,
-    listing,
-    scratch,
-)
+from bot.gate.objects import DEFAULT_LIMITS, GITLINK, Change, ChangeLimits, Entry, Scratch, TreeDiff, scratch
 from bot.gate.verdict import HoldsSecret, Verdict, decide
 from bot.gate.walk import changes, untracked
 from bot.gate.withheld import MayWrite, refuse_unfit
@@ -56,12 +47,9 @@ def judge_tree(
     """
     git, base_sha, tree = checkout.git, checkout.base_sha, checkout.tree
     try:
-        with scratch(git, base_sha) as work_repo:
-            base = listing(git, base_sha)
-            diff = changes(work_repo, base, tree, limits, setup_files=setup_files, links=links, edited=edited)
-            return decide(
-                work_repo, base_sha, base, diff, limits, may_write=may_write, holds_secret=holds_secret
-            )
+        with scratch(git, base_sha, limits) as work_repo:
+            diff = changes(work_repo, tree, setup_files=setup_files, links=links, edited=edited)
+            return decide(work_repo, diff, may_write=may_write, holds_secret=holds_secret)
     except (OSError, GitError) as error:
         raise _failed(f"the gate could not judge {tree}", error) from error
 
@@ -73,7 +61,7 @@ def untracked_files(git: Git, base_sha: str, tree: Path) -> frozenset[str]:
     """
     try:
         with scratch(git, base_sha) as work_repo:
-            return untracked(work_repo, listing(git, base_sha), tree, DEFAULT_LIMITS)
+            return untracked(work_repo, tree)
     except (OSError, GitError) as error:
         raise _failed(f"the gate could not read {tree}", error) from error
 
@@ -106,18 +94,18 @@ def judge_patch(
     """
     refuse_bombs(patch, limits)
     try:
-        with scratch(git, base_sha) as work_repo:
-            base = listing(git, base_sha)
-            diff = _apply(work_repo, base_sha, patch, limits)
-            refuse_unfit(work_repo, base, diff, limits)
-            return decide(work_repo, base_sha, base, TreeDiff(diff, {}, ()), limits, may_write=may_write)
+        with scratch(git, base_sha, limits) as work_repo:
+            diff = _apply(work_repo, patch)
+            refuse_unfit(work_repo, diff)
+            return decide(work_repo, TreeDiff(diff, {}, ()), may_write=may_write)
     except OSError as error:
         raise _failed("the gate could not judge the patch", error) from error
 
 
-def _apply(work_repo: Scratch, base_sha: str, patch: bytes, limits: ChangeLimits) -> list[Change]:
+def _apply(work_repo: Scratch, patch: bytes) -> list[Change]:
     if not patch:
         return []
+    base_sha, limits = work_repo.base_sha, work_repo.limits
     work_repo.git.run("read-tree", base_sha, index=work_repo.index)
     try:
         work_repo.git.run("apply", "--cached", "--whitespace=nowarn", "-", input=patch, index=work_repo.index)
@@ -129,27 +117,19 @@ def _apply(work_repo: Scratch, base_sha: str, patch: bytes, limits: ChangeLimits
     output = work_repo.git.run(
         "diff-tree", "-r", "-z", "--raw", "--no-renames", f"{base_sha}^{{tree}}", tree_sha
     )
+    changes: list[Change] = []
     fields = os.fsdecode(output).split("\0")[:-1]
-    changes = [_change(head, path) for head, path in zip(fields[::2], fields[1::2], strict=True)]
+    for head, path in zip(fields[::2], fields[1::2], strict=True):
+        old_mode, new_mode, old_sha, new_sha = head.removeprefix(":").split(" ")[:4]
+        old = None if old_mode == _NULL_MODE else Entry(old_mode, old_sha)
+        new = None if new_mode == _NULL_MODE else Entry(new_mode, new_sha)
+        changes.append(Change(path, old, new, None))
     if len(changes) > limits.files:
         raise HostileTree(f"more than {limits.files} files are changed: that is the limit")
-    return _with_contents(work_repo, changes, limits)
-
-
-def _change(head: str, path: str) -> Change:
-    old_mode, new_mode, old_sha, new_sha = head.removeprefix(":").split(" ")[:4]
-    old = None if old_mode == _NULL_MODE else Entry(old_mode, old_sha)
-    new = None if new_mode == _NULL_MODE else Entry(new_mode, new_sha)
-    return Change(path, old, new, None)
-
-
-def _with_contents(work_repo: Scratch, changes: Sequence[Change], limits: ChangeLimits) -> list[Change]:
-    """Return `changes` with the new contents, after a check of their sizes. A submodule has none and is refused
-    later."""
-    new = {change.path: change.new.sha for change in changes if change.new and change.new.mode != GITLINK}
-    shas = list(new.values())
+    # The new contents, after a check of their sizes. A submodule has none and is refused later.
+    shas = {one.path: one.new.sha for one in changes if one.new and one.new.mode != GITLINK}
     total = 0
-    for path, size in zip(new, sizes(work_repo.git, shas), strict=True):
+    for path, size in zip(shas, sizes(work_repo.git, list(shas.values())), strict=True):
         total += size
         if size > limits.file_bytes:
             raise HostileTree(
@@ -157,11 +137,8 @@ def _with_contents(work_repo: Scratch, changes: Sequence[Change], limits: Change
             )
     if total > limits.total_bytes:
         raise HostileTree(f"the changed files hold more than {limits.total_bytes} bytes: that is the limit")
-    data = dict(zip(shas, contents(work_repo.git, shas), strict=True))
-    return [
-        Change(change.path, change.old, change.new, data.get(change.new.sha) if change.new else None)
-        for change in changes
-    ]
+    data = dict(zip(shas, contents(work_repo.git, list(shas.values())), strict=True))
+    return [replace(change, data=data.get(change.path)) for change in changes]
 
 
 def refuse_bombs(patch: bytes, limits: ChangeLimits = DEFAULT_LIMITS) -> None:

@@ -79,39 +79,6 @@ def blob_id(data: bytes, object_format: str) -> str:
     return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """`render` is a git directory that reads the objects of `git` and has no attribute `-diff`, so that text is shown
-    as text."""
-
-    git: Git
-    folder: Path
-    index: Path
-    render: Git
-    object_format: str
-
-    @property
-    def objects(self) -> dict[str, str]:
-        """The environment in which `render` reads the objects of `git`."""
-        return {"GIT_OBJECT_DIRECTORY": str(self.git.git_dir / "objects")}
-
-
-@contextmanager
-def scratch(git: Git, base_sha: str) -> Iterator[Scratch]:
-    """Create the folder beside the trusted git directory, never in a work tree, and remove it at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="gate-", dir=git.git_dir.parent))
-    try:
-        object_format = object_format_of(base_sha)
-        render = folder / "render.git"
-        make_git_dir(render, bare=True, object_format=object_format, attributes=READABLE_ATTRIBUTES)
-        (render / "info" / "exclude").write_text(
-            "".join(f"{pattern}\n" for one in ecosystems() for pattern in one.leftovers)
-        )
-        yield Scratch(git, folder, folder / "index", Git(render), object_format)
-    finally:
-        shutil.rmtree(folder)
-
-
 _MIB = 1024 * 1024
 
 
@@ -128,6 +95,43 @@ class ChangeLimits:
 
 
 DEFAULT_LIMITS = ChangeLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """`base` is every path of the commit `base_sha`. `render` is a git directory that reads the objects of `git` and
+    has no attribute `-diff`, so that text is shown as text."""
+
+    git: Git
+    base_sha: str
+    base: Mapping[str, Entry]
+    limits: ChangeLimits
+    folder: Path
+    index: Path
+    render: Git
+    object_format: str
+
+    @property
+    def objects(self) -> dict[str, str]:
+        """The environment in which `render` reads the objects of `git`."""
+        return {"GIT_OBJECT_DIRECTORY": str(self.git.git_dir / "objects")}
+
+
+@contextmanager
+def scratch(git: Git, base_sha: str, limits: ChangeLimits = DEFAULT_LIMITS) -> Iterator[Scratch]:
+    """Create the folder beside the trusted git directory, never in a work tree, and remove it at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="gate-", dir=git.git_dir.parent))
+    try:
+        object_format = object_format_of(base_sha)
+        render = folder / "render.git"
+        make_git_dir(render, bare=True, object_format=object_format, attributes=READABLE_ATTRIBUTES)
+        (render / "info" / "exclude").write_text(
+            "".join(f"{pattern}\n" for one in ecosystems() for pattern in one.leftovers)
+        )
+        base = listing(git, base_sha)
+        yield Scratch(git, base_sha, base, limits, folder, folder / "index", Git(render), object_format)
+    finally:
+        shutil.rmtree(folder)
 
 
 # Whatever the machine's settings are.
@@ -167,17 +171,17 @@ def write_tree(scratch: Scratch, changes: Sequence[Change]) -> str:
     return scratch.git.run("write-tree", index=scratch.index).decode().strip()
 
 
-def render(scratch: Scratch, old: str, new: str, limits: ChangeLimits) -> bytes:
+def render(scratch: Scratch, old: str, new: str) -> bytes:
     """Return the patch from tree `old` to tree `new`. Raises `HostileTree` over the limit."""
     patch = scratch.render.run("diff-tree", *_DIFF_OPTIONS.split(), old, new, env=scratch.objects)
-    if len(patch) > limits.patch_bytes:
-        raise HostileTree(f"the patch is {len(patch)} bytes; the limit is {limits.patch_bytes}")
+    if len(patch) > (limit := scratch.limits.patch_bytes):
+        raise HostileTree(f"the patch is {len(patch)} bytes; the limit is {limit}")
     return patch
 
 
-def refuse_unsound(scratch: Scratch, base_sha: str, tree_sha: str) -> None:
+def refuse_unsound(scratch: Scratch, tree_sha: str) -> None:
     """Raise `HostileTree` if `git fsck` refuses the tree or a file of it. Two processes, 10 ms."""
-    new = f"{tree_sha}\n^{base_sha}\n".encode()
+    new = f"{tree_sha}\n^{scratch.base_sha}\n".encode()
     packed = scratch.git.run("pack-objects", "--quiet", "--revs", "--stdout", input=new)
     try:
         scratch.git.run(

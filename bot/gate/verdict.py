@@ -16,17 +16,7 @@ from bot.contracts.text_encoding import wide_text
 from bot.gate.additions import new_credentials, suppressed, unseen
 from bot.gate.dependencies import new_dependencies, new_sources
 from bot.gate.errors import HostileTree, printable
-from bot.gate.objects import (
-    Change,
-    ChangeLimits,
-    Entry,
-    Scratch,
-    TreeDiff,
-    refuse_unsound,
-    render,
-    store,
-    write_tree,
-)
+from bot.gate.objects import Change, Scratch, TreeDiff, refuse_unsound, render, store, write_tree
 from bot.gate.path_rules import folded, refusal
 from bot.gate.sensitive_files import has_sections, runs_tests, sensitive, set_up
 from bot.gate.weaker_tests import Line, may_weaken_tests, weaker_tests
@@ -58,35 +48,28 @@ class Verdict:
 
 
 def decide(
-    scratch: Scratch,
-    base_sha: str,
-    base: Mapping[str, Entry],
-    diff: TreeDiff,
-    limits: ChangeLimits,
-    *,
-    may_write: MayWrite | None,
-    holds_secret: HoldsSecret | None = None,
+    scratch: Scratch, diff: TreeDiff, *, may_write: MayWrite | None, holds_secret: HoldsSecret | None = None
 ) -> Verdict:
     """Judge `diff`, whose contents are within the limits. Raises `HostileTree`."""
-    changes = diff.changes
+    changes, base_sha = diff.changes, scratch.base_sha
     if not changes and not diff.unfit:
         tree_sha = scratch.git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
         return Verdict(tree_sha, b"", b"", (), ())
     if holds_secret is not None:
         _refuse_secret(diff, holds_secret)
-    links = links_of(scratch, base, changes)
-    unfit = unfit_paths(scratch, diff, limits, links)
-    withheld = withheld_paths(base, diff, unfit, may_write, links)
+    links = links_of(scratch, changes)
+    unfit = unfit_paths(scratch, diff, links)
+    withheld = withheld_paths(scratch.base, diff, unfit, may_write, links)
     published = [change for change in changes if change.path not in withheld]
     applicable = [change for change in changes if change.path in withheld and change.path not in unfit]
     store(scratch, [*published, *applicable])
     scratch.git.run("read-tree", base_sha, index=scratch.index)
     tree_sha = write_tree(scratch, published)
-    refuse_unsound(scratch, base_sha, tree_sha)
-    patch = render(scratch, f"{base_sha}^{{tree}}", tree_sha, limits) if published else b""
+    refuse_unsound(scratch, tree_sha)
+    patch = render(scratch, f"{base_sha}^{{tree}}", tree_sha) if published else b""
     withheld_patch = b""
     if applicable:
-        withheld_patch = render(scratch, tree_sha, write_tree(scratch, applicable), limits)
+        withheld_patch = render(scratch, tree_sha, write_tree(scratch, applicable))
     return Verdict(tree_sha, patch, withheld_patch, _files(scratch, published, patch), _rows(withheld, unfit))
 
 

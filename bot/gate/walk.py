@@ -45,21 +45,19 @@ _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR:
 
 def changes(
     scratch: Scratch,
-    base: Mapping[str, Entry],
     tree: Path,
-    limits: ChangeLimits,
     *,
     setup_files: Collection[str] = (),
     links: Mapping[str, str] = MappingProxyType({}),
     edited: Collection[str] = (),
 ) -> TreeDiff:
-    """Return every change of `tree` against `base`, contents included. Raises `HostileTree` if the tree cannot be read.
+    """Return every change of `tree` against the base, contents included. Raises `HostileTree` for an unreadable tree.
 
     New files named in `setup_files` are no change, whatever their contents, and neither are new links with the target
     that `links` states. Over the limits the paths in `edited` come first.
     """
     with _open_tree(tree) as root:
-        walk = _Walk(scratch, base, root, limits, links, edited)
+        walk = _Walk(scratch, root, links, edited)
         walk.tracked()
         for path in walk.untracked():
             if path not in setup_files:
@@ -67,12 +65,10 @@ def changes(
     return walk.result(setup_files)
 
 
-def untracked(
-    scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: ChangeLimits
-) -> frozenset[str]:
+def untracked(scratch: Scratch, tree: Path) -> frozenset[str]:
     """Return the entries of `tree` that are not in the base and not ignored by its rules."""
     with _open_tree(tree) as root:
-        walk = _Walk(scratch, base, root, limits)
+        walk = _Walk(scratch, root)
         walk.tracked()
         return frozenset(walk.untracked()) | walk.unfit.keys()
 
@@ -92,24 +88,22 @@ class _Walk:
     def __init__(
         self,
         scratch: Scratch,
-        base: Mapping[str, Entry],
         root: int,
-        limits: ChangeLimits,
         links: Mapping[str, str] = MappingProxyType({}),
         edited: Collection[str] = (),
     ) -> None:
         self._scratch = scratch
-        self._base = base
+        self._base = scratch.base
         self._root = root
-        self._limits = limits
+        self._limits = scratch.limits
         self._links = links
         self._edited = edited
         self._device = os.fstat(root).st_dev
-        self._tracked_folders = _folders(base)
+        self._tracked_folders = _folders(scratch.base)
         self._seen: set[str] = set()
-        self._groups = tuple(_Group(kind, limits) for kind in _KINDS_OF_CHANGES)
+        self._groups = tuple(_Group(kind, scratch.limits) for kind in _KINDS_OF_CHANGES)
         self._entries = 0
-        self._rules = IgnoreRules(scratch, base)
+        self._rules = IgnoreRules(scratch)
         self._new_folders: list[str] = []
         self._new_files: list[str] = []
         self.unfit: dict[str, str] = {}

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from bot.checkout.objects import contents, sizes
 from bot.gate.errors import HostileTree, quoted_path
-from bot.gate.objects import FILE, LINK, PROGRAM, Change, ChangeLimits, Entry, Scratch, TreeDiff, parents
+from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, Scratch, TreeDiff, parents
 from bot.gate.path_rules import collisions, folded, leads_out, link_key, refusal, withholding
 
 Kind = Literal["text", "binary", "link", "deletion"]
@@ -32,23 +32,19 @@ class MayWrite(Protocol):
     def __call__(self, path: str, kind: Kind = "text", written: str = "", /) -> str | None: ...
 
 
-def refuse_unfit(
-    scratch: Scratch, base: Mapping[str, Entry], changes: Sequence[Change], limits: ChangeLimits
-) -> None:
+def refuse_unfit(scratch: Scratch, changes: Sequence[Change]) -> None:
     """Raise `HostileTree` for a change that no commit may contain. The gate has judged a patch before, so somebody
     modified it since."""
     diff = TreeDiff(changes, {}, ())
-    for path, reason in unfit_paths(scratch, diff, limits, links_of(scratch, base, changes)).items():
+    for path, reason in unfit_paths(scratch, diff, links_of(scratch, changes)).items():
         raise HostileTree(f"{quoted_path(path)}: {reason}", path)
 
 
-def unfit_paths(
-    scratch: Scratch, diff: TreeDiff, limits: ChangeLimits, links: Mapping[str, str] | None
-) -> dict[str, str]:
+def unfit_paths(scratch: Scratch, diff: TreeDiff, links: Mapping[str, str] | None) -> dict[str, str]:
     """Return the reasons by path for what no commit may contain, whatever the policy says."""
     unfit = dict(diff.unfit)
     unfit |= {change.path: reason for change in diff.changes if (reason := _hostile(change))}
-    unfit |= _large_originals(scratch, [one for one in diff.changes if one.path not in unfit], limits)
+    unfit |= _large_originals(scratch, [one for one in diff.changes if one.path not in unfit])
     while out := _links_out(links, [change for change in diff.changes if change.path not in unfit]):
         unfit |= out
     return unfit
@@ -64,13 +60,11 @@ def _hostile(change: Change) -> str:
     return ""
 
 
-def links_of(
-    scratch: Scratch, base: Mapping[str, Entry], changes: Sequence[Change]
-) -> Mapping[str, str] | None:
+def links_of(scratch: Scratch, changes: Sequence[Change]) -> Mapping[str, str] | None:
     """Return the targets of the base's links by path; `None` if no link is among the changes."""
     if not any(is_link(change.new) or is_link(change.old) for change in changes):
         return None
-    shas = {path: entry.sha for path, entry in base.items() if is_link(entry)}
+    shas = {path: entry.sha for path, entry in scratch.base.items() if is_link(entry)}
     targets = contents(scratch.git, list(shas.values()))
     return {path: os.fsdecode(data) for path, data in zip(shas, targets, strict=True)}
 
@@ -97,7 +91,7 @@ def _links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict
     return {}
 
 
-def _large_originals(scratch: Scratch, changes: Sequence[Change], limits: ChangeLimits) -> dict[str, str]:
+def _large_originals(scratch: Scratch, changes: Sequence[Change]) -> dict[str, str]:
     """Return reasons by path for the largest files if the replaced contents together exceed the limit: a patch contains
     removed content, too."""
     replaced = [change for change in changes if change.old is not None]
@@ -109,8 +103,8 @@ def _large_originals(scratch: Scratch, changes: Sequence[Change], limits: Change
     total = 0
     for size, change in by_size:
         total += size
-        if total > limits.patch_bytes:
-            reasons[change.path] = f"the change replaces more than {limits.patch_bytes} bytes"
+        if total > (limit := scratch.limits.patch_bytes):
+            reasons[change.path] = f"the change replaces more than {limit} bytes"
     return reasons
 
 

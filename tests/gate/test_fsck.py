@@ -25,7 +25,7 @@ def verdict(desk: Bench, *entries: str) -> None:
     listed = "".join(f"{entry.replace('BLOB', blob)}\n" for entry in entries)
     tree = git.run("mktree", "--missing", input=listed.encode()).decode().strip()
     with scratch(git, desk.checkout.base_sha) as room:
-        refuse_unsound(room, desk.checkout.base_sha, tree)
+        refuse_unsound(room, tree)
 
 
 @pytest.mark.parametrize("name", [".git", ".GIT", ".g\u200cit", "GIT~1", ".git.", "..", "."])
