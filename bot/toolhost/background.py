@@ -6,11 +6,9 @@ Each has a thread that reads its output and waits for its end. All of them end w
 from __future__ import annotations
 
 import select
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from bot.contracts.capacity import retry_at_capacity
 from bot.toolhost import shell
 from bot.toolhost.output import Start
 from bot.toolhost.process_monitor import ProcessMonitor
@@ -26,7 +24,6 @@ MOST = 5
 NO_LIMIT = 7 * 24 * 3600
 """Seconds; a run is over long before."""
 
-_PATIENCE = 2.0
 _KILL_LIMIT = 3 * TERM_GRACE
 
 
@@ -81,44 +78,3 @@ class Job:
             self.failure = error.strerror or str(error)
         finally:
             self.over.set()
-
-
-class Jobs:
-    """The background commands of one workspace. Used by the working thread alone."""
-
-    def __init__(self, monitor: ProcessMonitor, command_usage: Callable[[], CommandUsage]) -> None:
-        self._monitor = monitor
-        self._command_usage = command_usage
-        self._jobs: dict[int, Job] = {}
-        self._last = 0
-
-    def running(self) -> list[Job]:
-        return [job for job in self._jobs.values() if job.runs]
-
-    def known(self) -> list[Job]:
-        return list(self._jobs.values())
-
-    def get(self, number: int) -> Job | None:
-        return self._jobs.get(number)
-
-    def start(self, script: str, command: Command, spill: Spill) -> Job:
-        """Start the command that runs `script`, with its output going to `spill`, which is opened here. Raises
-        `OSError` if no thread can be started; the spill file is closed then."""
-        spill.open()
-        job = Job(self._last + 1, script, spill, command.timeout)
-        run = (command, self._monitor, self._command_usage())
-        thread = threading.Thread(target=job.run, args=run, name=f"background {job.number}", daemon=True)
-        try:
-            retry_at_capacity(thread.start, patience=_PATIENCE)
-        except OSError:
-            spill.close()
-            raise
-        self._last = job.number
-        self._jobs[job.number] = job
-        return job
-
-    def end(self, jobs: Sequence[Job]) -> None:
-        """Kill these commands and their descendants."""
-        for job in jobs:
-            job.stop()
-        self._monitor.tidy()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import Answer, ToolFailure
-from bot.toolhost.background import Jobs
+from bot.toolhost.background import Job
 from bot.toolhost.listing import scratch_repository
 from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.process_monitor import ProcessMonitor
@@ -68,9 +68,9 @@ class Context:
     `readable` are further folders that may only be read: the skills. `programs` are the paths of our own programs
     inside, by name.
 
-    `seq` numbers the running call, for spill files; `cancelled` is set when it should stop at once. `echo`, if set,
-    receives the last line of a command's output while it runs. `originals` are the files that tools changed as they
-    were before, by name.
+    `jobs` are the background commands. `seq` numbers the running call, for spill files; `cancelled` is set when it
+    should stop at once. `echo`, if set, receives the last line of a command's output while it runs. `originals` are the
+    files that tools changed as they were before, by name.
     """
 
     root: Path
@@ -91,7 +91,7 @@ class Context:
         self.originals: dict[str, bytes | None] = {}
         self.echo: Callable[[str], None] | None = None
         self.real_root = os.path.realpath(self.root)
-        self.jobs = Jobs(self.monitor, self.command_usage)
+        self.jobs: list[Job] = []
         self.watch: OpenWatch | None = None
         self._disk_use: DiskUse | None = None
 
@@ -99,6 +99,9 @@ class Context:
         """The files of the work tree that are not ignored, as a `ScratchRepository` lists them. Raises `OSError`."""
         with scratch_repository(self.root, self.tmp, self.cancelled) as git:
             return git.files(below)
+
+    def running_jobs(self) -> list[Job]:
+        return [job for job in self.jobs if job.runs]
 
     @contextlib.contextmanager
     def file_for_a_command(self) -> Iterator[tuple[str, int]]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost.background import MOST, NO_LIMIT, Job
@@ -28,6 +30,9 @@ _ECHO_PAUSE = 1.0
 
 _LONGEST_NOTE = 16 * 1024
 """Bytes, four times what the kernel takes for a path."""
+
+_PATIENCE = 2.0
+"""Seconds for a machine without room for another thread."""
 
 _FIRST_WAIT = 0.25
 """Seconds after which the first result of a background command is made: one that cannot run has failed by then."""
@@ -80,14 +85,24 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
 
 
 def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:
-    running = context.jobs.running()
+    running = context.running_jobs()
     if len(running) >= MOST:
         names = ", ".join(f"{job.number} ({on_one_line(job.command)})" for job in running)
         raise ToolFailure(
             f"{MOST} commands run in the background, and no more may: {names}. End one with bash_kill."
         )
     whole = _shell(command, cwd, context.environment, timeout or NO_LIMIT)
-    job = context.jobs.start(command, whole, Spill(context.spill, context.seq))
+    spill = Spill(context.spill, context.seq)
+    spill.open()
+    job = Job(len(context.jobs) + 1, command, spill, whole.timeout)
+    run = (whole, context.monitor, context.command_usage())
+    thread = threading.Thread(target=job.run, args=run, name=f"background {job.number}", daemon=True)
+    try:
+        retry_at_capacity(thread.start, patience=_PATIENCE)
+    except OSError:
+        spill.close()
+        raise
+    context.jobs.append(job)
     job.wait(_FIRST_WAIT, context.cancelled)
     if job.failure:
         raise OSError(job.failure)

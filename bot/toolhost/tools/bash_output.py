@@ -54,7 +54,7 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
         "limit": limit,
         "spill": str(job.spill.path),
         "bytes": job.spill.total,
-        "running": len(context.jobs.running()),
+        "running": len(context.running_jobs()),
     }
     stopped = ended is not None and ended.stopped and not (job.number and ended.cancelled)
     return ToolOutcome(content, is_error=stopped, metadata=metadata)
@@ -63,12 +63,11 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
 def find(arguments: Mapping[str, Any], context: Context) -> Job:
     """The command that the call names. Raises `ToolFailure` with a list of all."""
     number = integer_argument(arguments, "id", 0, 1, 1 << 40)
-    job = context.jobs.get(number)
-    if job is not None:
+    if job := next((job for job in context.jobs if job.number == number), None):
         return job
     known = ", ".join(
         f"{job.number} ({on_one_line(job.command)}, {'running' if job.runs else 'over'})"
-        for job in context.jobs.known()
+        for job in context.jobs
     )
     raise ToolFailure(
         f"There is no background command {number}. "
