@@ -12,7 +12,6 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 
 from bot.contracts.plain_text import CONTROLS, SEQUENCES
 from bot.contracts.workspace_tools import OUTPUT_NAME
@@ -73,9 +72,7 @@ class Spill:
         self.open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __call__(self, piece: bytes) -> bool:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from itertools import count
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bot.contracts.cancel import CancelToken
@@ -189,9 +188,7 @@ class Workspace:
     def __enter__(self) -> Workspace:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _await_result(

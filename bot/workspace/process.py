@@ -62,9 +62,10 @@ class HostProcess:
             stdin, to_host = os.pipe()
             self.pipes = from_host, to_host
             started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
-            start = partial(subprocess.Popen[bytes], command, env={}, cwd="/", stdin=stdin)
-            start = partial(start, stdout=stdout, stderr=errors, start_new_session=True)
-            start = partial(start, pass_fds=tuple(inherited.descriptors))
+            start = partial(
+                subprocess.Popen[bytes], command, env={}, cwd="/", stdin=stdin, stdout=stdout, stderr=errors,
+                start_new_session=True, pass_fds=tuple(inherited.descriptors),
+            )  # fmt: skip
             self._thread = threading.Thread(
                 target=_live, args=(start, started), name="workspace", daemon=True
             )

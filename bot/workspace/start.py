@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -222,18 +223,12 @@ def find_own_programs(*, moved: bool, writable: tuple[Path, ...]) -> dict[str, t
     programs: dict[str, tuple[Path, str]] = {}
     for name in CHECKERS:
         path = Path(os.path.realpath(os.path.join(sys.prefix, "bin", name)))
-        if _is_program(path) and (moved or not any(path.is_relative_to(folder) for folder in writable)):
-            programs[name] = (path, f"{PROGRAMS}/{name}" if moved else str(path))
+        # A script would need the environment that it was installed in.
+        with suppress(OSError), open(path, "rb") as file:
+            is_binary = file.read(len(_ELF)) == _ELF and os.access(path, os.X_OK)
+            if is_binary and (moved or not any(path.is_relative_to(folder) for folder in writable)):
+                programs[name] = (path, f"{PROGRAMS}/{name}" if moved else str(path))
     return programs
-
-
-def _is_program(path: Path) -> bool:
-    """Whether it is a binary. A script would need the environment that it was installed in."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(_ELF)) == _ELF and os.access(path, os.X_OK)
-    except OSError:
-        return False
 
 
 class Host:

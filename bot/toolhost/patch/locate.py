@@ -59,8 +59,15 @@ def _locate(lines: Sequence[str], section: Section, taken: Sequence[Placement]) 
     ends, exact, missing = _anchor_ends(lines, section.anchors)
     if missing and not is_once(lines, section.old):  # else the missing line does not matter
         return _no_anchor(missing, lines)
-    if not section.old:
-        return _insertion(lines, section, ends, taken, exact=exact)
+    cursor = taken[-1].end if taken else 0
+    if not section.old:  # right after the anchor, without one at the end of the file
+        starts = [end + 1 for end in ends]
+        if not section.anchors:
+            starts = [len(lines) if section.number is None else min(section.number, len(lines))]
+        starts = [start for start in starts if start >= cursor] or starts
+        return (
+            Placement(starts[0], starts[0], section, exact) if len(starts) == 1 else _ambiguous(starts, lines)
+        )
     elsewhere: list[int] = []
     for flatten in _PASSES:
         wanted = [flatten(line) for line in section.old]
@@ -71,13 +78,19 @@ def _locate(lines: Sequence[str], section: Section, taken: Sequence[Placement]) 
         free = [at for at in fits if not any(at < one.end and one.start < at + size for one in taken)]
         if section.at_end:
             free = [at for at in free if at + size == len(lines)]
-        chosen = _nearest(section, free, ends, taken[-1].end if taken else 0)
+        chosen = _nearest(section, free, ends, cursor)
         if len(chosen) > 1:
             return _ambiguous(chosen, lines)
         if chosen:
             return Placement(chosen[0], chosen[0] + size, section, exact and flatten is str)
         elsewhere = elsewhere or fits
-    return _misplaced(section, elsewhere, lines) if elsewhere else _not_there(section, lines)
+    if not elsewhere:
+        return _not_there(section, lines)
+    end = ', nor at the end of the file: leave "*** End of File" out' if section.at_end else ""
+    return (
+        f"its lines are at line {_numbers(elsewhere)}, but not below the line after @@ and apart from earlier "
+        f"sections{end}\n{_excerpts(elsewhere, lines)}"
+    )
 
 
 def _nearest(section: Section, places: Sequence[int], ends: Sequence[int], cursor: int) -> list[int]:
@@ -119,18 +132,6 @@ def _anchor_places(lines: Sequence[str], anchor: str, start: int) -> tuple[list[
     return parts, len(parts) == 1
 
 
-def _insertion(
-    lines: Sequence[str], section: Section, ends: Sequence[int], taken: Sequence[Placement], *, exact: bool
-) -> Placement | str:
-    """Lines to add with none around them: right after the anchor, without one at the end of the file."""
-    cursor = taken[-1].end if taken else 0
-    starts = [end + 1 for end in ends]
-    if not section.anchors:
-        starts = [len(lines) if section.number is None else min(section.number, len(lines))]
-    starts = [start for start in starts if start >= cursor] or starts
-    return Placement(starts[0], starts[0], section, exact) if len(starts) == 1 else _ambiguous(starts, lines)
-
-
 def _all(flat: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """The positions of `wanted` in `flat`, overlapping ones included."""
     size = len(wanted)
@@ -147,14 +148,6 @@ def _ambiguous(places: Sequence[int], lines: Sequence[str]) -> str:
     return (
         f"this section fits at several places (lines {_numbers(places)}). Add lines of context, or above it an anchor "
         f'that is there once, such as "@@ class Name"\n{_excerpts(places, lines)}'
-    )
-
-
-def _misplaced(section: Section, places: Sequence[int], lines: Sequence[str]) -> str:
-    end = ', nor at the end of the file: leave "*** End of File" out' if section.at_end else ""
-    return (
-        f"its lines are at line {_numbers(places)}, but not below the line after @@ and apart from earlier "
-        f"sections{end}\n{_excerpts(places, lines)}"
     )
 
 
