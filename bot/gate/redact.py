@@ -9,16 +9,16 @@ make a million pieces. google-re2 searches in time linear in the text; the piece
 from __future__ import annotations
 
 import base64
+import binascii
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote_to_bytes
 
 import re2
 
-from bot.gate.disguised_secrets import SHORTEST_READING, readings
 from bot.gate.secrets import MOST, REST, credential_kind, withhold_if_secret, without_credentials
 
 
@@ -73,7 +73,7 @@ class Redactor:
 
     def prepare(self) -> None:
         """Compile the patterns in advance, from any thread."""
-        self.withhold("-" * SHORTEST_READING)
+        self.withhold("-" * _SHORTEST_READING)
 
     def masked(self, text: str) -> str:
         """Return `text` for storage and display, with known secrets and credentials masked. The whole text is withheld
@@ -278,3 +278,58 @@ def _cut(form: Form, name: str, skipped: int, most: int) -> Iterator[tuple[bytes
 def _is_random(piece: bytes, unit: int) -> bool:
     """Whether a piece is random enough to be masked by itself: `internal/` is not."""
     return unit > 1 or bool(_TWO_CLASSES.search(piece))
+
+
+_DEPTH = 2
+_MOST_READ = 1 << 22
+"""Bytes of all readings of a text together; the rest is not searched."""
+_SHORTEST_READING = 12
+
+# Encoders wrap long lines, and a string in JSON has its line ends escaped.
+_GAP = rb"(?:\s|\\{1,8}+[nrt])"
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{16,}+(?:=*+%s++[A-Za-z0-9+/_-]++)*+" % _GAP)
+_NOT_BASE64 = re.compile(rb"=|%s" % _GAP)
+_HEX = re.compile(
+    rb"(?<![0-9a-fA-F])(?:(?:\\{1,8}+x|0x|%%)?+[0-9a-fA-F]{2}(?:[,;:.-]|%s){0,3}+){10,}+" % _GAP
+)
+_NOT_HEX = re.compile(rb"0x|\\++[xnrt]|[^0-9a-fA-F]")
+_TO_PLAIN = bytes.maketrans(b"-_", b"+/")
+# Decoding at a wrong offset yields noise; only printable text may hide more.
+_PRINTED = re.compile(rb"[\t\n\r -~]{16,}")
+
+
+def readings(data: bytes) -> Iterator[bytes]:
+    """Yield the other readings of `data`, each once, at most `_MOST_READ` together."""
+    seen = {data}
+    left = _MOST_READ
+    texts = [data]
+    for _ in range(_DEPTH):
+        level, texts = texts, []
+        for reading in (reading for text in level for reading in _decoded(text)):
+            if len(reading) < _SHORTEST_READING or reading in seen:
+                continue
+            left -= len(reading)
+            if left < 0:
+                return
+            seen.add(reading)
+            yield reading
+            texts.append(b"\n".join(_PRINTED.findall(reading)))
+
+
+def _decoded(text: bytes) -> Iterator[bytes]:
+    """Yield one reading for each encoding, with all of `text` that may be in it."""
+    yield text[::-1]
+    if b"%" in text:
+        yield unquote_to_bytes(text)
+    digits = [_NOT_HEX.sub(b"", run) for run in _HEX.findall(text)]
+    yield b"\n".join(map(binascii.a2b_hex, _groups(digits, 2)))
+    # The last group is filled up, else its bytes would be lost.
+    letters = [_NOT_BASE64.sub(b"", run).translate(_TO_PLAIN) + b"AAA" for run in _BASE64.findall(text)]
+    yield b"\n".join(map(binascii.a2b_base64, _groups(letters, 4)))
+
+
+def _groups(runs: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """Yield each run from each offset, cut to whole groups of `size` characters."""
+    for run in runs:
+        for start in range(size):
+            yield run[start : start + (len(run) - start) // size * size]

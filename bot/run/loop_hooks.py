@@ -22,7 +22,7 @@ from bot.contracts.plain_text import printable_name, quoted_lines
 from bot.evidence.failing_checks import failing, failing_checks_message
 from bot.evidence.problems import new_errors, new_errors_message
 from bot.gate.errors import OutOfCapacity, quoted_path
-from bot.gate.verdict import Verdict
+from bot.gate.judge import Verdict
 from bot.parsing.parser import ParseError, Parser
 from bot.run.parts import Parts
 from bot.session.context.profiles import FINAL

@@ -32,9 +32,9 @@ from bot.evidence.failing_checks import failing
 from bot.evidence.held_back_and_denied import held_back
 from bot.evidence.look_first import look_first
 from bot.evidence.styled_line import plain
-from bot.gate.redact import Redactor
 from bot.gate.errors import OutOfCapacity
-from bot.gate.verdict import Verdict
+from bot.gate.judge import Verdict
+from bot.gate.redact import Redactor
 from bot.parsing.parser import Parser
 from bot.providers.models import guess_notes
 from bot.publish.body.render import title

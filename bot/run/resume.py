@@ -20,9 +20,8 @@ from bot.contracts.errors import GateError, UsageError
 from bot.contracts.formatting import sentence
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request
-from bot.gate.judge import judge_patch, refuse_bombs
+from bot.gate.judge import Verdict, judge_patch, refuse_bombs
 from bot.gate.objects import scratch
-from bot.gate.verdict import Verdict
 from bot.gate.withheld import MayWrite
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle

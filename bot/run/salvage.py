@@ -21,9 +21,8 @@ from bot.contracts.outcome import Denial, StopReason
 from bot.contracts.plain_text import utf8
 from bot.contracts.regular_files import read_regular
 from bot.evidence.from_journal import recorded_evidence
-from bot.gate.judge import judge_tree
+from bot.gate.judge import Verdict, judge_tree
 from bot.gate.redact import Redactor
-from bot.gate.verdict import Verdict
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.run.result import ended, mask_outcome, write_run_bundle

@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable
 
 from bot.toolhost import shell
-from bot.toolhost.output import Start
+from bot.toolhost.output import Spill, Start
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation
 from bot.toolhost.shell import CommandResult
-from bot.toolhost.spill import Spill
 from bot.toolhost.subreaper import Command
 from bot.toolhost.usage import CommandUsage
 

@@ -1,15 +1,228 @@
-"""Cut a command's output for a result, with a note on what is missing and where the rest is.
+"""The output of a command: written completely, as plain text, to a file outside the work tree, the spill file, which
+`view` and `grep` can read; and cut for a result, with a note on what is missing and where the rest is.
 
-Of long output alike lines in a row are folded; if that is not enough, the head and the tail are shown, on line
-boundaries: errors are at the end, and the command's steps at the beginning. The spill file has made it plain text.
+Over the size limit the file keeps the end besides the beginning, since errors are at the end. Of long output alike
+lines in a row are folded in a result; if that is not enough, the head and the tail are shown, on line boundaries.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
-from bot.toolhost.spill import Spill
+from bot.contracts.plain_text import CONTROLS, SEQUENCES
+from bot.contracts.workspace_tools import OUTPUT_NAME
+
+CAP = 50 * 1024 * 1024
+"""Bytes of one command's text that are kept from its beginning."""
+
+END = 512 * 1024
+"""Bytes that are kept from the end of longer text."""
+
+_SNIFF = 8192
+_NEAR = 2048
+_LONGEST_LINE = 200
+
+
+class Spill:
+    """A sink for `shell.run_command`. It may be written and read on different threads. A context manager that opens and
+    closes the file, as `open` and `close` do; the file stays.
+
+    `path` is set by `open`. `cap` is in bytes of text. `total` counts the bytes of the output, `size` and `newlines`
+    those of its text, `left_out` the bytes of text that are not in the file; none of them stops at the cap. `binary` is
+    true for output that is no text, which is stored unchanged.
+    """
+
+    path: Path
+
+    def __init__(self, folder: Path, seq: int, cap: int = CAP) -> None:
+        self.total = 0
+        self.size = 0
+        self.newlines = 0
+        self.left_out = 0
+        self.binary = False
+        self.last_at = time.monotonic()
+        self.cap = cap
+        self._folder, self._seq = folder, seq
+        self._held = 0
+        self._end = bytearray()
+        self._terminal = Terminal()
+        self._lock = Lock()
+        self._fd = -1
+
+    def open(self) -> None:
+        """Create the file. Raises `OSError`."""
+        # Not in the constructor: the start of a command would wait for it.
+        # Read back through the same descriptor: the command may write in this folder and swap the file.
+        for number in count(self._seq):
+            self.path = self._folder / f"{number}.txt"
+            with suppress(FileExistsError):  # of an earlier tool host of this run
+                self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                return
+
+    @property
+    def name(self) -> str:
+        """The file as commands and tools can name it."""
+        return f"{OUTPUT_NAME}/{self.path.name}"
+
+    def __enter__(self) -> Spill:
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __call__(self, piece: bytes) -> bool:
+        with self._lock:
+            self.last_at = time.monotonic()
+            if self.total < _SNIFF and b"\0" in piece[: _SNIFF - self.total]:
+                self.binary = True
+            self.total += len(piece)
+            self._keep(piece if self.binary else self._terminal.take(piece))
+        return False
+
+    def finish(self) -> None:
+        """The program ended: write the buffered rest to the file."""
+        with self._lock:
+            self._keep(self._terminal.finish())
+            if not self._end:
+                return
+            end, note = bytes(self._end[-END:]), b""
+            self._end.clear()
+            if self.left_out > len(end):
+                end = end[end.find(b"\n") + 1 :]  # from the beginning of a line on
+                note = b"\n[%d bytes are left out here]\n" % (self.left_out - len(end))
+            self.left_out -= len(end)
+            self._held += _write(self._fd, note + end, self._held)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def read(self, start: int, size: int) -> bytes:
+        """Up to `size` bytes of the file, from byte `start` on."""
+        return os.pread(self._fd, max(0, min(size, self._held - start)), start)
+
+    def last(self, size: int) -> bytes:
+        """Up to `size` bytes from the end of the text."""
+        with self._lock:
+            if self._end:
+                return bytes(self._end[-size:])
+        return self.read(max(0, self._held - size), size)
+
+    def last_line(self) -> str:
+        """The last line with something in it, cut; empty for output that is no text."""
+        if self.binary or self._fd < 0:
+            return ""
+        text = self.last(_NEAR).decode("utf-8", "replace")
+        return next(
+            (line.strip()[:_LONGEST_LINE] for line in reversed(text.splitlines()) if line.strip()), ""
+        )
+
+    def unfinished(self) -> bytes:
+        """The text of the last line, which has no end yet."""
+        with self._lock:
+            return self._terminal.unfinished()
+
+    def _keep(self, text: bytes) -> None:
+        self.size += len(text)
+        self.newlines += text.count(b"\n")
+        remaining = max(self.cap - self._held, 0)
+        if remaining:
+            self._held += _write(self._fd, text[:remaining], self._held)
+        if len(text) > remaining:
+            self._end += text[remaining:]
+            self.left_out += len(text) - remaining
+            if len(self._end) > 2 * END:
+                del self._end[:-END]
+
+
+def _write(fd: int, text: bytes | bytearray, at: int) -> int:
+    """Write all of `text` at the byte `at`; return its length. Raises `OSError`."""
+    view = memoryview(text)
+    done = 0
+    while done < len(view):
+        done += os.pwrite(fd, view[done:], at + done)
+    return done
+
+
+LONGEST = 256 * 1024
+"""Bytes of an unfinished line that are buffered. The beginning of a longer one is passed on; of a longer series of
+progress states only the last is kept."""
+
+_HELD_BACK = 8 * 1024
+_ODD = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
+
+
+class Terminal:
+    """Takes output in pieces of any size and returns its whole lines as a terminal shows them."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+
+    def take(self, piece: bytes) -> bytes:
+        """The text that is certain after `piece`."""
+        cut = piece.rfind(b"\n") + 1
+        if not cut:
+            self._line += piece
+            return self._beginning() if len(self._line) > LONGEST else b""
+        whole = bytes(self._line) + piece[:cut] if self._line else piece[:cut]
+        self._line = bytearray(piece[cut:])
+        return plain(whole)
+
+    def unfinished(self) -> bytes:
+        """The shown text of the line that has not ended yet."""
+        return plain(bytes(self._line))
+
+    def finish(self) -> bytes:
+        """The last line, if it had no end."""
+        left = self.unfinished()
+        self._line.clear()
+        return left
+
+    def _beginning(self) -> bytes:
+        """Shorten the buffer of a line that is too long; return its beginning as text."""
+        del self._line[: max(self._line.rfind(b"\r", 0, -1), 0)]
+        if len(self._line) <= LONGEST:
+            return b""
+        at = len(self._line) - _HELD_BACK
+        while self._line[at] & 0xC0 == 0x80:  # not within a character
+            at -= 1
+        line, self._line = bytes(self._line[:at]), self._line[at:]
+        return plain(line)
+
+
+def plain(raw: bytes) -> bytes:
+    """`raw` as plain UTF-8. Every line feed stays one line end."""
+    if raw.isascii() and len(raw.translate(None, _ODD)) == len(raw):
+        return raw  # most of what programs print: 20 times as fast
+    text = SEQUENCES.sub("", raw.decode("utf-8", "replace").replace("\r\n", "\n"))
+    if "\x08" in text:
+        text = "\n".join(_overstruck(line) if "\x08" in line else line for line in text.split("\n"))
+    if "\r" in text:
+        # Of a line that was overwritten by carriage returns, the last state that is not blank.
+        lines = (reversed(line.split("\r")) for line in text.split("\n"))
+        text = "\n".join(next(filter(str.strip, states), "") for states in lines)
+    return CONTROLS.sub("", text).replace("\u2028", " ").replace("\u2029", " ").encode()
+
+
+def _overstruck(line: str) -> str:
+    """`line` after its backspaces, each of which removes the character before it."""
+    left: list[str] = []
+    for character in line:
+        if character != "\x08":
+            left.append(character)
+        elif left:
+            left.pop()
+    return "".join(left)
+
 
 LIMIT = 12_000
 """Characters of one command's output in a result, without notes."""

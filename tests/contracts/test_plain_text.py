@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.contracts.plain_text import printable, printable_name
-from bot.toolhost.spill import plain
+from bot.toolhost.output import plain
 
 ESC, BEL, ST = "\x1b", "\x07", "\x1b\\"
 

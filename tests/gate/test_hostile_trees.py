@@ -11,8 +11,8 @@ import pytest
 
 from bot.gate.confined_folder import open_below
 from bot.gate.errors import HostileTree, printable
+from bot.gate.judge import Verdict
 from bot.gate.objects import ChangeLimits
-from bot.gate.verdict import Verdict
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench, copy_of_bench
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.gate.errors import HostileTree
-from bot.gate.judge import judge_patch
+from bot.gate.judge import Verdict, judge_patch
 from bot.gate.objects import ChangeLimits
-from bot.gate.verdict import Verdict
 from tests.support.source_repository import Repository
 from tests.support.trees import Bench, bench
 

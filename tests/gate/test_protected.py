@@ -8,8 +8,7 @@ import pytest
 
 from bot.contracts.request import Tier
 from bot.gate.errors import HostileTree
-from bot.gate.judge import judge_tree
-from bot.gate.verdict import Verdict
+from bot.gate.judge import Verdict, judge_tree
 from bot.gate.withheld import MayWrite
 from bot.policy.decide import may_write
 from bot.policy.load import load_policy

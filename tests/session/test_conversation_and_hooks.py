@@ -8,7 +8,7 @@ import pytest
 
 from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
-from bot.gate.verdict import Verdict
+from bot.gate.judge import Verdict
 from bot.policy.load import load_policy
 from bot.run.loop_hooks import StopHook, broken_files, loop_hooks
 from bot.session.context.profiles import profile_of_verb

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git
-from bot.gate.judge import judge_tree
+from bot.gate.judge import Verdict, judge_tree
 from bot.gate.objects import DEFAULT_LIMITS, ChangeLimits
-from bot.gate.verdict import Verdict
 from tests.support.source_repository import Repository
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.toolhost.reports.results import parse_output as parse
+from bot.toolhost.reports import parse_output as parse
 
 MAVEN = "Tests run: {}, Failures: 0, Errors: 0, Skipped: 0"
 LINES = [

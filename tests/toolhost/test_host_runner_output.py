@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.ecosystems.test_results import ParsedTests
-from bot.toolhost.reports.results import parse_output
+from bot.toolhost.reports import parse_output
 
 RECORDED = Path(__file__).parent / "runner_output"
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.toolhost.output import LIMIT, LINE_LIMIT, Start, present
-from bot.toolhost.spill import Spill
+from bot.toolhost.output import LIMIT, LINE_LIMIT, Spill, Start, present
 
 
 def shown(raw: bytes, cap: int = 1 << 30) -> str:

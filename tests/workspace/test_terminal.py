@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.toolhost.spill import LONGEST, Terminal, plain
+from bot.toolhost.output import LONGEST, Terminal, plain
 
 PIECES = st.lists(
     st.one_of(

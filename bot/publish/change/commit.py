@@ -21,11 +21,10 @@ from bot.checkout.git import Git, GitError
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Tier
-from bot.gate.judge import judge_patch
+from bot.gate.judge import Verdict, judge_patch
 from bot.gate.markdown import HOSTS, break_foreign_threads
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_message as clean_message_body
-from bot.gate.verdict import Verdict
 from bot.github.repositories import TreeEntry
 from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.values import Policy

@@ -18,7 +18,7 @@ from bot.contracts.workspace_tools import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost.background import MOST, NO_LIMIT, Job
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import inside, mention_files
-from bot.toolhost.spill import Spill
+from bot.toolhost.output import Spill
 from bot.toolhost.subreaper import Command
 from bot.toolhost.tools.bash_output import new_output, on_one_line
 

@@ -13,12 +13,21 @@ from bot.ecosystems.registry import ecosystems
 from bot.ecosystems.test_results import ParsedTests
 from bot.toolhost.context import Context
 from bot.toolhost.open_watch import OpenWatch
-from bot.toolhost.reports import files, results
-from bot.toolhost.reports.files import ReportError
+from bot.toolhost.reports import (
+    LARGEST,
+    LARGEST_OUTPUT,
+    MOST_BYTES,
+    JUnitReader,
+    ReportError,
+    find,
+    parse_output,
+    read,
+    runs,
+)
 
 PLACES = (
     "junit.xml",
-    "test-results.xml",
+    "test-reports.xml",
     "test-results/*.xml",
     "reports/junit.xml",
     "target/nextest/**/junit.xml",
@@ -33,7 +42,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     `spill`, it is watched which of them are opened; `opened` is missing if that is unknown."""
     junit_patterns = [str(one) for one in arguments.get("junit", ())]
     places = (*PLACES, *map(str, arguments.get("places", ())))
-    stamps = files.find(context.root, junit_patterns or places)
+    stamps = find(context.root, junit_patterns or places)
     metadata: dict[str, Any] = {"stamps": stamps}
     if arguments.get("spill"):
         metadata |= _opened(context)
@@ -66,7 +75,7 @@ def _tests(
         # The one that can be told to write a report.
         every = (runner for one in ecosystems() for runner in one.runners)
         runner, end = next((runner, runner.end) for runner in every if runner.end)
-        once = not trouble and results.runs(end, printed) < 2
+        once = not trouble and runs(end, printed) < 2
         if once or arguments.get("sure") is True:
             tests, trouble_in_it = _junit([(asked, context.tmp)], context, f"{runner.name}'s report", drop)
             if tests is not None:
@@ -82,7 +91,7 @@ def _tests(
             return tests
     elif junit_patterns:
         notes.append(f"no new report at {', '.join(junit_patterns)}")
-    tests = results.parse_output(printed, drop)
+    tests = parse_output(printed, drop)
     if tests is None and (notes or trouble):
         tests = ParsedTests("", whole=False)
     if tests is not None:
@@ -93,27 +102,27 @@ def _tests(
 def _junit(
     reports: Iterable[tuple[str, Path]], context: Context, source: str, drop: str
 ) -> tuple[ParsedTests | None, list[str]]:
-    tests, notes, read, left = ParsedTests(source), [], 0, files.MOST_BYTES
+    tests, notes, count, left = ParsedTests(source), [], 0, MOST_BYTES
     for name, folder in reports:
         label = name if folder == context.root else source
         part = ParsedTests(source)
         try:
-            content = files.read(folder / name, folder, min(files.LARGEST, left))
+            content = read(folder / name, folder, min(LARGEST, left))
             left -= len(content)
-            results.JUnitReader(part, drop).read(content)
+            JUnitReader(part, drop).read(content)
         except ReportError as error:
             notes.append(f"{label} {error}")
             tests.whole = False
             continue
         tests.merge(part)
-        read += 1
-    return (tests if read else None), notes
+        count += 1
+    return (tests if count else None), notes
 
 
 def _output(spill: Path, context: Context) -> tuple[str, str]:
     """The output of the check, or why it cannot be read."""
     try:
-        content = files.read(spill, context.spill, results.LARGEST_OUTPUT)
+        content = read(spill, context.spill, LARGEST_OUTPUT)
     except ReportError as error:
         return "", f"its output {error}"
     return ("", "") if b"\0" in content[:4096] else (content.decode("utf-8", "replace"), "")

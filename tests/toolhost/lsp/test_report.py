@@ -3,7 +3,7 @@
 import pytest
 
 from bot.contracts.evidence import Answer, Problem, Severity
-from bot.toolhost.lsp.report import Report, in_order, new_problems
+from bot.toolhost.lsp.diagnosing import Report, in_order, new_problems
 
 BOTH = (("ty", Answer.COMPLETE), ("ruff", Answer.COMPLETE))
 LATE = (("ty", Answer.TIMED_OUT),)
