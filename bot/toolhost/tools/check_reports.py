@@ -11,19 +11,10 @@ from typing import Any
 from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.registry import ecosystems
 from bot.ecosystems.test_results import ParsedTests
+from bot.toolhost import reports
 from bot.toolhost.context import Context
 from bot.toolhost.open_watch import OpenWatch
-from bot.toolhost.reports import (
-    LARGEST,
-    LARGEST_OUTPUT,
-    MOST_BYTES,
-    JUnitReader,
-    ReportError,
-    find,
-    parse_output,
-    read,
-    runs,
-)
+from bot.toolhost.reports import ReportError
 
 PLACES = (
     "junit.xml",
@@ -42,7 +33,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     `spill`, it is watched which of them are opened; `opened` is missing if that is unknown."""
     junit_patterns = [str(one) for one in arguments.get("junit", ())]
     places = (*PLACES, *map(str, arguments.get("places", ())))
-    stamps = find(context.root, junit_patterns or places)
+    stamps = reports.find(context.root, junit_patterns or places)
     metadata: dict[str, Any] = {"stamps": stamps}
     if arguments.get("spill"):
         metadata |= _opened(context)
@@ -75,7 +66,7 @@ def _tests(
         # The one that can be told to write a report.
         every = (runner for one in ecosystems() for runner in one.runners)
         runner, end = next((runner, runner.end) for runner in every if runner.end)
-        once = not trouble and runs(end, printed) < 2
+        once = not trouble and reports.runs(end, printed) < 2
         if once or arguments.get("sure") is True:
             tests, trouble_in_it = _junit([(asked, context.tmp)], context, f"{runner.name}'s report", drop)
             if tests is not None:
@@ -83,15 +74,15 @@ def _tests(
             notes += trouble_in_it
         else:
             notes.append(f"{runner.name} may have run more than once, so its report is not taken")
-    if reports := [(name, context.root) for name in new]:
-        tests, trouble_in_it = _junit(reports, context, "JUnit report", drop)
+    if files := [(name, context.root) for name in new]:
+        tests, trouble_in_it = _junit(files, context, "JUnit report", drop)
         notes += trouble_in_it
         if tests is not None:
             tests.notes += notes
             return tests
     elif junit_patterns:
         notes.append(f"no new report at {', '.join(junit_patterns)}")
-    tests = parse_output(printed, drop)
+    tests = reports.parse_output(printed, drop)
     if tests is None and (notes or trouble):
         tests = ParsedTests("", whole=False)
     if tests is not None:
@@ -100,16 +91,16 @@ def _tests(
 
 
 def _junit(
-    reports: Iterable[tuple[str, Path]], context: Context, source: str, drop: str
+    files: Iterable[tuple[str, Path]], context: Context, source: str, drop: str
 ) -> tuple[ParsedTests | None, list[str]]:
-    tests, notes, count, left = ParsedTests(source), [], 0, MOST_BYTES
-    for name, folder in reports:
+    tests, notes, count, left = ParsedTests(source), [], 0, reports.MOST_BYTES
+    for name, folder in files:
         label = name if folder == context.root else source
         part = ParsedTests(source)
         try:
-            content = read(folder / name, folder, min(LARGEST, left))
+            content = reports.read(folder / name, folder, min(reports.LARGEST, left))
             left -= len(content)
-            JUnitReader(part, drop).read(content)
+            reports.JUnitReader(part, drop).read(content)
         except ReportError as error:
             notes.append(f"{label} {error}")
             tests.whole = False
@@ -122,7 +113,7 @@ def _junit(
 def _output(spill: Path, context: Context) -> tuple[str, str]:
     """The output of the check, or why it cannot be read."""
     try:
-        content = read(spill, context.spill, LARGEST_OUTPUT)
+        content = reports.read(spill, context.spill, reports.LARGEST_OUTPUT)
     except ReportError as error:
         return "", f"its output {error}"
     return ("", "") if b"\0" in content[:4096] else (content.decode("utf-8", "replace"), "")
