@@ -73,11 +73,7 @@ def withstand_signals() -> None:
     does nothing; started programs have the default handlers.
     """
     for number in signal.valid_signals() - {signal.Signals[f"SIG{name}"] for name in _LEFT_ALONE.split()}:
-        signal.signal(number, _do_nothing)
-
-
-def _do_nothing(number: int, frame: object) -> None:
-    pass
+        signal.signal(number, lambda number, frame: None)
 
 
 def take_pipes() -> tuple[int, int]:

@@ -135,12 +135,8 @@ def _settle(kept: set[int], chosen: ResourceLimits) -> None:
     if _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
     for number in _IGNORED:
-        signal.signal(number, _do_nothing)
+        signal.signal(number, lambda number, frame: None)
     for_a_child(chosen)()
-
-
-def _do_nothing(number: int, frame: object) -> None:
-    pass
 
 
 def _woken_by_children() -> int:

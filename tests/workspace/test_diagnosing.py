@@ -4,7 +4,7 @@ cost but the diagnostics where a server is not what it should be."""
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -119,45 +119,19 @@ def test_behind_the_other_wall_it_is_the_same_and_the_record_names_the_servers(t
     bench.close()
 
 
-class Played:
-    """Hosts whose servers are scripted."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.bench = Bench(
-            folder, make_tree(folder / "tree", {**FILES, "a.c": "int a;\n", "m.go": "package m\n"})
-        )
-
-    def start(self, wait: float, **scripts: Mapping[str, Any] | str) -> Workspace:
-        """With a script for each server by its name, or its command; the others are off."""
-        names = ("ty", "ruff", "typescript", "gopls", "clangd", "biome", "oxlint")
-        servers: dict[str, dict[str, Any]] = {name: {"off": True} for name in names}
-        for name, what in scripts.items():
-            servers[name] = {"command": what if isinstance(what, str) else self._command(name, what)}
-        return self.bench.start(diagnostics={"wait": wait, "servers": servers}, assume_read=True)
-
-    def _command(self, name: str, what: Mapping[str, Any]) -> str:
-        file = self.folder / f"{name}.json"
-        file.write_text(json.dumps(what))
-        return shlex.join(
-            [sys.executable, "-I", "-S", str(PLAYER), str(file), str(self.folder / f"{name}.log")]
-        )
-
-
-@pytest.fixture
-def played(tmp_path: Path) -> Iterator[Played]:
-    made = Played(tmp_path)
-    yield made
-    made.bench.close()
-
-
 @pytest.mark.slow
-def test_commands_of_the_model_do_not_end_what_looks_on(played: Played) -> None:
-    workspace = played.start(LONG, ty=pulls([["items", []]]))
+def test_commands_of_the_model_do_not_end_what_looks_on(tmp_path: Path) -> None:
+    script, log = tmp_path / "ty.json", tmp_path / "ty.log"
+    script.write_text(json.dumps(pulls([["items", []]])))
+    command = shlex.join([sys.executable, "-I", "-S", str(PLAYER), str(script), str(log)])
+    bench = Bench(tmp_path, make_tree(tmp_path / "tree", FILES))
+    options = {"wait": LONG, "servers": {"ty": {"command": command}, "ruff": {"off": True}}}
+    workspace = bench.start(diagnostics=options, assume_read=True)
     call(workspace, "view", path="app.py")
-    assert eventually(lambda: (played.folder / "ty.log").exists())
+    assert eventually(log.exists)
     for _ in range(3):
         call(workspace, "bash", command="sleep 60 & true")
     said = found(call(workspace, "edit", path="app.py", old="f(1)", new="f(2)"))
     assert said == ["Diagnostics: no new problems (ty)"]
-    assert (played.folder / "ty.log").read_text().count('"life"') == 1
+    assert log.read_text().count('"life"') == 1
+    bench.close()
