@@ -254,7 +254,15 @@ def decide(
 
 def _files(scratch: Scratch, published: Sequence[Change], patch: bytes) -> tuple[ChangedFile, ...]:
     by_path = {change.path: change for change in published}
-    old = _old_contents(scratch, published)
+    # The old contents of the changed files that are compared with them, links excluded.
+    compared = [
+        change
+        for change in published
+        if not is_link(change.new) and (may_weaken_tests(change.path) or has_sections(change.path))
+    ]
+    shas = [change.old.sha for change in compared if change.old is not None]
+    before = dict(zip(shas, contents(scratch.git, shas), strict=True))
+    old = {change.path: before[change.old.sha] if change.old else None for change in compared}
     weaker = weaker_tests({path: (before, by_path[path].data) for path, before in old.items()})
     with Parser() as parser:
         return tuple(
@@ -284,18 +292,6 @@ def _refuse_secret(diff: TreeDiff, holds_secret: HoldsSecret) -> None:
     for data in (*names, *written, *decoded):
         if name := holds_secret(data):
             raise HostileTree(f"a changed file holds the value of {name}: nothing of it may leave")
-
-
-def _old_contents(scratch: Scratch, changes: Sequence[Change]) -> dict[str, bytes | None]:
-    """Return the old contents of the changed files that are compared with them, links excluded."""
-    compared = [
-        change
-        for change in changes
-        if not is_link(change.new) and (may_weaken_tests(change.path) or has_sections(change.path))
-    ]
-    old = [change.old.sha for change in compared if change.old is not None]
-    before = dict(zip(old, contents(scratch.git, old), strict=True))
-    return {change.path: before[change.old.sha] if change.old else None for change in compared}
 
 
 def _changed_file(

@@ -63,21 +63,16 @@ def _lines(text: str) -> Sequence[str]:
 def _hunks(old: Sequence[str], new: Sequence[str]) -> list[list[Opcode]]:
     """The changes with their context, in order. Equal lines at both ends are taken off first: an edit leaves little in
     between."""
-    top, end = common_ends(old, new)
+    shorter = min(len(old), len(new))
+    top = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    rest = shorter - top
+    end = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
     if len(old) + len(new) - 2 * (top + end) > _COMPARED:
         return [[("replace", top, len(old) - end, top, len(new) - end)]]
     top, end = max(top - CONTEXT, 0), max(end - CONTEXT, 0)
     compared = SequenceMatcher(None, old[top : len(old) - end], new[top : len(new) - end], autojunk=False)
     groups = compared.get_grouped_opcodes(CONTEXT)
     return [[(tag, a + top, b + top, c + top, d + top) for tag, a, b, c, d in group] for group in groups]
-
-
-def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
-    """The numbers of equal items at the top, and of the rest at the end."""
-    shorter = min(len(old), len(new))
-    top = next((i for i in range(shorter) if old[i] != new[i]), shorter)
-    rest = shorter - top
-    return top, next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
 
 
 def _render(old: Sequence[str], new: Sequence[str], hunks: Sequence[Sequence[Opcode]]) -> Iterator[str]:

@@ -61,17 +61,11 @@ def harden() -> None:
         if libc.prctl(option, value, 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), f"prctl({option}) failed")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if os.getpid() == 1:
-        withstand_signals()
-
-
-def withstand_signals() -> None:
-    """Ignore signals that a command sends to this process, the first of its namespace.
-
-    The kernel drops signals without a handler, with one exception: while a thread blocks signals, as when it starts a
-    program, the kernel delivers a signal to another thread, which ends the process. So each signal has a handler that
-    does nothing; started programs have the default handlers.
-    """
+    if os.getpid() != 1:
+        return
+    # Signals that a command sends to the first process of its namespace: the kernel drops those without a handler, with
+    # one exception. While a thread blocks signals, as when it starts a program, it delivers a signal to another thread,
+    # which ends the process. So each has a handler that does nothing; started programs have the default ones.
     for number in signal.valid_signals() - {signal.Signals[f"SIG{name}"] for name in _LEFT_ALONE.split()}:
         signal.signal(number, lambda number, frame: None)
 

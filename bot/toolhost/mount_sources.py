@@ -38,7 +38,11 @@ def open_source(path: str, *, of_run: bool) -> int:
             inner = os.open(name, _PART, dir_fd=here)
             os.close(here)
             here = inner
-            _check_kind(path, name, os.fstat(here).st_mode)
+            if kind := kind_of(os.fstat(here).st_mode):
+                raise MountSourceError(
+                    f"{path} is not shown to commands: {name} is {kind}. If a command made it, remove it and start "
+                    "again."
+                )
         owner = os.fstat(here).st_uid
         if of_run and os.geteuid() not in (0, owner):
             raise MountSourceError(
@@ -53,10 +57,3 @@ def open_source(path: str, *, of_run: bool) -> int:
 def kind_of(mode: int) -> str:
     """Return what a file that is not shown is, with its article; empty for a folder or a regular file."""
     return _KINDS.get(stat.S_IFMT(mode), "")
-
-
-def _check_kind(path: str, name: str, mode: int) -> None:
-    if kind := kind_of(mode):
-        raise MountSourceError(
-            f"{path} is not shown to commands: {name} is {kind}. If a command made it, remove it and start again."
-        )

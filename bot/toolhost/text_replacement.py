@@ -51,7 +51,10 @@ def line_of(content: str, offset: int) -> int:
 def replace(content: str, spans: Sequence[Span], new: str, *, everywhere: bool = False) -> Replacement:
     """`content` with the first of `spans` replaced, or with `everywhere` each that does not overlap the one before it.
     The inserted text gets the usual line ends of `content`."""
-    replaced = _disjoint(spans) if everywhere else spans[:1]
+    replaced = list(spans[:1])
+    for span in spans[1:] if everywhere else ():
+        if span[0] >= replaced[-1][1]:
+            replaced.append(span)
     new = to_lf(new).replace("\n", line_ends(content).usual)
     pieces: list[str] = []
     at = 0
@@ -61,14 +64,6 @@ def replace(content: str, spans: Sequence[Span], new: str, *, everywhere: bool =
     after = "".join([*pieces, content[at:]])
     inserted_until = len(after) - (len(content) - at) - (1 if new.endswith("\n") else 0)
     return Replacement(after, len(replaced), line_of(content, replaced[0][0]), line_of(after, inserted_until))
-
-
-def _disjoint(spans: Sequence[Span]) -> list[Span]:
-    selected: list[Span] = []
-    for span in spans:
-        if not selected or span[0] >= selected[-1][1]:
-            selected.append(span)
-    return selected
 
 
 ALIKE = 0.6

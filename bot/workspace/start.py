@@ -235,7 +235,11 @@ class Host:
     """A started tool host and the pipe to it. Raises as `HostProcess` does."""
 
     def __init__(self, confinement: Confinement, mounts: Mounts) -> None:
-        self.process = HostProcess(confinement, host_command(moved=confinement.moves), mounts)
+        # Isolated (`-I`: no PYTHON variables, no user site, no working folder) and without site packages (`-S`), so
+        # that no file of the work tree is imported.
+        where = _INSIDE if confinement.moves else str(_package().parent)
+        argv = [interpreter(), "-I", "-S", "-c", _START, where]
+        self.process = HostProcess(confinement, argv, mounts)
         self.channel = Channel(*self.process.pipes, self.process.is_stopped)
 
     def send(self, message: Mapping[str, Any]) -> None:
@@ -280,13 +284,6 @@ def start_error(confinement: Confinement, words: str, error: WireError) -> Works
         step = words.removeprefix("bwrap:").strip() or str(error)
         return NoSandboxError(f"The sandbox ({confinement.name}) could not be started: {step}. {HOW_TO_FIX}")
     return WorkspaceError(f"The tool host did not start: {words or error}.")
-
-
-def host_command(*, moved: bool) -> list[str]:
-    """The command line of the tool host: isolated (`-I`: no PYTHON variables, no user site, no working folder) and
-    without site packages (`-S`), so that no file of the work tree is imported. `moved`: at its path inside."""
-    where = _INSIDE if moved else str(_package().parent)
-    return [interpreter(), "-I", "-S", "-c", _START, where]
 
 
 def host_program() -> tuple[tuple[Path, str], ...]:

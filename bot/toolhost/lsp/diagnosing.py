@@ -137,11 +137,15 @@ class Diagnosing:
         answers = [
             (server.name, _answer(server, own)) for server, own in sent.items() if own or found[server]
         ]
+        # Those that were not reported before. One that was gone meanwhile is reported again.
+        now = {problem._replace(line=0, column=0, snippet=""): problem for problem in new}
+        unreported = [key for key in now if key not in self._shown]
+        self._shown = self._shown & now.keys() | set(unreported[:MAX_SHOWN])
         late_before, self._late = self._late, {name for name, one in answers if one is Answer.TIMED_OUT}
         return Report(
             answers,
             new,
-            self._unreported(new),
+            list(map(now.__getitem__, unreported)),
             limit=self._settings.wait,
             notes=list(self._notes()),
             uses=self._uses(),
@@ -199,13 +203,6 @@ class Diagnosing:
         known = [one for one in server.documents.values() if one.ready and not server.off_reason]
         new = (problem for one in known for problem in new_problems(one.base or (), one.problems or ()))
         return [problem for problem in new if problem.code not in missing]
-
-    def _unreported(self, new: Sequence[Problem]) -> list[Problem]:
-        """Those that were not reported before. One that was gone meanwhile is reported again."""
-        now = {problem._replace(line=0, column=0, snippet=""): problem for problem in new}
-        unreported = [key for key in now if key not in self._shown]
-        self._shown = self._shown & now.keys() | set(unreported[:MAX_SHOWN])
-        return list(map(now.__getitem__, unreported))
 
     def _servers_of(self, name: str) -> dict[LanguageServer, str]:
         """The servers of a file, started where they were not, with the name of its language."""
