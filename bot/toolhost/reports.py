@@ -12,7 +12,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -83,74 +83,6 @@ def _matching(root: Path, pattern: str) -> Iterator[str]:
         return  # a pattern that matches nothing here
 
 
-_PIECE = 8 * MIB
-"""Bytes fed at once. Large, since expat before 2.6 scans an incomplete token from its start with each piece."""
-
-
-def _parse_xml(
-    content: bytes,
-    begin: Callable[[str, dict[str, str]], None],
-    end: Callable[[str], None],
-    text: Callable[[str], None],
-) -> None:
-    """Call `begin` and `end` for each element, by its name without a namespace. Raises `ReportError`.
-
-    What XML forbids, such as control characters in a test's output, is left out. A document type with declarations of
-    its own is refused, since it may declare entities; one that only names a file is ignored, and the file is never
-    fetched.
-    """
-    try:
-        _feed(_parser(), content)
-    except ReportError:
-        # A document in UTF-8 without these characters, as they are or as references.
-        document = _DECLARATION.sub("", content.decode("utf-8", "replace").lstrip("\ufeff"), count=1)
-        content = _REFERENCE.sub(_allowed_reference, _FORBIDDEN.sub("", document)).lstrip().encode()
-    parser = _parser()
-    parser.StartElementHandler = lambda name, attributes: begin(name.rpartition(":")[2], attributes)
-    parser.EndElementHandler = lambda name: end(name.rpartition(":")[2])
-    parser.CharacterDataHandler = text
-    _feed(parser, content)
-
-
-def _parser() -> expat.XMLParserType:
-    def doctype(name: str, system: str | None, public: str | None, has_internal_subset: int) -> None:
-        if has_internal_subset:
-            raise ReportError("declares a document type of its own, and such reports are not read")
-
-    def entity(*_: object) -> None:
-        raise ReportError("declares entities, and such reports are not read")
-
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = doctype
-    parser.EntityDeclHandler = entity
-    return parser
-
-
-def _feed(parser: expat.XMLParserType, content: bytes) -> None:
-    try:
-        view = memoryview(content)
-        for start in range(0, len(view), _PIECE):
-            parser.Parse(view[start : start + _PIECE], False)
-        parser.Parse(b"", True)
-    except expat.ExpatError as error:
-        raise ReportError(f"is no XML: {expat.ErrorString(error.code)} in line {error.lineno}") from error
-    except (ValueError, LookupError, UnicodeError) as error:
-        raise ReportError("is in an encoding that is not read here") from error
-    except RecursionError as error:
-        raise ReportError("is nested too deeply") from error
-
-
-_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]+)|([0-9]+));")
-
-
-def _allowed_reference(match: re.Match[str]) -> str:
-    digits = match[1] or match[2]
-    code = int(digits, 16 if match[1] else 10) if len(digits) < 9 else 0
-    return "" if code > 0x10FFFF or _FORBIDDEN.match(chr(code)) else match[0]
-
-
 LARGEST_OUTPUT = 8 * 1024 * 1024
 _LONGEST_LINE = 2_000
 
@@ -207,12 +139,40 @@ _LONGEST_FAILURE = 4_000
 _STATES = {"failure": FAILED, "error": FAILED, "skipped": SKIPPED}
 
 
-class JUnitReader:
-    """Adds the tests of one report to `tests`. A test's key is its class name and its name; `drop` is left out of both,
-    the root's path, since it differs between trees."""
+_PIECE = 8 * MIB
+"""Bytes fed at once. Large, since expat before 2.6 scans an incomplete token from its start with each piece."""
 
-    def __init__(self, tests: ParsedTests, drop: str = "") -> None:
-        self._tests = tests
+_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]+)|([0-9]+));")
+
+
+def _allowed_reference(match: re.Match[str]) -> str:
+    digits = match[1] or match[2]
+    code = int(digits, 16 if match[1] else 10) if len(digits) < 9 else 0
+    return "" if code > 0x10FFFF or _FORBIDDEN.match(chr(code)) else match[0]
+
+
+def parse_junit(content: bytes, source: str, drop: str = "") -> ParsedTests:
+    """The tests of one report. A test's key is its class name and its name; `drop` is left out of both: the root's
+    path, which differs between trees. Raises `ReportError`.
+
+    What XML forbids, such as control characters in a test's output, is left out. A document type with declarations of
+    its own is refused, since it may declare entities; one that only names a file is ignored, and the file is never
+    fetched.
+    """
+    try:
+        return _JUnit(source, drop).read(content)
+    except ReportError:
+        # In UTF-8 without these characters, as they are or as references.
+        document = _DECLARATION.sub("", content.decode("utf-8", "replace").lstrip("\ufeff"), count=1)
+        allowed = _REFERENCE.sub(_allowed_reference, _FORBIDDEN.sub("", document))
+        return _JUnit(source, drop).read(allowed.lstrip().encode())
+
+
+class _JUnit:
+    def __init__(self, source: str, drop: str) -> None:
+        self._tests = ParsedTests(source)
         self._drop = drop
         self._name = ""
         self._state = ""
@@ -221,13 +181,36 @@ class JUnitReader:
         self._depth = 0
         self._seen = False
 
-    def read(self, content: bytes) -> None:
-        """Raises `ReportError`."""
-        _parse_xml(content, self._begin, self._end, self._text)
+    def read(self, content: bytes) -> ParsedTests:
+        parser = expat.ParserCreate()
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.EntityDeclHandler = self._entity
+        parser.StartElementHandler = self._begin
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        try:
+            for start in range(0, len(content), _PIECE):
+                parser.Parse(content[start : start + _PIECE], False)
+            parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise ReportError(f"is no XML: {expat.ErrorString(error.code)} in line {error.lineno}") from error
+        except (ValueError, LookupError, UnicodeError) as error:
+            raise ReportError("is in an encoding that is not read here") from error
+        except RecursionError as error:
+            raise ReportError("is nested too deeply") from error
         if not self._seen:
             raise ReportError("is no JUnit report")
+        return self._tests
+
+    def _doctype(self, name: str, system: str | None, public: str | None, has_internal_subset: int) -> None:
+        if has_internal_subset:
+            raise ReportError("declares a document type of its own, and such reports are not read")
+
+    def _entity(self, *_: object) -> None:
+        raise ReportError("declares entities, and such reports are not read")
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        name = name.rpartition(":")[2]
         self._depth += 1
         if self._depth == 1:
             self._seen = name in ("testsuites", "testsuite")
@@ -243,6 +226,7 @@ class JUnitReader:
                 self._failure, self._inside = (attributes.get("message", "")[:_LONGEST_FAILURE], ""), True
 
     def _end(self, name: str) -> None:
+        name = name.rpartition(":")[2]
         self._depth -= 1
         self._inside = self._inside and name not in _STATES
         if name == "testcase" and self._state:

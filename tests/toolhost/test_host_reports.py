@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.ecosystems.test_results import ParsedTests
-from bot.toolhost.reports import JUnitReader
+from bot.toolhost.reports import parse_junit
 from tests.toolhost.conftest import Bench
 
 PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" tests="5">
@@ -24,9 +24,7 @@ BOMB = (
 
 
 def parsed(content: bytes | str) -> ParsedTests:
-    found = ParsedTests("JUnit report")
-    JUnitReader(found).read(content if isinstance(content, bytes) else content.encode())
-    return found
+    return parse_junit(content if isinstance(content, bytes) else content.encode(), "JUnit report")
 
 
 def look(bench: Bench, **arguments: Any) -> dict[str, Any]:

@@ -96,16 +96,14 @@ def _junit(
     tests, notes, count, left = ParsedTests(source), [], 0, reports.MOST_BYTES
     for name, folder in files:
         label = name if folder == context.root else source
-        part = ParsedTests(source)
         try:
             content = reports.read(folder / name, folder, min(reports.LARGEST, left))
             left -= len(content)
-            reports.JUnitReader(part, drop).read(content)
+            tests.merge(reports.parse_junit(content, source, drop))
         except ReportError as error:
             notes.append(f"{label} {error}")
             tests.whole = False
             continue
-        tests.merge(part)
         count += 1
     return (tests if count else None), notes
 
