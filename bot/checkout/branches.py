@@ -53,21 +53,13 @@ def commit_tree(
     moment = datetime.fromisoformat(when)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    date = f"{int(moment.timestamp())} +0000"
-    env = {
-        "GIT_AUTHOR_NAME": author.name,
-        "GIT_AUTHOR_EMAIL": author.email,
-        "GIT_AUTHOR_DATE": date,
-        "GIT_COMMITTER_NAME": committer.name,
-        "GIT_COMMITTER_EMAIL": committer.email,
-        "GIT_COMMITTER_DATE": date,
-    }
+    env: dict[str, str] = {}
+    for role, who in (("AUTHOR", author), ("COMMITTER", committer)):
+        env |= {f"GIT_{role}_NAME": who.name, f"GIT_{role}_EMAIL": who.email}
+        env[f"GIT_{role}_DATE"] = f"{int(moment.timestamp())} +0000"
     data = message.replace("\0", "").strip("\n") + "\n"
-    return (
-        git.run("commit-tree", tree_sha, "-p", parent, "-F", "-", input=data.encode(), env=env)
-        .decode()
-        .strip()
-    )
+    output = git.run("commit-tree", tree_sha, "-p", parent, "-F", "-", input=data.encode(), env=env)
+    return output.decode().strip()
 
 
 def create_branch(repo: Path, name: str, *, source: Git, commit: str, base: str) -> str:

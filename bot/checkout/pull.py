@@ -46,7 +46,21 @@ def fetch_pull(
     """
     if head.number <= 0 or not all(map(OBJECT_ID.fullmatch, (head.sha, head.merge_base or head.sha))):
         raise MissingRevisionError(f"pull request {head.number} at {head.sha!r} is none that can be fetched")
-    policy_sha = _fetch_tips(git, url, token, head, base_ref=base_ref, depth=depth)
+    base = f"+{branch_ref(base_ref)}:{_POLICY}"
+    try:
+        remote.fetch(git.git_dir, url, [f"+refs/pull/{head.number}/head:{_HEAD}", base], token, depth)
+    except MissingRevisionError:
+        # One of the two is not there; a pull request's ref comes a moment after the pull request.
+        remote.fetch(git.git_dir, url, [base], token, depth)
+    if _sha_of(git, _HEAD) != head.sha:
+        try:
+            remote.fetch(git.git_dir, url, [f"+{head.sha}:{_HEAD}"], token, depth)
+        except MissingRevisionError as error:
+            raise CheckoutError(
+                f"the head of pull request #{head.number} was {head.sha[:12]} when this was asked, and that "
+                "commit is not on the server any more: ask again to have the new head worked on"
+            ) from error
+    policy_sha = _sha_of(git, _POLICY)
     if head.merge_base not in ("", head.sha, policy_sha):
         remote.fetch(
             git.git_dir, url, [f"+{head.merge_base}:{_MERGE_BASE}"], token, ["--depth=1", "--no-tags"]
@@ -65,25 +79,6 @@ def branch_ref(name: str) -> str:
     if not name or _NOT_A_REF.search(name):
         raise MissingRevisionError(f"{name!r} is not the name of a branch")
     return f"refs/heads/{name}"
-
-
-def _fetch_tips(git: Git, url: str, token: str, head: PullHead, *, base_ref: str, depth: list[str]) -> str:
-    base = f"+{branch_ref(base_ref)}:{_POLICY}"
-    try:
-        refs = [f"+refs/pull/{head.number}/head:{_HEAD}", base]
-        remote.fetch(git.git_dir, url, refs, token, depth)
-    except MissingRevisionError:
-        # One of the two is not there; a pull request's ref comes a moment after the pull request.
-        remote.fetch(git.git_dir, url, [base], token, depth)
-    if _sha_of(git, _HEAD) != head.sha:
-        try:
-            remote.fetch(git.git_dir, url, [f"+{head.sha}:{_HEAD}"], token, depth)
-        except MissingRevisionError as error:
-            raise CheckoutError(
-                f"the head of pull request #{head.number} was {head.sha[:12]} when this was asked, and that "
-                "commit is not on the server any more: ask again to have the new head worked on"
-            ) from error
-    return _sha_of(git, _POLICY)
 
 
 def _sha_of(git: Git, ref: str) -> str:

@@ -15,7 +15,6 @@ from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation
 from bot.toolhost.shell import CommandResult
 from bot.toolhost.subreaper import Command
-from bot.toolhost.usage import CommandUsage
 
 MOST = 5
 """Commands that may run in the background at once."""
@@ -60,17 +59,11 @@ class Job:
             poll.register(flag.fileno(), select.POLLIN)
         poll.poll(max(seconds, 0) * 1000)
 
-    def run(
-        self,
-        command: Command,
-        monitor: ProcessMonitor,
-        usage: CommandUsage,
-        lasting: Callable[[], object] = bool,
-    ) -> None:
+    def run(self, command: Command, monitor: ProcessMonitor, lasting: Callable[[], object] = bool) -> None:
         """Run it to its end: in the background on a thread of its own. For `lasting` see `shell.run_command`."""
         try:
             self.ended = shell.run_command(
-                command, self.spill, cancelled=self._stop, monitor=monitor, usage=usage, lasting=lasting
+                command, self.spill, cancelled=self._stop, monitor=monitor, lasting=lasting
             )
             self.spill.finish()
         except OSError as error:

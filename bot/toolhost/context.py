@@ -18,7 +18,6 @@ from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.resource_limits import effective_limits
-from bot.toolhost.usage import CommandUsage, DiskUse
 
 Ask = Callable[[str, Sequence[tuple[str, str]], str], Answer]
 """`ask(tool, files, diff)`: one question for all that a call would do. `files` are pairs of a path relative to the root
@@ -93,7 +92,7 @@ class Context:
         self.real_root = os.path.realpath(self.root)
         self.jobs: list[Job] = []
         self.watch: OpenWatch | None = None
-        self._disk_use: DiskUse | None = None
+        self.monitor.folders = (self.root, self.tmp)
 
     def files(self, below: str = "") -> list[str]:
         """The files of the work tree that are not ignored, as a `ScratchRepository` lists them. Raises `OSError`."""
@@ -117,12 +116,6 @@ class Context:
                 os.close(descriptor)
                 with contextlib.suppress(OSError):
                     os.unlink(path)
-
-    def command_usage(self) -> CommandUsage:
-        """The measurements for the next command."""
-        if self._disk_use is None:
-            self._disk_use = DiskUse((self.root, self.tmp), self.monitor.limits.disk)
-        return CommandUsage(self.monitor.limits, self._disk_use)
 
 
 def text_argument(arguments: Mapping[str, Any], name: str, default: str = "") -> str:

@@ -15,13 +15,15 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bot.contracts.capacity import retry_at_capacity
-from bot.toolhost import descendants, usage
+from bot.toolhost import descendants
 from bot.toolhost.programs import register_child, start_program, starts_blocked
 from bot.toolhost.resource_limits import ExceededLimit, ResourceLimits, for_a_child
 from bot.toolhost.subreaper import Command, Subreaper
+from bot.toolhost.usage import CommandUsage, DiskUse, drop_segments
 
 if TYPE_CHECKING:
     import subprocess
@@ -48,6 +50,10 @@ class ProcessMonitor:
 
     def __init__(self, limits: ResourceLimits, *, confined: bool = False) -> None:
         self.limits = limits
+        self.folders: tuple[Path, ...] = ()
+        """Where commands write."""
+
+        self.disk: DiskUse | None = None
         self._bounded = confined and _signals_are_bounded()
         self._least_threads = _threads()
         self._endings: list[Ending] = []
@@ -59,6 +65,11 @@ class ProcessMonitor:
 
     def close(self) -> None:
         self._closed.set()
+
+    def usage(self) -> CommandUsage:
+        """The measurements for the next command."""
+        self.disk = self.disk or DiskUse(self.folders, self.limits.disk)
+        return CommandUsage(self.limits, self.disk)
 
     def run(self, command: Command, output: int) -> Subreaper:
         """Start a command, as `Subreaper` does; `release` comes at the end. Raises `OSError`."""
@@ -95,7 +106,7 @@ class ProcessMonitor:
         """Kill orphans, reap ended processes, and free shared memory without an owner."""
         with contextlib.suppress(OSError), starts_blocked() as programs:
             descendants.sweep(orphans_but=programs)
-        usage.drop_segments()
+        drop_segments()
 
     def _watch(self) -> None:
         while not self._closed.wait(_EVERY):

@@ -61,7 +61,6 @@ def run_command(
     *,
     cancelled: Cancellation,
     monitor: ProcessMonitor,
-    usage: CommandUsage,
     lasting: Callable[[], object] = bool,
 ) -> CommandResult:
     """Run a command; both its outputs, merged in order, go to `sink`. `lasting` is called at each measurement, first
@@ -70,7 +69,7 @@ def run_command(
     When it has ended, for whatever reason, all its descendants are dead, including those with a session of their own
     and orphans. Other commands may run beside it. Raises `OSError` if it cannot be started.
     """
-    began = time.monotonic()
+    began, usage = time.monotonic(), monitor.usage()
     output, write_end = os.pipe()
     try:
         try:

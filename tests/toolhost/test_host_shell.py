@@ -17,7 +17,7 @@ from bot.toolhost.programs import Cancellation
 from bot.toolhost.resource_limits import MIB, ExceededLimit, ResourceLimits, effective_limits
 from bot.toolhost.shell import CommandResult, run_command
 from bot.toolhost.subreaper import Command
-from bot.toolhost.usage import CommandUsage, DiskUse
+from bot.toolhost.usage import DiskUse
 from tests.support.workspaces import eventually, running
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
@@ -44,7 +44,6 @@ class Shell:
         self.disk_pause = 60.0
         self.printed = b""
         self.cancelled = Cancellation()
-        self._disk: DiskUse | None = None
 
     def limit(self, **low: int) -> None:
         self.close()
@@ -52,13 +51,13 @@ class Shell:
 
     def run(self, script: str, timeout: float = 60) -> CommandResult:
         self.printed = b""
-        self._disk = self._disk or DiskUse((self.folder,), self.monitor.limits.disk, self.disk_pause)
+        if self.monitor.disk is None:
+            self.monitor.disk = DiskUse((self.folder,), self.monitor.limits.disk, self.disk_pause)
         return run_command(
             Command(["bash", "-c", script], self.folder, ENVIRONMENT, timeout),
             self._take,
             cancelled=self.cancelled,
             monitor=self.monitor,
-            usage=CommandUsage(self.monitor.limits, self._disk),
         )
 
     def close(self) -> None:
@@ -87,13 +86,10 @@ def sleeping(mark: str) -> list[int]:
 
 def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Shell) -> None:
     gone = shell.folder / "gone"
-    shell.folder, there = gone, shell.folder
+    shell.monitor.folders = (shell.folder,)
+    command = Command(["bash", "-c", "true"], gone, ENVIRONMENT, 5)
     with pytest.raises(FileNotFoundError):
-        run_command(
-            Command(["bash", "-c", "true"], gone, ENVIRONMENT, 5), bool, cancelled=shell.cancelled,
-            monitor=shell.monitor, usage=CommandUsage(ResourceLimits(), DiskUse((there,), 1)),
-        )  # fmt: skip
-    shell.folder = there
+        run_command(command, bool, cancelled=shell.cancelled, monitor=shell.monitor)
     assert shell.run("exit 4").exit_code == 4
 
 

@@ -71,7 +71,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
     with _folder_note(context) as (variable, note), Spill(context.spill, context.seq) as spill:
         job = Job(0, command, spill, timeout, context.cancelled)
         whole = _shell(command, cwd, {**context.environment, **variable}, timeout)
-        job.run(whole, context.monitor, context.command_usage(), lasting)
+        job.run(whole, context.monitor, lasting)
         left = os.pread(note, _LONGEST_NOTE, 0) if variable else b""
         if job.failure:
             raise OSError(job.failure)
@@ -95,8 +95,8 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
     spill = Spill(context.spill, context.seq)
     spill.open()
     job = Job(len(context.jobs) + 1, command, spill, whole.timeout)
-    run = (whole, context.monitor, context.command_usage())
-    thread = threading.Thread(target=job.run, args=run, name=f"background {job.number}", daemon=True)
+    name = f"background {job.number}"
+    thread = threading.Thread(target=job.run, args=(whole, context.monitor), name=name, daemon=True)
     try:
         retry_at_capacity(thread.start, patience=_PATIENCE)
     except OSError:

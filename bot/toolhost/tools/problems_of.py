@@ -126,7 +126,6 @@ def _run(
             take,
             cancelled=context.cancelled,
             monitor=context.monitor,
-            usage=context.command_usage(),
         )
         first = (os.pread(descriptor, _WORDS, 0) if descriptor >= 0 else b"") or bytes(data[:_WORDS])
     return _CheckerRun(ended, bytes(data), first.decode("utf-8", "replace"))
