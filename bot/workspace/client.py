@@ -145,7 +145,6 @@ class Workspace:
                 "more_edits": more_edits,
             }
             self._send(call)
-            forget = cancel.on_fire(self._channel.wake)
             try:
                 outcome = self._await_result(identity, time.monotonic() + _limit(arguments), cancel, printed)
                 if (limit := outcome.metadata.get("limit")) and isinstance(limit, str):
@@ -157,8 +156,6 @@ class Workspace:
             except BaseException:
                 self.close()  # `ask` raised, or a KeyboardInterrupt: the call cannot be finished
                 raise
-            finally:
-                forget()
 
     @property
     def limits_met(self) -> Collection[str]:
@@ -196,12 +193,11 @@ class Workspace:
     ) -> ToolOutcome:
         questions, cancelled = 0, False
         while True:
-            frame = self._channel.receive(deadline)
-            if frame is None:
-                if cancel.fired and not cancelled:
-                    cancelled = True
-                    self._send({"type": "cancel", "id": identity})
-                    deadline = min(deadline, time.monotonic() + _CANCEL_LIMIT)
+            frame = self._channel.receive(deadline, None if cancelled else cancel)
+            if not frame:
+                cancelled = True
+                self._send({"type": "cancel", "id": identity})
+                deadline = min(deadline, time.monotonic() + _CANCEL_LIMIT)
             elif frame.get("type") == "printed" and printed is not None:
                 printed(frames.printed(frame, identity))
             elif frame.get("type") == "ask":
@@ -226,11 +222,9 @@ class Workspace:
         files: list[FileVersion] = []
         size, done, note = 0, False, ""
         while not done:
-            frame = self._channel.receive(deadline)
-            if frame is not None:
-                some, done, note = frames.changes(frame, identity)
-                files += some
-                size += sum(len(change.content or b"") for change in some)
+            some, done, note = frames.changes(self._channel.receive(deadline), identity)
+            files += some
+            size += sum(len(change.content or b"") for change in some)
             if len(files) > _MAX_SCANNED or size > _MAX_SCANNED_BYTES:
                 raise WireError("it reports changed files without end")
         return ScanResult(tuple(files), note)

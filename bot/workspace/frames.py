@@ -17,10 +17,10 @@ import select
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from bot.contracts import wire
+from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import FileVersion
 from bot.contracts.plain_text import printable
 from bot.contracts.tools import ToolOutcome
@@ -29,7 +29,10 @@ from bot.contracts.wire import WireError
 _HEADER = 4
 
 _STOP_CHECK_INTERVAL = 1.0
-"""Seconds of silence after which it is checked whether the host is stopped; twice in a row is an error."""
+"""Seconds after which it is checked whether the host is stopped; twice in a row is an error."""
+
+_TICK = 50
+"""Milliseconds between two looks at a cancellation."""
 
 _PIPE = 1 << 16
 """Bytes that a pipe holds."""
@@ -152,21 +155,19 @@ def _plain_json(value: Any, depth: int) -> Any:
 
 
 class Channel:
-    """Owns both descriptors. One thread at a time sends and receives; `wake` may be called from any."""
+    """Owns both descriptors. One thread at a time sends and receives; `hang_up` may be called from any."""
 
     def __init__(self, incoming: int, outgoing: int, is_stopped: Callable[[], bool] = lambda: False) -> None:
         self._is_stopped = is_stopped
         self._incoming = incoming
         self._outgoing = outgoing
-        self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._wake_lock = threading.Lock()
+        self._closing = threading.Lock()
         self._closed = False
         self._buffer = bytearray()
         os.set_blocking(incoming, False)
         os.set_blocking(outgoing, False)
         self._reading = select.poll()
         self._reading.register(incoming, select.POLLIN)
-        self._reading.register(self._wake, select.POLLIN)
 
     def send(self, message: Mapping[str, Any], deadline: float) -> None:
         """Raises `WireError` if the host closed the pipe, or reads nothing until `deadline` (monotonic)."""
@@ -182,49 +183,48 @@ class Channel:
             except OSError as error:
                 raise WireError(f"the other side of the pipe is gone: {error.strerror}") from error
 
-    def receive(self, deadline: float) -> dict[str, Any] | None:
-        """The next message; `None` if `wake` was called before one arrived. Raises `WireError` at the end of the pipe,
-        for an invalid frame, for a host that a signal stopped, and at `deadline` (monotonic)."""
+    def receive(self, deadline: float, cancel: CancelToken | None = None) -> dict[str, Any]:
+        """The next message; an empty one if `cancel` fired before. Raises `WireError` at the end of the pipe, for an
+        invalid frame, for a host that a signal stopped, and at `deadline` (monotonic)."""
         if time.monotonic() > deadline:
             raise WireError("no answer within the time limit")  # also if it sends other frames without end
-        stopped = False
+        stopped, check_at = False, time.monotonic() + _STOP_CHECK_INTERVAL
         while (message := self._take()) is None:
-            wait = min(_milliseconds_to(deadline), _STOP_CHECK_INTERVAL * 1000)
-            ready = {fd for fd, _ in self._reading.poll(wait)}
-            if self._incoming in ready:
-                self._fill()
-            elif self._wake in ready:
-                with suppress(BlockingIOError):  # nobody woke us
-                    os.eventfd_read(self._wake)
-                return None
+            if self._reading.poll(min(_milliseconds_to(deadline), _TICK)):
+                try:
+                    piece = os.read(self._incoming, _PIPE)
+                except OSError as error:
+                    raise WireError(f"the pipe cannot be read: {error.strerror}") from error
+                if not piece:
+                    raise WireError("the tool host ended")
+                self._buffer += piece
+            elif cancel is not None and cancel.fired:
+                return {}
             elif time.monotonic() >= deadline:
                 raise WireError("no answer within the time limit")
-            else:
+            elif time.monotonic() >= check_at:
+                check_at += _STOP_CHECK_INTERVAL
                 stopped, before = self._is_stopped(), stopped
                 if stopped and before:
                     raise WireError("a signal stopped it")
+        if not message:
+            raise WireError("a message has other fields than it should")
         return message
-
-    def wake(self) -> None:
-        """Make a `receive` that waits, or else the next one, return `None`. Does nothing once closed."""
-        with self._wake_lock:
-            if not self._closed:
-                os.eventfd_write(self._wake, 1)
 
     def hang_up(self) -> None:
         """End the pipe to the other side. Safe while another thread uses the channel: no descriptor is freed."""
-        with self._wake_lock:
+        with self._closing:
             if not self._closed:
                 null = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
                 os.dup2(null, self._outgoing, inheritable=False)
                 os.close(null)
 
     def close(self) -> None:
-        with self._wake_lock:
+        with self._closing:
             if not self._closed:
                 self._closed = True
-                for fd in (self._incoming, self._outgoing, self._wake):
-                    os.close(fd)
+                os.close(self._incoming)
+                os.close(self._outgoing)
 
     def _take(self) -> dict[str, Any] | None:
         if len(self._buffer) < _HEADER:
@@ -237,17 +237,6 @@ class Channel:
         body = bytes(self._buffer[_HEADER : _HEADER + length])
         del self._buffer[: _HEADER + length]
         return wire.decode(body)
-
-    def _fill(self) -> None:
-        try:
-            piece = os.read(self._incoming, _PIPE)
-        except BlockingIOError:
-            return
-        except OSError as error:
-            raise WireError(f"the pipe cannot be read: {error.strerror}") from error
-        if not piece:
-            raise WireError("the tool host ended")
-        self._buffer += piece
 
 
 def _milliseconds_to(deadline: float) -> float:

@@ -246,10 +246,7 @@ class Host:
         self.channel.send(message, time.monotonic() + _HANDSHAKE_LIMIT)
 
     def ready(self) -> Facts:
-        deadline = time.monotonic() + _HANDSHAKE_LIMIT
-        while (frame := self.channel.receive(deadline)) is None:
-            pass
-        return frames.facts(frame)
+        return frames.facts(self.channel.receive(time.monotonic() + _HANDSHAKE_LIMIT))
 
     def end(self) -> None:
         """End every process of it. Raises `WorkspaceError` if one cannot be killed."""
