@@ -114,26 +114,15 @@ class Server:
                 self._context.cancelled.set()
                 self._answers.put(Answer(False, "the call was cancelled"))
 
-    def _begin(self, identity: int) -> None:
-        with self._lock:
-            self._running = identity
-            if self._gone or identity in self._cancelled:
-                self._context.cancelled.set()
-
-    def _end(self) -> None:
-        with self._lock:
-            self._running = 0
-            self._cancelled.clear()
-            self._context.cancelled.clear()
-            while not self._answers.empty():
-                self._answers.get_nowait()
-
     def _call(self, message: Message) -> None:
         self._context.seq = message["id"]
         # What a subagent is shown, which only reads, the agent has not seen.
         self._context.records = Records() if message.get("agent") else self._records
         self._context.echo = self._echo if message.get("echo") is True else None
-        self._begin(message["id"])
+        with self._lock:
+            self._running = message["id"]
+            if self._gone or message["id"] in self._cancelled:
+                self._context.cancelled.set()
         try:
             if self._diagnosing is not None:
                 self._diagnosing.before(message["tool"])
@@ -146,7 +135,12 @@ class Server:
                 )
             frame = _result(message["id"], outcome)
         finally:
-            self._end()
+            with self._lock:
+                self._running = 0
+                self._cancelled.clear()
+                self._context.cancelled.clear()
+                while not self._answers.empty():
+                    self._answers.get_nowait()
         wire.send_encoded(self._outgoing, frame)
         self._context.monitor.tidy()
 
