@@ -9,7 +9,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.context import Context
@@ -34,15 +33,9 @@ class _File:
     stale: str = ""
 
 
-class Plan(NamedTuple):
-    """`changes` in the order of the patch; `notes` say which files were stale or stay unchanged."""
-
-    changes: tuple[Change, ...]
-    notes: tuple[str, ...]
-
-
-def plan(context: Context, operations: Sequence[Operation]) -> Plan:
-    """The changes that the operations make. Raises `PatchError` with all their problems."""
+def plan(context: Context, operations: Sequence[Operation]) -> tuple[list[Change], list[str]]:
+    """The changes that the operations make, in their order, and notes that say which files were stale or stay
+    unchanged. Raises `PatchError` with all problems."""
     overlay = _Overlay(context)
     for operation in operations:
         overlay.take(operation)
@@ -50,7 +43,7 @@ def plan(context: Context, operations: Sequence[Operation]) -> Plan:
         raise PatchError(*sorted(overlay.problems, key=lambda problem: problem.line))
     if not (changes := overlay.changes()):
         raise PatchError(Problem(1, "", "The patch changes nothing: every file would be as it is"))
-    return Plan(tuple(changes), tuple(overlay.notes))
+    return changes, overlay.notes
 
 
 class _Overlay:

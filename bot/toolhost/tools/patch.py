@@ -14,8 +14,8 @@ from bot.toolhost.write_changes import commit
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     operations = parse(text_argument(arguments, "patch"))
-    planned = plan(context, operations)
-    files = commit(context, "patch", planned.changes)
+    changes, notes = plan(context, operations)
+    files = commit(context, "patch", changes)
     additions = sum(file["additions"] for file in files)
     removals = sum(file["removals"] for file in files)
     named = [_line(file) for file in files if "moved_to" not in file]
@@ -24,7 +24,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     else:
         head = f"Patched {len(named)} files (+{additions} -{removals})."
     metadata: dict[str, Any] = {"additions": additions, "removals": removals, "files": list(files)}
-    return ToolOutcome("\n".join([head, *named, *planned.notes]), metadata=metadata)
+    return ToolOutcome("\n".join([head, *named, *notes]), metadata=metadata)
 
 
 def _line(file: Mapping[str, Any]) -> str:
