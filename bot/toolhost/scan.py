@@ -75,22 +75,40 @@ class Scanner:
         files, or could not at the start."""
         if self._failure is not None:
             raise self._failure
-        moved, gone, now = self._moved()
-        unread = [
-            path for path in (*moved, *gone) if path in self._known and self._known[path].digest is None
-        ]
+        now, root, self.note_for_people = time.time_ns(), self.context.root, ""
+        stamps = {path: stamp for path in self.context.files() if (stamp := _stamp(self._root, path))}
+        # Files whose stat data changed, or is too recent to tell.
+        states = ((path, stamp, self._known.get(path)) for path, stamp in sorted(stamps.items()))
+        moved = [one for one in states if not one[2] or one[2].racy or one[2].stamp != one[1]]
+        # A file that is no longer listed may also have become ignored: gone is only what is not there.
+        gone = sorted(path for path in self._known if path not in stamps and not os.path.lexists(root / path))
+        known_ones = [*(path for path, _, known in moved if known), *gone]
+        unread = [path for path in known_ones if self._known[path].digest is None]
         base = {path: sha256(content) for path, content in self._base_contents(unread)}
-        self.note_for_people = ""
         total = 0
-        for entry, content in self._entries(moved, gone, base, now):
+        for path, stamp, known in moved:
+            if stamp[2] > _READ_LIMIT:
+                self._known[path] = _Known(stamp, None, racy=False)
+                self.note_for_people = f"files over {_READ_LIMIT >> 20} MiB were not looked at"
+                continue
+            try:
+                content, digest, link = _read(self._root, path, stamp[4])
+            except OSError:
+                continue  # gone or closed to us meanwhile: the next scan sees it again
+            before = None if known is None else known.digest or base.get(path)
+            self._known[path] = _Known(stamp, digest, now - stamp[1] < RACY)
+            if known is not None and before == digest and known.stamp[4] == stamp[4]:
+                continue
             if content is not None and total + len(content) > _TOTAL_LIMIT:
                 content = None
                 self.note_for_people = (
                     f"over {_TOTAL_LIMIT >> 20} MiB changed at once: the contents of some files are missing"
                 )
-            entry["content"] = None if content is None else base64.b64encode(content).decode("ascii")
             total += len(content or b"")
-            yield entry
+            yield _entry(path, before, digest, stamp[4], link, content)
+        for path in gone:
+            gone_one = self._known.pop(path)
+            yield _entry(path, gone_one.digest or base.get(path), None, gone_one.stamp[4])
 
     def base_content(self, path: str) -> bytes | None:
         """A file's bytes in the commit that the workspace started on; `None` if it is not in it."""
@@ -110,46 +128,6 @@ class Scanner:
         with suppress(OSError):
             return _read(self._root, path, stamp[4])[1] if stamp[2] <= _READ_LIMIT else None
         return None
-
-    def _moved(self) -> tuple[dict[str, Stamp], list[str], int]:
-        """Files whose stat data changed (or is too recent to tell), files that were removed, and the time."""
-        now = time.time_ns()
-        moved: dict[str, Stamp] = {}
-        present: set[str] = set()
-        for path in self.context.files():
-            if (stamp := _stamp(self._root, path)) is None:
-                continue
-            present.add(path)
-            known = self._known.get(path)
-            if known is None or known.racy or known.stamp != stamp:
-                moved[path] = stamp
-        # A file that is no longer listed may also have become ignored: gone is only what is not there.
-        root = self.context.root
-        gone = [path for path in self._known if path not in present and not os.path.lexists(root / path)]
-        return moved, sorted(gone), now
-
-    def _entries(
-        self, moved: Mapping[str, Stamp], gone: list[str], base: Mapping[str, str], now: int
-    ) -> Iterator[tuple[dict[str, Any], bytes | None]]:
-        for path in sorted(moved):
-            known, stamp = self._known.get(path), moved[path]
-            if stamp[2] > _READ_LIMIT:
-                self._known[path] = _Known(stamp, None, racy=False)
-                self.note_for_people = f"files over {_READ_LIMIT >> 20} MiB were not looked at"
-                continue
-            try:
-                content, digest, link = _read(self._root, path, stamp[4])
-            except OSError:
-                continue  # gone or closed to us meanwhile: the next scan sees it again
-            before = None if known is None else known.digest or base.get(path)
-            self._known[path] = _Known(stamp, digest, now - stamp[1] < RACY)
-            same_mode = known is None or known.stamp[4] == stamp[4]
-            if known is not None and before == digest and same_mode:
-                continue
-            yield _entry(path, before, digest, stamp[4], link), content
-        for path in gone:
-            known = self._known.pop(path)
-            yield _entry(path, known.digest or base.get(path), None, known.stamp[4]), None
 
     def _base_contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Those of the files that are in the commit that the workspace started on. There are none if a command broke
@@ -195,9 +173,16 @@ def changed_files(metadata: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _entry(
-    path: str, before: str | None, after: str | None, mode: int, link: str | None = None
+    path: str,
+    before: str | None,
+    after: str | None,
+    mode: int,
+    link: str | None = None,
+    content: bytes | None = None,
 ) -> dict[str, Any]:
-    return {"path": path, "before": before, "after": after, "mode": stat.S_IMODE(mode), "link": link}
+    encoded = None if content is None else base64.b64encode(content).decode("ascii")
+    values = {"before": before, "after": after, "mode": stat.S_IMODE(mode), "link": link, "content": encoded}
+    return {"path": path, **values}
 
 
 def _stamp(root: int, path: str) -> Stamp | None:
