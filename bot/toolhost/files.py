@@ -124,22 +124,18 @@ def search_location(context: Context, path: Path) -> SearchLocation:
     in_tree = folder == context.root
     prefix = "" if in_tree else f"{relative(context, root)}/"
     try:
-        return SearchLocation(root, below, prefix, _files_of(context, path, below, in_tree=in_tree))
+        names = context.files(below) if in_tree else []
+        if not names and path.is_file():
+            names = [below]
+        elif not names and (below or not in_tree):
+            with scratch_repository(path, context.tmp, context.cancelled) as git:
+                found = git.files(ignored_too=True)
+            names = [f"{below}/{name}" if below else name for name in found]
+        return SearchLocation(root, below, prefix, names)
     except OSError as error:
         if context.cancelled.is_set():
             raise ToolFailure("The search was cancelled.") from None
         raise ToolFailure(f"The files could not be listed: {error.strerror}.") from None
-
-
-def _files_of(context: Context, path: Path, below: str, *, in_tree: bool) -> list[str]:
-    names = context.files(below) if in_tree else []
-    if names or not (below or not in_tree):
-        return names
-    if path.is_file():
-        return [below]
-    with scratch_repository(path, context.tmp, context.cancelled) as git:
-        found = git.files(ignored_too=True)
-    return [f"{below}/{name}" if below else name for name in found]
 
 
 LARGE = 64 * 1024 * 1024
@@ -165,7 +161,12 @@ def read(context: Context, path: Path, raw_path: str) -> bytes:
     except FileNotFoundError:
         raise missing(context, path, raw_path) from None
     except OSError as error:
-        raise _special(path, raw_path) or failure(error, display_name(raw_path)) from None
+        name, mode = display_name(raw_path), os.lstat(path).st_mode if os.path.lexists(path) else 0
+        if stat.S_ISDIR(mode):
+            raise ToolFailure(f"{name} is a folder. List it with ls, or name a file in it.") from None
+        if kind := kind_of(mode):
+            raise ToolFailure(f"{name} is {kind}, not a file that can be read or edited here.") from None
+        raise failure(error, name) from None
     if len(data) > LARGE:
         size = f"{display_name(raw_path)} has over {LARGE >> 20} MiB"
         raise ToolFailure(f"{size}: show a part with bash, such as tail, or change it there.")
@@ -241,16 +242,3 @@ def missing(context: Context, path: Path, raw_path: str) -> ToolFailure:
         near += [name for name in map(display_name, islice(same_name, 3)) if name not in near]
     hint = "Did you mean " + ", ".join(near) + "?" if near else "Look for it with glob or ls."
     return ToolFailure(f"{display_name(raw_path)} does not exist. {hint}")
-
-
-def _special(path: Path, raw_path: str) -> ToolFailure | None:
-    """The error for what is not a regular file; `None` if it is one, or does not exist."""
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return None
-    if stat.S_ISDIR(mode):
-        return ToolFailure(f"{display_name(raw_path)} is a folder. List it with ls, or name a file in it.")
-    if kind := kind_of(mode):
-        return ToolFailure(f"{display_name(raw_path)} is {kind}, not a file that can be read or edited here.")
-    return None
