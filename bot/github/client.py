@@ -9,15 +9,15 @@ from github.Auth import Token
 
 from bot.github.checks import Checks
 from bot.github.pulls import Pulls
-from bot.github.repositories import GitData, Repositories, Settings
+from bot.github.repositories import Repositories
 from bot.github.retry import Pace
-from bot.github.reviews import ReviewThreads
+from bot.github.reviews import Reviews
 from bot.github.runs import Runs
-from bot.github.threads import Issues, Threads
+from bot.github.threads import Threads
 from bot.github.transport import ApiRequester, WriteFilter
 
 
-class GitHub(Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs, Settings, GitData):
+class GitHub(Repositories, Threads, Pulls, Reviews, Checks, Runs):
     """Created by `connect`. Methods raise `GitHubError`. Not thread-safe."""
 
 

@@ -17,9 +17,30 @@ from bot.contracts.threads import Permission, RepositoryData
 from bot.github.transport import HIDDEN, PAGE, ApiPart, ApiRequester
 
 
-class Repositories(ApiPart):
-    """Reads only."""
+class TreeEntry(NamedTuple):
+    """A file of a tree that is to be made: its `text`, or the blob `sha`; with neither it is removed."""
 
+    path: str
+    mode: str
+    text: str | None = None
+    sha: str = ""
+
+
+class ActionsSettings(NamedTuple):
+    """`may_open_pulls` is the setting "Allow GitHub Actions to create and approve pull requests"."""
+
+    enabled: bool
+    may_open_pulls: bool
+
+
+class BranchDemands(NamedTuple):
+    """`checks` are the names of required checks. `signed`: commits must be signed; `None` if that is unknown."""
+
+    checks: tuple[str, ...]
+    signed: bool | None
+
+
+class Repositories(ApiPart):
     def __init__(self, requester: ApiRequester) -> None:
         super().__init__(requester)
         self._repositories: dict[str, RepositoryData] = {}
@@ -100,30 +121,7 @@ class Repositories(ApiPart):
         compared = self._repository(repository).compare(base, head, comparison_commits_per_page=1)
         return self._parsed_or_none(lambda: compared.merge_base_commit.sha) or ""
 
-
-def _text(content: ContentFile | list[ContentFile]) -> str | None:
-    """`None` for a folder (a list), a link and a submodule."""
-    if isinstance(content, list) or content.type != "file":
-        return None
-    return base64.b64decode(content.content or "").decode(errors="replace")
-
-
-def _files(content: ContentFile | list[ContentFile]) -> list[str]:
-    """Return `[]` for a file: it is an object and not a list."""
-    return [entry.name for entry in content if entry.type == "file"] if isinstance(content, list) else []
-
-
-class TreeEntry(NamedTuple):
-    """A file of a tree that is to be made: its `text`, or the blob `sha`; with neither it is removed."""
-
-    path: str
-    mode: str
-    text: str | None = None
-    sha: str = ""
-
-
-class GitData(ApiPart):
-    """Create objects without a ref. Except for commits, the same content gives the same object."""
+    # Create objects without a ref. Except for commits, the same content gives the same object.
 
     def create_blob(self, repository: str, content: bytes) -> str:
         """Returns its id."""
@@ -144,29 +142,7 @@ class GitData(ApiPart):
     def _tree(self, sha: str) -> GitTree:
         return GitTree(self.requester, {}, {"sha": sha})
 
-
-def _entry(one: TreeEntry) -> InputGitTreeElement:
-    if one.text is not None:
-        return InputGitTreeElement(one.path, one.mode, "blob", content=one.text)
-    return InputGitTreeElement(one.path, one.mode, "blob", sha=one.sha or None)
-
-
-class ActionsSettings(NamedTuple):
-    """`may_open_pulls` is the setting "Allow GitHub Actions to create and approve pull requests"."""
-
-    enabled: bool
-    may_open_pulls: bool
-
-
-class BranchDemands(NamedTuple):
-    """`checks` are the names of required checks. `signed`: commits must be signed; `None` if that is unknown."""
-
-    checks: tuple[str, ...]
-    signed: bool | None
-
-
-class Settings(ApiPart):
-    """Settings; `None` if the token may not read one. Most need an administrator."""
+    # Settings; `None` if the token may not read one. Most need an administrator.
 
     def actions_settings(self, repository: str) -> ActionsSettings | None:
         path = f"/repos/{repository}/actions/permissions"
@@ -223,3 +199,21 @@ class Settings(ApiPart):
         """Return the token's permissions (`push`, `pull`, `admin` …); empty if GitHub does not report them."""
         found = self._repository(repository)
         return self._parsed(lambda: dict(found.raw_data.get("permissions") or {}))
+
+
+def _text(content: ContentFile | list[ContentFile]) -> str | None:
+    """`None` for a folder (a list), a link and a submodule."""
+    if isinstance(content, list) or content.type != "file":
+        return None
+    return base64.b64decode(content.content or "").decode(errors="replace")
+
+
+def _files(content: ContentFile | list[ContentFile]) -> list[str]:
+    """Return `[]` for a file: it is an object and not a list."""
+    return [entry.name for entry in content if entry.type == "file"] if isinstance(content, list) else []
+
+
+def _entry(one: TreeEntry) -> InputGitTreeElement:
+    if one.text is not None:
+        return InputGitTreeElement(one.path, one.mode, "blob", content=one.text)
+    return InputGitTreeElement(one.path, one.mode, "blob", sha=one.sha or None)

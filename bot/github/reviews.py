@@ -58,6 +58,25 @@ class ReviewDraft(NamedTuple):
     start_line: int = 0
 
 
+_THREADS = """
+query reviewThreads($owner: String!, $name: String!, $number: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      reviewThreads(first: 100, after: $after) {
+        pageInfo { hasNextPage endCursor }
+        nodes {
+          id isResolved isOutdated path line startLine diffSide subjectType
+          comments(first: 100) {
+            nodes { fullDatabaseId author { __typename login } body bodyHTML createdAt updatedAt diffHunk }
+          }
+        }
+      }
+    }
+  }
+}
+"""
+
+
 class Reviews(RenderedTexts):
     """Ids of review comments and of issue comments are separate: the other kind's id is a 404."""
 
@@ -118,65 +137,6 @@ class Reviews(RenderedTexts):
         # The pull request's number is no part of a comment's address.
         return self._repository(repository).get_pull(0).get_review_comment(comment_id)
 
-
-def _review_text(review: PullRequestReview) -> ReviewText:
-    return ReviewText(
-        id=review.id,
-        author=account(review.user).login,
-        association=review.author_association or "",
-        state=review.state,
-        body=review.body or "",
-        submitted_at=stamp(review.submitted_at),
-    )
-
-
-def _review_comment(comment: PullRequestComment) -> ReviewCommentData:
-    line = comment.line or 0
-    return ReviewCommentData(
-        id=comment.id,
-        author=account(comment.user),
-        body=comment.body or "",
-        path=comment.path,
-        line=line,
-        start_line=(comment.start_line or 0) if line else 0,
-        side=Side(comment.side or "RIGHT"),
-        hunk=comment.diff_hunk or "",
-        in_reply_to=comment.in_reply_to_id or 0,
-        created_at=stamp(comment.created_at),
-        updated_at=stamp(comment.updated_at),
-        outdated=not line and comment.subject_type != "file",
-        url=comment.html_url or "",
-        review=comment.pull_request_review_id or 0,
-    )
-
-
-_THREADS = """
-query reviewThreads($owner: String!, $name: String!, $number: Int!, $after: String) {
-  repository(owner: $owner, name: $name) {
-    pullRequest(number: $number) {
-      reviewThreads(first: 100, after: $after) {
-        pageInfo { hasNextPage endCursor }
-        nodes {
-          id isResolved isOutdated path line startLine diffSide subjectType
-          comments(first: 100) {
-            nodes { fullDatabaseId author { __typename login } body bodyHTML createdAt updatedAt diffHunk }
-          }
-        }
-      }
-    }
-  }
-}
-"""
-
-
-_RESOLVE = """
-mutation resolveReviewThread($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }
-"""
-
-
-class ReviewThreads(Reviews):
-    """By GraphQL: REST does not know which threads are resolved."""
-
     def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
         """All review threads in GitHub's order, including resolved ones, each with its first 100 comments."""
         with self.requester.known_shape():
@@ -218,6 +178,42 @@ class ReviewThreads(Reviews):
                 nodes += threads["nodes"]
                 info = threads["pageInfo"]
         return nodes
+
+
+def _review_text(review: PullRequestReview) -> ReviewText:
+    return ReviewText(
+        id=review.id,
+        author=account(review.user).login,
+        association=review.author_association or "",
+        state=review.state,
+        body=review.body or "",
+        submitted_at=stamp(review.submitted_at),
+    )
+
+
+def _review_comment(comment: PullRequestComment) -> ReviewCommentData:
+    line = comment.line or 0
+    return ReviewCommentData(
+        id=comment.id,
+        author=account(comment.user),
+        body=comment.body or "",
+        path=comment.path,
+        line=line,
+        start_line=(comment.start_line or 0) if line else 0,
+        side=Side(comment.side or "RIGHT"),
+        hunk=comment.diff_hunk or "",
+        in_reply_to=comment.in_reply_to_id or 0,
+        created_at=stamp(comment.created_at),
+        updated_at=stamp(comment.updated_at),
+        outdated=not line and comment.subject_type != "file",
+        url=comment.html_url or "",
+        review=comment.pull_request_review_id or 0,
+    )
+
+
+_RESOLVE = """
+mutation resolveReviewThread($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }
+"""
 
 
 def _thread(node: Any) -> ReviewThread:

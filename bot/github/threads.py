@@ -135,37 +135,6 @@ class Threads(RenderedTexts, Accounts):
 
         return parse
 
-
-def _issue(issue: Issue) -> IssueData:
-    """An issue, or a pull request where the API lists it among issues."""
-    return IssueData(
-        number=issue.number,
-        title=issue.title,
-        body=issue.body or "",
-        author=account(issue.user),
-        url=issue.html_url,
-        created_at=stamp(issue.created_at),
-        updated_at=stamp(issue.updated_at),
-        state=issue.state,
-        locked=issue.locked,
-        is_pull_request=issue.pull_request is not None,
-        labels=tuple(label.name for label in issue.labels or ()),
-    )
-
-
-def _comment(comment: IssueComment) -> CommentData:
-    return CommentData(
-        id=comment.id,
-        author=account(comment.user),
-        body=comment.body or "",
-        created_at=stamp(comment.created_at),
-        updated_at=stamp(comment.updated_at),
-    )
-
-
-class Issues(RenderedTexts):
-    """Issues, and pull requests, which GitHub lists among them: see `is_pull_request`."""
-
     def issues(
         self, repository: str, state: str = "open", labels: Sequence[str] = (), *, quietest: bool = False
     ) -> Iterator[IssueData]:
@@ -204,3 +173,30 @@ class Issues(RenderedTexts):
         # PyGithub would leave a slash in the label's name as it is.
         path = f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}"
         self._parsed_or_none(partial(self._post, path, None, "DELETE"))
+
+
+def _issue(issue: Issue) -> IssueData:
+    """An issue, or a pull request where the API lists it among issues."""
+    return IssueData(
+        number=issue.number,
+        title=issue.title,
+        body=issue.body or "",
+        author=account(issue.user),
+        url=issue.html_url,
+        created_at=stamp(issue.created_at),
+        updated_at=stamp(issue.updated_at),
+        state=issue.state,
+        locked=issue.locked,
+        is_pull_request=issue.pull_request is not None,
+        labels=tuple(label.name for label in issue.labels or ()),
+    )
+
+
+def _comment(comment: IssueComment) -> CommentData:
+    return CommentData(
+        id=comment.id,
+        author=account(comment.user),
+        body=comment.body or "",
+        created_at=stamp(comment.created_at),
+        updated_at=stamp(comment.updated_at),
+    )

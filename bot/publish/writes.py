@@ -17,8 +17,7 @@ from typing import NamedTuple
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome, Status
-from bot.contracts.request import ThreadState
-from bot.contracts.threads import Account, CommentData, IssueData
+from bot.contracts.threads import CommentData
 from bot.contracts.writes import MAX_BODY, MAX_TITLE, Write, describe_write, texts_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
@@ -43,24 +42,42 @@ _ORDER = ("comment", "reply", "edit", "add_label", "remove_label", "close")
 """The order of writes on a thread: after a comment, a second publishing recognises later changes as ours."""
 
 
+class ValidatedWrites(NamedTuple):
+    """Writes that their run may make, whatever the state of the threads. `since` is when the run read the threads,
+    `known` the last activity that it saw on each; `threads` says of each number whether it is a pull request."""
+
+    outcome: Outcome
+    writes: tuple[Write, ...]
+    threads: Mapping[int, bool]
+    task: Task | None
+    since: str
+    known: Mapping[int, str]
+    links: Links
+
+    def by_thread(self) -> Mapping[int, list[Write]]:
+        threads: dict[int, list[Write]] = {}
+        for write in sorted(self.writes, key=lambda write: _ORDER.index(write.kind)):
+            threads.setdefault(write.number, []).append(write)
+        return threads
+
+
 def apply_writes(proposed: ValidatedWrites, github: GitHub) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Make the missing writes. Return those made now, and others with reasons. Raises `PublishError` for a rest."""
     if proposed.outcome.status in (Status.FAILED, Status.REFUSED):
-        why = "the run failed"
-        return (), tuple(f"{describe_write(write)}: {why}" for write in proposed.writes)
+        return (), tuple(f"{describe_write(write)}: the run failed" for write in proposed.writes)
     written: list[str] = []
     withheld: list[str] = []
     failed: list[str] = []
-    for number, writes in _by_thread(proposed.writes).items():
+    for number, writes in proposed.by_thread().items():
         try:
-            thread = _read_thread(proposed, github, number)
+            thread = _Thread(proposed, github, number)
             for write in writes:
-                if _is_done(write, thread, proposed, github):
+                if thread.has(write):
                     continue
-                if why := _unfit(write, thread, proposed, github):
+                if why := thread.unfit(write):
                     withheld.append(f"{describe_write(write)}: {why}")
                     continue
-                _make(write, thread, proposed, github)
+                thread.make(write)
                 written.append(describe_write(write))
         except GitHubError as error:
             failed.append(f"#{number}: {error}")
@@ -74,109 +91,88 @@ def apply_writes(proposed: ValidatedWrites, github: GitHub) -> tuple[tuple[str, 
     return tuple(written), tuple(withheld)
 
 
-class _Thread(NamedTuple):
-    issue: IssueData
-    state: ThreadState
-    comments: tuple[CommentData, ...]
-    me: Account | None
+class _Thread:
+    """A thread as it is now, and the writes proposed on it."""
 
+    def __init__(self, proposed: ValidatedWrites, github: GitHub, number: int) -> None:
+        request = proposed.outcome.request
+        self.proposed, self.github = proposed, github
+        self.repository, self.number, self.task = request.repository, number, request.task
+        self.issue = github.issue(self.repository, number)
+        self.comments = tuple(github.comments(self.repository, number))
+        self.state = thread_state(self.issue, self.comments, github.me(), self.task)
 
-def _by_thread(writes: Iterable[Write]) -> Mapping[int, list[Write]]:
-    threads: dict[int, list[Write]] = {}
-    for write in writes:
-        threads.setdefault(write.number, []).append(write)
-    for thread_writes in threads.values():
-        thread_writes.sort(key=lambda write: _ORDER.index(write.kind))
-    return threads
+    def has(self, write: Write) -> bool:
+        """Whether the thread is already as the write would leave it."""
+        has_label = write.label.casefold() in {label.casefold() for label in self.issue.labels}
+        match write.kind:
+            case "comment" | "reply":
+                found: Iterable[CommentData] = self.comments
+                if write.kind == "reply":
+                    found = self.github.review_comments(self.repository, self.number, self.proposed.since)
+                own = [one for one in own_comments(self.github, found) if one.ours and one.kind == WRITE]
+                return any(one.fields.get("id") == self._id(write) for one in own)
+            case "add_label":
+                return has_label
+            case "remove_label":
+                return not has_label
+            case "close":
+                return self.issue.state == "closed"
+            case "edit":
+                title, body = _edited(write)
+                return title in (None, self.issue.title) and body in (None, self.issue.body)
 
+    def unfit(self, write: Write) -> str:
+        """Return why the write does not fit the thread; empty if it does."""
+        if self.proposed.threads[write.number] is not self.state.is_pull_request:
+            return "it is not the kind of thread that the bundle says"
+        if self.task and opened_by_us(self.issue, self.github.me()):
+            return "it was opened by this bot"
+        since = self.proposed.known.get(write.number, self.proposed.since)
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if why := mismatch(write, self.state, self.proposed.task, at=now, since=since):
+            return why
+        if write.kind == "reply":
+            lines = self.github.review_thread(self.repository, write.number, write.comment_id)
+            if lines is None or lines.resolved:
+                return "the conversation was resolved meanwhile" if lines else "the conversation is gone"
+        return ""
 
-def _read_thread(proposed: ValidatedWrites, github: GitHub, number: int) -> _Thread:
-    request, me = proposed.outcome.request, github.me()
-    issue = github.issue(request.repository, number)
-    comments = tuple(github.comments(request.repository, number))
-    return _Thread(issue, thread_state(issue, comments, me, request.task), comments, me)
+    def make(self, write: Write) -> None:
+        github, repository, number = self.github, self.repository, self.number
+        match write.kind:
+            case "comment":
+                github.create_comment(repository, number, self._body(write))
+            case "reply":
+                github.reply_to_review_comment(repository, number, write.comment_id, self._body(write))
+            case "add_label":
+                github.add_labels(repository, number, [write.label])
+            case "remove_label":
+                github.remove_label(repository, number, write.label)
+            case "close":
+                github.close_issue(repository, number, write.reason)
+            case "edit":
+                title, body = _edited(write)
+                github.edit_issue(repository, number, title=title, body=body)
 
+    def _body(self, write: Write) -> str:
+        """Return the filtered text with its author and a mark."""
+        by = f"Written by the maintenance task `{self.task}`" if self.task else "Written by Slash Agent"
+        run = f" · [run]({self.proposed.links.run})" if self.proposed.links.run else ""
+        fields = {"id": self._id(write), **({"task": self.task} if self.task else {})}
+        text = safe_markdown(write.body, MAX_BODY).rstrip()
+        return marked(f"{text}\n\n<sub>{by}{run}</sub>", mark(WRITE, **fields))
 
-def _is_done(write: Write, thread: _Thread, proposed: ValidatedWrites, github: GitHub) -> bool:
-    labels = {label.casefold() for label in thread.issue.labels}
-    match write.kind:
-        case "comment":
-            return _is_among(github, thread.comments, _id(write, proposed))
-        case "reply":
-            repository = proposed.outcome.request.repository
-            remarks = github.review_comments(repository, write.number, proposed.since)
-            return _is_among(github, remarks, _id(write, proposed))
-        case "add_label":
-            return write.label.casefold() in labels
-        case "remove_label":
-            return write.label.casefold() not in labels
-        case "close":
-            return thread.issue.state == "closed"
-        case "edit":
-            title, body = _edited(write)
-            return title in (None, thread.issue.title) and body in (None, thread.issue.body)
-
-
-def _unfit(write: Write, thread: _Thread, proposed: ValidatedWrites, github: GitHub) -> str:
-    if proposed.threads[write.number] is not thread.state.is_pull_request:
-        return "it is not the kind of thread that the bundle says"
-    if proposed.outcome.request.task and opened_by_us(thread.issue, thread.me):
-        return "it was opened by this bot"
-    since = proposed.known.get(write.number, proposed.since)
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    if why := mismatch(write, thread.state, proposed.task, at=now, since=since):
-        return why
-    if write.kind == "reply":
-        thread_now = github.review_thread(proposed.outcome.request.repository, write.number, write.comment_id)
-        if thread_now is None or thread_now.resolved:
-            return "the conversation was resolved meanwhile" if thread_now else "the conversation is gone"
-    return ""
-
-
-def _make(write: Write, thread: _Thread, proposed: ValidatedWrites, github: GitHub) -> None:
-    repository, number = proposed.outcome.request.repository, write.number
-    match write.kind:
-        case "comment":
-            github.create_comment(repository, number, _body(write, proposed))
-        case "reply":
-            body = _body(write, proposed)
-            github.reply_to_review_comment(repository, number, write.comment_id, body)
-        case "add_label":
-            github.add_labels(repository, number, [write.label])
-        case "remove_label":
-            github.remove_label(repository, number, write.label)
-        case "close":
-            github.close_issue(repository, number, write.reason)
-        case "edit":
-            title, text = _edited(write)
-            github.edit_issue(repository, number, title=title, body=text)
+    def _id(self, write: Write) -> str:
+        """Return an id that is the same for the same write of the same run."""
+        parts = (self.proposed.outcome.started_at, write.kind, write.number, *texts_of(write))
+        return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:20]
 
 
 def _edited(write: Write) -> tuple[str | None, str | None]:
     """Return the new title and text; `None` if unchanged."""
     title = clean_line(write.title, MAX_TITLE) if write.title else None
     return title, safe_markdown(write.body, MAX_BODY) if write.body else None
-
-
-def _body(write: Write, proposed: ValidatedWrites) -> str:
-    """Return the filtered text with its author and a mark."""
-    task = proposed.outcome.request.task
-    author_note = f"Written by the maintenance task `{task}`" if task else "Written by Slash Agent"
-    run = f" · [run]({proposed.links.run})" if proposed.links.run else ""
-    fields = {"id": _id(write, proposed), **({"task": task} if task else {})}
-    safe_body = safe_markdown(write.body, MAX_BODY).rstrip()
-    return marked(f"{safe_body}\n\n<sub>{author_note}{run}</sub>", mark(WRITE, **fields))
-
-
-def _id(write: Write, proposed: ValidatedWrites) -> str:
-    """Return an id that is the same for the same write of the same run."""
-    parts = (proposed.outcome.started_at, write.kind, write.number, *texts_of(write))
-    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:20]
-
-
-def _is_among(github: GitHub, comments: Iterable[CommentData], write_id: str) -> bool:
-    own = own_comments(github, comments)
-    return any(one.ours and one.kind == WRITE and one.fields.get("id") == write_id for one in own)
 
 
 def count_made(bundle: Bundle, repository: str, host_of: Callable[[str], GitHub]) -> int:
@@ -188,24 +184,10 @@ def count_made(bundle: Bundle, repository: str, host_of: Callable[[str], GitHub]
     proposed = ValidatedWrites(outcome, bundle.writes.writes, {}, None, outcome.started_at, {}, Links())
     try:
         github = host_of(repository)
-        threads = {number: _read_thread(proposed, github, number) for number in _by_thread(proposed.writes)}
-        return sum(_is_done(write, threads[write.number], proposed, github) for write in proposed.writes)
+        threads = {number: _Thread(proposed, github, number) for number in proposed.by_thread()}
+        return sum(threads[write.number].has(write) for write in proposed.writes)
     except AgentError:
         return 0
-
-
-class ValidatedWrites(NamedTuple):
-    """Writes that their run may make, whatever the state of the threads. `since` is when the run read the threads,
-    `known` the last activity that it saw on each, and `threads` are their numbers, each with whether it is a pull
-    request."""
-
-    outcome: Outcome
-    writes: tuple[Write, ...]
-    threads: Mapping[int, bool]
-    task: Task | None
-    since: str
-    known: Mapping[int, str]
-    links: Links
 
 
 def validate_writes(context: PublishContext) -> ValidatedWrites | None:

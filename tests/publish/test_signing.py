@@ -7,7 +7,7 @@ import pytest
 
 from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
-from bot.github.repositories import GitData
+from bot.github.repositories import Repositories
 from tests.publish.conftest import FIXED, REPO, World
 from tests.publish.test_on_pull import bundle_on, parent, theirs
 
@@ -100,14 +100,14 @@ def test_what_is_not_the_judged_commit_is_not_pushed(world: World, monkeypatch: 
     stray = world.forge.commit(REPO, {"evil.txt": "x\n"}, branch="stray", author="bob")
     git = Git(world.forge.git_folder(REPO))
     tree = git.run("rev-parse", f"{stray}^{{tree}}").decode().strip()
-    create = GitData.create_commit
+    create = Repositories.create_commit
 
     for other in ({"tree": tree}, {"parent": stray}):
 
-        def lying(self: GitData, repository: str, other: dict[str, str] = other, **fields: Any) -> str:
+        def lying(self: Repositories, repository: str, other: dict[str, str] = other, **fields: Any) -> str:
             return create(self, repository, **{**fields, **other})
 
-        monkeypatch.setattr(GitData, "create_commit", lying)
+        monkeypatch.setattr(Repositories, "create_commit", lying)
         with pytest.raises(PublishError, match="made a different commit"):
             world.publish(bundle)
         assert set(world.branches()) == {"main", "stray"}

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 LIMIT = 65_000
 _EVIDENCE_SHOWN = 20
 _ROWS_SHOWN = 60
-_SHOWN_HASH = 12
 # The scales of the parts' limits, tried in order until the whole is short enough.
 _SCALES = (1.0, 0.4, 0.1)
 
@@ -81,41 +80,26 @@ def render_body(
 
 def _view(outcome: Outcome, files: Sequence[ChangedFile], links: Links, scale: float) -> dict[str, Any]:
     request, thread = outcome.request, outcome.request.thread
-    view = view_of(outcome, files, scale)
-    most = int(_EVIDENCE_SHOWN * scale)
+    shown, most = view_of(outcome, files, scale), int(_EVIDENCE_SHOWN * scale)
     return {
+        "outcome": outcome,
+        "request": request,
+        "links": links,
+        "shown": shown,
         "scale": scale,
         "rows": int(_ROWS_SHOWN * scale),
-        "partial": outcome.status is Status.PARTIAL,
-        "reason": outcome.reason or "The run ended early.",
-        "failing": list(map(one_line, view.failures)),
-        "checked": view.summary,
-        "headline": view.summary.headline[:1].upper() + view.summary.headline[1:],
-        "requester": request.actor.login,
-        "has_thread": thread is not None,
+        "headline": shown.summary.headline[:1].upper() + shown.summary.headline[1:],
         "asked_in": f"#{thread.number}" if thread else "the request",
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),
-        "instruction": request.full_instruction,
-        "plan": request.plan,
-        "plan_url": links.plan,
         "approved": not needs(request.verb, Earlier.RUN),
-        "plan_hash": request.plan.hash[:_SHOWN_HASH] if request.plan else "",
-        "summary": outcome.description.summary,
-        "review_notes": outcome.description.notes,
-        "look": list(map(one_line, view.look_first)),
-        "evidence": evidence.table(view.rows[:most]),
-        "evidence_left_out": max(len(view.rows) - most, 0),
-        "evidence_remarks": evidence.remarks(view),
-        "folded": list(evidence.details(view, outputs=scale == 1)),
+        "evidence": evidence.table(shown.rows[:most]),
+        "evidence_left_out": max(len(shown.rows) - most, 0),
+        "evidence_remarks": evidence.remarks(shown),
+        "folded": list(evidence.details(shown, outputs=scale == 1)),
         "files": sorted(files, key=lambda file: not file.sensitive),
-        "additions": sum(file.additions for file in files),
-        "removals": sum(file.removals for file in files),
         "withheld": list(map(one_line, held_back(outcome.withheld))),
-        "withheld_patch": any(file.in_patch for file in outcome.withheld),
         "notes": (*outcome.notes, *filter(None, [thread.hidden if thread else ""])),
-        "calls_denied": len(outcome.denials),
         "denied": list(map(one_line, denied(outcome.denials))),
-        "denied_by": list(dict.fromkeys(denial.rule for denial in outcome.denials)),
         "footer": footer(outcome, links),
     }
 
@@ -132,7 +116,7 @@ def _macros() -> ModuleType:
         keep_trailing_newline=True,
     )
     templates.filters.update(md=safe_markdown, line=safe_line, line_code=safe_code, html=safe_html)
-    templates.filters.update(quoted=markdown.quoted, count_of=count_of)
+    templates.filters.update(quoted=markdown.quoted, count_of=count_of, one_line=one_line)
     module: ModuleType = templates.get_template("pull_request.md.j2").module  # type: ignore[assignment]  # jinja2 types it as its own module class
     return module
 

@@ -161,18 +161,14 @@ def read_memory(github: GitHub, repository: str, number: int) -> ReviewMemory:
     """
     history = read_history(github, repository, number)
     # Within a second the last one is the newest: reviews come before comments, each oldest first.
-    ends = [
-        (
-            stamp(one.data.submitted_at),
-            one.fields.get("head", ""),
-            frozenset(_KEY.findall(one.fields.get("left", ""))),
-        )
-        for one in history.reviews
-        if one.fields.get("state") != _CUT_SHORT
-    ]
+    ends: list[tuple[str, str, frozenset[str]]] = []
+    for one in history.reviews:
+        if one.fields.get("state") != _CUT_SHORT:
+            left = frozenset(_KEY.findall(one.fields.get("left", "")))
+            ends.append((stamp(one.data.submitted_at), one.fields.get("head", ""), left))
     for own in own_comments(github, github.comments(repository, number)):
         if own.ours and REVIEWED in own.fields:
-            ends.append((own.data.updated_at, own.fields[REVIEWED], frozenset[str]()))
+            ends.append((own.data.updated_at, own.fields[REVIEWED], frozenset()))
     ordered = sorted((one for one in ends if _SHA.fullmatch(one[1])), key=lambda one: one[0])
     _, head, left = ordered[-1] if ordered else ("", "", frozenset[str]())
     if trace := _nearest_trace(github, repository, number, head, is_enough=not left):

@@ -11,7 +11,6 @@ from bot.checkout.objects import diff_between
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of, money
 from bot.contracts.outcome import Status
-from bot.contracts.pulls import PullRequest
 from bot.contracts.request import Request
 from bot.contracts.review import Finding, Review, Severity
 from bot.github.errors import GitHubError
@@ -50,7 +49,7 @@ _GRAVE = frozenset({Severity.CRITICAL, Severity.MAJOR})
 def publish_review(context: PublishContext) -> None:
     """Post the bundle's review, or a comment that there is no new finding, once. Raises `PublishError`."""
     review, github, say = _review(context), context.github, context.say
-    number = _pull(context).number
+    number = _number(context)
     history = read_history(github, context.repository, number)
     previous = history.made_for(_key(context), review.head_sha)
     if previous is not None:
@@ -95,7 +94,7 @@ def post_review(context: PublishContext, report: Report, event: str) -> tuple[st
 
 def _create(context: PublishContext, report: Report, event: str) -> str:
     """Return the address of the review."""
-    review, number = report.review, _pull(context).number
+    review, number = report.review, _number(context)
     in_body = [body_entry(finding.fingerprint, finding.path) for finding, _ in in_order(report)]
     key, sha, is_finished = _key(context), review.head_sha, _is_finished(context)
     written = review_mark(key, sha, len(report.findings), in_body, review.unseen, finished=is_finished)
@@ -129,10 +128,9 @@ def _review(context: PublishContext) -> Review:
     return review
 
 
-def _pull(context: PublishContext) -> PullRequest:
-    """The pull request at the time of the run."""
+def _number(context: PublishContext) -> int:
     assert context.request.pull is not None
-    return context.request.pull
+    return context.request.pull.number
 
 
 def _key(context: PublishContext) -> str:
@@ -147,8 +145,8 @@ def finish_comments(context: PublishContext, findings: int, url: str) -> None:
     """Edit our comments on this request to link to the review at `url`."""
     if context.thread_ref is None:
         return
-    run = f" · [run]({context.links.run})" if context.links.run else ""
-    line = f"**Reviewed:** [{count_of(findings, 'finding')}]({url}) · {money(context.outcome.cost)}{run}"
+    line = f"**Reviewed:** [{count_of(findings, 'finding')}]({url}) · {money(context.outcome.cost)}"
+    line += f" · [run]({context.links.run})" if context.links.run else ""
     with context.tolerating("The progress comment could not be finished"):
         edit_comments(context.github, context.thread_ref, line, FINISHED)
 
@@ -162,7 +160,7 @@ def report_no_findings(
     if context.thread_ref is None:
         _mark_as_reviewed(context)
         return
-    github, number = context.github, _pull(context).number
+    github, number = context.github, _number(context)
     fields = {**OVER, **({REVIEWED: _review(context).head_sha} if _is_finished(context) else {})}
     thread_ref = context.thread_ref._replace(lines=0)
     text = nothing_text(report, still_open, earlier, f"{context.web}/pull/{number}")
@@ -176,7 +174,7 @@ def report_no_findings(
 def _mark_as_reviewed(context: PublishContext) -> None:
     """Most tokens may not create a check run, and nothing depends on it."""
     if _is_finished(context):
-        number, head = _pull(context).number, _review(context).head_sha
+        number, head = _number(context), _review(context).head_sha
         with context.tolerating("The check run could not be made", silent=(403, 404)):
             post_empty_review(context.github, context.repository, number, head)
 
@@ -303,8 +301,7 @@ def decide(history: ReviewHistory, review: Review, paths: Collection[str], *, fi
 
 def apply_endings(context: PublishContext, endings: Endings, history: ReviewHistory, head_sha: str) -> None:
     """Resolve our threads on what is fixed, if the token may, and end our requests for changes."""
-    assert context.request.pull is not None
-    github, repository, number = context.github, context.repository, context.request.pull.number
+    github, repository, number = context.github, context.repository, _number(context)
     with context.tolerating("What is fixed could not be marked as fixed", silent=(400, 403, 404)):
         on_lines = [one for one in endings.fixed if one.comment]
         threads = github.unresolved_threads(repository, number) if on_lines else {}

@@ -7,7 +7,9 @@ since people apply it as it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from bot.contracts.formatting import count_of
@@ -23,11 +25,7 @@ from bot.review.diff_text import path_of
 from bot.review.fingerprints import KnownFinding
 from bot.review.suggestions import block
 
-_BODY_LIMIT = 4_000
 _SUMMARY_LIMIT = 1_500
-_LEFT_OUT_SHOWN = 10
-_OPEN_SHOWN = 20
-_NAMES_SHOWN = 100
 
 
 class Report(NamedTuple):
@@ -60,86 +58,39 @@ class Report(NamedTuple):
 
 def comment_text(finding: Finding, protected: ProtectedFiles) -> str:
     """Return the comment on the finding's lines with its mark."""
-    parts = [_headline(finding), safe_markdown(finding.body, _BODY_LIMIT)]
+    held = ""
     if finding.suggestion is not None:
         held = suggestion_refusal(finding.path, finding.text, finding.suggestion, protected)
-        parts.append(f"<sub>A suggestion was held back: {held}.</sub>" if held else block(finding.suggestion))
-        if finding.tried and not held:
-            parts.append(f"<sub>Tried: {', '.join(finding.tried)}.</sub>")
     written = mark(FINDING, id=finding.fingerprint, fault=finding.kind.value)
-    return marked("\n\n".join(part for part in parts if part), written)
+    return marked(str(_macros().comment(finding, held)), written)
 
 
 def body_text(report: Report, room: int) -> str:
     """Return the review's body without its mark, which has `room` characters."""
-    review = report.review
-    headline = f"**No findings{report.wanted} in what was looked at.**"
-    if report.findings:
-        headline = f"**{count_of(len(report.findings), 'finding')}:** {counts(report.findings)}"
-    elif review.refused:
-        reports = count_of(len(review.refused), "report")
-        headline = f"**No finding could be placed:** {reports} of the model fit nowhere."
-    parts = [headline, safe_markdown(review.summary, _SUMMARY_LIMIT), *map(safe_line, report.notes)]
-    tail = [_coverage(review), _left_out(report.left_out), _footer(report)]
+    macros, review = _macros(), report.review
+    parts = [
+        macros.summary(report),
+        safe_markdown(review.summary, _SUMMARY_LIMIT),
+        *map(safe_line, report.notes),
+    ]
+    tail = [macros.coverage(review), macros.left_out(report.left_out), _footer(report)]
     limit = LIMIT - room - sum(len(part) + 2 for part in (*parts, *tail))
-    parts += _in_body(report, limit) + tail
-    return "\n\n".join(part for part in parts if part)
-
-
-def _coverage(review: Review) -> str:
-    """Return what was looked at and what waits for the next review, empty if that is all of the diff."""
-    parts = []
-    if review.unseen:
-        parts.append(
-            f"**Not looked at yet:** {count_of(len({*map(path_of, review.unseen)}), 'file')}. The next review begins "
-            f"with {'it' if len(review.unseen) == 1 else 'them'}: {_names(review.unseen)}"
-        )
-    if review.looked_at and (review.unseen or review.since_sha):
-        parts.append(f"Looked at: {_names(review.looked_at)}")
-    return "\n\n".join(parts)
-
-
-def _names(names: Sequence[str]) -> str:
-    listed = ", ".join(map(safe_code, names[:_NAMES_SHOWN]))
-    more = len(names) - _NAMES_SHOWN
-    return f"{listed}{f' and {more} more' if more > 0 else ''}."
+    return _joined([*parts, *_in_body(report, limit), *tail])
 
 
 def nothing_text(report: Report, still_open: Sequence[KnownFinding], earlier: int, pull_url: str) -> str:
     """Return the comment without a new finding. `earlier` counts those of earlier reviews; `still_open` still hold."""
-    scope = " in what was looked at" if report.review.not_looked_at else ""
-    text = f"**No {'new ' if earlier else ''}findings{report.wanted}{scope}.**"
-    links = []
-    for one in still_open:
-        fragment = f"discussion_r{one.comment}" if one.comment else f"pullrequestreview-{one.review}"
-        links.append(f"[{safe_line(one.title, 200) or 'a finding'}]({pull_url}#{fragment})")
-    if len(still_open) == 1:
-        text += f" 1 {still_open[0].severity} finding is still open: {links[0]}"
-    elif still_open:
-        of_each = _counts_of([one.severity for one in still_open])
-        rows = [f"- {link} ({one.severity})" for link, one in zip(links, still_open, strict=True)]
-        more = [f"- and {len(rows) - _OPEN_SHOWN} more"] if len(rows) > _OPEN_SHOWN else []
-        text += f" {count_of(still_open, 'finding')} are still open ({of_each}):\n\n"
-        text += "\n".join([*rows[:_OPEN_SHOWN], *more])
-    elif earlier:
-        text += " No earlier finding is open."
-    notes = [safe_line(note) for note in report.notes]
-    parts = [text, *notes, _coverage(report.review), _left_out(report.left_out), _footer(report)]
-    return "\n\n".join(part for part in parts if part)
+    macros, notes = _macros(), map(safe_line, report.notes)
+    text = macros.nothing(report, still_open, earlier, pull_url)
+    tail = (macros.coverage(report.review), macros.left_out(report.left_out), _footer(report))
+    return _joined([text, *notes, *tail])
 
 
-def counts(findings: Iterable[Finding]) -> str:
+def counts(findings: Iterable[Finding | KnownFinding]) -> str:
     """Return a text such as `1 critical, 2 minor`."""
-    return _counts_of([finding.severity.value for finding in findings])
-
-
-def _counts_of(severities: Sequence[str]) -> str:
+    severities = [one.severity for one in findings]
     numbers = ((severities.count(severity), severity) for severity in Severity)
     return ", ".join(f"{number} {severity}" for number, severity in numbers if number)
-
-
-def _headline(finding: Finding) -> str:
-    return f"**{finding.severity.value.capitalize()}: {safe_line(finding.title, 200)}**"
 
 
 def in_order(report: Report) -> list[tuple[Finding, str]]:
@@ -150,19 +101,14 @@ def in_order(report: Report) -> list[tuple[Finding, str]]:
 
 def _in_body(report: Report, limit: int) -> list[str]:
     """Return the findings for the body, the most severe first, up to `limit` characters."""
-    if not report.unanchored:
-        return []
-    parts = ["**Not on lines of the diff**"]
     findings = in_order(report)
+    parts = ["**Not on lines of the diff**"] if findings else []
     for number, (finding, reason) in enumerate(findings):
-        text = f"{_headline(finding)} {_where(report, finding)}\n\n{safe_markdown(finding.body, _BODY_LIMIT)}"
-        text += f"\n\n<sub>Here since {safe_line(reason)}.</sub>"
+        text = str(_macros().unplaced(finding, _where(report, finding), reason))
         limit -= len(text) + 2
         if limit < 200:
-            parts.append(
-                f"And {count_of(len(findings) - number, 'finding')} more, in the run's artifact as `review.json`."
-            )
-            break
+            left = count_of(len(findings) - number, "finding")
+            return [*parts, f"And {left} more, in the run's artifact as `review.json`."]
         parts.append(text)
     return parts
 
@@ -177,18 +123,29 @@ def _where(report: Report, finding: Finding) -> str:
     return f"[{name}]({report.web}/blob/{report.head_sha}/{quote(finding.path)}#{anchor})"
 
 
-def _left_out(left_out: Sequence[str]) -> str:
-    if not left_out:
-        return ""
-    rows = [f"- {safe_line(one)}" for one in left_out[:_LEFT_OUT_SHOWN]]
-    if (more := len(left_out) - _LEFT_OUT_SHOWN) > 0:
-        rows.append(f"- and {more} more")
-    return "\n".join(["Left out:", "", *rows])
-
-
 def _footer(report: Report) -> str:
     review = report.review
     seen = f"commit {review.head_sha[:12]}"
     if review.since_sha:
         seen += f", only what changed since {review.since_sha[:12]}"
     return small_line(f"{seen} · {report.figures}", report.links)
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n\n".join(part.strip("\n") for part in parts if part)
+
+
+@cache
+def _macros() -> Any:
+    import jinja2  # takes 60 ms that most runs do not need
+
+    templates = jinja2.Environment(
+        autoescape=False,  # noqa: S701 - it is Markdown
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters.update(md=safe_markdown, line=safe_line, line_code=safe_code, block=block)
+    templates.filters.update(count_of=count_of, counts=counts, path_of=path_of)
+    return templates.get_template("review.md.j2").module

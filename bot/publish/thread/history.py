@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from github.WorkflowRun import WorkflowRun
 
@@ -114,15 +114,10 @@ def thread_state(
             others.append(comment.created_at)
     time = datetime.fromisoformat
     by_us = bool(max(own)) and time(issue.updated_at) <= time(max(own)) + OUR_WRITES_TAKE
-    return ThreadState(
-        number=issue.number,
-        is_pull_request=issue.is_pull_request,
-        state="open" if issue.state == "open" else "closed",
-        locked=issue.locked,
-        labels=issue.labels,
-        quiet_since=max(others) if by_us else max(issue.updated_at, *others),
-        told_at=last_notice,
-    )
+    quiet_since = max(others) if by_us else max(issue.updated_at, *others)
+    state: Literal["open", "closed"] = "open" if issue.state == "open" else "closed"
+    facts = issue.number, issue.is_pull_request, state, issue.locked, issue.labels
+    return ThreadState(*facts, quiet_since, last_notice)
 
 
 def opened_by_us(issue: IssueData, me: Account | None) -> bool:

@@ -127,14 +127,12 @@ def thread_ref_of(request: Request) -> ThreadRef | None:
     trigger, pull = request.trigger, request.pull
     if request.thread is None or trigger is None:
         return None
-    return ThreadRef(
-        request.repository,
-        request.thread.number,
+    key, lines = (
         trigger_key(trigger, pull.head_sha if pull else ""),
-        trigger.at,
         request.anchor.id if request.anchor else 0,
-        url=request.thread.url,
     )
+    thread = request.thread
+    return ThreadRef(request.repository, thread.number, key, trigger.at, lines, url=thread.url)
 
 
 def trigger_key(trigger: Trigger, head_sha: str) -> str:
