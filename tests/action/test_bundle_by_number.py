@@ -26,9 +26,9 @@ def job(stage: Stage, artifacts: dict[str, Path], name: str, **inputs: str) -> J
     """One job of a workflow whose jobs share `artifacts`."""
     with ModelServer(fix_steps()) as server:
         variables = {"ANTHROPIC_BASE_URL": server.url, "SLASH_AGENT_TEST_LEAVE_OUT_CHECKS": "1"}
-        runner = Runner(stage, warm_venv(), {}, variables)
+        runner = Runner(stage, warm_venv(), {}, variables, artifacts=artifacts)
         token = stage.forge.token(permissions=ONE_JOB, repo=stage.repo)
-        machine = _Machine(runner, stage.sample.event, token, stage.folder / name, "issue_comment", artifacts)
+        machine = _Machine(runner, stage.sample.event, token, stage.folder / name, "issue_comment")
         return machine.composite({"anthropic-api-key": "sk-canary-7be2", **inputs}, {})
 
 

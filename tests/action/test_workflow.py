@@ -1,16 +1,19 @@
-"""The workflow for comments, job by job and script by script, with the tokens that its permissions give."""
+"""The workflows, job by job and script by script, with the tokens that their permissions give."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from bot.doctor.propose import propose
+from bot.environment.detect import detect
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
-from tests.support.runner import ROOT, Job, Runner
+from tests.support.runner import ROOT, WORKFLOWS, Job, Runner
 from tests.support.stage import Stage
 from tests.support.warm import warm_venv
 
@@ -22,7 +25,7 @@ README = ROOT / "README.md"
 
 @pytest.fixture
 def runner(stage: Stage) -> Callable[[ModelServer], Runner]:
-    """Where the program is loaded already: what is installed is started in the tests with act."""
+    """Where the program is loaded already."""
 
     def make(server: ModelServer) -> Runner:
         variables = {"ANTHROPIC_BASE_URL": server.url, "SLASH_AGENT_TEST_LEAVE_OUT_CHECKS": "1"}
@@ -52,6 +55,69 @@ def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) ->
     assert results(jobs) == {"agent": "success"}, logs(jobs)
     [pull] = stage.pulls()
     assert f"[report]({stage.forge.url}/{stage.repo}/actions/runs/4711/artifacts/2)" in pull["body"]
+
+
+@pytest.mark.slow
+def test_what_is_installed_from_the_lock_makes_a_draft_pull_request(stage: Stage, installed: Path) -> None:
+    with ModelServer(fix_steps()) as server:
+        jobs = Runner(
+            stage, installed, {"ANTHROPIC_API_KEY": KEY}, {"ANTHROPIC_BASE_URL": server.url}
+        ).workflow(stage.sample.event)
+        assert server.requests[0].headers["x-api-key"] == KEY
+    assert results(jobs) == {**dict.fromkeys(("gate", "run", "publish"), "success"), "instant": "skipped"}, (
+        logs(jobs)
+    )
+    [pull] = stage.pulls()
+    assert pull["draft"]
+    assert any(f"pull request [#{pull['number']} " in body for body in stage.bot_comments())
+    assert not [log for log in logs(jobs) if KEY in log]
+
+
+@pytest.mark.slow
+def test_a_pull_request_from_a_fork_is_reviewed(stage: Stage, runner: Make) -> None:
+    """The fork's author may do nothing here; the policy lets them have their own pull request reviewed."""
+    stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [review]\n"})
+    fork = stage.forge.fork(stage.repo, REPORTER)
+    stage.forge.commit(
+        fork, {"stats.py": "def mean(values):\n    return 1\n"}, branch="topic", author=REPORTER
+    )
+    number = stage.forge.open_pull(stage.repo, REPORTER, f"{REPORTER}:topic")
+    found = {
+        "path": "stats.py",
+        "line": 2,
+        "severity": "major",
+        "kind": "crash",
+        "title": "Wrong",
+        "body": "It is 1.",
+    }
+    steps = [Call("view", {"path": "stats.py"}), Call("report_finding", found), Say("It is wrong.")]
+    with ModelServer(steps) as server:
+        event = stage.forge.pull_request_event(stage.repo, number, "opened")
+        jobs = runner(server).workflow(event, (WORKFLOWS / "review.yml").read_text(), "pull_request_target")
+    assert results(jobs) == {"run": "success", "publish": "success"}, logs(jobs)
+    [remark] = stage.get(f"pulls/{number}/comments")
+    assert (remark["path"], remark["line"]) == ("stats.py", 2)
+
+
+@pytest.mark.slow
+def test_what_a_push_kept_is_restored_and_nothing_is_installed_again(stage: Stage, runner: Make) -> None:
+    """The key has the commit: for another one the steps run. As `init` writes both workflows."""
+    steps = [{"run": "mkdir installed && echo the step ran"}, {"run": "python -m unittest"}]
+    ci = {"on": "pull_request", "jobs": {"test": {"runs-on": "ubuntu-24.04", "steps": steps}}}
+    files = {".github/workflows/ci.yml": json.dumps(ci), ".gitignore": "installed\n"}
+    stage.forge.commit(stage.repo, files)
+    proposed = propose(detect({**files, "test_a.py": ""}, files.get), "anthropic", tasks=False)
+    texts = {one.path.rpartition("/")[2]: one.text for one in proposed}
+    push = {"ref": "refs/heads/main", "repository": stage.sample.event["repository"]}
+    with ModelServer(fix_steps()) as server:
+        kept = runner(server).workflow(push, texts["agent-environment.yml"], "push")
+        ran = runner(server)
+        jobs = ran.workflow(stage.sample.event, texts["agent.yml"])
+    assert results(kept) == {"keep": "success"}, logs(kept)
+    assert "the step ran" in kept["keep"].log
+    assert "the step ran" not in "".join(logs(jobs))
+    assert any("slash-agent-environment" in name for name in ran.artifacts), logs(jobs)
+    assert (jobs["prepare"].result, jobs["publish"].result) == ("success", "success"), logs(jobs)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from bot.environment.expressions import UNKNOWN, evaluate, substitute, to_text
+from tests.support.repositories import git
 from tests.support.stage import Stage
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +74,11 @@ class Job:
 
     @property
     def log(self) -> str:
-        return "".join(step.log for step in self.steps.values())
+        """As the runner shows it, with what the steps ask to mask."""
+        text = "".join(step.log for step in self.steps.values())
+        for value in re.findall("^::add-mask::(.+)$", text, re.MULTILINE):
+            text = text.replace(value, "***")
+        return text
 
 
 @dataclass
@@ -84,30 +89,58 @@ class Runner:
     venv: Path
     secrets: Mapping[str, str]
     variables: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The repository's variables (`vars`)."""
+    artifacts: dict[str, Path] = field(default_factory=dict)
+    """Those of the last workflow, by name and by number."""
 
     def workflow(
         self, event: Mapping[str, Any], text: str = "", name: str = "issue_comment"
     ) -> dict[str, Job]:
         """Every job of a workflow, our own without `text`, in order, for the event `name`."""
-        definition = yaml.safe_load(text or WORKFLOW.read_text())
+        self.artifacts = {}
+        return self._jobs(
+            text or WORKFLOW.read_text(), event, name, {"secrets": dict(self.secrets), "inputs": {}}
+        )
+
+    def _jobs(
+        self, text: str, event: Mapping[str, Any], name: str, given: Mapping[str, Any], prefix: str = ""
+    ) -> dict[str, Job]:
+        definition = yaml.safe_load(text)
         jobs: dict[str, Job] = {}
-        artifacts: dict[str, Path] = {}
         for id, job in definition["jobs"].items():
             job.setdefault("permissions", definition.get("permissions") or {})
             needed = job.get("needs", [])
             needs = {one: jobs[one] for one in ([needed] if isinstance(needed, str) else needed)}
-            jobs[id] = self._job(id, job, event, needs, artifacts, name)
+            jobs[id] = self._job(f"{prefix}{id}", job, event, needs, name, given)
         return jobs
+
+    def _called(
+        self, id: str, job: Mapping[str, Any], event: Mapping[str, Any], name: str, context: Mapping[str, Any]
+    ) -> Job:
+        """The jobs of a workflow of ours that `job` calls, once for each entry of its matrix, as one."""
+        jobs: dict[str, Job] = {}
+        for number, entry in enumerate(evaluate(job["strategy"]["matrix"], _Context(context))["include"]):
+            own = {**context, "matrix": entry}
+            given = {
+                into: {key: fill(value, own) for key, value in job[key].items()}
+                for into, key in (("inputs", "with"), ("secrets", "secrets"))
+            }
+            called = self._jobs((ROOT / job["uses"]).read_text(), event, name, given, f"{id}-{number}-")
+            jobs |= {f"{number}-{one}": result for one, result in called.items()}
+        failed = any(one.result == "failure" for one in jobs.values())
+        steps = {f"{one}-{step}": result for one in jobs for step, result in jobs[one].steps.items()}
+        return Job("failure" if failed else "success", {}, steps)
 
     def action(self, event: Mapping[str, Any], token: str, name: str = "issue_comment", **inputs: str) -> Job:
         """The action alone, as one step of a job, for the event `name`. `inputs` with underscores."""
-        machine = _Machine(self, event, token, self.stage.folder / "runner-job", name, {})
+        machine = _Machine(self, event, token, self.stage.folder / "runner-job", name)
         inputs = {key.replace("_", "-"): value for key, value in inputs.items()}
         return machine.composite(inputs, {})
 
     def _job(
-        self, id: str, job: Mapping[str, Any], event: Mapping[str, Any], needs: Mapping[str, Job],
-        artifacts: dict[str, Path], name: str,
+        self, id: str, job: Mapping[str, Any], event: Mapping[str, Any], needs: Mapping[str, Job], name: str,
+        given: Mapping[str, Any],
     ) -> Job:  # fmt: skip
         context: dict[str, Any] = {
             "needs": {
@@ -120,9 +153,12 @@ class Runner:
                 "repository": self.stage.repo,
                 "job": id,
                 "run_attempt": 1,
+                "ref_name": "main",
+                "sha": self.stage.branches().get("main"),
             },
             "strategy": {"job-index": 0},
-            "inputs": {},
+            "vars": dict(self.settings),
+            **given,
             "job": {"workflow_repository": self.stage.repo},
         }
         if not holds(
@@ -131,9 +167,11 @@ class Runner:
             failed=any(step_result.result != "success" for step_result in needs.values()),
         ):
             return Job("skipped", {}, {})
+        if "uses" in job:
+            return self._called(id, job, event, name, context)
         token = self.stage.forge.token(permissions=permissions_of(job), repo=self.stage.repo)
-        machine = _Machine(self, event, token, self.stage.folder / f"runner-{id}", name, artifacts)
-        context |= {"secrets": dict(self.secrets), "runner": machine.facts, "steps": {}}
+        machine = _Machine(self, event, token, self.stage.folder / f"runner-{id}", name)
+        context |= {"runner": machine.facts, "steps": {}}
         context["github"]["token"] = token
         steps: dict[str, Step] = {}
         failed = False
@@ -157,16 +195,14 @@ def permissions_of(job: Mapping[str, Any]) -> dict[str, str]:
 class _Machine:
     """One fresh virtual machine."""
 
-    def __init__(
-        self, runner: Runner, event: Mapping[str, Any], token: str, folder: Path, name: str,
-        artifacts: dict[str, Path],
-    ) -> None:  # fmt: skip
+    def __init__(self, runner: Runner, event: Mapping[str, Any], token: str, folder: Path, name: str) -> None:
         self._runner = runner
-        self._artifacts = artifacts
+        self._artifacts = runner.artifacts
         self._name = name
         self._token = token
         self._event = event
         self.temp = folder / "_temp"
+        shutil.rmtree(folder, ignore_errors=True)  # of a workflow before
         self.temp.mkdir(parents=True)
         self._event_file = runner.stage.event_file(event, f"{folder.name}-event.json")
         (folder / "workspace").mkdir()
@@ -175,10 +211,25 @@ class _Machine:
         self.facts = {"temp": str(self.temp), "os": "Linux"}
 
     def use(self, step: Mapping[str, Any], context: Mapping[str, Any]) -> Step:
+        if "run" in step:
+            return self._script(step, context)
         inputs = {key: fill(value, context) for key, value in step.get("with", {}).items()}
         action = step["uses"].partition("@")[0]
+        stage = self._runner.stage
         if action == "actions/checkout":
+            if "repository" not in inputs and inputs.get(
+                "ref"
+            ):  # else the action's own source, which is here
+                stage.clone(self._workspace)
+                git(self._workspace, "checkout", "-q", inputs["ref"])
             return Step("success")
+        if action.startswith("actions/cache/"):
+            kept, file = stage.folder / "cache" / inputs["key"], Path(inputs["path"])
+            source, target = (kept, file) if action.endswith("restore") else (file, kept)
+            if source.exists():
+                target.parent.mkdir(exist_ok=True)
+                shutil.copy2(source, target)
+            return Step("success", {"cache-hit": "true"} if source.exists() else {})
         if action == "actions/upload-artifact":
             return self._upload(Path(inputs["path"]), inputs)
         if action == "actions/download-artifact":
@@ -243,7 +294,7 @@ class _Machine:
 
     def _script(self, step: Mapping[str, Any], context: Mapping[str, Any]) -> Step:
         """One `run:` as the runner starts it: the script in a file, values by environment alone."""
-        assert step["shell"] == "bash"
+        assert step.get("shell", "bash") == "bash"
         script, outputs = self.temp / "script.sh", self.temp / "outputs"
         script.write_text(fill(step["run"], context))
         outputs.write_text("")
@@ -287,7 +338,8 @@ class _Machine:
 
 
 def read_outputs(text: str) -> dict[str, str]:
-    """A step's outputs file as the runner reads it; anything in it that is no output is an error."""
-    rest = _OUTPUT.sub("", text)
-    assert rest == "", f"no output: {rest}"
-    return {name: value for name, _, value in _OUTPUT.findall(text)}
+    """A step's outputs file as the runner reads it; anything in it that is no output is an error. A line of the short
+    form is one of a workflow's own step: the action writes none."""
+    lines = dict(line.split("=", 1) for line in _OUTPUT.sub("", text).splitlines())
+    assert not lines.keys() - {"key"}, f"no output: {lines}"
+    return lines | {name: value for name, _, value in _OUTPUT.findall(text)}
