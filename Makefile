@@ -25,10 +25,10 @@ test: $(STAMP) $(REWRITTEN)
 	$(call pytest,-m "not slow" tests)
 
 # The slow ones: every fault at every point (docs/reliability.md), the further rows of tables of whole runs, whole runs that
-# cover no branch of their own, and whatever needs npm or Chromium. Only files that may have one are collected.
+# cover no branch of their own, and whatever needs npm, act or Chromium. Only files that may have one are collected.
 test-all: $(STAMP)
 	$(call pytest,-m slow \
-	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|node|chromium|site)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|begin|bench|cli|scene|stage|world): ' tests | sort))
+	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium|site)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|begin|bench|cli|scene|stage|world): ' tests | sort))
 
 lint: $(STAMP)
 	$(BIN)/ruff check bot slash_forge tests benchmarks skills
@@ -80,7 +80,7 @@ $(REWRITTEN): | $(STAMP)
 	@find tests -name 'test_*.py' -print0 | xargs -0 -P $$(nproc) -n 100 $(BIN)/python -m pytest -q --collect-only >/dev/null || true
 	@touch $@
 
-# Everything the tests can use beyond Python: bubblewrap, Node.js, Chromium.
+# Everything the tests can use beyond Python: bubblewrap, Node.js, Chromium, nektos/act.
 extras:
 	bash .ci/extras
 

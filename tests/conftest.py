@@ -19,6 +19,7 @@ import bot
 from bot.parsing import yaml_document
 from bot.parsing.parser import Parser
 from bot.workspace import probe, start
+from tests.support.act import ACT
 from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once
 from tests.support.workspaces import OVERLAYS
 
@@ -40,6 +41,7 @@ _REASONS = {
     "overlays": "no bubblewrap here that mounts overlays (`make extras` installs one)",
     "node": "Node.js and npm are not here (install them: apt-get install nodejs npm)",
     "chromium": "no Chromium here (install it: apt-get install chromium)",
+    "act": "nektos/act is not here (`make extras` builds it, with Go)",
     "site": "the generator of the site is not here (`make docs` installs it)",
 }
 
@@ -104,6 +106,7 @@ def _missing() -> dict[str, str]:
         "bubblewrap": _bubblewrap_works(),
         "overlays": OVERLAYS is not None,
         "node": bool(shutil.which("node") and shutil.which("npm")),
+        "act": ACT.exists(),
         "chromium": bool(shutil.which("chromium") or shutil.which("chromium-browser")),
         "site": os.path.exists(".cache/docs/.installed"),
     }
@@ -111,7 +114,7 @@ def _missing() -> dict[str, str]:
 
 
 # Other people's programs take minutes to fetch and to start, so `make test` does without them.
-_SLOW = {"node", "chromium", "site"}
+_SLOW = {"act", "node", "chromium", "site"}
 
 # Of a table of whole runs, each of which takes a second, `make test` makes the first, and `make test-all` the others.
 _TABLES = {"action", "attacks", "cli", "doctor", "publish", "session"}

@@ -1,14 +1,11 @@
 """The workflows, job by job and script by script, with the tokens that their permissions give."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from bot.doctor.propose import propose
-from bot.environment.detect import detect
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.model_script import Call, Say
@@ -97,27 +94,6 @@ def test_a_pull_request_from_a_fork_is_reviewed(stage: Stage, runner: Make) -> N
     assert results(jobs) == {"run": "success", "publish": "success"}, logs(jobs)
     [remark] = stage.get(f"pulls/{number}/comments")
     assert (remark["path"], remark["line"]) == ("stats.py", 2)
-
-
-@pytest.mark.slow
-def test_what_a_push_kept_is_restored_and_nothing_is_installed_again(stage: Stage, runner: Make) -> None:
-    """The key has the commit: for another one the steps run. As `init` writes both workflows."""
-    steps = [{"run": "mkdir installed && echo the step ran"}, {"run": "python -m unittest"}]
-    ci = {"on": "pull_request", "jobs": {"test": {"runs-on": "ubuntu-24.04", "steps": steps}}}
-    files = {".github/workflows/ci.yml": json.dumps(ci), ".gitignore": "installed\n"}
-    stage.forge.commit(stage.repo, files)
-    proposed = propose(detect({**files, "test_a.py": ""}, files.get), "anthropic", tasks=False)
-    texts = {one.path.rpartition("/")[2]: one.text for one in proposed}
-    push = {"ref": "refs/heads/main", "repository": stage.sample.event["repository"]}
-    with ModelServer(fix_steps()) as server:
-        kept = runner(server).workflow(push, texts["agent-environment.yml"], "push")
-        ran = runner(server)
-        jobs = ran.workflow(stage.sample.event, texts["agent.yml"])
-    assert results(kept) == {"keep": "success"}, logs(kept)
-    assert "the step ran" in kept["keep"].log
-    assert "the step ran" not in "".join(logs(jobs))
-    assert any("slash-agent-environment" in name for name in ran.artifacts), logs(jobs)
-    assert (jobs["prepare"].result, jobs["publish"].result) == ("success", "success"), logs(jobs)
 
 
 @pytest.mark.slow

@@ -161,13 +161,7 @@ def test_the_dashboard_counts_the_writes_that_were_made_and_those_that_were_not(
     github = connect(reader, stage.forge.api_url)
 
     def result() -> tuple[int, int]:
-        """By a workflow run of the task: its job and its bundle."""
-        workflow = ".github/workflows/maintenance.yml"
-        number = stage.forge.add_run(stage.repo, workflow=workflow, name="m", event="schedule")
-        stage.forge.add_job(stage.repo, number, f"maintain / Run {stage.repo}: stale-triage")
-        bundle = {file.name: file.read_bytes() for file in stage.bundle.iterdir()}
-        name = f"slash-agent-bundle-{stage.repo.replace('/', '.')}.stale-triage"
-        stage.forge.add_artifact(stage.repo, number, name, bundle)
+        number = stage.add_task_run("stale-triage")
         [last] = run_results(github, stage.repo, number, datetime.now(UTC), lambda _: github).values()
         return last.made, last.held
 

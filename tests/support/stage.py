@@ -213,6 +213,15 @@ class Stage:
         """`slash-agent publish` for a maintenance task. It must succeed."""
         return self.publish_event(self.schedule, "schedule", SLASH_AGENT_TASK=task)
 
+    def add_task_run(self, task: str) -> int:
+        """Add what a workflow run of a maintenance task leaves on GitHub: its job and the bundle. The run's number."""
+        number = self.forge.add_run(self.repo, workflow=self.schedule["workflow"], name="m", event="schedule")
+        self.forge.add_job(self.repo, number, f"maintain / Run {self.repo}: {task}")
+        bundle = {file.name: file.read_bytes() for file in self.bundle.iterdir()}
+        name = f"slash-agent-bundle-{self.repo.replace('/', '.')}.{task}"
+        self.forge.add_artifact(self.repo, number, name, bundle)
+        return number
+
     def clone(self, folder: Path) -> Path:
         """A clone by the maintainer, whose token is not in it."""
         source = self.forge.clone_url(self.repo)
