@@ -1,6 +1,5 @@
 """What a token may see and do, and the words GitHub refuses with."""
 
-import base64
 from collections.abc import Callable
 
 import pytest
@@ -10,19 +9,6 @@ from slash_forge import Forge
 from tests.slash_forge.conftest import REPO, Wire
 
 WireTo = Callable[..., Wire]
-
-
-def test_a_wrong_token_is_bad_credentials(wire: WireTo) -> None:
-    answer = wire("ghp_nonsense").api("GET", f"/repos/{REPO}")
-    assert (answer.status, answer.json["message"]) == (401, "Bad credentials")
-
-
-@pytest.mark.parametrize("scheme", ["token {}", "Bearer {}", "bearer {}", "basic"])
-def test_every_way_to_send_a_token_works(forge: Forge, wire: WireTo, scheme: str) -> None:
-    token = forge.token("ada")
-    pair = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-    authorization = f"basic {pair}" if scheme == "basic" else scheme.format(token)
-    assert wire().api("GET", "/user", Authorization=authorization).json["login"] == "ada"
 
 
 @pytest.fixture
@@ -73,17 +59,3 @@ def test_either_permission_comments_on_a_pull_request(forge: Forge, repo: Reposi
         ask = wire(forge.token(permissions={resource: "write"}, repo=REPO))
         assert ask.api("POST", f"/repos/{REPO}/issues/{number}/comments", {"body": "x"}).status == 201
     assert ask.api("POST", f"/repos/{REPO}/issues/{issue}/comments", {"body": "x"}).status == 403
-
-
-@pytest.mark.parametrize(
-    ("granted", "permission"),
-    [("admin", "admin"), ("maintain", "write"), ("write", "write"), ("triage", "read"), ("read", "read")],
-)
-def test_permission_knows_four_words_and_role_name_all(
-    forge: Forge, repo: Repository, granted: str, permission: str
-) -> None:
-    number = forge.add_user("zoe")
-    forge.grant(REPO, "zoe", granted)  # type: ignore[arg-type]  # parametrised
-    answer = repo.requester.requestJsonAndCheck("GET", f"{repo.url}/collaborators/zoe/permission")[1]
-    assert (answer["permission"], answer["role_name"], answer["user"]["id"]) == (permission, granted, number)
-    assert answer["user"]["permissions"]["push"] == (permission in ("admin", "write"))

@@ -1,7 +1,6 @@
 """Workflow runs, jobs, logs and artifacts; dispatches; and what Actions may do."""
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -93,9 +92,6 @@ def test_logs_are_a_redirect_that_takes_no_token(
     assert ask("GET", f"/actions/jobs/{job}/logs").status == 410
 
 
-# -- starting one
-
-
 @pytest.fixture
 def workflow(forge: Forge) -> str:
     forge.commit(REPO, {".github/workflows/agent.yml": WORKFLOW, ".github/workflows/broken.yml": "a: [\n"})
@@ -109,31 +105,3 @@ def test_a_dispatch_starts_a_run_with_its_inputs(forge: Forge, ask: Ask, workflo
     assert (run["event"], run["status"]) == ("workflow_dispatch", "queued")
     assert run["inputs"] == {"instruction": "fix it", "level": "low", "dry": "true"}
     assert (run["workflow"], run["branch"]) == (".github/workflows/agent.yml", "main")
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ({"ref": "nowhere", "inputs": {"instruction": "x"}}, "No ref found for: nowhere"),
-        ({"ref": "main"}, "Required input 'instruction' not provided"),
-        (
-            {"ref": "main", "inputs": {"instruction": "x", "colour": "red"}},
-            'Unexpected inputs provided: ["colour"]',
-        ),
-        (
-            {"ref": "main", "inputs": {"instruction": "x", "level": "mid"}},
-            "not in the list of allowed values",
-        ),
-        ({"ref": "bare", "inputs": {}}, "does not have 'workflow_dispatch' trigger"),
-        ({"ref": "main", "inputs": []}, ""),
-        ({"inputs": {}}, '"ref" wasn\'t supplied'),
-    ],
-    ids=lambda value: str(value)[:40],
-)
-def test_a_dispatch_that_cannot_be_is_refused(
-    forge: Forge, ask: Ask, workflow: str, body: dict[str, Any], words: str
-) -> None:
-    forge.commit(REPO, {".github/workflows/agent.yml": "on: push\n"}, branch="bare")
-    answer = ask("POST", f"{workflow}/dispatches", body)
-    assert (answer.status, words in answer.json["message"]) == (422, True), answer.json
-    assert forge.runs(REPO) == []
