@@ -36,10 +36,12 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# EXAMPLES=100000 for more of them; TARGETS="redactor or sanitiser" for some tests.
+# EXAMPLES=100000 for more of them; TARGETS="redact or sanitize" for some tests.
 fuzz: $(STAMP)
 	SLASH_AGENT_TEST_RANDOM=1 SLASH_AGENT_TEST_EXAMPLES=$(or $(EXAMPLES),10000) \
-	$(BIN)/python -m pytest -q --durations=0 tests/fuzz -k "$(TARGETS)"
+	$(BIN)/python -m pytest -q --durations=0 -m hypothesis -k "$(TARGETS)" tests/fuzz tests/events/test_sanitize.py \
+	  tests/events/test_read_event.py tests/gate/test_redact.py tests/policy/test_load.py tests/policy/test_shell_truth.py \
+	  tests/toolhost/test_host_patch_properties.py
 
 # Changes of the gate, the policy and the sandbox that no test notices: a part after the other, for hours; no part of CI. In a
 # copy of HEAD, with the tests that start no process. Of bot/workspace these reach next to nothing: name its tests. One module:

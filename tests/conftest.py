@@ -30,7 +30,7 @@ settings.register_profile(
     "suite",
     settings(),
     deadline=None,
-    max_examples=settings().max_examples if os.environ.get("SLASH_AGENT_TEST_RANDOM") else 50,
+    max_examples=int(os.environ.get("SLASH_AGENT_TEST_EXAMPLES", "50")),
     derandomize=not os.environ.get("SLASH_AGENT_TEST_RANDOM"),
     suppress_health_check=[HealthCheck.too_slow, *settings().suppress_health_check],
 )
