@@ -17,27 +17,22 @@ from bot.cli.main import VERBS, load_verb
 from bot.contracts.errors import ExitCode
 
 EXAMPLE = "slash-agent completion bash"
-_SHELLS = ("bash", "zsh", "fish")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=_SHELLS)
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    print(shtab.complete(_whole_parser(), shell=arguments.shell))
-    return ExitCode.DONE
-
-
-def _whole_parser() -> argparse.ArgumentParser:
-    """One parser with every verb's; the command line itself imports only the verb that is called."""
+    # One parser with every verb's; the command line itself imports only the verb that is called.
     whole = argparse.ArgumentParser(prog="slash-agent")
     verbs = whole.add_subparsers()
     for verb, summary in VERBS.items():
         parser = verbs.add_parser(verb, help=summary, description=summary)
         load_verb(verb).configure(parser)
         _complete_paths(parser)
-    return whole
+    print(shtab.complete(whole, shell=arguments.shell))
+    return ExitCode.DONE
 
 
 def _complete_paths(parser: argparse.ArgumentParser) -> None:

@@ -35,8 +35,16 @@ def read_target_pull(
                 f"pull request #{pull.number} has a newer head commit than the one in this event"
             )
         pull = pull._replace(head_sha=event_request.head_sha)
-    if named_sha:
-        _check_sha(pull, named_sha, actor)
+    if named_sha and pull.head_sha != named_sha:
+        raise RefusedError(
+            f"`--sha {named_sha}` is not the head of pull request #{pull.number}, which is {pull.head_sha}. Check that "
+            "commit and name it."
+        )
+    if named_sha and actor.tier is not Tier.MAINTAINER:
+        raise RefusedError(
+            "Only people with write access can use `--sha`, since it vouches for the code; "
+            f"{actor.login} has no write access."
+        )
     return pull, "" if event_request.head_sha else _check_head(pull, named_sha, event_request, reader)
 
 
@@ -92,16 +100,3 @@ def _check_head(pull: PullRequest, named_sha: str, event_request: EventRequest, 
             "for it here. Repeat the command in a review of the pull request, whose event names the head."
         )
     return "word of when the head was pushed: it may be newer than the command that asked"
-
-
-def _check_sha(pull: PullRequest, named_sha: str, actor: Actor) -> None:
-    if pull.head_sha != named_sha:
-        raise RefusedError(
-            f"`--sha {named_sha}` is not the head of pull request #{pull.number}, "
-            f"which is {pull.head_sha}. Check that commit and name it."
-        )
-    if actor.tier is not Tier.MAINTAINER:
-        raise RefusedError(
-            "Only people with write access can use `--sha`, since it vouches for the code; "
-            f"{actor.login} has no write access."
-        )

@@ -61,16 +61,12 @@ def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowan
     if request.verb not in policy.writes.verbs or request.thread is None:
         return None
     threads = {request.thread.number: request.thread.is_pull_request}
-    return Allowance(VERBS[request.verb], threads, policy.writes.labels, _review_threads(request), triggers)
+    # The first comments of the review threads in the model's context.
+    shown = (*([request.anchor] if request.anchor else []), *request.unresolved)
+    ids = frozenset(thread.id for thread in shown)
+    return Allowance(VERBS[request.verb], threads, policy.writes.labels, ids, triggers)
 
 
 def _threads(request: Request) -> Mapping[int, bool]:
     threads = request.triage.threads if request.triage else ()
     return {thread.state.number: thread.state.is_pull_request for thread in threads}
-
-
-def _review_threads(request: Request) -> frozenset[int]:
-    """Ids of the first comments of the review threads in the model's context."""
-    return frozenset(
-        thread.id for thread in (*([request.anchor] if request.anchor else []), *request.unresolved)
-    )

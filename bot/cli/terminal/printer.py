@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Literal, TextIO
 
 from bot.contracts.plain_text import printable, printable_name
@@ -53,7 +54,13 @@ class Printer:
         is_drawn = self.is_terminal and not self._actions.active
         plain = environment.get("NO_COLOR") or environment.get("TERM", "dumb") in ("dumb", "unknown", "")
         self._colour = is_drawn and not plain  # https://no-color.org
-        self._width = _columns(stream) if is_drawn else None
+        self._width: int | None = None
+        if is_drawn:
+            columns = 0
+            with suppress(OSError, ValueError):
+                columns = os.get_terminal_size(stream.fileno()).columns
+            # The last column stays free: some terminals go on to the next line when it is written to.
+            self._width = max(min(columns or 80, _WIDEST) - 1, _NARROWEST)
 
     def headline(self, mark: Mark, text: str) -> None:
         sign, style = _MARKS[mark]
@@ -131,15 +138,6 @@ class Printer:
             return
         self._stream.write(f"{encodable(line, self._encoding)}\n")
         self._stream.flush()
-
-
-def _columns(stream: TextIO) -> int:
-    """The last column stays free: some terminals go on to the next line when it is written to."""
-    try:
-        columns = os.get_terminal_size(stream.fileno()).columns
-    except (OSError, ValueError):
-        columns = 0
-    return max(min(columns or 80, _WIDEST) - 1, _NARROWEST)
 
 
 _TAB = 4

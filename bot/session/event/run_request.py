@@ -55,18 +55,22 @@ def run_request(context: EventContext, request: Request) -> EventResult:
                 context.host.delete_comment(context.thread_ref.repository, begun_comment)
         reason = f"This request is done already, see {url}. `/agent retry` does it again."
         return EventResult(ExitCode.DONE, reason, answered=True)
-    out = context.options.out
-    is_rerun = context.environment.get("GITHUB_RUN_ATTEMPT", "1") != "1" and context.where.run
+    out, where = context.options.out, context.where
+    is_rerun = context.environment.get("GITHUB_RUN_ATTEMPT", "1") != "1" and where.run
     is_free = is_rerun and out is not None and not out.exists()
     if is_free and out and (outcome := finished_before(context, request, out)):
         context.say("note: an earlier attempt of this job finished the request; its bundle is published")
         return EventResult(ExitCode.DONE, outcome.reason, outcome, out)
     if reason := _cannot_publish(context, request) or others_at_work(context, request):
         raise RefusedError(reason)
-    if waits := _task_waits(context, request):
-        return EventResult(ExitCode.DONE, waits)
+    if request.task and not where.target:  # a plan decided on its own tasks
+        start = Start.WORKFLOW if request.actor.tier is Tier.SCHEDULE else Start.HAND
+        now = datetime.fromisoformat(context.now)
+        decision = decide_now(request.task, request.repository, context.github, context.policy, start, now)
+        if not decision.run:
+            return EventResult(ExitCode.DONE, f"The task {request.task} does not run. {decision.why}")
     model = _usable_model(context, request)
-    where, limit = context.where, context.policy.tiers[request.actor.tier].runs_a_day
+    limit = context.policy.tiers[request.actor.tier].runs_a_day
     # An entry of a maintenance plan was counted when the plan was made.
     if not (where.target and request.task):
         note = check_quota(
@@ -93,16 +97,6 @@ def _cannot_publish(context: EventContext, request: Request) -> str:
     except AgentError:
         return ""  # The checkout will report it.
     return f"{no_room(root, PREFIX)} Then ask again." if root in refs.heads else ""
-
-
-def _task_waits(context: EventContext, request: Request) -> str:
-    """Return why a task that no plan started does not run; empty if it runs. A plan decided on its own tasks."""
-    if not request.task or context.where.target:
-        return ""
-    start = Start.WORKFLOW if request.actor.tier is Tier.SCHEDULE else Start.HAND
-    now = datetime.fromisoformat(context.now)
-    decision = decide_now(request.task, request.repository, context.github, context.policy, start, now)
-    return "" if decision.run else f"The task {request.task} does not run. {decision.why}"
 
 
 def _run(context: EventContext, request: Request, model: str, comment: int) -> EventResult:
