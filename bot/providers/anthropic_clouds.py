@@ -20,18 +20,9 @@ from bot.providers.anthropic_messages import AnthropicMessages, Client
 from bot.providers.endpoint import Endpoint, read_endpoint
 
 # What the package may send beside the signature: it adds telemetry and whatever its own environment variables name.
-_HEADERS = frozenset(
-    {
-        "host",
-        "connection",
-        "accept",
-        "accept-encoding",
-        "content-type",
-        "content-length",
-        "user-agent",
-        "authorization",
-        "anthropic-version",
-    }
+_HEADERS = (
+    "host connection accept accept-encoding content-type content-length user-agent authorization "
+    "anthropic-version"
 )
 
 
@@ -109,7 +100,7 @@ class _SignedRequests:
     """For the clouds' clients: no header but those of the content is there to be signed."""
 
     def _prepare_request(self, request: httpx2.Request) -> None:
-        for name in [name for name in request.headers if name not in _HEADERS]:
+        for name in [name for name in request.headers if name not in _HEADERS.split()]:
             del request.headers[name]
         super()._prepare_request(request)  # type: ignore[misc]  # of the package's client
 

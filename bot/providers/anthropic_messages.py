@@ -12,7 +12,7 @@ from typing import Any
 import anthropic.resources.messages  # noqa: F401 - else the first request waits for it
 from anthropic import Anthropic, AnthropicBedrock, AnthropicVertex
 
-from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Image, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import Complete, ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Block, Reader
@@ -100,11 +100,11 @@ class AnthropicMessages(StreamingProvider):
         moved = request.moved if self.info.thinking != "budget" else 0
         for position, message in enumerate(request.messages):
             role = "assistant" if message.role == "assistant" else "user"
-            blocks = self._blocks(message)
-            if position < moved:
-                blocks = [block for block in blocks if block["type"] not in {"thinking", "redacted_thinking"}]
-            if role == "assistant":
-                _trim_end(blocks)
+            thinks = self.wrote(message) and position >= moved
+            parts = (part for part in message.parts if thinks or not isinstance(part, Thinking))
+            blocks = [block for part in parts if (block := self._block(part)) is not None]
+            if role == "assistant" and blocks and blocks[-1]["type"] == "text":
+                blocks[-1]["text"] = blocks[-1]["text"].rstrip()  # the API refuses trailing white space
             if blocks and merged and merged[-1]["role"] == role:
                 merged[-1]["content"] += blocks
             elif blocks:
@@ -116,12 +116,6 @@ class AnthropicMessages(StreamingProvider):
             row["content"][-1] = {**row["content"][-1], "cache_control": mark}
         return merged
 
-    def _blocks(self, message: Message) -> list[dict[str, Any]]:
-        parts = message.parts
-        if not self.wrote(message):
-            parts = tuple(part for part in parts if not isinstance(part, Thinking))
-        return [block for part in parts if (block := self._block(part)) is not None]
-
     def _tool(self, spec: ToolSpec) -> dict[str, Any]:
         tool = {"name": spec.name, "description": spec.description, "input_schema": dict(spec.parameters)}
         return {**tool, "eager_input_streaming": True} if self.info.streams_tools else tool
@@ -132,7 +126,10 @@ class AnthropicMessages(StreamingProvider):
         if isinstance(part, Text):
             return {"type": "text", "text": clean(part.text)} if part.text.strip() else None
         if isinstance(part, Thinking):
-            return _own_thinking(part)
+            if part.redacted is not None:
+                return {"type": "redacted_thinking", "data": part.redacted}
+            own = {"type": "thinking", "thinking": part.text, "signature": part.signature}
+            return None if part.signature is None else own
         if isinstance(part, Image):
             return self._image(part)
         if isinstance(part, ToolCall):
@@ -174,29 +171,12 @@ def _thinking(
     if info.thinking == "adaptive":
         return {"type": "adaptive", "display": "summarized"}
     budget = min(_BUDGET, max_tokens // 2)
-    if info.thinking == "budget" and budget >= _MIN_BUDGET and not _calls_without_thinking(messages):
-        return {"type": "enabled", "budget_tokens": budget}
-    return None
-
-
-def _calls_without_thinking(messages: Sequence[Mapping[str, Any]]) -> bool:
     answers = (message["content"] for message in reversed(messages) if message["role"] == "assistant")
     kinds = [block["type"] for block in next(answers, ())]
-    return "tool_use" in kinds and kinds[0] not in ("thinking", "redacted_thinking")
-
-
-def _own_thinking(part: Thinking) -> dict[str, Any] | None:
-    if part.redacted is not None:
-        return {"type": "redacted_thinking", "data": part.redacted}
-    if part.signature is None:
-        return None
-    return {"type": "thinking", "thinking": part.text, "signature": part.signature}
-
-
-def _trim_end(blocks: list[dict[str, Any]]) -> None:
-    """Trim the end of the model's last text: the API refuses trailing white space."""
-    if blocks and blocks[-1]["type"] == "text":
-        blocks[-1]["text"] = blocks[-1]["text"].rstrip()
+    called_without = "tool_use" in kinds and kinds[0] not in ("thinking", "redacted_thinking")
+    if info.thinking == "budget" and budget >= _MIN_BUDGET and not called_without:
+        return {"type": "enabled", "budget_tokens": budget}
+    return None
 
 
 def _input(raw: str) -> dict[str, Any]:

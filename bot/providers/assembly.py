@@ -34,45 +34,19 @@ class Block:
     input: Any = None
     ended: bool = False
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether a call's arguments are complete."""
+        text = "".join(self.pieces)
+        return bool(text.strip()) and argument_object(text) is not None
+
 
 # Of all formats: servers that speak one of them use the words of another.
-_WHOLE = frozenset(
-    {
-        "end_turn",
-        "stop",
-        "stop_sequence",
-        "tool_use",
-        "tool_calls",
-        "function_call",
-        "pause_turn",
-        "completed",
-    }
-)
-_CUT = frozenset(
-    {
-        "length",
-        "max_tokens",
-        "max_output_tokens",
-        "model_length",
-        "model_context_window_exceeded",
-        TOO_LONG,
-        "incomplete",
-    }
-)
-_REFUSED = frozenset(
-    {
-        "refusal",
-        "content_filter",
-        "content_filtered",
-        "safety",
-        "recitation",
-        "blocklist",
-        "prohibited_content",
-        "spii",
-        "sensitive",
-        "cancelled",
-        "failed",
-    }
+_WHOLE = "end_turn stop stop_sequence tool_use tool_calls function_call pause_turn completed"
+_CUT = f"length max_tokens max_output_tokens model_length model_context_window_exceeded incomplete {TOO_LONG}"
+_REFUSED = (
+    "refusal content_filter content_filtered safety recitation blocklist prohibited_content spii sensitive cancelled "
+    "failed"
 )
 
 
@@ -155,10 +129,10 @@ class Reader(ABC):
         is truncated. A word that no vendor documents means nothing: whole text ends the turn, and whole calls run.
         """
         known = word.lower()
-        message = self.message(truncated=known not in _WHOLE)
-        if known in _CUT or not all(call.complete for call in message.calls):
+        message = self.message(truncated=known not in _WHOLE.split())
+        if known in _CUT.split() or not all(call.complete for call in message.calls):
             finish = FinishReason.MAX_TOKENS
-        elif known in _REFUSED:
+        elif known in _REFUSED.split():
             finish = FinishReason.ERROR
         else:
             finish = FinishReason.TOOL_USE if message.calls else FinishReason.END_TURN
@@ -173,7 +147,5 @@ class Reader(ABC):
             if not (text or block.signature or block.redacted is not None or block.extra):
                 return []
             return [Thinking(text, block.signature or None, block.redacted, block.extra)]
-        complete = block.ended
-        if suspicious:
-            complete = complete and bool(text.strip()) and argument_object(text) is not None
+        complete = block.ended and (block.is_whole or not suspicious)
         return [ToolCall(block.id, block.name, text, complete, block.extra)]

@@ -58,7 +58,13 @@ def read_endpoint(
     """Return the endpoint from the variables. Raises `UsageError` for an invalid value."""
     url = environment.get(url_variable, "").strip() or default_url
     key = environment.get(key_variable, "").strip()
-    if not _is_http_url(url):
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna")  # as it is looked up
+        is_valid = parts.scheme in ("http", "https") and bool(host) and (parts.port or 1) > 0
+    except ValueError:
+        is_valid = False
+    if not is_valid:
         raise UsageError(f"{url_variable} is not an http or https URL: {url!r}")
     if not (key.isascii() and key.isprintable()):
         raise UsageError(f"{key_variable} holds characters that no key has; was it copied whole?")
@@ -70,15 +76,6 @@ def read_endpoint(
         proxy=_proxy(url, environment),
         ca_file=environment.get("SSL_CERT_FILE", ""),
     )
-
-
-def _is_http_url(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").encode("idna")  # as it is looked up
-        return parts.scheme in ("http", "https") and bool(host) and (parts.port or 1) > 0
-    except ValueError:
-        return False
 
 
 def _proxy(url: str, environment: Mapping[str, str]) -> str:

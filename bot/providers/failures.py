@@ -94,9 +94,8 @@ def _reported_failure(
     overflow, no_funds = is_overflow(status, kind, message), kind in _NO_FUNDS or status == 402
     retryable = not overflow and not no_funds and headers.get("x-should-retry") != "false"
     retryable = retryable and (status is None or is_retryable(status))
-    sentence = f"{endpoint} reported an error: {_clean(message or kind, endpoint)}"
     return FailedAttempt(
-        sentence if status is None else _sentence(status, kind, message, endpoint, model),
+        _sentence(status, kind, message, endpoint, model),
         status,
         retryable,
         requested_wait(headers, datetime.now(UTC)) if retryable else None,
@@ -124,29 +123,26 @@ def _connection_failure(error: Exception, endpoint: Endpoint) -> FailedAttempt:
     return FailedAttempt(f"the connection to {endpoint} failed: {message}", retryable=True)
 
 
-def _sentence(status: int, kind: str, message: str, endpoint: Endpoint, model: str) -> str:
-    detail = _clean(message or kind, endpoint)
-    tail = f": {detail}" if detail else ""
-    if status == 401 and not endpoint.key:
-        return f"{endpoint} wants a key (401), and {endpoint.key_variable} is not set{tail}"
-    if status == 401:
-        return f"{endpoint} refused the key in {endpoint.key_variable} (401){tail}"
-    if status == 403:
+def _sentence(status: int | None, kind: str, message: str, endpoint: Endpoint, model: str) -> str:
+    key, near = endpoint.key_variable, similar_name(model)
+    advice = f"did you mean {near!r}?" if near else f"check --model and {endpoint.url_variable}"
+    no_funds = f"the account of the key in {key} has no funds left at {endpoint} ({status})"
+    sentences: dict[int | None, str] = {
+        None: f"{endpoint} reported an error",
+        401: f"{endpoint} refused the key in {key} (401)"
+        if endpoint.key
+        else f"{endpoint} wants a key (401), and {key} is not set",
+        402: no_funds,
         # The region, the model, the account or a proxy: only the server's words tell.
-        return f"{endpoint} does not allow {model!r} with the key in {endpoint.key_variable} (403){tail}"
-    if kind in _NO_FUNDS or status == 402:
-        return f"the account of the key in {endpoint.key_variable} has no funds left at {endpoint} ({status}){tail}"
-    if status == 404:
-        near = similar_name(model)
-        advice = f"did you mean {near!r}?" if near else f"check --model and {endpoint.url_variable}"
-        return f"model {model!r} was not found at {endpoint} (404); {advice}{tail}"
-    if status == 413:
-        return f"the conversation is too large for {endpoint} (413){tail}"
-    if status == 429:
-        return f"{endpoint} limits the rate (429){tail}"
-    if status == 529:
-        return f"{endpoint} is overloaded (529){tail}"
-    return f"{endpoint} answered {status}{tail}"
+        403: f"{endpoint} does not allow {model!r} with the key in {key} (403)",
+        404: f"model {model!r} was not found at {endpoint} (404); {advice}",
+        413: f"the conversation is too large for {endpoint} (413)",
+        429: f"{endpoint} limits the rate (429)",
+        529: f"{endpoint} is overloaded (529)",
+    }
+    sentence = no_funds if status and kind in _NO_FUNDS else sentences.get(status)
+    detail = _clean(message or kind, endpoint)
+    return f"{sentence or f'{endpoint} answered {status}'}{f': {detail}' if detail else ''}"
 
 
 def _error_object(body: Any) -> tuple[str, str]:

@@ -15,7 +15,6 @@ from bot.contracts.model import Complete, ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
-    argument_object,
     clean,
     count,
     data_url,
@@ -224,7 +223,10 @@ class ChatReader(Reader):
             # Gemini's signature, without which it refuses its own call.
             self.grow(len(text))
             call.extra["extra_content"] = content
-        self.append(call, _as_text(field(piece, "function", "arguments")))
+        arguments = field(piece, "function", "arguments")
+        if not isinstance(arguments, str | None):  # some servers send the parsed value
+            arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+        self.append(call, arguments or "")
 
     def _known(self, index: str, id: str, name: str) -> Block | None:
         """Return the call that a piece continues, or `None` if it starts one.
@@ -238,7 +240,7 @@ class ChatReader(Reader):
         if same is not None or (id and name):
             return same
         call = self._calls.get(index, calls[-1] if calls and not index else None)
-        return None if call and name and (not index or _is_whole(call)) else call
+        return None if call and name and (not index or call.is_whole) else call
 
     def _count(self, usage: Any) -> None:
         """`prompt_tokens` includes cached tokens, `completion_tokens` the reasoning. A field that a later chunk
@@ -264,18 +266,6 @@ def _content(content: Any) -> tuple[str, str]:
     text = "".join(string(piece) or string(field(piece, "text")) for piece in content)
     inner = [field(piece, "thinking") for piece in content]
     return text, "".join(_content(piece)[0] for piece in inner)
-
-
-def _as_text(arguments: Any) -> str:
-    """Return the arguments as text: some servers send the parsed value."""
-    if arguments is None or isinstance(arguments, str):
-        return arguments or ""
-    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-
-
-def _is_whole(call: Block) -> bool:
-    text = "".join(call.pieces)
-    return bool(text.strip()) and argument_object(text) is not None
 
 
 def _add_detail(details: list[dict[str, Any]], piece: Mapping[str, Any]) -> None:

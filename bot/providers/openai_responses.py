@@ -100,21 +100,16 @@ def _assistant(parts: tuple[Part, ...], *, own: bool) -> list[dict[str, Any]]:
     pending: list[dict[str, Any]] = []
     for part in parts:
         if isinstance(part, Thinking):
-            pending += _reasoning(part) if own else ()
+            try:
+                thought = mapping(json.loads(part.signature or ""))
+            except (ValueError, RecursionError):
+                continue
+            if own and thought.get("type") == "reasoning" and thought.get("encrypted_content"):
+                pending.append({**thought})
         elif isinstance(part, Text | ToolCall) and (item := _item(part)) is not None:
             items += [*pending, {**item, **part.extra} if own else item]
             pending = []
     return items
-
-
-def _reasoning(part: Thinking) -> list[dict[str, Any]]:
-    """Return the item unchanged, if its content is included."""
-    try:
-        item = json.loads(part.signature or "")
-    except (ValueError, RecursionError):
-        return []
-    complete = mapping(item).get("type") == "reasoning" and mapping(item).get("encrypted_content")
-    return [item] if complete else []
 
 
 def _item(part: Text | ToolCall) -> dict[str, Any] | None:

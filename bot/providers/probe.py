@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import date, datetime
 from typing import Any, NamedTuple
@@ -14,7 +14,8 @@ import httpx2
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import Provider
-from bot.providers.endpoint import Endpoint, key_headers, messages_headers
+from bot.providers.encoding import field, string
+from bot.providers.endpoint import key_headers, messages_headers
 from bot.providers.failures import AnswerTooLong
 from bot.providers.http_client import HttpClient
 from bot.providers.presets import VENDORS, endpoint_of
@@ -64,7 +65,8 @@ def probe_provider(provider: str, environment: Mapping[str, str]) -> ProbeResult
         endpoint = endpoint_of(vendor, environment)
         headers = messages_headers(endpoint) if provider == "anthropic" else key_headers(endpoint)
         with closing(HttpClient(endpoint, headers, patience=lambda: _PATIENCE, idle=_PATIENCE)) as client:
-            response = client.get(_models_url(provider, endpoint))
+            path = "/v1/models?limit=1000" if provider == "anthropic" else "/models"
+            response = client.get(endpoint.url + path)
         status = response.status_code
     except UsageError as error:
         return ProbeResult(False, False, str(error))
@@ -92,7 +94,7 @@ def _listed_models(body: bytes) -> tuple[ListedModel, ...]:
             row["id"],
             _day(row.get("retires_at")) or _day(row.get("shutdown_date")),
             row.get("lifecycle") == "retired",
-            _first(row, ("max_input_tokens",)),
+            _plausible(row.get("max_input_tokens")),
         )
         for row in rows
         if isinstance(row.get("id"), str)
@@ -101,16 +103,11 @@ def _listed_models(body: bytes) -> tuple[ListedModel, ...]:
 
 def _day(value: Any) -> date | None:
     try:
-        return datetime.fromisoformat(value).date() if isinstance(value, str) else None
+        return datetime.fromisoformat(string(value)).date()
     except ValueError:
         return None
 
 
-def _models_url(provider: str, endpoint: Endpoint) -> str:
-    return f"{endpoint.url}/v1/models?limit=1000" if provider == "anthropic" else f"{endpoint.url}/models"
-
-
-PATIENCE = 5.0
 _MIN_WINDOW, _MAX_WINDOW = 1_024, 100_000_000
 _LISTING_VENDORS = frozenset({"openai", "openai-chat", "openrouter", "ollama", "vllm", "sglang", "llamacpp"})
 """The lists of the other providers have no window."""
@@ -120,63 +117,47 @@ _WINDOW_FIELDS = ("max_model_len", "context_length", "context_window", "max_cont
 
 
 def with_served_window(provider: Provider) -> Provider:
-    """Return `provider` with the window that its server reports, if the model is not listed. Raises nothing."""
-
+    """Return `provider` with the window that its server reports within 5 seconds, if the model is not listed. Raises
+    nothing."""
     if not isinstance(provider, StreamingProvider) or provider.info.known:
         return provider
-    name, info = provider.model.partition("/")[0], provider.info
-    if name not in _LISTING_VENDORS:
+    vendor, info, endpoint = provider.model.partition("/")[0], provider.info, provider.endpoint
+    if vendor not in _LISTING_VENDORS:
         return provider
-    if window := served_window(provider.endpoint, info.name, name):
+    try:
+        client = HttpClient(
+            endpoint, key_headers(endpoint), patience=lambda: _PATIENCE / 2, idle=_PATIENCE / 2
+        )
+        with closing(client):
+            window = _served_window(client, endpoint.url, info.name, vendor)
+    except (httpx2.HTTPError, httpx2.StreamError, AnswerTooLong, ValueError, RecursionError):
+        return provider
+    if window:
         max_output = min(info.max_output, max(window // 4, 1))
         provider.info = info._replace(context_window=window, max_output=max_output)
     return provider
 
 
-def served_window(endpoint: Endpoint, model: str, vendor: str = "") -> int:
-    """Return the context window of `model` in tokens as the server reports it; 0 if it does not within 5
-    seconds."""
-    headers = key_headers(endpoint)
-    try:
-        with closing(HttpClient(endpoint, headers, patience=lambda: PATIENCE, idle=PATIENCE)) as client:
-            return _READERS.get(vendor, _listed_window)(client, endpoint, model)
-    except (httpx2.HTTPError, httpx2.StreamError, AnswerTooLong, ValueError, RecursionError):
-        return 0
+def _served_window(client: httpx2.Client, url: str, model: str, vendor: str) -> int:
+    """Return the context window that the server of `vendor` gives to `model`, in tokens; 0 if it is unknown."""
 
+    def read(url: str, **body: Any) -> Any:
+        return client.request("POST" if body else "GET", url, json=body or None).raise_for_status().json()
 
-def _listed_window(client: httpx2.Client, endpoint: Endpoint, model: str) -> int:
-    matches = [
-        row for row in _rows(_read(client, "GET", f"{endpoint.url}/models"), "data") if row.get("id") == model
-    ]
-    return _first(matches[0], _WINDOW_FIELDS) if matches else 0
-
-
-def _ollama_window(client: httpx2.Client, endpoint: Endpoint, model: str) -> int:
-    """Return the loaded model's window, else the model file's `num_ctx`. The trained length is not what is
-    served: longer conversations are cut without an error."""
-    root = endpoint.url.removesuffix("/v1")
-    loaded = _rows(_read(client, "GET", f"{root}/api/ps"), "models")
-    matches = [one for one in loaded if model in (one.get("name"), one.get("model"))]
-    if matches and (window := _first(matches[0], ("context_length",))):
-        return window
-    details = _read(client, "POST", f"{root}/api/show", {"model": model})
-    parameters = str(details.get("parameters")).split() if isinstance(details, dict) else []
+    root = url.removesuffix("/v1")
+    if vendor == "llamacpp":  # that of each slot: the list of models has the trained length
+        return _plausible(field(read(f"{root}/props"), "default_generation_settings", "n_ctx"))
+    if vendor != "ollama":
+        row = next((row for row in _rows(read(f"{url}/models"), "data") if row.get("id") == model), {})
+        return next((window for name in _WINDOW_FIELDS if (window := _plausible(row.get(name)))), 0)
+    # The loaded model's window, else its file's `num_ctx`. The trained length is not what is served: longer
+    # conversations are cut without an error.
+    for one in _rows(read(f"{root}/api/ps"), "models"):
+        if model in (one.get("name"), one.get("model")) and (window := _plausible(one.get("context_length"))):
+            return window
+    parameters = str(field(read(f"{root}/api/show", model=model), "parameters")).split()
     values = [after for word, after in itertools.pairwise(parameters) if word == "num_ctx"]
-    return _first({"num_ctx": int(values[0])}, ("num_ctx",)) if values and values[0].isdecimal() else 0
-
-
-def _llamacpp_window(client: httpx2.Client, endpoint: Endpoint, model: str) -> int:
-    """Return the window of each slot. The list of models has the trained length."""
-    props = _read(client, "GET", f"{endpoint.url.removesuffix('/v1')}/props")
-    settings = props.get("default_generation_settings") if isinstance(props, dict) else None
-    return _first(settings, ("n_ctx",)) if isinstance(settings, dict) else 0
-
-
-_READERS = {"ollama": _ollama_window, "llamacpp": _llamacpp_window}
-
-
-def _read(client: httpx2.Client, method: str, url: str, body: Mapping[str, Any] | None = None) -> Any:
-    return client.request(method, url, json=body).raise_for_status().json()
+    return _plausible(int(values[0])) if values and values[0].isdecimal() else 0
 
 
 def _rows(listed: Any, name: str) -> list[Mapping[str, Any]]:
@@ -185,10 +166,5 @@ def _rows(listed: Any, name: str) -> list[Mapping[str, Any]]:
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-def _first(row: Mapping[str, Any], names: Sequence[str]) -> int:
-    """Return the first plausible window among `names`."""
-    for name in names:
-        value = row.get(name)
-        if type(value) is int and _MIN_WINDOW <= value <= _MAX_WINDOW:
-            return value
-    return 0
+def _plausible(window: Any) -> int:
+    return window if type(window) is int and _MIN_WINDOW <= window <= _MAX_WINDOW else 0
