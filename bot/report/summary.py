@@ -15,7 +15,7 @@ from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.maintenance.due_tasks import Decision
 from bot.publish.evidence import details, one_line, remarks, table
-from bot.publish.markdown import cell, code, fenced, plain
+from bot.publish.markdown import fenced, macros_of, plain
 
 MOST_ROWS = 400
 _MOST_EVIDENCE = 40
@@ -75,16 +75,13 @@ def _sentence(text: str, limit: int = 1_000) -> str:
 
 @cache
 def _macros() -> Any:
-    import jinja2  # takes 60 ms that an error does not need
-
-    templates = jinja2.Environment(
-        autoescape=False,  # noqa: S701 - it is Markdown
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return macros_of(
+        Path(__file__).parent / "templates/summary.md.j2",
+        sentence=_sentence,
+        one_line=one_line,
+        denied=denied,
+        held_back=held_back,
+        count_of=count_of,
+        money=money,
+        word=lambda value: value.replace("_", " "),
     )
-    templates.filters.update(sentence=_sentence, one_line=one_line, plain=plain, code=code, cell=cell)
-    templates.filters.update(count_of=count_of, money=money, denied=denied, held_back=held_back)
-    templates.filters.update(word=lambda value: value.replace("_", " "))
-    return templates.get_template("summary.md.j2").module

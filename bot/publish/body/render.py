@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bot.contracts.formatting import count_of, duration, money
 from bot.contracts.outcome import ChangedFile, Outcome, Status
@@ -22,12 +22,9 @@ from bot.gate.text import clean_line
 from bot.publish import evidence, markdown
 from bot.publish.body.template import PARTS, fill_template, joined
 from bot.publish.evidence import one_line
-from bot.publish.markdown import safe_code, safe_html, safe_line, safe_markdown
+from bot.publish.markdown import macros_of, safe_line
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 LIMIT = 65_000
 _EVIDENCE_SHOWN = 20
@@ -68,9 +65,8 @@ def render_body(
     """Return the body without its mark. Without `closing` the thread, where it is posted, is not named."""
     body, line = "", closing_line(outcome, keyword) if closing else ""
     for scale in _SCALES:
-        macros: Any = _macros()
         view = _view(outcome, files, links, scale)
-        parts = {name: str(getattr(macros, name)(view)).strip() for name in PARTS if name != "closing"}
+        parts = {name: str(getattr(_macros(), name)(view)).strip() for name in PARTS if name != "closing"}
         parts["closing"] = line
         body = fill_template(template, parts, scale) if template.strip() else joined(parts)
         if len(body) <= LIMIT:
@@ -105,20 +101,9 @@ def _view(outcome: Outcome, files: Sequence[ChangedFile], links: Links, scale: f
 
 
 @cache
-def _macros() -> ModuleType:
-    """Return the template's macros, cached. Autoescape is off, since the output is Markdown: the filters escape."""
-    import jinja2  # takes 60 ms that a refusal does not need
-
-    templates = jinja2.Environment(
-        autoescape=False,  # noqa: S701 - it is Markdown
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-    )
-    templates.filters.update(md=safe_markdown, line=safe_line, line_code=safe_code, html=safe_html)
-    templates.filters.update(quoted=markdown.quoted, count_of=count_of, one_line=one_line)
-    module: ModuleType = templates.get_template("pull_request.md.j2").module  # type: ignore[assignment]  # jinja2 types it as its own module class
-    return module
+def _macros() -> Any:
+    template = Path(__file__).with_name("pull_request.md.j2")
+    return macros_of(template, trim=False, count_of=count_of, one_line=one_line)
 
 
 def footer(outcome: Outcome, links: Links) -> str:

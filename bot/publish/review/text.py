@@ -18,7 +18,7 @@ from bot.contracts.review import Finding, Review, Severity
 from bot.gate.path_rules import refusal
 from bot.policy.protected import ProtectedFiles
 from bot.publish.body.render import LIMIT, Links, small_line
-from bot.publish.markdown import safe_code, safe_line, safe_markdown, suggestion_refusal
+from bot.publish.markdown import macros_of, safe_code, safe_line, safe_markdown, suggestion_refusal
 from bot.publish.review.posted_reviews import FINDING
 from bot.publish.thread.markers import mark, marked
 from bot.review.diff_text import path_of
@@ -137,15 +137,5 @@ def _joined(parts: Iterable[str]) -> str:
 
 @cache
 def _macros() -> Any:
-    import jinja2  # takes 60 ms that most runs do not need
-
-    templates = jinja2.Environment(
-        autoescape=False,  # noqa: S701 - it is Markdown
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters.update(md=safe_markdown, line=safe_line, line_code=safe_code, block=block)
-    templates.filters.update(count_of=count_of, counts=counts, path_of=path_of)
-    return templates.get_template("review.md.j2").module
+    template = Path(__file__).with_name("review.md.j2")
+    return macros_of(template, block=block, count_of=count_of, counts=counts, path_of=path_of)
