@@ -61,11 +61,9 @@ class _App(ApiPart):
         installation = self.on(repository)
         granted = installation.permissions
         # A request for more than was granted is refused; a request without permissions gets all of them.
-        permissions = {"metadata": "read"} | {
-            name: "write" if name in access.value and granted[name] != "read" else "read"
-            for name in _READABLE
-            if name in granted
-        }
+        reads = [name for name in _READABLE if name in granted]
+        writes = [name for name in access.value if granted.get(name, "read") != "read"]
+        permissions = {"metadata": "read", **dict.fromkeys(reads, "read"), **dict.fromkeys(writes, "write")}
         body = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
         login = f"{installation.slug}[bot]" if installation.slug else ""
         try:

@@ -55,9 +55,9 @@ class ValidatedWrites(NamedTuple):
     links: Links
 
     def by_thread(self) -> Mapping[int, list[Write]]:
-        threads: dict[int, list[Write]] = {}
+        threads: dict[int, list[Write]] = {write.number: [] for write in self.writes}
         for write in sorted(self.writes, key=lambda write: _ORDER.index(write.kind)):
-            threads.setdefault(write.number, []).append(write)
+            threads[write.number].append(write)
         return threads
 
 

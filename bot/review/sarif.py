@@ -14,12 +14,7 @@ from bot.review.fingerprints import fingerprint
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _FINGERPRINT = "slashAgent/v1"
-_LEVELS = {
-    Severity.CRITICAL: "error",
-    Severity.MAJOR: "error",
-    Severity.MINOR: "warning",
-    Severity.NOTE: "note",
-}
+_LEVELS = dict(zip(Severity, ("error", "error", "warning", "note"), strict=True))
 _RULES = {
     Severity.CRITICAL: "A defect that must not be merged",
     Severity.MAJOR: "A defect that will be met in use",

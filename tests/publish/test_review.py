@@ -106,7 +106,7 @@ def test_findings_below_the_policys_severity_are_counted_and_not_posted(world: W
 
 
 def test_a_head_that_a_stranger_says_was_reviewed_counts_for_nothing(pull: Reviewed) -> None:
-    said = review_mark("1", pull.head, 0, [])
+    said = review_mark("1", pull.head, 0, [], [], finished=True)
     pull.world.forge.review(REPO, pull.number, "bob", f"Fine.\n\n{said}\n")
     pull.world.forge.comment(
         REPO, pull.number, "bob", f"x\n\n<!-- slash-agent ended request=1 reviewed={pull.head} -->"

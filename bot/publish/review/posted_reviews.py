@@ -81,9 +81,9 @@ def review_mark(
     head_sha: str,
     findings: int,
     in_body: Iterable[str],
-    unseen: Iterable[str] = (),
+    unseen: Iterable[str],
     *,
-    finished: bool = True,
+    finished: bool,
 ) -> str:
     """Return the mark of a review. `in_body` has an entry of `body_entry` for each finding without lines, which has no
     mark of its own; `unseen` are the pieces that were not looked at. After an unfinished review, and if there are more
@@ -107,9 +107,8 @@ def body_entry(fingerprint: str, path: str) -> str:
 
 def without_entries(review: PostedReview, ended: Iterable[str], note: str) -> str:
     """Return the body of a review in which the findings with these fingerprints are over, with a note on that."""
-    kept = [
-        one for one in review.fields.get("body", "").split(".") if one.partition("-")[0] not in set(ended)
-    ]
+    over, entries = set(ended), review.fields.get("body", "").split(".")
+    kept = [one for one in entries if one.partition("-")[0] not in over]
     text = review.data.body.rstrip().rpartition("\n")[0].rstrip()
     return marked(f"{text}\n\n{note}", mark(REVIEW, **{**review.fields, "body": ".".join(kept)}))
 

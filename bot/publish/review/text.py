@@ -68,11 +68,8 @@ def comment_text(finding: Finding, protected: ProtectedFiles) -> str:
 def body_text(report: Report, room: int) -> str:
     """Return the review's body without its mark, which has `room` characters."""
     macros, review = _macros(), report.review
-    parts = [
-        macros.summary(report),
-        safe_markdown(review.summary, _SUMMARY_LIMIT),
-        *map(safe_line, report.notes),
-    ]
+    notes = map(safe_line, report.notes)
+    parts = [macros.summary(report), safe_markdown(review.summary, _SUMMARY_LIMIT), *notes]
     tail = [macros.coverage(review), macros.left_out(report.left_out), _footer(report)]
     limit = LIMIT - room - sum(len(part) + 2 for part in (*parts, *tail))
     return _joined([*parts, *_in_body(report, limit), *tail])

@@ -127,10 +127,8 @@ def thread_ref_of(request: Request) -> ThreadRef | None:
     trigger, pull = request.trigger, request.pull
     if request.thread is None or trigger is None:
         return None
-    key, lines = (
-        trigger_key(trigger, pull.head_sha if pull else ""),
-        request.anchor.id if request.anchor else 0,
-    )
+    key = trigger_key(trigger, pull.head_sha if pull else "")
+    lines = request.anchor.id if request.anchor else 0
     thread = request.thread
     return ThreadRef(request.repository, thread.number, key, trigger.at, lines, url=thread.url)
 
