@@ -17,7 +17,7 @@ from bot.contracts.formatting import count_of, money
 from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.plan import Plan
 from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Review, Severity
+from bot.contracts.review import Review, Severity
 from bot.evidence.held_back_and_denied import denied, held_back
 from bot.evidence.labels import short_tail
 from bot.evidence.styled_line import plain
@@ -230,27 +230,23 @@ def _print_review(review: Review, printer: Printer) -> None:
         printer.markdown(review.summary)
     for finding in review.findings:
         printer.line()
-        _print_finding(finding, printer)
+        first = finding.start_line or finding.line
+        lines = f":{first}" if finding.line else ""
+        lines += f"-{finding.line}" if finding.line and first != finding.line else ""
+        old = " (old file)" if finding.side is Side.LEFT else ""
+        printer.line(f"{finding.severity}: {finding.title}", _SEVERITY[finding.severity])
+        printer.line(f"  {finding.path}{lines}{old}", "bold")
+        for line in finding.body.splitlines():
+            printer.line(f"  {line}")
+        if finding.suggestion is not None:
+            for line in finding.text.split("\n"):
+                printer.line(f"  - {line}", "red")
+            for line in finding.suggestion.split("\n") if finding.suggestion else ():
+                printer.line(f"  + {line}", "green")
     if review.left_out:
         printer.line()
     for left_out in review.left_out:
         printer.field("left out", left_out)
-
-
-def _print_finding(finding: Finding, printer: Printer) -> None:
-    first = finding.start_line or finding.line
-    lines = f":{first}" if finding.line else ""
-    lines += f"-{finding.line}" if finding.line and first != finding.line else ""
-    old = " (old file)" if finding.side is Side.LEFT else ""
-    printer.line(f"{finding.severity}: {finding.title}", _SEVERITY[finding.severity])
-    printer.line(f"  {finding.path}{lines}{old}", "bold")
-    for line in finding.body.splitlines():
-        printer.line(f"  {line}")
-    if finding.suggestion is not None:
-        for line in finding.text.split("\n"):
-            printer.line(f"  - {line}", "red")
-        for line in finding.suggestion.split("\n") if finding.suggestion else ():
-            printer.line(f"  + {line}", "green")
 
 
 def git_at(repo: Path) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -79,24 +78,19 @@ def _list(skills: SkillSet, *, as_json: bool, for_model: bool) -> ExitCode:
     if for_model:
         Actions(os.environ, sys.stdout).print(catalogue(skills.skills))
     else:
-        _list_for_people(skills.skills)
+        # By origin, in order of precedence.
+        printer, order = Printer(sys.stdout, os.environ), ("repository", "user", "bundled")
+        width = max((len(skill.name) for skill in skills.skills), default=0)
+        ordered = sorted(skills.skills, key=lambda skill: (order.index(skill.origin), _source(skill)))
+        for source, group in groupby(ordered, _source):
+            printer.line(f"{source}:")
+            for skill in group:
+                printer.line(f"{skill.name:<{width}}  {one_line(skill.description)}")
+        if not ordered:
+            printer.line("There are no skills here.")
     for note in skills.notes:
         Actions(os.environ, sys.stderr).print(note)
     return ExitCode.DONE
-
-
-def _list_for_people(skills: Sequence[Skill]) -> None:
-    """List skills by origin, in order of precedence, each with name and purpose."""
-    printer = Printer(sys.stdout, os.environ)
-    width = max((len(skill.name) for skill in skills), default=0)
-    order = ("repository", "user", "bundled")
-    ordered = sorted(skills, key=lambda skill: (order.index(skill.origin), _source(skill)))
-    for source, group in groupby(ordered, _source):
-        printer.line(f"{source}:")
-        for skill in group:
-            printer.line(f"{skill.name:<{width}}  {one_line(skill.description)}")
-    if not skills:
-        printer.line("There are no skills here.")
 
 
 def _source(skill: Skill) -> str:

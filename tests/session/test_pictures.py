@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from bot.agent.journal import read_journal
 from bot.contracts.journal import AttachedFile, Note, UserText
 from bot.contracts.request import Request, Thread
 from bot.session.context.github_env import read_github_environment
-from bot.session.event.attachments import github_attachments
+from bot.session.event.attachments import load_attachments
 from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER
 from tests.attachments.pictures import noise, opened
@@ -68,7 +69,7 @@ def reads_the_log(asked: ScriptRequest) -> Step:
 
 def run(stage: Stage, request: Request, steps: Sequence[Step] | Script, **job: Any) -> VerbRun:
     where = read_github_environment(stage.environment(stage.sample.run_token))
-    return run_verb(stage, request, steps, load_attachments=github_attachments(where), **job)
+    return run_verb(stage, request, steps, load_attachments=partial(load_attachments, where), **job)
 
 
 def first_of(came: VerbRun, request: int) -> Any:

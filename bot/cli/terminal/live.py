@@ -9,7 +9,7 @@ import select
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TextIO
@@ -232,7 +232,11 @@ class Board:
             now = self.clock()
             rows = max(height - 2, 0)
             agents = [(name, step) for name, step in self._steps.items() if name][:_MOST_AGENTS][:rows]
-            items = _visible_items(self._items, min(_MOST_ITEMS, rows - len(agents)))
+            most, items = min(_MOST_ITEMS, rows - len(agents)), self._items
+            if len(items) > most:  # from the last completed one on
+                first_open = next((index for index, one in enumerate(items) if one[1] != "completed"), 0)
+                begin = min(max(first_open - 1, 0), len(items) - most)
+                items = items[begin : begin + most]
             lines = [(self._step(now), "step")] if height > 1 else []
             if self._printed and rows > len(agents) + len(items):
                 # Never at the place of a line of ours: what is waited for may print one that looks like it.
@@ -271,12 +275,3 @@ def _items_of(call: ToolCall) -> tuple[tuple[str, str], ...]:
         return tuple((one_line(str(item["text"])), str(item["status"])) for item in items)
     except (ValueError, KeyError, TypeError, RecursionError):
         return ()  # the toolbox mended the arguments; the next list will do
-
-
-def _visible_items(items: Sequence[tuple[str, str]], rows: int) -> Sequence[tuple[str, str]]:
-    """Return at most `rows` items, from the last completed one on."""
-    if len(items) <= rows:
-        return items
-    first_open = next((index for index, (_, state) in enumerate(items) if state != "completed"), 0)
-    start = min(max(first_open - 1, 0), len(items) - rows)
-    return items[start : start + rows]

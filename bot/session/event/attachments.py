@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from bot.attachments.fetch import FILE_LIMITS, AttachedFiles, Fetcher, file_line, site_of
 from bot.attachments.redraw import Redrawer
@@ -19,23 +18,16 @@ from bot.session.context.run import Attachments, Run
 _REVIEW_ANCHOR = re.compile(r"#pullrequestreview-([0-9]{1,18})$")
 
 
-def github_attachments(where: GitHubEnvironment) -> Callable[[Run, bool], Attachments]:
-    """A loader with its own client, for use on another thread."""
-
-    def load_with_client(run: Run, vision: bool) -> Attachments:
-        site, folder = site_of(where.server_url), run.folder.root / "workspace-pictures"
-        github = connect(where.token, where.api_url)
-        rules = SelectionRules(
-            run.policy.attachments.tiers, run.tier, blind=not vision, ended=lambda: run.stop.fired
-        )
-        reader = TextReader(github, run.request, run.policy.verbs_of_bots)
-        files = AttachedFiles(run.folder.archive / "attachments", Fetcher(site, FILE_LIMITS))
-        redrawer = Redrawer(run.confinement, folder)
-        return collect_attachments(
-            run.for_model, AttachmentSelector(site, reader, Fetcher(site), redrawer, files=files, rules=rules)
-        )
-
-    return load_with_client
+def load_attachments(where: GitHubEnvironment, run: Run, vision: bool) -> Attachments:
+    """Load the attachments of a run with a client of its own, for use on another thread."""
+    site = site_of(where.server_url)
+    reader = TextReader(connect(where.token, where.api_url), run.request, run.policy.verbs_of_bots)
+    files = AttachedFiles(run.folder.archive / "attachments", Fetcher(site, FILE_LIMITS))
+    redrawer = Redrawer(run.confinement, run.folder.root / "workspace-pictures")
+    tiers = run.policy.attachments.tiers
+    rules = SelectionRules(tiers, run.tier, blind=not vision, ended=lambda: run.stop.fired)
+    selector = AttachmentSelector(site, reader, Fetcher(site), redrawer, files=files, rules=rules)
+    return collect_attachments(run.for_model, selector)
 
 
 def collect_attachments(request: Request, selector: AttachmentSelector) -> Attachments:

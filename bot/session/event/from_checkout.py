@@ -4,6 +4,7 @@ there, with the person's own token."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from bot.publish.review.posted_reviews import read_memory
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment
 from bot.session.context.review_scope import PullTarget
 from bot.session.context.run import FromGitHub
-from bot.session.event.attachments import github_attachments
+from bot.session.event.attachments import load_attachments
 from bot.session.event.event_context import client_for
 from bot.session.event.other_runs import pulls_at_work
 from bot.session.event.publish_bundle import PublishJob, publish_bundle, publishing_clone
@@ -106,7 +107,7 @@ def request_from_github(
                 "push the branch that the run makes."
             )
         request, policy_text = _for_publishing(at, github, request, model, asks=asks)
-    load = github_attachments(at.where) if request.thread else None
+    load = partial(load_attachments, at.where) if request.thread else None
     return FromGitHub(request, policy_text, load, tuple(notes))
 
 

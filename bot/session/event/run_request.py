@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from bot.checkout.clone import Source
@@ -24,7 +25,7 @@ from bot.review.fingerprints import NO_MEMORY, ReviewMemory
 from bot.run.run import run
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.run import RunSpec
-from bot.session.event.attachments import github_attachments
+from bot.session.event.attachments import load_attachments
 from bot.session.event.earlier_run import Continued, continued_run, finished_before
 from bot.session.event.event_context import EventContext, EventResult
 from bot.session.event.maintain import decide_now, open_pull_of
@@ -153,7 +154,7 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
         memory=_memory(github, request),
         subjects=lambda sha: newest_subjects(github, request.repository, sha),
         threads=lambda task: gather(task, request.repository, github, at),
-        load_attachments=github_attachments(context.where),
+        load_attachments=partial(load_attachments, context.where),
         view=progress,
     )
 
