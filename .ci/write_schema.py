@@ -1,5 +1,4 @@
-"""Write docs/agent.schema.json, docs/outcome.schema.json, and the tables of docs/policy.md and docs/commands.md:
-`make schema`."""
+"""`make schema`: write the schemas in docs/, and the tables of docs/policy.md and docs/commands.md."""
 
 from __future__ import annotations
 
@@ -37,8 +36,8 @@ def verb_table() -> str:
     rows = ["| verb | does | example | where | by default for |", "| --- | --- | --- | --- | --- |"]
     for one in VERBS.values():
         who = {EVERYBODY: "everybody", COLLABORATORS: "contributors"}.get(one.tiers, "maintainers")
-        places = " and ".join(f"{place}s" for place in Place if place in one.places)
-        where = "anywhere" if one.places == ANYWHERE else places
+        places = [f"{place}s" for place in Place if place in one.places]
+        where = "anywhere" if one.places == ANYWHERE else " and ".join(places)
         rows.append(f"| `{one.name}` | {one.help} | `/agent {one.example}` | {where} | {who} |")
     return "\n".join(rows) + "\n"
 

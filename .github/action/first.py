@@ -114,12 +114,11 @@ class Check:
 
     def _stranger(self, author: Account) -> Decision:
         """Somebody without any right: one answer a day, and only to a command, unless the policy speaks of them."""
-        login, command = author.login, self.event_request.command
+        login, asked, command = author.login, self.event_request, self.event_request.command
         if "outsider" in self.policy or "thread_author" in self.policy:
             return Decision(True, f"{login} has no rights here, and {self.file} may give some to outsiders.")
         if command is None:
-            verb = started_by(self.event_request.cause)
-            return Decision(False, admission.no_access(self.event_request, login, verb, self.file))
+            return Decision(False, admission.no_access(asked, login, started_by(asked.cause), self.file))
         if command.near_miss:
             return Decision(False, f"{login} has no rights here, so this comment starts nothing.")
         is_free = not command.problem and command.verb in verbs_of(Tier.OUTSIDER)
@@ -128,8 +127,7 @@ class Check:
         if is_free:
             return Decision(True, f"{login} may ask for {command.verb} once a day.")
         verb = DEFAULT if command.problem or command.verb in INSTANT else command.verb
-        reason = admission.no_access(self.event_request, login, verb, self.file)
-        return Decision(False, reason, refuse=True)
+        return Decision(False, admission.no_access(asked, login, verb, self.file), refuse=True)
 
     @cached_property
     def policy(self) -> str:
