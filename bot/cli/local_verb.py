@@ -10,6 +10,7 @@ import argparse
 import os
 import shlex
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ from bot.cli.options import (
     instruction_of,
     option_value,
 )
-from bot.cli.result import Result, git_at, print_end
+from bot.cli.result import Result, git_at, print_result
 from bot.cli.review import add_review_options, end_without_review, finish_review, with_review_options
 from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
@@ -39,6 +40,7 @@ from bot.contracts.outcome import Status, StopReason
 from bot.contracts.progress import EndEvent
 from bot.contracts.records import as_data
 from bot.contracts.request import CHECK_MINUTES
+from bot.github.actions import json_text
 from bot.publish.bundle.write import PATCH, PLAN
 from bot.session.local.fix import FixOptions, FixResult, fix
 from bot.session.local.review import NothingToReviewError
@@ -94,7 +96,11 @@ class LocalVerb:
                 result = finish_review(arguments, at, result, viewer)
             data = self._as_json(result)
             viewer.tell(EndEvent(int(result.exit_code), data))
-        print_end(arguments, data, _result(result, arguments, options))
+        with suppress(BrokenPipeError):  # nobody reads it to its end: the run ended as it did
+            if arguments.json:
+                print(json_text(data, indent=1))
+            elif not arguments.json_events:
+                print_result(_result(result, arguments, options), Printer(sys.stdout, os.environ))
         return result.exit_code
 
     def _options(self, arguments: argparse.Namespace) -> tuple[CheckoutOnGitHub | None, FixOptions]:

@@ -67,27 +67,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _headline(published: PublishResult, outcome: Outcome, *, dry_run: bool) -> tuple[Mark, str]:
-    pull = f"ull request #{published.pr_number}"
-    if published.pr_number and published.suggested:
-        return "good", f"P{pull} has the change as suggestions: {published.pr_url}"
-    if published.pr_number and published.created:
-        return "good", f"P{pull} opened: {published.pr_url}"
-    if published.ended:
-        return "good", f"P{pull} has this change and is {published.ended}: {published.pr_url}"
     if published.pr_number:
-        return "good", f"P{pull} is up to date: {published.pr_url}"
+        what = f"has this change and is {published.ended}" if published.ended else "is up to date"
+        what = "opened" if published.created else what
+        what = "has the change as suggestions" if published.suggested else what
+        return "good", f"Pull request #{published.pr_number} {what}: {published.pr_url}"
     if dry_run:
         return "good", "Dry run, nothing was published: the writes are listed above"
+    word = outcome.status.value.replace("_", " ").capitalize()
     if outcome.status in _ANSWERED:
-        word = outcome.status.value.replace("_", " ").capitalize()
         has_thread = outcome.request.thread is not None or outcome.request.pull is not None
-        return (
-            "good",
-            f"{word}: {'the thread on GitHub has it' if has_thread else 'see above, it came from no thread'}",
-        )
+        where = "the thread on GitHub has it" if has_thread else "see above, it came from no thread"
+        return "good", f"{word}: {where}"
     if outcome.status in (Status.FAILED, Status.REFUSED):
-        return (
-            "bad",
-            f"{outcome.status.value.capitalize()}, so there was nothing to publish: {outcome.reason}",
-        )
+        return "bad", f"{word}, so there was nothing to publish: {outcome.reason}"
     return "doubt", f"No pull request: {outcome.reason}"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
-import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +21,6 @@ from bot.evidence.styled_line import plain
 from bot.evidence.summary import summarize_checks
 from bot.evidence.view import Mark as RowMark
 from bot.evidence.view import View, view_of
-from bot.github.actions import json_text
 
 _MOST_TESTS = 10
 _MOST_FILES = 20
@@ -66,15 +62,6 @@ class Result(NamedTuple):
     review: Review | None = None
     notes: Sequence[str] = ()
     plan: Plan | None = None
-
-
-def print_end(arguments: argparse.Namespace, data: Mapping[str, object], result: Result) -> None:
-    """Print the end of a run on standard output: `data` with `--json`, nothing with `--json-events`, else `result`."""
-    with suppress(BrokenPipeError):  # nobody reads it to its end: the run ended as it did
-        if arguments.json:
-            print(json_text(data, indent=1))
-        elif not arguments.json_events:
-            print_result(result, Printer(sys.stdout, os.environ))
 
 
 def print_result(result: Result, printer: Printer) -> None:
