@@ -25,11 +25,7 @@ def gh(folder: Path, script: str) -> Path:
         ("acme.ghe.com", TOKENS, "of-github"),
         ("github.com", {"GITHUB_TOKEN": "of-github"}, "of-github"),
         ("git.example.org", TOKENS, "of-server"),
-        (
-            "git.example.org",
-            {"GITHUB_ENTERPRISE_TOKEN": "of-server", "GH_HOST": "Git.Example.org"},
-            "of-server",
-        ),
+        ("git.example.org", {"GITHUB_ENTERPRISE_TOKEN": "one", "GH_HOST": "Git.Example.org"}, "one"),
         # A remote's address names another host.
         ("evil.example", TOKENS, ""),
         ("github.com.evil.example", TOKENS, ""),

@@ -26,11 +26,8 @@ def bodies(client: Client) -> list[str]:
 
 def test_pages_are_followed_as_github_links_them(web: Web, client: Client) -> None:
     # Of a repository that was renamed: a short first page, and the rest under its number.
-    web.get(
-        COMMENTS,
-        json=[comment(1)],
-        headers={"Link": f'<{API.replace(":443", "")}/repositories/9/c?page=2>; rel="next"'},
-    )
+    link = f'<{API.replace(":443", "")}/repositories/9/c?page=2>; rel="next"'
+    web.get(COMMENTS, json=[comment(1)], headers={"Link": link})
     web.get(f"{API}/repositories/9/c", json=[comment(2)])
     assert bodies(client) == ["text 1", "text 2"]
 
@@ -106,11 +103,8 @@ def test_an_answer_of_another_shape_is_a_sentence(web: Web, client: Client, body
 def test_a_write_follows_a_repository_that_moved(web: Web, client: Client) -> None:
     there = f"{API}/repositories/9/issues/7/comments"
     web.post(COMMENTS, status=307, json={"message": "Moved"}, headers={"Location": there.replace(":443", "")})
-    web.post(
-        there,
-        json=comment(1, body="hello"),
-        match=[responses.matchers.json_params_matcher({"body": "hello"})],
-    )
+    sent = responses.matchers.json_params_matcher({"body": "hello"})
+    web.post(there, json=comment(1, body="hello"), match=[sent])
     assert client.github.create_comment(NAME, 7, "hello").id == 1
 
 
@@ -149,9 +143,8 @@ def test_an_api_that_lies_elsewhere_is_a_sentence(web: Web, client: Client) -> N
     ],
 )
 def test_a_refused_review_says_why(web: Web, client: Client, errors: object, said: str) -> None:
-    web.post(
-        f"{REPO}/pulls/7/reviews", status=422, json={"message": "Unprocessable Entity", "errors": errors}
-    )
+    refusal = {"message": "Unprocessable Entity", "errors": errors}
+    web.post(f"{REPO}/pulls/7/reviews", status=422, json=refusal)
     with pytest.raises(GitHubError) as caught:
         draft = ReviewDraft("a.py", "text", 3)
         client.github.create_review(NAME, 7, sha="a" * 40, body="b", event="COMMENT", drafts=[draft])

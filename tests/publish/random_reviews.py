@@ -47,11 +47,8 @@ def random_reviews(world: World, count: int) -> Iterator[Done]:
         seen = len(world.forge.requests)
         pull.publish(pull.bundle(*_findings(chance, number)))
         asked = world.forge.requests[seen:]
-        taken = [
-            one
-            for one in asked
-            if (one.method, one.status) == ("POST", 200) and one.path.endswith("/reviews")
-        ]
+        posted = [one for one in asked if (one.method, one.status) == ("POST", 200)]
+        taken = [one for one in posted if one.path.endswith("/reviews")]
         placed = sum(len(one.json.get("comments", ())) for one in taken)
         yield Done(tuple(one for one in asked if one.status == 422), placed)
 

@@ -59,11 +59,11 @@ def priorities(outcome: Outcome, files: Sequence[ChangedFile]) -> list[str]:
 
 
 GOLDEN = Path(__file__).parent / "golden"
-LINKS = Links(
-    "https://github.test/octo/hello/actions/runs/1",
-    "https://github.test/octo/hello/actions/runs/1/artifacts/7",
-)
+RUN = "https://github.test/octo/hello/actions/runs/1"
+LINKS = Links(RUN, f"{RUN}/artifacts/7")
 
+NO_NET = CheckRun(CheckState.NO_SOCKETS, 1, 2.0)
+NO_GO = CheckRun(CheckState.NOT_RUNNABLE, 127, 0.0, note="go is not installed")
 FULL = make_outcome(
     status=Status.PARTIAL,
     stop_reason=StopReason.BUDGET,
@@ -71,17 +71,8 @@ FULL = make_outcome(
     checks=(
         CheckResult("unit", "pytest -q | tee `log`", PASSED, FAILED),
         CheckResult("slow", "make slow", FAILED, CheckRun(CheckState.TIMED_OUT, None, 600.0, "")),
-        CheckResult(
-            "net",
-            "make e2e",
-            CheckRun(CheckState.NO_SOCKETS, 1, 2.0),
-            CheckRun(CheckState.NO_SOCKETS, 1, 2.1),
-        ),
-        CheckResult(
-            "go",
-            "go test ./...",
-            *[CheckRun(CheckState.NOT_RUNNABLE, 127, 0.0, note="go is not installed")] * 2,
-        ),
+        CheckResult("net", "make e2e", NO_NET, NO_NET._replace(duration=2.1)),
+        CheckResult("go", "go test ./...", NO_GO, NO_GO),
         CheckResult("lint", "make lint", PASSED, PASSED, detected=True),
     ),
     notes=("Submodules were not fetched.",),
@@ -218,11 +209,8 @@ def everything_at_its_longest() -> Outcome:
 def test_everything_at_its_longest_fits() -> None:
     long, outcome = "word " * 40_000, everything_at_its_longest()
     files = tuple(ChangedFile(f"{n}/" + "p" * 400, "modified", "100644", "", 1, 1, long) for n in range(300))
-    body = render_body(
-        outcome._replace(withheld=(WithheldFile("w" * 400, long),) * 100),
-        files,
-        template="## Summary\n" + long,
-    )
+    withheld = (WithheldFile("w" * 400, long),) * 100
+    body = render_body(outcome._replace(withheld=withheld), files, template="## Summary\n" + long)
     assert len(body) <= LIMIT
     assert "Refs #7" in body
 
@@ -403,8 +391,6 @@ def test_a97_tests_that_fail_as_they_were_are_in_every_part_of_the_evidence() ->
     )
     assert "**A check fails:** `pytest` passes, but with the tests as they were 1 test fails" in body
     assert "`pytest` with the tests as they were: expectation changed in 1: `b`" in body
-    assert (
-        "`package.json` with the tests as they were: may set up tests, and stayed as the change has it."
-        in body
-    )
+    said = "`package.json` with the tests as they were: may set up tests, and stayed as the change has it."
+    assert said in body
     assert "✅" not in body

@@ -223,9 +223,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "change"), CASES, ids=[f"{kind}: {name}" for kind, name, _ in CASES]
-)
+@pytest.mark.parametrize(("kind", "name", "change"), CASES, ids=[f"{one[0]}: {one[1]}" for one in CASES])
 def test_what_was_tampered_with_is_one_printable_sentence(kind: str, name: str, change: Change) -> None:
     parse, value = READ[kind]
     data = json.loads(json.dumps(as_data(value)))  # type: ignore[call-overload]  # dataclasses

@@ -139,9 +139,7 @@ def test_rules_are_the_base_branchs_as_it_is_now(world: World) -> None:
         world.publish(bundle)
 
 
-PULL = PullRequest(
-    9, PullState.OPEN, False, "bob", "b" * 40, "topic", REPO, "main", "a" * 40
-)  # fmt: skip
+PULL = PullRequest(9, PullState.OPEN, False, "bob", "b" * 40, "topic", REPO, "main", "a" * 40)
 FORK = PULL._replace(head_repository="bob/hello")
 PLAIN = Policy("agent.yml")
 HERE = replace(PLAIN, push_to_head=True)

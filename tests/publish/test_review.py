@@ -122,9 +122,8 @@ def test_a_review_with_nothing_new_counts_what_is_still_open_and_links_to_it(pul
     pull.show_progress(bundle)
     pull.publish(bundle)
     said = pull.world.comments(pull.number)[-1]
-    assert said.startswith(
-        "**No new findings.** 2 findings are still open (1 major, 1 minor):\n\n- [Wrong on 10]("
-    )
+    head = "**No new findings.** 2 findings are still open (1 major, 1 minor):"
+    assert said.startswith(f"{head}\n\n- [Wrong on 10](")
     assert f"- [Wrong on 40]({page}#discussion_r{second['id']}) (minor)" in said
     pull.world.forge.resolve(REPO, second["id"], "ann")
     pull.publish(pull.bundle(finding()))

@@ -56,12 +56,9 @@ def triaged(world: World, *numbers: int, **fields: Any) -> Outcome:
         TriageThread(ThreadState(number, False, "open", False, (), now()), "", "", "bob", now())
         for number in (world.issue, *numbers)
     )
+    by, triage = Actor("schedule", 0, Tier.SCHEDULE), Triage(now(), threads)
     request = world.outcome().request._replace(
-        actor=Actor("schedule", 0, Tier.SCHEDULE),
-        thread=None,
-        trigger=None,
-        task="keeper",
-        triage=Triage(now(), threads),
+        actor=by, thread=None, trigger=None, task="keeper", triage=triage
     )
     request = request._replace(**fields)
     return world.outcome(request=request, status=Status.ANSWERED, answer="Looked at it.")

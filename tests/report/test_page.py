@@ -45,14 +45,10 @@ DIFF = """--- a/calc.py
 EDIT = {
     "path": "calc.py", "diff": DIFF, "before_hash": "1" * 64, "after_hash": "2" * 64, "additions": 1, "removals": 1,
 }  # fmt: skip
+FAILED = CheckRun(CheckState.FAILED, 1, 0.4, "AssertionError: 6 != 2")
 RUN: tuple[Record, ...] = (
     UserText(0, "Please fix the mean."),
-    CheckRecord(
-        "tests",
-        "python3 -m unittest",
-        "before",
-        CheckRun(CheckState.FAILED, 1, 0.4, "AssertionError: 6 != 2"),
-    ),
+    CheckRecord("tests", "python3 -m unittest", "before", FAILED),
     RequestSent(1, 1),
     ProviderRetry(1, 1, 2.5, "the server is overloaded (529)"),
     Response(

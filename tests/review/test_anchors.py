@@ -173,12 +173,7 @@ def test_a_name_that_is_no_utf8_takes_no_comment() -> None:
 @pytest.mark.parametrize(
     ("path", "line", "side", "told"),
     [
-        (
-            "new.py",
-            20,
-            Side.RIGHT,
-            "On the side RIGHT of new.py the nearest lines are 10-15, 40-43; both ends",
-        ),
+        ("new.py", 20, Side.RIGHT, "the side RIGHT of new.py the nearest lines are 10-15, 40-43; both ends"),
         ("new.py", 20, Side.LEFT, "On the side LEFT of new.py the nearest lines are 12-13; both"),
         ("src/new.py", 20, Side.RIGHT, "src/new.py is not in the diff. Did you mean new.py?"),
         ("nwe.py", 20, Side.RIGHT, "Did you mean new.py"),

@@ -102,9 +102,8 @@ def test_what_does_not_fit_is_the_rest_and_is_named() -> None:
     part, rest = next_part(pieces, most=2_400)
     assert [piece.name for piece in part] == ["0.txt", "1.txt"]
     assert [piece.name for piece in rest] == ["2.txt", "3.txt", "4.txt"]
-    assert part_text(part, rest, new=False).endswith(
-        "## Changed too, and not shown here\n- 2.txt\n- 3.txt\n- 4.txt"
-    )
+    listed = "## Changed too, and not shown here\n- 2.txt\n- 3.txt\n- 4.txt"
+    assert part_text(part, rest, new=False).endswith(listed)
 
 
 def test_a_smaller_one_fills_the_room_and_one_over_all_is_shown_alone() -> None:
