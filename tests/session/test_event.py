@@ -127,7 +127,7 @@ MOST_OF_A_FIX = 16
 
 
 @pytest.mark.slow
-def test_a_whole_fix_costs_at_most_seventeen_calls_besides_progress_edits(stage: Stage) -> None:
+def test_a_whole_fix_costs_at_most_sixteen_calls_besides_progress_edits(stage: Stage) -> None:
     """The first answer, the run and the publishing, as the three jobs do them."""
     run = stage.add_run()
     file = stage.event_file(stage.sample.event)
