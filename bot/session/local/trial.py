@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,6 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.environment.detection import Detection
-from bot.evidence.check import Check
 from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
@@ -27,7 +26,6 @@ from bot.session.local.fix import local_request
 from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.run_folder import RunFolder, new_folder
 from bot.verbs.registry import DEFAULT
-from bot.workspace.client import Workspace
 from bot.workspace.probe import choose
 
 
@@ -58,10 +56,23 @@ def try_checks(
                 policy, None, Detection() if policy.checks else detected_at(run.checkout, repo)
             )
             origin = "" if run.confinement.moves else str(repo)
+            trees, trials = run_environment(run).trees, list[Trial]()
             try:
-                with _prepared(run, say, stack) as workspace:
-                    trials = (_try(workspace, one, stop, origin, say, limit) for one in checks)
-                    return [trial for trial in trials if trial is not None]
+                stack.callback(trees.wait)
+                trees.begin(stop)
+                if policy.setup or policy.bring:
+                    say("setup ...")
+                    trees.environment()  # waits for it
+                with trees.for_checks("try", stop) as workspace:
+                    for one in checks:
+                        if stop.fired:
+                            break
+                        say(f"{one.name} ...")
+                        execution = CheckRunner(workspace, stop, origin).run(one, limit=lambda: limit)
+                        number = (counts.ran + counts.skipped) if (counts := execution.counts) else None
+                        if not stop.fired:
+                            trials.append(Trial(one.name, one.command, execution.run, number))
+                return trials
             except AgentError as error:
                 not_run = CheckRun(CheckState.NOT_RUN, note=str(error))
                 return [] if stop.fired else [Trial(one.name, one.command, not_run) for one in checks]
@@ -95,27 +106,3 @@ def _run(
         journal=stack.enter_context(Journal(folder.journal, redactor.masked)),
         redactor=redactor,
     )
-
-
-def _prepared(run: Run, say: Say, stack: ExitStack) -> AbstractContextManager[Workspace]:
-    """The workspace of the checks, once the setup is done."""
-    trees, policy = run_environment(run).trees, run.policy
-    stack.callback(trees.wait)
-    trees.begin(run.stop)
-    if policy.setup or policy.bring:
-        say("setup ...")
-        trees.environment()  # waits for it
-    return trees.for_checks("try", run.stop)
-
-
-def _try(
-    workspace: Workspace, check: Check, stop: CancelToken, origin: str, say: Say, limit: float
-) -> Trial | None:
-    """`None` if a signal came before its end."""
-    if stop.fired:
-        return None
-    say(f"{check.name} ...")
-    execution = CheckRunner(workspace, stop, origin).run(check, limit=lambda: limit)
-    counts = execution.counts
-    number = counts.ran + counts.skipped if counts else None
-    return None if stop.fired else Trial(check.name, check.command, execution.run, number)
