@@ -43,16 +43,6 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _import(folder: str) -> None:
-    """Import by path: what contains the folder has other packages, and cannot be listed in the sandbox."""
-    name = os.path.basename(folder)
-    spec = spec_from_file_location(name, f"{folder}/__init__.py", submodule_search_locations=[folder])
-    assert spec is not None
-    assert spec.loader is not None
-    sys.modules[name] = module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-
-
 def _open(data: bytes, kind: str) -> ImageFile:
     """Open with the one decoder that the first bytes name; no other is tried."""
     name = _DECODERS[kind]
@@ -120,7 +110,13 @@ def main() -> None:
     """`sys.argv`: the kind by the first bytes, and the folder of Pillow."""
     _limit()
     kind, folder = sys.argv[1:]
-    _import(folder)
+    # By path: what contains the folder has other packages, and cannot be listed in the sandbox.
+    name = os.path.basename(folder)
+    spec = spec_from_file_location(name, f"{folder}/__init__.py", submodule_search_locations=[folder])
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
     size = int.from_bytes(sys.stdin.buffer.read(8), "big")
     header, content = answer(sys.stdin.buffer.read(size), kind)
     sys.stdout.buffer.write(json.dumps(header).encode() + b"\n" + content)

@@ -48,12 +48,28 @@ class DemoResult(NamedTuple):
 @contextmanager
 def run_demo(environment: Mapping[str, str], say: Callable[[str], None], view: View) -> Iterator[DemoResult]:
     """Run the demo; the forge is up until the `with` block is left. Raises an `AgentError`."""
-    setting, error_text = _sandbox()
+    setting: Setting = "auto"
+    error_text = ""
+    try:
+        choose("auto")
+    except NoSandboxError as error:
+        setting, error_text = (
+            "off",
+            str(error),
+        )  # the demo alone may go without, since its model is a recording
     with _forge() as forge, tempfile.TemporaryDirectory(prefix="slash-agent-demo-") as scratch:
         say(f"     A GitHub on this machine has an issue, {forge['issue_url']}")
         say("     Its maintainer writes `/agent fix this`. A recorded model answers; all else is real.")
         bundle = new_folder(environment).bundle
-        demo_environment = _environment(environment, forge, scratch)
+        # The variables that Actions would set, without keys of the person and without variables of a real job.
+        inherited = ("PATH", "HOME", "LANG", "LC_ALL")
+        demo_environment = {
+            **{name: environment[name] for name in inherited if name in environment},
+            "RUNNER_TEMP": scratch,
+            "GITHUB_SERVER_URL": str(forge["url"]),
+            "GITHUB_API_URL": str(forge["api_url"]),
+            "GITHUB_REPOSITORY": str(forge["repository"]),
+        }
         options = EventOptions(
             name=forge["event_name"],
             payload=Path(forge["event"]),
@@ -68,29 +84,6 @@ def run_demo(environment: Mapping[str, str], say: Callable[[str], None], view: V
         publisher = {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["publish"]}
         _, published = publish_bundle(PublishJob(publisher, say), bundle)
         yield DemoResult(result.outcome, published, bundle, error_text)
-
-
-def _sandbox() -> tuple[Setting, str]:
-    """Whether a sandbox works here. The demo alone may go without, since its model is a recording."""
-    try:
-        choose("auto")
-    except NoSandboxError as error:
-        return "off", str(error)
-    return "auto", ""
-
-
-def _environment(environment: Mapping[str, str], forge: Mapping[str, Any], scratch: str) -> dict[str, str]:
-    """The variables that Actions would set, without keys of the person and without variables of a real job."""
-    inherited = {
-        name: environment[name] for name in ("PATH", "HOME", "LANG", "LC_ALL") if name in environment
-    }
-    return {
-        **inherited,
-        "RUNNER_TEMP": scratch,
-        "GITHUB_SERVER_URL": str(forge["url"]),
-        "GITHUB_API_URL": str(forge["api_url"]),
-        "GITHUB_REPOSITORY": str(forge["repository"]),
-    }
 
 
 @contextmanager

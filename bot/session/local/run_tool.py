@@ -30,7 +30,6 @@ from bot.skills.tool import SkillFolder, SkillTool
 from bot.workspace.client import Workspace
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import Setting
-from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.start import StartOptions, skills_path
 
 
@@ -75,7 +74,9 @@ def run_tool(
             diagnostics=diagnostics_settings(policy.diagnostics, refused_servers(policy, Tier.LOCAL)),
             limits=in_bytes(policy.sandbox.limits),
         )
-        skill = _skill(root, scratch / "skills", confinement, environment)
+        # The skills that a run has, and those that only people start, since a person calls the tool.
+        store = SkillFolder(scratch / "skills", skills_path(confinement, scratch / "skills"))
+        skill = SkillTool(checkout_skills(root, environment, None), store)
         with Workspace.start(confinement, options, gatekeeper.answer) as workspace:
             todo = Todo()
             handlers: dict[str, Handler] = {
@@ -101,9 +102,3 @@ def as_json(result: ToolRunResult, environment: Mapping[str, str]) -> str:
     if result.follows:
         fields["follows"] = list(map(mask, result.follows))
     return json.dumps(fields, ensure_ascii=False)
-
-
-def _skill(root: Path, folder: Path, confinement: Confinement, environment: Mapping[str, str]) -> SkillTool:
-    """The skills that a run has, and those that only people start, since a person calls the tool."""
-    store = SkillFolder(folder, skills_path(confinement, folder))
-    return SkillTool(checkout_skills(root, environment, None), store)
