@@ -72,7 +72,17 @@ def run(argv: Sequence[str]) -> int:
             print(_NEEDS_LINUX.format(argv[0], sys.platform), file=sys.stderr)
             return ExitCode.NO_SANDBOX
         return _written_out(argv[0], _run_verb(argv[0], argv[1:]))
-    parser = top_parser()
+    width = max(map(len, VERBS))
+    verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
+    parser = argparse.ArgumentParser(
+        prog="slash-agent",
+        usage="slash-agent [-h] [--version] VERB ...",
+        description=f"From `/agent fix this` to a small, tested, explained draft pull request.\n\nverbs:\n{verbs}",
+        epilog=_EPILOG,
+        formatter_class=_HelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"slash-agent {__version__}")
+    parser.add_argument("verb", choices=VERBS, metavar="VERB", help="see `slash-agent VERB --help`")
     if not argv:
         parser.print_help()
         return _written_out("", ExitCode.DONE)
@@ -158,18 +168,3 @@ def load_verb(name: str) -> Command:
     if (verb := registry.VERBS.get(name)) and verb.local:
         return cast("Command", importlib.import_module("bot.cli.local_verb").LocalVerb(verb, verb.local))
     return cast("Command", importlib.import_module(f"bot.cli.{name}"))
-
-
-def top_parser() -> argparse.ArgumentParser:
-    width = max(map(len, VERBS))
-    verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
-    parser = argparse.ArgumentParser(
-        prog="slash-agent",
-        usage="slash-agent [-h] [--version] VERB ...",
-        description=f"From `/agent fix this` to a small, tested, explained draft pull request.\n\nverbs:\n{verbs}",
-        epilog=_EPILOG,
-        formatter_class=_HelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"slash-agent {__version__}")
-    parser.add_argument("verb", choices=VERBS, metavar="VERB", help="see `slash-agent VERB --help`")
-    return parser

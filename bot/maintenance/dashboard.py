@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from bot.contracts.formatting import count_of, money
 from bot.maintenance.due_tasks import NO_PULLS, Decision, RepositoryState, TaskState
-from bot.maintenance.task import FOLDER, Task, schedule_words
+from bot.maintenance.task import FOLDER, schedule_words
 from bot.policy.values import MaintenancePolicy
 
 TITLE = "Maintenance by Slash Agent"
@@ -73,18 +73,15 @@ def render_dashboard(plan: RepositoryPlan, results: Mapping[str, LastResult], ho
     rows: list[str] = []
     for decision in plan.decisions:
         task = decision.task
+        link = f"[`{task.name}`](../blob/HEAD/{FOLDER}/{task.name}.md)"
         state = plan.state.get(task.name, NO_PULLS)
-        rows.append(f"- [ ] {_link(task)}: {_next(decision, state, plan.policy, plan.repository)}")
+        rows.append(f"- [ ] {link}: {_next(decision, state, plan.policy, plan.repository)}")
         rows += _facts(state, results.get(task.name), home)
     parts = [_INTRODUCTION.strip()]
     if wrong:
         parts += ["## Task files that cannot be read", "\n".join(wrong)]
     parts += ["## Tasks", "\n".join(rows) or "There is no task."]
     return "\n\n".join(parts) + "\n"
-
-
-def _link(task: Task) -> str:
-    return f"[`{task.name}`](../blob/HEAD/{FOLDER}/{task.name}.md)"
 
 
 def _facts(state: TaskState, result: LastResult | None, home: str) -> list[str]:
