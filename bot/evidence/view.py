@@ -250,9 +250,12 @@ def _check_remarks(check: CheckResult) -> Iterator[Line]:
         yield line(name, " failed and, run again on the same files, passed: it is flaky.")
     if check.tests and check.tests.note:
         yield line(name, ": ", quote(check.tests.note))
-    if check.as_they_were and (mixed := check.as_they_were.mixed):
-        why = "may set up tests, and stayed as the change has it."
-        yield line(names(mixed, _PATHS_NAMED, noun="file"), f" {AS_THEY_WERE}: {why}")
+    if result := check.as_they_were:
+        own = "its own tests are the change's, so they are not comparable"
+        set_up = "may set up tests, and stayed as the change has it"
+        for paths, why in ((result.inside, own), (result.mixed, set_up)):
+            if paths:
+                yield line(names(paths, _PATHS_NAMED, noun="file"), f" {AS_THEY_WERE}: {why}.")
 
 
 # Lists
