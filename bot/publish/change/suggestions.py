@@ -35,7 +35,7 @@ _MARK_ROOM = 1_000
 def found_before(context: PublishContext, commit: CheckedCommit, now: PullRequest) -> PublishResult | None:
     """Return the result of an earlier publishing of this request, even if the head has changed since."""
     review = _find_posted(context, commit)
-    return _published(review, now) if review is not None else None
+    return PublishResult(review.html_url, now.number, suggested=True) if review is not None else None
 
 
 def post_suggestions(
@@ -63,7 +63,8 @@ def post_suggestions(
         )
 
     try:
-        return _published(created(create, lambda: _find_posted(context, commit)), now)
+        review = created(create, lambda: _find_posted(context, commit))
+        return PublishResult(review.html_url, now.number, suggested=True)
     except GitHubError as error:
         if error.status == 422:
             return f"GitHub did not take it: {error}"
@@ -114,7 +115,3 @@ def _find_posted(context: PublishContext, commit: CheckedCommit) -> PullRequestR
         if fields is not None and dict(fields) == wanted:
             return review
     return None
-
-
-def _published(review: PullRequestReview, now: PullRequest) -> PublishResult:
-    return PublishResult(review.html_url, now.number, suggested=True)
