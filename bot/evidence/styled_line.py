@@ -6,6 +6,7 @@ A printer escapes each part by its kind: Markdown, HTML and a terminal do it dif
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 
@@ -20,16 +21,7 @@ class Piece(NamedTuple):
 Line = Sequence[Piece]
 
 
-def code(text: str) -> Piece:
-    return Piece("code", text)
-
-
-def quote(text: str) -> Piece:
-    return Piece("quote", text)
-
-
-def strong(text: str) -> Piece:
-    return Piece("strong", text)
+code, quote, strong = (partial(Piece, kind) for kind in ("code", "quote", "strong"))
 
 
 def line(*parts: str | Piece | Line) -> Line:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from functools import cache
 from posixpath import normpath
 from typing import Annotated, Any
@@ -82,16 +81,6 @@ def parse_suite(value: object) -> SuiteResult | None:
         suite.note,
         {name: reason for name, reason in suite.reasons.items() if name in failed},
     )
-
-
-def parse_opened(value: object, watched: Collection[str]) -> frozenset[str] | None:
-    """Return those of the `watched` files that were opened, `None` if that is unknown."""
-    return frozenset(watched).intersection(map(str, value)) if isinstance(value, list) else None
-
-
-def parse_stamps(value: object) -> dict[str, Any]:
-    """Return the host's stamps of its files, which are passed back to it unchanged."""
-    return dict(_read(dict[str, Any], value))
 
 
 @cache

@@ -33,7 +33,7 @@ from bot.evidence.check import (
 from bot.evidence.no_evidence import left_out_note
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
-from bot.session.checks.host_reports import InvalidReport, parse_opened, parse_stamps, parse_suite
+from bot.session.checks.host_reports import InvalidReport, parse_suite
 from bot.session.context.git_trees import GitTrees
 from bot.session.workspaces.start import LIMIT_NAMES
 from bot.session.workspaces.trees import command_arguments
@@ -175,14 +175,15 @@ class CheckRunner:
         if lacks and suite and suite.counts and suite.counts.passed:
             # Only for some tests a network or a dependency was missing.
             run = run._replace(state=CheckState.FAILED)
-        return CheckExecution(run, suite, opened=parse_opened(answer.get("opened"), self.watch))
+        opened = answer.get("opened")
+        known = frozenset(self.watch).intersection(map(str, opened)) if isinstance(opened, list) else None
+        return CheckExecution(run, suite, opened=known)
 
     def _query_reports(self, query: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the tool host's answer about reports; empty on an error, which the next command reports."""
         try:
-            answer = self.workspace.call("check_reports", query, self.cancel).metadata
-            return {**answer, "stamps": parse_stamps(answer.get("stamps", {}))}
-        except (AgentError, InvalidReport):
+            return self.workspace.call("check_reports", query, self.cancel).metadata
+        except AgentError:
             return {}
 
 
