@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.checker import PATH, Checker, by_key, by_line
 from bot.ecosystems.record import CLASSES, HOST, MODULES, Dependencies, Ecosystem, Files, Pin, Suite, uses
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, path_of
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, path_of
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 
@@ -20,16 +20,14 @@ def _checks(files: Files) -> Iterator[str]:
 
 _POINT = re.compile(r"( *)(ok|not ok)\b(?: +(\d+))?(?: +- +| +)?(.*)")
 _DIRECTIVE = re.compile(r"(?<!\\)#\s*(skip|todo)\b.*", re.IGNORECASE)
-_PLAN = re.compile(r"1\.\.(\d+)(?: .*)?")
+_PLAN = re.compile(r"TAP version 1.*|1\.\.(\d+)(?: .*)?")
 _DEEPEST = 50
 
 _Path = tuple[str, ...]
 
 
-def tap(lines: Sequence[str]) -> ParsedTests | None:
+def tap(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
     """A test point with subtests is not counted itself: it fails with them."""
-    if not any(line.startswith("TAP version 1") or _PLAN.fullmatch(line) for line in lines):
-        return None
     below: dict[int, list[tuple[_Path, str]]] = {}
     block: str | None = None
     seen = 0
@@ -106,7 +104,7 @@ ECOSYSTEM = Ecosystem(
         )
         for name, folder in (("asdf", ".asdf"), ("mise", ".local/share/mise"))
     ),
-    runners=(Runner(tap),),
+    runners=(Runner(tap, _PLAN),),
     forms={"bash": by_line(_BASH), "shellcheck": _shellcheck},
     outline={
         **dict.fromkeys((".swift", ".dart"), CLASSES),

@@ -10,7 +10,7 @@ from bot.ecosystems.checker import ANY, PATH, Checker, each_with
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Setup, Suite, uses
 from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, Rerun
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, printed
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, printed
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -25,11 +25,12 @@ def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
 
 
 _GO_PACKAGE = re.compile(r"(ok  |FAIL|---|\?   )\t(\S+)(?:\t.*| \[.*\])?")
+_GO_END = re.compile(rf"{_GO_PACKAGE.pattern}|\{{.*\"Output\".*")
 _GO_TEST = re.compile(r" *--- (PASS|FAIL|SKIP): (\S.*?) \([\d.]+s\)")
 _GO_STATES = {"PASS": PASSED, "FAIL": FAILED, "SKIP": SKIPPED}
 
 
-def go(lines: Sequence[str]) -> ParsedTests | None:
+def go(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
     """Subtests count instead of their parent, which fails with them. Without `-v` only failed tests are named."""
     lines = printed(lines)
     if not any(_GO_PACKAGE.fullmatch(line) for line in lines):
@@ -141,7 +142,7 @@ ECOSYSTEM = Ecosystem(
             missing=frozenset({"BrokenImport"}),
         ),
     ),
-    runners=(Runner(go),),
+    runners=(Runner(go, _GO_END),),
     checking={"GOTOOLCHAIN": "local"},
     outline={".go": r"(?:func|type|var|const)\b"},
     suites=(

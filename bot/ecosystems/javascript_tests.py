@@ -15,6 +15,7 @@ from bot.ecosystems.test_results import (
     FAILED,
     PASSED,
     SKIPPED,
+    Ends,
     ParsedTests,
     Runner,
     path_of,
@@ -41,10 +42,7 @@ _NODE_LINE = re.compile(r"( *)([✔✖﹣▶]) (.*?)(?: \([\d.]+ms\))?((?: # (?:
 _NODE_TIMED = re.compile(r".* \([\d.]+ms\)(?: #.*)?")
 
 
-def jest(lines: Sequence[str]) -> ParsedTests | None:
-    ends = [line for line in lines if _JEST_END.fullmatch(line)]
-    if not ends:
-        return None
+def jest(lines: Sequence[str], ends: Ends) -> ParsedTests:
     file, bad = "", []
     for line in lines:
         if match := _JEST_FILE.fullmatch(line):
@@ -54,22 +52,18 @@ def jest(lines: Sequence[str]) -> ParsedTests | None:
                 bad.append((file, FAILED))
             elif match[1] != "Console":
                 bad.append((path_of((file, *match[1].split(" › "))), FAILED))
-    return tests_of("jest's output", bad, totals_of(ends), only_failed=True)
+    return tests_of("jest's output", bad, totals_of(end[0] for end in ends), only_failed=True)
 
 
-def vitest(lines: Sequence[str]) -> ParsedTests | None:
-    ends = [line for line in lines if _VITEST_END.fullmatch(line)]
-    if not ends:
-        return None
+def vitest(lines: Sequence[str], ends: Ends) -> ParsedTests:
     bad = [(match[1], FAILED) for line in lines if (match := _VITEST_BAD.fullmatch(line))]
-    totals = totals_of(line.rpartition(" (")[0] for line in ends)
+    totals = totals_of(end[0].rpartition(" (")[0] for end in ends)
     return tests_of("vitest's output", bad, totals, only_failed=True)
 
 
-def mocha(lines: Sequence[str]) -> ParsedTests | None:
+def mocha(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
     """The tests by the tree of the `spec` reporter, which is the default."""
-    ends = [line for line in lines if _MOCHA_END.fullmatch(line)]
-    if not any("passing" in line for line in ends):
+    if not any(end[2] == "passing" for end in ends):
         return None
     suites: dict[int, str] = {}
     named: list[tuple[str, str]] = []
@@ -83,14 +77,11 @@ def mocha(lines: Sequence[str]) -> ParsedTests | None:
             named.append((path_of((*_above(suites, len(match[1])), match[4])), state))
         elif match := _SUITE.fullmatch(line):
             suites[len(match[1])] = match[2]
-    return tests_of("mocha's output", named, totals_of(ends))
+    return tests_of("mocha's output", named, totals_of(end[0] for end in ends))
 
 
-def node(lines: Sequence[str]) -> ParsedTests | None:
+def node(lines: Sequence[str], ends: Ends) -> ParsedTests:
     """By the tree of the `spec` reporter of `node --test`."""
-    figures = [match for line in lines if (match := _NODE_FIGURE.fullmatch(line))]
-    if not figures:
-        return None
     suites: dict[int, str] = {}
     named: list[tuple[str, str]] = []
     for line in lines:
@@ -108,7 +99,7 @@ def node(lines: Sequence[str]) -> ParsedTests | None:
         elif suites.pop(depth, "") != name and mark != "▶":
             state = SKIPPED if "# SKIP" in directive or "# TODO" in directive else _MARKS[mark]
             named.append((path_of((*_above(suites, depth), name)), state))
-    return tests_of("node --test's output", named, totals_of(f"{match[2]} {match[1]}" for match in figures))
+    return tests_of("node --test's output", named, totals_of(f"{end[2]} {end[1]}" for end in ends))
 
 
 def _above(suites: dict[int, str], depth: int) -> list[str]:
@@ -116,7 +107,12 @@ def _above(suites: dict[int, str], depth: int) -> list[str]:
     return [suites[other] for other in sorted(suites) if other < depth]
 
 
-RUNNERS = (Runner(jest), Runner(vitest), Runner(mocha), Runner(node))
+RUNNERS = (
+    Runner(jest, _JEST_END),
+    Runner(vitest, _VITEST_END),
+    Runner(mocha, _MOCHA_END),
+    Runner(node, _NODE_FIGURE),
+)
 
 
 _PACKAGE_RUNNERS = frozenset({"npm", "yarn", "pnpm", "bun"})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import NOT_CALLS, TYPES, Ecosystem, Files, Suite, uses
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner
 
 _CMAKE_TESTS = re.compile(r"(?i)\b(enable_testing|include\s*\(\s*ctest)")
 _CMAKE_OPTION = re.compile(r'(?im)^[ \t]*option\s*\(\s*(\w+)\s+"[^"]*"\s*(\w*)\s*\)')
@@ -51,10 +51,8 @@ _CTEST_TEST = re.compile(
 _CTEST_STATES = {"Passed": PASSED, "Skipped": SKIPPED, "Not Run (Disabled)": SKIPPED}
 
 
-def ctest(lines: Sequence[str]) -> ParsedTests | None:
+def ctest(lines: Sequence[str], ends: Ends) -> ParsedTests:
     """Every test is named; the word for its state is also the reason if it fails."""
-    if not any(_CTEST_END.fullmatch(line) for line in lines):
-        return None
     tests = ParsedTests("ctest's output")
     for match in filter(None, map(_CTEST_TEST.fullmatch, lines)):
         state = _CTEST_STATES.get(match[2], FAILED)
@@ -107,7 +105,7 @@ ECOSYSTEM = Ecosystem(
             ),
         ),
     ),
-    runners=(Runner(ctest),),
+    runners=(Runner(ctest, _CTEST_END),),
     outline=dict.fromkeys((".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm"), _DEFINED),
     suites=(
         Suite(

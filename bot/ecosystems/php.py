@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.checker import table
 from bot.ecosystems.record import CLASSES, Action, Dependencies, Ecosystem, Files, Suite, uses
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, tests_of
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -31,10 +31,8 @@ _BAD_PARTS = ("error", "errors", "failure", "failures")
 _PHPUNIT_TEST = re.compile(r"\d+\) ([\w\\]+::\w.*)")
 
 
-def phpunit(lines: Sequence[str]) -> ParsedTests | None:
+def phpunit(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
     """By its lists of errors and failures."""
-    if not any(_PHPUNIT.fullmatch(line) for line in lines):
-        return None
     ran = 0
     figures = dict.fromkeys(("Errors", "Failures", "Skipped", "Incomplete"), 0)
     part = ""
@@ -87,7 +85,7 @@ ECOSYSTEM = Ecosystem(
     folders=("vendor",),
     offline={"COMPOSER_DISABLE_NETWORK": "1"},
     copies='A package copied into vendor is not the tree: let Composer link it (`"symlink": true`)',
-    runners=(Runner(phpunit),),
+    runners=(Runner(phpunit, _PHPUNIT),),
     outline={".php": CLASSES},
     suites=(
         Suite(

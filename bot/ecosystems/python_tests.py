@@ -6,7 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of, totals_of
+from bot.ecosystems.test_results import (
+    FAILED,
+    PASSED,
+    SKIPPED,
+    Ends,
+    ParsedTests,
+    Runner,
+    tests_of,
+    totals_of,
+)
 
 _PYTEST_SUMMARY = re.compile(
     r"(?:=+ )?(?:no tests ran|\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?"
@@ -30,11 +39,8 @@ _FIXTURES = ("setUpClass", "tearDownClass", "setUpModule", "tearDownModule")
 _NOT_LOADED = "unittest.loader._FailedTest"
 
 
-def pytest(lines: Sequence[str]) -> ParsedTests | None:
+def pytest(lines: Sequence[str], ends: Ends) -> ParsedTests:
     """The failed tests, by the short summary: where names matter, pytest writes a report."""
-    ends = [line for line in lines if _PYTEST_SUMMARY.fullmatch(line)]
-    if not ends:
-        return None
     # Tests, and the files that could not be collected.
     bad, inside = list[tuple[str, str]](), False
     for line in lines:
@@ -44,14 +50,12 @@ def pytest(lines: Sequence[str]) -> ParsedTests | None:
             inside = False
         elif inside and (match := _SHORT.fullmatch(line)):
             bad.append((match[1], FAILED))
-    return tests_of("pytest's output", bad, totals_of(ends), only_failed=True)
+    return tests_of("pytest's output", bad, totals_of(end[0] for end in ends), only_failed=True)
 
 
-def unittest(lines: Sequence[str]) -> ParsedTests | None:
+def unittest(lines: Sequence[str], ends: Ends) -> ParsedTests:
     """The tests by the lines of `-v`; else the failed ones, by the headers of their tracebacks."""
-    ran = sum(int(match[1]) for line in lines if (match := _RAN.fullmatch(line)))
-    if not any(_RAN.fullmatch(line) for line in lines):
-        return None
+    ran = sum(int(end[1]) for end in ends)
     bad = Counter(
         _unittest_name(match[1], match[2]) for line in lines if (match := _UNITTEST_BAD.fullmatch(line))
     )
@@ -103,4 +107,4 @@ def _unittest_name(test: str, where: str) -> str:
     return where if where == test or where.endswith(f".{test}") else f"{where}.{test}"
 
 
-RUNNERS = (Runner(pytest, "pytest", _PYTEST_SUMMARY), Runner(unittest))
+RUNNERS = (Runner(pytest, _PYTEST_SUMMARY, "pytest"), Runner(unittest, _RAN))

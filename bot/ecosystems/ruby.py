@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.record import MODULES, Action, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, tests_of
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -36,11 +36,8 @@ _RSPEC_END = re.compile(
 _RSPEC_BAD = re.compile(r"rspec '?(?:\./)?([^\s':\[]+)(?::\d+|\[[\d:]+\])?'?(?: # (.+))?")
 
 
-def rspec(lines: Sequence[str]) -> ParsedTests | None:
+def rspec(lines: Sequence[str], ends: Ends) -> ParsedTests:
     """By its list of failed examples, each with its file and its words: a line moves."""
-    ends = [match for line in lines if (match := _RSPEC_END.fullmatch(line))]
-    if not ends:
-        return None
     named = (match for line in lines if line.startswith("rspec ") and (match := _RSPEC_BAD.fullmatch(line)))
     bad = [(f"{match[1]} {match[2] or ''}".rstrip(), FAILED) for match in named]
     ran, failed, pending, outside = (sum(int(end[index] or 0) for end in ends) for index in range(1, 5))
@@ -81,7 +78,7 @@ ECOSYSTEM = Ecosystem(
     pins=(Pin.usual("rbenv", ".ruby-version"),),
     folders=("vendor", "bundle", ".bundle"),
     copies="An installed gem is not the tree: name the gemspec in the Gemfile, or run with `-Ilib`",
-    runners=(Runner(rspec),),
+    runners=(Runner(rspec, _RSPEC_END),),
     outline={".rb": MODULES},
     suites=(
         Suite(

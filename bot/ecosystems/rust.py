@@ -31,6 +31,7 @@ from bot.ecosystems.test_results import (
     PASSED,
     SKIPPED,
     STATES,
+    Ends,
     ParsedTests,
     Runner,
     tests_of,
@@ -67,11 +68,8 @@ _NEXTEST_TEST = re.compile(
 )
 
 
-def cargo(lines: Sequence[str]) -> ParsedTests | None:
+def cargo(lines: Sequence[str], ends: Ends) -> ParsedTests:
     """Every test is named; the source file of the binary is part of the name."""
-    results = [match for line in lines if (match := _CARGO_RESULT.fullmatch(line))]
-    if not results:
-        return None
     where, named = "", []
     for line in lines:
         if match := _RUNNING.fullmatch(line):
@@ -83,15 +81,12 @@ def cargo(lines: Sequence[str]) -> ParsedTests | None:
             if state := SKIPPED if text.startswith("ignored") else state:
                 name = name.removesuffix(" - should panic")
                 named.append((f"{where}::{name}" if where else name, state))
-    totals = {state: sum(int(match[index]) for match in results) for index, state in enumerate(STATES, 1)}
+    totals = {state: sum(int(match[index]) for match in ends) for index, state in enumerate(STATES, 1)}
     return tests_of("cargo test's output", named, totals)
 
 
-def nextest(lines: Sequence[str]) -> ParsedTests | None:
+def nextest(lines: Sequence[str], ends: Ends) -> ParsedTests:
     """Every test that ran is named, failed ones again at the end; skipped ones are only counted."""
-    ends = [match for line in lines if (match := _NEXTEST_END.fullmatch(line))]
-    if not ends:
-        return None
     states: dict[str, str] = {}
     for line in lines:
         if match := _NEXTEST_TEST.fullmatch(line):
@@ -234,7 +229,7 @@ ECOSYSTEM = Ecosystem(
             ("rust-analyzer", "cargo check"),
         ),
     ),
-    runners=(Runner(cargo), Runner(nextest)),
+    runners=(Runner(cargo, _CARGO_RESULT), Runner(nextest, _NEXTEST_END)),
     forms={"cargo": _cargo_messages},
     related=_crates,
     checking={"CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": "{tmp}/cargo-target"},

@@ -153,11 +153,15 @@ def path_of(parts: Iterable[str]) -> str:
     return " > ".join(part.strip() for part in parts if part.strip())
 
 
-class Runner(NamedTuple):
-    """A test runner. `read` parses its tests from lines of output, `None` if it did not run. One that can be told to
-    write a report has a `name`, and `end`, which matches the last line of a run: the report is about the last run only.
-    """
+Ends = Sequence[re.Match[str]]
+"""The lines in which the runs of a test runner end."""
 
-    read: Callable[[Sequence[str]], ParsedTests | None]
+
+class Runner(NamedTuple):
+    """A test runner. `end` matches the line in which a run ends, or another one that it always prints; `read` parses
+    its tests from all lines of output, `None` if it did not run. One that can be told to write a report has a `name`:
+    the report is about the last run only."""
+
+    read: Callable[[Sequence[str], Ends], ParsedTests | None]
+    end: re.Pattern[str]
     name: str = ""
-    end: re.Pattern[str] | None = None

@@ -94,7 +94,8 @@ def parse_output(text: str, drop: str = "") -> ParsedTests | None:
     lines = [line[:_LONGEST_LINE].rstrip() for line in text.split("\n")]
     whole: ParsedTests | None = None
     for runner in (runner for one in ecosystems() for runner in one.runners):
-        tests = runner.read(lines)
+        ends = [match for line in lines if (match := runner.end.fullmatch(line))]
+        tests = runner.read(lines, ends) if ends else None
         if tests is None:
             continue
         if whole is None:

@@ -65,7 +65,7 @@ def _tests(
     if asked and (context.tmp / asked).exists():
         # The one that can be told to write a report.
         every = (runner for one in ecosystems() for runner in one.runners)
-        runner, end = next((runner, runner.end) for runner in every if runner.end)
+        runner, end = next((runner, runner.end) for runner in every if runner.name)
         once = not trouble and reports.runs(end, printed) < 2
         if once or arguments.get("sure") is True:
             tests, trouble_in_it = _junit([(asked, context.tmp)], context, f"{runner.name}'s report", drop)
