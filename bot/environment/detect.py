@@ -10,7 +10,7 @@ from functools import cache
 from textwrap import shorten
 
 from bot.ecosystems.record import Setup, Use, use_of_name
-from bot.ecosystems.registry import ecosystem_of, ecosystems, use_of
+from bot.ecosystems.registry import ecosystems, use_of
 from bot.ecosystems.services import Service
 from bot.environment.detection import CIStep, DetectedCheck, Detection, Omission, Read, source_of
 from bot.environment.scripts import Statement, statements
@@ -140,8 +140,7 @@ class _Detector:
         self._suggest(fallback=of_ci)
         self.checks.sort(key=lambda check: (-check.use, check.fallback))
         commands = [check.command for check in self.checks]
-        parts = [part for command in commands for part in statements(command) if part.words]
-        named = {ecosystem_of(part.words) for part in parts if part.words}
+        named = {part.ecosystem for command in commands for part in statements(command)} - {None}
         setup: list[Setup] = []
         for one in ecosystems():
             # A check belongs to it, or to none by its words.
@@ -224,8 +223,7 @@ class _Detector:
         """Add a check. Those from `begun` on are of its own job: a `part` is compared with them word for word."""
         step, use, own = check.step, check.use or Use.TESTS, check.command
         compiles = {one.name for one in ecosystems() if one.compiles}
-        named = {ecosystem_of(one.words) for one in check.commands if one.words}
-        needs_build = use >= Use.TYPES and named.isdisjoint(compiles)
+        needs_build = use >= Use.TYPES and compiles.isdisjoint(one.ecosystem for one in check.commands)
         command = "\n".join((*builds, f"({own})" if builds and step.folder else own)) if needs_build else own
         others = self.checks[:begun] if part else self.checks
         same = [number for number, one in enumerate(others) if _alike(one.command) == _alike(own)]

@@ -9,7 +9,7 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.ecosystems.record import Use
-from bot.ecosystems.registry import use_of
+from bot.ecosystems.registry import ecosystem_of, use_of
 from bot.policy.shell import parse_shell, syntax_tree
 
 if TYPE_CHECKING:
@@ -22,12 +22,14 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 class Statement(NamedTuple):
-    """One statement. `words` are those of a plain command, nothing in it is expanded; `None` for any other. `uses` are
-    of all commands that are in sight."""
+    """One statement. `words` are those of a plain command, nothing in it is expanded, and `ecosystem` is the name of
+    the one that it belongs to, empty if unknown; `None` for any other statement. `uses` are of all commands in
+    sight."""
 
     text: str
     words: tuple[str, ...] | None
     uses: frozenset[Use]
+    ecosystem: str | None
 
     @property
     def installs(self) -> bool:
@@ -56,7 +58,8 @@ def _parts(node: Node, script: str) -> Iterator[Statement]:
 
 def _statement(text: str, words: tuple[str, ...] | None) -> Statement:
     seen = [words] if words else parse_shell(text).seen
-    return Statement(text, words, frozenset(use for one in seen if (use := use_of(one)) is not None))
+    uses = frozenset(use for one in seen if (use := use_of(one)) is not None)
+    return Statement(text, words, uses, ecosystem_of(words) if words else None)
 
 
 def _words(node: Node, text: str) -> tuple[str, ...] | None:

@@ -161,8 +161,6 @@ def checker_after(checker: Checker, paths: Collection[str]) -> Checker | None:
     return checker._replace(excluded_folders=excluded)
 
 
-# The selection of checkers
-
 MOST = 8
 """The most projects of one checker. Further ones are listed as skipped."""
 

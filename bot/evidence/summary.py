@@ -14,7 +14,7 @@ from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.contracts.plain_text import printable
 from bot.contracts.request import NO_CHECKS, Tier
 from bot.ecosystems.record import Ecosystem, Use
-from bot.ecosystems.registry import ecosystem_of, ecosystems, ecosystems_of, named
+from bot.ecosystems.registry import ecosystems, ecosystems_of, named
 from bot.environment.scripts import statements
 from bot.evidence.check import NO_TESTS, NOT_SHOWN, OTHER_CODE
 from bot.evidence.failing_checks import failing, more_failing
@@ -127,7 +127,7 @@ def is_near(command: str, changed: Collection[str]) -> bool:
 
 def languages_of(command: str) -> set[str]:
     """Return the names of the languages whose programs a command names; empty if it may run any, as `make` does."""
-    named = {ecosystem_of(part.words) if part.words else "" for part in statements(command)}
+    named = {part.ecosystem or "" for part in statements(command)}
     return named if named <= {one.name for one in ecosystems() if one.suffixes} else set()
 
 
@@ -239,5 +239,5 @@ def _unverified_summary(
 
 def ecosystem_named(command: str) -> Ecosystem | None:
     """Return the first whose programs a command names."""
-    names = (ecosystem_of(part.words) for part in statements(command) if part.words)
-    return next((named(name) for name in names if name not in ("", "general")), None)
+    names = (part.ecosystem for part in statements(command))
+    return next((named(name) for name in names if name and name != "general"), None)

@@ -101,9 +101,6 @@ def view_of(
     )
 
 
-# What fails
-
-
 def fails(check: CheckResult) -> bool:
     """Whether the check fails with the change, whatever its result before; or breaks tests as they were before it; or
     cannot run now and passed before or broke a test.
@@ -129,9 +126,6 @@ def _failure(check: CheckResult) -> str:
     earlier = "as before the change" if was is state else f"and {then} before the change"
     worse = [f"{kind.number:,} {kind.words}" for kind in kinds_of(check.tests) if kind.field in _WORSE]
     return f"{now}, {earlier}{', but worse: ' if worse else ''}{', '.join(worse)}"
-
-
-# Rows
 
 
 def _check_rows(check: CheckResult) -> Iterator[Row]:
@@ -256,9 +250,6 @@ def _check_remarks(check: CheckResult) -> Iterator[Line]:
         for paths, why in ((result.inside, own), (result.mixed, set_up)):
             if paths:
                 yield line(names(paths, _PATHS_NAMED, noun="file"), f" {AS_THEY_WERE}: {why}.")
-
-
-# Lists
 
 
 def _sections(outcome: Outcome, checks: Sequence[CheckResult], most: int) -> Iterator[Section]:

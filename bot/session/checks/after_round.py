@@ -234,8 +234,6 @@ class AfterRound(Round):
         except AgentError as error:
             return not_run(str(error))
 
-    # The tests as they were
-
     def _run_as_before(self) -> None:
         """Run the checks that count tests on the changed source with the base's tests, if the change touches tests,
         within what is left of the time for checks."""

@@ -104,7 +104,7 @@ class CheckRunner:
         command = report_command(check.command, _REPORT.format(next(_NUMBERS)))
         junit = [command.own_report] if command.own_report and not check.junit else list(check.junit)
         # The reports that tools write by themselves.
-        tools = {ecosystem_of(part.words) for part in statements(check.command) if part.words} - {""}
+        tools = {part.ecosystem for part in statements(check.command) if part.ecosystem}
         places = [pattern for name in sorted(tools) for pattern in named(name).reports]
         reports = {"junit": junit, "places": places}
 
