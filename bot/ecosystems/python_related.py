@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from bot.contracts.regular_files import read_regular
+from bot.ecosystems.checker import is_in
 from bot.ecosystems.suite_files import named_as_test
 
 _MOST_FILES = 8_000
@@ -40,9 +41,7 @@ def related(root: Path, changed: Sequence[str]) -> list[str]:
         _importing(root, files, tests, sources),
         key=lambda path: -max(len(os.path.commonpath([path, source])) for source in sources),
     )
-    in_folder = [
-        path for path in tests if any(not folder or path.startswith(f"{folder}/") for folder in below)
-    ]
+    in_folder = [path for path in tests if any(is_in(path, folder) for folder in below)]
     return list(dict.fromkeys([*own, *named, *importing, *in_folder]))
 
 

@@ -197,9 +197,8 @@ class Pin(NamedTuple):
     def usual(cls, manager: str, file: str) -> Pin:
         """Return that of a manager with one folder for all."""
         folder, variable = f".{manager}", f"{manager.upper()}_VERSION"
-        return cls(
-            manager, file, f"{folder}/shims", f"{folder}/versions", variable, f"{manager} install {{version}}"
-        )
+        install = f"{manager} install {{version}}"
+        return cls(manager, file, f"{folder}/shims", f"{folder}/versions", variable, install)
 
 
 def nothing(*arguments: Any) -> Any:

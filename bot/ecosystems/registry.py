@@ -36,9 +36,8 @@ def ecosystems() -> tuple[Ecosystem, ...]:
 def ecosystems_of(paths: Iterable[str]) -> list[Ecosystem]:
     """Return the ecosystems with a source among `paths`."""
     known = list(paths)
-    return [
-        one for one in ecosystems() if one.suffixes and any(path.endswith(one.suffixes) for path in known)
-    ]
+    with_sources = (one for one in ecosystems() if one.suffixes)
+    return [one for one in with_sources if any(path.endswith(one.suffixes) for path in known)]
 
 
 def servers() -> tuple[Server, ...]:

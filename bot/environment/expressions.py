@@ -189,9 +189,8 @@ def legs_of(job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[dict[
     legs = [leg for leg in legs if not any(leg.items() >= one.items() for one in exclude)]
     alone: list[dict[str, Any]] = []
     for one in include:
-        same = [
-            leg for leg in legs if all(leg.get(key) == value for key, value in one.items() if key in axes)
-        ]
+        own = [item for item in one.items() if item[0] in axes]
+        same = [leg for leg in legs if all(leg.get(key) == value for key, value in own)]
         for leg in same:
             leg.update({key: value for key, value in one.items() if key not in leg})
         alone += [] if same else [one]
@@ -208,13 +207,15 @@ def _flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
         yield prefix, value
 
 
+_UNUSUAL = re.compile(
+    r"windows|macos|mac-|clang|valgrind|sanitize|asan|pypy|nightly|beta|alpha|dev|rc|[0-9]t$|arm|musl|i686|aarch"
+)
+
+
 def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
     """Sort key: Linux before other systems, final versions before others, newer before older ones."""
     text = str(value.get("os", value.get("name", "")) if isinstance(value, dict) else value).lower()
-    if re.search(
-        r"windows|macos|mac-|clang|valgrind|sanitize|asan|pypy|nightly|beta|alpha|dev|rc|[0-9]t$|arm|musl|i686|aarch",
-        text,
-    ):
+    if _UNUSUAL.search(text):
         return 2, ()
     if re.fullmatch(r"v?\d+(\.(\d+|x))*", text):
         return 0, tuple(-int(part) for part in re.findall(r"\d+", text))

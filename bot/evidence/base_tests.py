@@ -80,9 +80,8 @@ def compare(
     before: CheckExecution, after: CheckExecution, run: CheckExecution, suite: ChangedSuite
 ) -> TestsAsTheyWere:
     """Return the result of `run`, the base's tests on the changed source."""
-    result = TestsAsTheyWere(
-        run.run, run.counts, mixed=suite.mixed[:_MOST_FILES], inside=suite.inside[:_MOST_FILES]
-    )
+    mixed, inside = suite.mixed[:_MOST_FILES], suite.inside[:_MOST_FILES]
+    result = TestsAsTheyWere(run.run, run.counts, mixed=mixed, inside=inside)
     if note := _no_result(before, run):
         return result._replace(note=note)
     if before.suite is None or run.suite is None:  # the exit code alone
@@ -123,9 +122,8 @@ def _kinds(
     flaky: Collection[str],
 ) -> dict[str, list[str]]:
     assert run.suite is not None
-    kinds: dict[str, list[str]] = {
-        kind: [] for kind in ("failed", "expectation_changed", "unconfirmed", "not_comparable")
-    }
+    fields = ("failed", "expectation_changed", "unconfirmed", "not_comparable")
+    kinds: dict[str, list[str]] = {field: [] for field in fields}
     flaky = {*flaky, *flaky_tests(run.suite, run.rerun_suite)}
     none = NameCounts()
     now = after.tests if after else {}

@@ -68,9 +68,8 @@ def _delta(projects: Sequence[ProjectRuns], renamed: Mapping[str, str]) -> tuple
 
 def has_error(problems: Iterable[Problem], pattern: str) -> bool:
     """Whether the code of an error matches `pattern`, if there is one."""
-    return bool(pattern) and any(
-        problem.severity is Severity.ERROR and re.fullmatch(pattern, problem.code) for problem in problems
-    )
+    errors = (problem for problem in problems if problem.severity is Severity.ERROR)
+    return bool(pattern) and any(re.fullmatch(pattern, error.code) for error in errors)
 
 
 MOST_PROBLEMS = 100

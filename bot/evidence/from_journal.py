@@ -25,9 +25,8 @@ def _checks(recorded: JournalFile) -> tuple[CheckResult, ...]:
     again = {line.name for line in runs if line.again and line.run.state is CheckState.PASSED and ended}
     planned: dict[str, PlannedCheck | CheckRecord] = {check.name: check for check in recorded.header.checks}
     planned |= before
-    return tuple(
-        _result(check, before.get(name), after.get(name), name in again) for name, check in planned.items()
-    )
+    names = planned.items()
+    return tuple(_result(one, before.get(name), after.get(name), name in again) for name, one in names)
 
 
 def _result(
@@ -37,9 +36,8 @@ def _result(
     passed_again: bool,
 ) -> CheckResult:
     """Return a result without names of tests, which only the evidence record has."""
-    first, second = (
-        line.run if line else CheckRun(CheckState.NOT_RUN, note=_DIED) for line in (before, after)
-    )
+    unknown = CheckRun(CheckState.NOT_RUN, note=_DIED)
+    first, second = (line.run if line else unknown for line in (before, after))
     counts = (before.tests if before else None, after.tests if after else None)
     tests = TestChanges(*counts, note="the run died before its tests were compared") if any(counts) else None
     as_they_were = None

@@ -135,9 +135,8 @@ def short_tail(output: str) -> str:
     lines = [line.rstrip() for line in output.rstrip().splitlines()]
     half = _TAIL_WIDTH // 2
     # Both ends are kept: either may have the reason.
-    last = [
-        one if len(one) <= _TAIL_WIDTH else f"{one[:half]} … {one[-half:]}" for one in lines[-_TAIL_LINES:]
-    ]
+    last = lines[-_TAIL_LINES:]
+    last = [one if len(one) <= _TAIL_WIDTH else f"{one[:half]} … {one[-half:]}" for one in last]
     return "\n".join([*(["…"] if len(lines) > _TAIL_LINES else []), *last])
 
 

@@ -32,9 +32,8 @@ def left_out_note(environments: Iterable[EnvironmentFolder], command: str) -> st
     for one in environments:
         name = one.path.rpartition("/")[2]
         # One outside of the checkout has another name.
-        needed_by = {
-            tool.name for tool in ecosystems() if name in tool.folders or (not name and tool.environments)
-        }
+        tools = (tool for tool in ecosystems() if name in tool.folders or (not name and tool.environments))
+        needed_by = {tool.name for tool in tools}
         if not languages or languages & needed_by:
             return left_out_sentence(one)
     return ""
@@ -48,9 +47,8 @@ _UNKNOWN = (
 
 def sources(changed: Iterable[str], paths: Collection[str]) -> tuple[str, ...]:
     """Return the changed files that tests must open: sources of a known language in the tree, which has `paths`."""
-    return tuple(
-        path for path in changed if path in paths and ecosystems_of([path]) and role_of(path) is None
-    )
+    there = (path for path in changed if path in paths and ecosystems_of([path]))
+    return tuple(path for path in there if role_of(path) is None)
 
 
 def reasons(ran: Sequence[tuple[Check, CheckExecution]], changed: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -59,20 +57,12 @@ def reasons(ran: Sequence[tuple[Check, CheckExecution]], changed: Sequence[str])
     opened counts as well, since a build need not read it again; one that a linter read does not. If a suite failed
     before its first test, the tests of another command, perhaps of one package, must have opened a source themselves.
     """
-    by_any = {
-        path
-        for check, execution in ran
-        if may_run_tests(check.command) and execution.opened
-        for path in execution.opened
-    }
+    tested = (execution.opened for check, execution in ran if may_run_tests(check.command))
+    by_any = frozenset[str]().union(*filter(None, tested))
     languages = ecosystems_of(changed)
     # A command that tests fails, and no test that ran is known.
-    one_is_silent = any(
-        execution.run.state is CheckState.FAILED
-        and not execution.counts_tests
-        and Use.TESTS in uses_of(check.command)
-        for check, execution in ran
-    )
+    failed = [pair for pair in ran if pair[1].run.state is CheckState.FAILED and not pair[1].counts_tests]
+    one_is_silent = any(Use.TESTS in uses_of(check.command) for check, _ in failed)
     for number, (check, execution) in enumerate(ran):
         if execution.run.state is not CheckState.PASSED or not execution.counts_tests:
             continue

@@ -65,9 +65,7 @@ def compare(
     """Compare problems. `renamed` maps paths after the change to those before. Results are in order of display."""
     old_paths = renamed or {}
     keyed_before = [_Keyed(problem, problem.path) for problem in dict.fromkeys(before)]
-    keyed_after = [
-        _Keyed(problem, old_paths.get(problem.path, problem.path)) for problem in dict.fromkeys(after)
-    ]
+    keyed_after = [_Keyed(one, old_paths.get(one.path, one.path)) for one in dict.fromkeys(after)]
     left_before, left_after = _unmatched(
         keyed_before, keyed_after, lambda one: (one.key, " ".join(one.problem.snippet.split()))
     )

@@ -63,13 +63,11 @@ class CheckPair:
 
     def result(self, check: Check) -> CheckResult:
         """Return the result of `check`, which has the command of the policy."""
-        result = reruns.check_result(
-            self.check, self.before, self.after, self.second, self.note, self.confirmed
-        )
+        runs = (self.before, self.after, self.second)
+        result = reruns.check_result(self.check, *runs, self.note, self.confirmed)
         related = self.check.command if self.check.command != check.command else ""
-        return result._replace(
-            command=check.command, related=related, scope_note=self.narrowed, as_they_were=self.as_they_were
-        )
+        result = result._replace(command=check.command, related=related, scope_note=self.narrowed)
+        return result._replace(as_they_were=self.as_they_were)
 
 
 class AfterRound(Round):
@@ -131,9 +129,8 @@ class AfterRound(Round):
             self._pairs.append(self._run_check(runner, number, check))
         due = {number: pair.check.command for number, pair in enumerate(self._pairs) if pair.narrowed}
         if due and not self.cancel.fired:
-            self._run_related(
-                workspace, related_commands(due, self._history, self._tree, workspace, self.cancel)
-            )
+            commands = related_commands(due, self._history, self._tree, workspace, self.cancel)
+            self._run_related(workspace, commands)
 
     def _run_check(self, runner: CheckRunner, number: int, check: Check) -> CheckPair:
         before = self._before.executions[number].result()
@@ -177,9 +174,8 @@ class AfterRound(Round):
             pair.check = pair.check._replace(command=after)
             pair.after = runner.run(pair.check, f"related tests with the change: {after}", self._half)
             pair.base_command = before
-            pair.before = (
-                executions.get(number) or self._base_runs.get((number, before)) or not_run(_NEW_TESTS)
-            )
+            known = executions.get(number) or self._base_runs.get((number, before))
+            pair.before = known or not_run(_NEW_TESTS)
 
     def _half(self) -> float:
         return self.budget.left / 2
@@ -260,10 +256,9 @@ class AfterRound(Round):
 
     def _numbers(self) -> list[int]:
         """Return the checks that count tests; if there are none, those that may run some."""
-        ran = [number for number, pair in enumerate(self._pairs) if pair.after.run.state in _RAN]
-        counting = [
-            number for number in ran if self._pairs[number].before.suite or self._pairs[number].after.suite
-        ]
+        pairs = self._pairs
+        ran = [number for number, pair in enumerate(pairs) if pair.after.run.state in _RAN]
+        counting = [number for number in ran if pairs[number].before.suite or pairs[number].after.suite]
         return counting or [number for number in ran if may_run_tests(self.checks[number].command)]
 
     def _executions(self, suites: Mapping[int, ChangedSuite]) -> Mapping[int, CheckExecution]:

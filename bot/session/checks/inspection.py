@@ -124,9 +124,8 @@ class Inspection:
         skipped = {checker.name: list[str]() for checker in checkers()}
         for checker in self._checkers():
             if checker.key in self._before:
-                after = runs.get(checker.key) or failed_checker_run(
-                    _NOT_RUN if checker.key in changes.checkers else _GONE
-                )
+                why = _NOT_RUN if checker.key in changes.checkers else _GONE
+                after = runs.get(checker.key) or failed_checker_run(why)
                 before = self._before[checker.key]
                 if after.run.answer is Answer.COMPLETE and after.version != before.version:
                     after = after.with_note(f"with the change it is another version: {after.version}")

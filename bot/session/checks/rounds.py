@@ -68,9 +68,8 @@ class Rounds:
     def unable(self) -> tuple[str, ...]:
         """Return a sentence for the model about each check that turned out since the last call to be unable to run."""
         ended = {number: one.result().run for number, one in enumerate(self._before.executions) if one.done()}
-        new = {
-            number: run for number, run in ended.items() if number not in self._told and run.state in _UNABLE
-        }
+        unable = {number: run for number, run in ended.items() if run.state in _UNABLE}
+        new = {number: run for number, run in unable.items() if number not in self._told}
         self._told.update(new)
         return tuple(
             f"{quoted(self.checks[number].command, 300)} cannot run here, so it will not verify your change: "
@@ -175,12 +174,8 @@ class SuggestionTests(Round):
             due = {check: one.command for check, one in enumerate(self.checks)}
             commands = related_commands(due, history, tree, workspace, self.cancel)
             runner, text = self._runner(workspace), "tests related to a suggestion"
-            executions = [
-                runner.run(
-                    self.checks[check]._replace(command=command), text, lambda: self.budget.left_for_reruns
-                )
-                for check, (_, command) in commands.items()
-            ]
+            narrowed = [self.checks[n]._replace(command=command) for n, (_, command) in commands.items()]
+            executions = [runner.run(one, text, lambda: self.budget.left_for_reruns) for one in narrowed]
         states = ", ".join(execution.run.state for execution in executions) or "none are known"
         self.run.journal.write(lines.Note(f"Tests related to the suggestion on {finding.path}: {states}"))
         passed = all(execution.run.state is CheckState.PASSED for execution in executions)

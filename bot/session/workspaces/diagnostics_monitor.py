@@ -39,13 +39,8 @@ def diagnostics_settings(policy: DiagnosticsPolicy, refused: Mapping[str, str]) 
     """The settings of a tool host, or `None` without diagnostics. `refused` is what `refused_servers` returns."""
     if policy.off:
         return None
-    return {
-        "wait": policy.wait,
-        "servers": {
-            name: {"command": server.command, "off": server.off} for name, server in policy.servers.items()
-        },
-        "refused": dict(refused),
-    }
+    servers = {name: {"command": one.command, "off": one.off} for name, one in policy.servers.items()}
+    return {"wait": policy.wait, "servers": servers, "refused": dict(refused)}
 
 
 @dataclass(slots=True)

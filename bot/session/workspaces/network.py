@@ -78,9 +78,8 @@ def _mirrors(named: str) -> tuple[Mirror, ...]:
     mirrors = tuple(map(mirror, named.split()))
     for preset, number in Counter(each.preset for each in mirrors).items():
         if number > 1:
-            raise UsageError(
-                f"There is more than one mirror for {preset}. A preset can have one; leave the others out."
-            )
+            problem = f"There is more than one mirror for {preset}"
+            raise UsageError(f"{problem}. A preset can have one; leave the others out.")
     return mirrors
 
 

@@ -82,9 +82,8 @@ def without_changes(
     """The verdict on a tree that equals the base commit's, and notes on what a run that only reads changed."""
     unchanged = Verdict(GitTrees(checkout).base_tree(), b"", b"", (), ())
     if isinstance(verdict, GateError):
-        return unchanged, (
-            f"Commands of this run changed its work tree, and that was thrown away ({verdict}).",
-        )
+        what = "Commands of this run changed its work tree"
+        return unchanged, (f"{what}, and that was thrown away ({verdict}).",)
     paths = [*(file.path for file in verdict.files), *(file.path for file in verdict.withheld)]
     if not paths:
         return unchanged, ()
