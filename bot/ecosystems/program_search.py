@@ -38,7 +38,7 @@ class Place(NamedTuple):
             paths += [folder / "bin" / name for folder in self.environments()]
         if "path" in where:
             paths += [Path(one, name) for one in self.environment.get("PATH", "").split(":") if one]
-        return next((str(path) for path in paths if os.access(path, os.X_OK) and path.is_file()), "")
+        return next((str(path) for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), "")
 
     def above(self, *names: str, top: bool = False) -> Path | None:
         """The nearest of these files, or the topmost."""

@@ -18,7 +18,7 @@ _LARGEST_POINTER = 4096
 
 def is_environment(folder: str | Path) -> bool:
     """Whether it is a virtual environment, or one of Conda's."""
-    return Path(folder, "pyvenv.cfg").is_file() or Path(folder, "conda-meta").is_dir()
+    return os.path.isfile(f"{folder}/pyvenv.cfg") or os.path.isdir(f"{folder}/conda-meta")
 
 
 def outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> Iterator[str]:
