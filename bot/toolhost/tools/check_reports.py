@@ -65,8 +65,8 @@ def _tests(
     if asked and (context.tmp / asked).exists():
         # The one that can be told to write a report.
         every = (runner for one in ecosystems() for runner in one.runners)
-        runner, end = next((runner, runner.end) for runner in every if runner.name)
-        once = not trouble and reports.runs(end, printed) < 2
+        runner = next(runner for runner in every if runner.name)
+        once = not trouble and reports.runs(runner.end, printed) < 2
         if once or arguments.get("sure") is True:
             tests, trouble_in_it = _junit([(asked, context.tmp)], context, f"{runner.name}'s report", drop)
             if tests is not None:
