@@ -255,14 +255,24 @@ def _check_options(verb: str, options: Mapping[str, str]) -> None:
 def _read_leading(words: Sequence[str], position: int, options: dict[str, str]) -> int:
     """Read options from `position` on into `options`; return the position of the first other word."""
     while position < len(words) and (match := _OPTION.fullmatch(words[position])):
-        name, value = match.group(1), match.group(2)
+        name, value = match[1], match[2]
         position += 1
-        if name in OPTIONS and OPTIONS[name].form and value is None:
-            if position == len(words):
-                raise _ProblemError(f"`--{name}` needs {OPTIONS[name].needs}.")
+        if name not in OPTIONS:
+            intended = nearest(name, OPTIONS)
+            then = f"Did you mean `--{intended}`?" if intended else "`/agent help` lists the options."
+            raise _ProblemError(f"There is no option `--{_quotable(name)}`. {then}")
+        needs, form = OPTIONS[name]
+        if form and value is None and position < len(words):
             value = words[position]
             position += 1
-        _set_option(name, value, options)
+        if not form and value is not None:
+            raise _ProblemError(f"`--{name}` takes no value.")
+        if form and not re.fullmatch(form, value or ""):
+            raise _ProblemError(f"`--{name}` needs {needs}.")
+        key, text = ("draft", "false") if name == "no-draft" else (name, value or "true")
+        if key in options:
+            raise _ProblemError(f"`--{key}` is given twice.")
+        options[key] = text.removeprefix("$") if name == "budget" else text.lower() if name == "sha" else text
     return position
 
 
@@ -285,22 +295,6 @@ def _is_option(word: str, *, takes_next: bool) -> bool:
         return False
     name = match[1] if match[1] in OPTIONS else nearest(match[1], OPTIONS, slips=1)
     return bool(name) and (bool(OPTIONS[name].form) and match[2] is None) == takes_next
-
-
-def _set_option(name: str, value: str | None, options: dict[str, str]) -> None:
-    if name not in OPTIONS:
-        intended = nearest(name, OPTIONS)
-        then = f"Did you mean `--{intended}`?" if intended else "`/agent help` lists the options."
-        raise _ProblemError(f"There is no option `--{_quotable(name)}`. {then}")
-    needs, form = OPTIONS[name]
-    if not form and value is not None:
-        raise _ProblemError(f"`--{name}` takes no value.")
-    if form and not re.fullmatch(form, value or ""):
-        raise _ProblemError(f"`--{name}` needs {needs}.")
-    key, text = ("draft", "false") if name == "no-draft" else (name, value or "true")
-    if key in options:
-        raise _ProblemError(f"`--{key}` is given twice.")
-    options[key] = text.removeprefix("$") if name == "budget" else text.lower() if name == "sha" else text
 
 
 def _quotable(word: str) -> str:

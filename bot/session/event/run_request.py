@@ -13,7 +13,6 @@ from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.outcome import exit_code
 from bot.contracts.request import Request, Tier
 from bot.events.event_request import RefusedError, UsageRefusedError
-from bot.github.client import GitHub
 from bot.maintenance.due_tasks import Start
 from bot.policy.run_budget import least
 from bot.providers.connect import MissingKeyError, check_model, default_model
@@ -137,7 +136,13 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
     elif request.task:
         earlier = open_pull_of(request.task, request.repository, github, context.policy)
         continued = Continued(request, earlier=earlier)
-    at = request.trigger.at if request.trigger else ""
+    at, memory, repository = request.trigger.at if request.trigger else "", NO_MEMORY, request.repository
+    if VERBS[request.verb].reviews and request.pull is not None:
+        number = request.pull.number
+        if request.options.get("full") == "true":  # all is looked at again, and what is known stays so
+            memory = ReviewMemory(findings=read_history(github, repository, number).findings)
+        else:
+            memory = read_memory(github, repository, number)
     return RunSpec(
         request=continued.request,
         source=source,
@@ -151,7 +156,7 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
         resume=continued.bundle,
         earlier=continued.earlier,
         notes=continued.notes,
-        memory=_memory(github, request),
+        memory=memory,
         subjects=lambda sha: newest_subjects(github, request.repository, sha),
         threads=lambda task: gather(task, request.repository, github, at),
         load_attachments=partial(load_attachments, context.where),
@@ -165,15 +170,6 @@ def _source(request: Request, context: EventContext) -> Source:
         merge_base = context.github.merge_base(request.repository, request.base_ref, pull.head_sha)
         head = PullHead(pull.number, pull.head_sha, merge_base)
     return Source(where.git_url(request.repository), f"refs/heads/{request.base_ref}", where.token, head)
-
-
-def _memory(github: GitHub, request: Request) -> ReviewMemory:
-    """Return what earlier reviews came to. With `--full` everything is looked at again, and what is known stays so."""
-    if not VERBS[request.verb].reviews or request.pull is None:
-        return NO_MEMORY
-    if request.options.get("full") == "true":
-        return ReviewMemory(findings=read_history(github, request.repository, request.pull.number).findings)
-    return read_memory(github, request.repository, request.pull.number)
 
 
 def _usable_model(context: EventContext, request: Request) -> str:
