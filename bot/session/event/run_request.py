@@ -57,8 +57,7 @@ def run_request(context: EventContext, request: Request) -> EventResult:
         return EventResult(ExitCode.DONE, reason, answered=True)
     out, where = context.options.out, context.where
     is_rerun = context.environment.get("GITHUB_RUN_ATTEMPT", "1") != "1" and where.run
-    is_free = is_rerun and out is not None and not out.exists()
-    if is_free and out and (outcome := finished_before(context, request, out)):
+    if is_rerun and out and not out.exists() and (outcome := finished_before(context, request, out)):
         context.say("note: an earlier attempt of this job finished the request; its bundle is published")
         return EventResult(ExitCode.DONE, outcome.reason, outcome, out)
     if reason := _cannot_publish(context, request) or others_at_work(context, request):
