@@ -23,7 +23,7 @@ from bot.events.command import PLAN_HASH, parse_command
 from bot.gate.secrets import withhold_if_secret
 from bot.github.client import GitHub
 from bot.publish.body.render import Links, footer
-from bot.publish.bundle.read import parse_plan
+from bot.publish.bundle.read import parse
 from bot.publish.context import PublishContext
 from bot.publish.markdown import safe_code, safe_line
 from bot.publish.thread.comments import OwnComment, own_comments, put_result, rewrite
@@ -109,7 +109,7 @@ def read_plan(body: str) -> Plan | None:
     try:
         packed = base64.b64decode(matches[0], validate=True)
         raw = zlib.decompressobj().decompress(packed, MAX_PLAN + 1)
-        return parse_plan(raw, "the plan in the comment") if len(raw) <= MAX_PLAN else None
+        return parse(Plan, raw, "the plan in the comment") if len(raw) <= MAX_PLAN else None
     except (binascii.Error, ValueError, zlib.error, UsageError):
         return None
 

@@ -22,7 +22,7 @@ from bot.contracts.pulls import (
 )
 from bot.contracts.records import as_data
 from bot.contracts.review import Finding, Review, Severity
-from bot.publish.bundle.read import BundleError, parse_outcome, parse_plan, parse_review, read_bundle
+from bot.publish.bundle.read import BundleError, parse, read_bundle
 from bot.publish.bundle.validate import MAX_LISTED, invalid_field
 from bot.publish.bundle.write import Bundle, write_bundle
 from tests.support.outcomes import EVIDENCE, OUTCOME, REQUEST, make_outcome, make_request, problem
@@ -84,7 +84,7 @@ def test_a_bundle_is_read_back_as_it_was_written(folder: Path) -> None:
     request = ON_PULL._replace(unresolved=(OPEN_THREAD,), trusted_sha="b" * 40, resumes=77, task="dead-links")
     write_bundle(Bundle(folder, make_outcome(request=request, answer="So.", question="Which?")))
     assert read_bundle(folder).outcome.request == request
-    assert parse_outcome(json.dumps(as_data(STATED)).encode()) == STATED
+    assert parse(Outcome, json.dumps(as_data(STATED)).encode()) == STATED
 
 
 def test_a_thread_too_long_for_the_outcome_is_left_to_the_journal(tmp_path: Path) -> None:
@@ -211,11 +211,7 @@ WRONG_REVIEWS: dict[str, Change] = {
     "findings without end": lambda r: r.update(findings=r["findings"] * 600),
     "an approval": lambda r: r.update(event="APPROVE"),
 }
-READ: dict[str, tuple[Callable[[bytes], object], object]] = {
-    "outcome": (parse_outcome, STATED._replace(request=ON_PULL)),
-    "plan": (parse_plan, PLAN),
-    "review": (parse_review, REVIEW),
-}
+READ: dict[str, object] = {"outcome": STATED._replace(request=ON_PULL), "plan": PLAN, "review": REVIEW}
 CASES = [
     (kind, name, change)
     for kind, changes in (("outcome", TAMPERED), ("plan", WRONG_PLANS), ("review", WRONG_REVIEWS))
@@ -225,12 +221,12 @@ CASES = [
 
 @pytest.mark.parametrize(("kind", "name", "change"), CASES, ids=[f"{one[0]}: {one[1]}" for one in CASES])
 def test_what_was_tampered_with_is_one_printable_sentence(kind: str, name: str, change: Change) -> None:
-    parse, value = READ[kind]
+    value = READ[kind]
     data = json.loads(json.dumps(as_data(value)))  # type: ignore[call-overload]  # dataclasses
-    assert parse(json.dumps(data).encode()) == value
+    assert parse(type(value), json.dumps(data).encode()) == value
     change(data)
     with pytest.raises(UsageError, match=rf"^{kind}\.json is not a valid {kind}: ") as caught:
-        parse(json.dumps(data).encode())
+        parse(type(value), json.dumps(data).encode())
     assert str(caught.value).isprintable()
 
 
@@ -251,12 +247,12 @@ RAW = {
 @pytest.mark.parametrize("name", RAW)
 def test_bytes_that_are_no_outcome_are_refused(name: str) -> None:
     with pytest.raises(UsageError):
-        parse_outcome(RAW[name])
+        parse(Outcome, RAW[name])
 
 
 def test_a_plan_has_the_same_hash_wherever_it_is_read(folder: Path) -> None:
     for raw in (PLAN.canonical, json.dumps(as_data(PLAN), indent=4), (folder / "plan.json").read_text()):
-        assert parse_plan(raw.encode()).hash == PLAN.hash
+        assert parse(Plan, raw.encode()).hash == PLAN.hash
     assert PLAN._replace(estimate_turns=13).hash != PLAN.hash
 
 

@@ -14,7 +14,7 @@ from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.records import as_data
 from bot.contracts.request import Actor, ThreadState, Tier, Triage, TriageThread
 from bot.contracts.writes import Write, Writes
-from bot.publish.bundle.read import parse_writes, read_bundle
+from bot.publish.bundle.read import parse, read_bundle
 from bot.publish.bundle.write import Bundle, write_bundle
 from bot.publish.result import PublishResult
 from bot.publish.thread.markers import WRITE, marked, read_mark
@@ -202,10 +202,10 @@ CHANGES: list[Callable[[dict[str, Any]], object]] = [
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_file_that_is_not_as_the_schema_is_no_bundle(change: Callable[[dict[str, Any]], object]) -> None:
     data = json.loads(json.dumps(as_data(Writes((Write("comment", 1, "Hello"),)))))
-    assert parse_writes(json.dumps(data).encode()).writes == (Write("comment", 1, "Hello"),)
+    assert parse(Writes, json.dumps(data).encode()).writes == (Write("comment", 1, "Hello"),)
     change(data)
     with pytest.raises(UsageError, match=r"writes\.json is not a valid list of writes"):
-        parse_writes(json.dumps(data).encode())
+        parse(Writes, json.dumps(data).encode())
 
 
 def test_a_pull_request_passed_off_as_an_issue_is_not_closed(world: World) -> None:

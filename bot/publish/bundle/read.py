@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -58,27 +58,19 @@ def read_bundle(folder: Path) -> Bundle:
     `UsageError`, one sentence, if anything is invalid."""
     if folder.is_symlink():
         raise BundleError(f"The bundle cannot be read: {folder} is a symbolic link.")
-    outcome = parse_outcome(_read(folder, OUTCOME, OUTCOME_LIMIT))
-    patch = _read(folder, PATCH, PATCH_LIMIT)
-    if sha256_of(patch) != outcome.patch_sha256:
-        raise BundleError(f"{PATCH} in {folder} is not the patch that {OUTCOME} states: its hash differs.")
+    outcome = parse(Outcome, _read(folder, OUTCOME, OUTCOME_LIMIT))
     withheld = _read(folder, WITHHELD, PATCH_LIMIT) if os.path.lexists(folder / WITHHELD) else b""
     try:
         message = _read(folder, MESSAGE, _MESSAGE_LIMIT).decode()
     except UnicodeDecodeError as error:
         raise BundleError(f"{MESSAGE} in {folder} is not UTF-8.") from error
+    patch = _read_stated(folder, PATCH, PATCH_LIMIT, outcome.patch_sha256)
     review = _read_stated(folder, REVIEW, _REVIEW_LIMIT, outcome.review_sha256)
     plan = _read_stated(folder, PLAN, _PLAN_LIMIT, outcome.plan_sha256)
     writes = _read_stated(folder, WRITES, _WRITES_LIMIT, outcome.writes_sha256)
+    parsed = parse(Review, review) if review else None, parse(Plan, plan) if plan else None
     return Bundle(
-        folder,
-        outcome,
-        patch,
-        withheld,
-        message,
-        parse_review(review) if review else None,
-        parse_plan(plan) if plan else None,
-        parse_writes(writes) if writes else None,
+        folder, outcome, patch, withheld, message, *parsed, parse(Writes, writes) if writes else None
     )
 
 
@@ -107,40 +99,31 @@ def _read(folder: Path, name: str, limit: int) -> bytes:
 _Value = TypeVar("_Value")
 
 
-def parse_outcome(raw: bytes) -> Outcome:
-    """Raises `UsageError` with one sentence that names the first invalid field."""
-    return _parse(raw, Outcome, "outcome.json is not a valid outcome", invalid_field, SCHEMA_VERSION)
+# The file of each kind, what it is to be, and what is invalid in it beside its types.
+_KINDS: Mapping[type, tuple[str, str, Callable[[Any], str]]] = {
+    Outcome: (OUTCOME, "outcome", invalid_field),
+    Review: (REVIEW, "review", invalid_field),
+    Plan: (PLAN, "plan", lambda plan: str(plan.problem)),
+    Writes: (WRITES, "list of writes", lambda writes: str(writes.problem)),
+}
 
 
-def parse_review(raw: bytes) -> Review:
-    """As `parse_outcome`."""
-    return _parse(raw, Review, "review.json is not a valid review", invalid_field)
-
-
-def parse_plan(raw: bytes, name: str = "plan.json") -> Plan:
-    """As `parse_outcome`. `name` is the source of the bytes in the sentence."""
-    return _parse(raw, Plan, f"{name} is not a valid plan", lambda plan: plan.problem)
-
-
-def parse_writes(raw: bytes) -> Writes:
-    """As `parse_outcome`."""
-    return _parse(raw, Writes, "writes.json is not a valid list of writes", lambda writes: writes.problem)
-
-
-def _parse(
-    raw: bytes, kind: type[_Value], refused: str, wrong: Callable[[_Value], str], version: int = 0
-) -> _Value:
+def parse(kind: type[_Value], raw: bytes, source: str = "") -> _Value:
+    """Return the value. Raises `UsageError`, one sentence with the first invalid field and the `source` of the bytes,
+    else the file's name."""
+    file, what, wrong = _KINDS[kind]
+    refused = f"{source or file} is not a valid {what}"
     try:
         data = from_json(raw, allow_inf_nan=False)
     except ValueError as error:
         raise _refusal(refused, f"not JSON ({error})") from error
     if not isinstance(data, dict):
         raise _refusal(refused, "not a JSON object")
-    if version and data.get("schema") != version:
-        why = f"schema {data.get('schema')!r:.40}, and this version reads {version} only"
+    if file == OUTCOME and data.get("schema") != SCHEMA_VERSION:
+        why = f"schema {data.get('schema')!r:.40}, and this version reads {SCHEMA_VERSION} only"
         raise _refusal(refused, why)
     try:
-        value: _Value = _adapter(cast("Hashable", kind)).validate_json(raw, strict=True, extra="forbid")
+        value: _Value = _adapter(cast("Any", kind)).validate_json(raw, strict=True, extra="forbid")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         why = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
@@ -151,10 +134,9 @@ def _parse(
 
 
 @cache
-def _adapter(kind: Hashable) -> TypeAdapter[Any]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     """Cached: it takes 70 ms."""
-
-    return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which the cache takes for any key
+    return TypeAdapter(kind)
 
 
 def _refusal(refused: str, why: str) -> UsageError:

@@ -210,11 +210,11 @@ def _read_plan(options: FixOptions) -> Plan | None:
         return None
     if options.instruction.strip():
         raise UsageError("--plan takes no instruction: leave it out, or make another plan.")
-    from bot.publish.bundle.read import parse_plan
+    from bot.publish.bundle.read import parse
 
     file = options.plan / PLAN if options.plan.is_dir() else options.plan
     try:
-        return parse_plan(file.read_bytes(), str(file))
+        return parse(Plan, file.read_bytes(), str(file))
     except OSError as error:
         raise UsageError(f"The plan {file} cannot be read: {error.strerror}.") from error
 
