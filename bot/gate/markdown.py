@@ -181,68 +181,46 @@ _DESTINATION = re.compile(r"\](?=\()")
 # The parentheses of an allowed link: to this page or to the same host, without characters that are special to Markdown
 # or to a browser (quotes, backslashes, entities, another colon).
 _NEAR = re.compile(r"\(\s{0,9}<?(?:#[\w./%~+-]*|(?!//)(?!\w*:)[\w./%~+@-]+(?:#[\w./%~+-]*)?)>?\s{0,9}\)")
-_QUERY = re.compile(r"\?[^\s<>()\[\]\"'`]*")
+_QUERY = r"\?[^\s<>()\[\]\"'`]*"
 _PATH = r"[\w.~!$&*+,;=:@%/-]*"
 
 
 def plain_addresses(text: str, hosts: Collection[str] = HOSTS) -> str:
-    """Break each link, bare, inline or by reference, to a host other than `hosts`. Idempotent."""
-    listed = _listed(frozenset(hosts))
-    text = _without_queries(text, _whole(frozenset(hosts)))
+    """Break each link, bare, inline or by reference, to a host other than `hosts`, and cut the queries from addresses
+    on these. Idempotent."""
+    address = _address_on(hosts)
+    listed = re.compile(address, re.IGNORECASE)
+    whole = re.compile(rf"({address}(?:/{_PATH})?(?:#[\w./%~+-]*)?)(?:{_QUERY})?", re.IGNORECASE)
+
+    def break_unlisted(match: re.Match[str]) -> str:
+        start, near = match.start(), None
+        if match[0] == "]":
+            near = _NEAR.match(text, match.end())
+            opened = re.compile(r"\(\s{0,9}<?").match(text, match.end())
+            assert opened is not None, "only looked at before a parenthesis"
+            start = opened.end()
+        return match[0] if near or listed.match(text, start) else f"{match[0]}{_BREAK}"
+
+    text = whole.sub(r"\1", text)
     text = _BARE.sub(rf"\g<0>{_BREAK}", _REFERENCE.sub(rf"\g<0>{_BREAK}", text))
-    text = _DESTINATION.sub(lambda match: _break_unlisted(match, listed), text)
-    return _SCHEME.sub(lambda match: _break_unlisted(match, listed), text)
+    text = _DESTINATION.sub(break_unlisted, text)
+    return _SCHEME.sub(break_unlisted, text)
 
 
 def break_foreign_threads(text: str, repository: str, hosts: Collection[str] = HOSTS) -> str:
     """Break each link to an issue, pull request, discussion or commit of another repository than `repository`."""
-
-    return _threads(frozenset(hosts)).sub(
+    # The scheme of the address, and the repository that follows it.
+    kinds = r"([\w.%-]{1,100}/[\w.%-]{1,100})/(?:issues|pulls?|discussions|commits?)/"
+    threads = re.compile(rf"\b(https?:)(?=//(?:{_any_of(hosts)})/{kinds})", re.IGNORECASE)
+    return threads.sub(
         lambda match: match[0] if match[2].lower() == repository.lower() else f"{match[1]}{_BREAK}", text
     )
 
 
-def _break_unlisted(match: re.Match[str], listed: re.Pattern[str]) -> str:
-    text, end = match.string, match.end()
-    if match.group() == "]":
-        opened = re.compile(r"\(\s{0,9}<?").match(text, end)
-        assert opened is not None, "only looked at before a parenthesis"
-        stays = _NEAR.match(text, end) or listed.match(text, opened.end())
-    else:
-        stays = listed.match(text, match.start())
-    return match.group() if stays else f"{match.group()}{_BREAK}"
+def _address_on(hosts: Collection[str]) -> str:
+    """The pattern of the beginning of an address, which ends behind the host: `github.com.evil` does not match."""
+    return rf"\bhttps?://(?:{_any_of(hosts)})(?![\w.:@\\%-])"
 
 
-def _without_queries(text: str, whole: re.Pattern[str]) -> str:
-    """Cut the queries from addresses on allowed hosts."""
-    parts: list[str] = []
-    at = 0
-    for address in whole.finditer(text):
-        query = _QUERY.match(text, address.end()) if address.start() >= at else None
-        if query:
-            parts.append(text[at : address.end()])
-            at = query.end()
-    return "".join([*parts, text[at:]])
-
-
-@lru_cache(maxsize=16)
-def _listed(hosts: frozenset[str]) -> re.Pattern[str]:
-    """The beginning of an address on one of `hosts`, which ends there: `github.com.evil` does not match."""
-    names = "|".join(re.escape(host) for host in sorted(hosts))
-    return re.compile(rf"\bhttps?://(?:{names})(?![\w.:@\\%-])", re.IGNORECASE)
-
-
-@lru_cache(maxsize=16)
-def _threads(hosts: frozenset[str]) -> re.Pattern[str]:
-    """The scheme of the address of a thread or commit, and the repository that follows it."""
-    names = "|".join(re.escape(host) for host in sorted(hosts))
-    kinds = "issues|pulls?|discussions|commits?"
-    return re.compile(
-        rf"\b(https?:)(?=//(?:{names})/([\w.%-]{{1,100}}/[\w.%-]{{1,100}})/(?:{kinds})/)", re.IGNORECASE
-    )
-
-
-@lru_cache(maxsize=16)
-def _whole(hosts: frozenset[str]) -> re.Pattern[str]:
-    """An address on one of `hosts`, up to its query."""
-    return re.compile(rf"{_listed(hosts).pattern}(?:/{_PATH})?(?:#[\w./%~+-]*)?", re.IGNORECASE)
+def _any_of(hosts: Collection[str]) -> str:
+    return "|".join(map(re.escape, sorted(hosts)))

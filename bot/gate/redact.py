@@ -14,12 +14,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus, unquote_to_bytes
 
 import re2
 
-from bot.gate.secrets import MOST, REST, credential_kind, withhold_if_secret, without_credentials
+from bot.gate.secrets import MOST, Span, credential_kind, replaced, withhold_if_secret, without_credentials
 
 
 class Redactor:
@@ -45,21 +46,14 @@ class Redactor:
 
     def mask(self, data: bytes) -> bytes:
         """Like `text`, for bytes. Returns the same object if there is nothing to mask."""
-        parts: list[bytes] = []
-        end, last = 0, ""
-        for number, match in enumerate(self._matches(data)):
-            if number == MOST:
-                return b"".join([*parts, data[end : match.start], REST.encode()])
-            if match.start > end or match.name != last:
-                parts += [data[end : match.start], f"[redacted {match.name}]".encode()]
-            end, last = match.end, match.name
-            self._hits.add(last)
-        return b"".join([*parts, data[end:]]) if parts else data
+        matches = list(islice(self._matches(data), MOST + 1))
+        self._hits.update(match.kind for match in matches)
+        return replaced(data, matches, "[redacted {}]")
 
     def holds_secret(self, data: bytes) -> str | None:
         """Return the name of a secret in `data`, or `None`; for data that must be withheld instead of masked."""
         match = next(self._matches(data), None)
-        return match.name if match else None
+        return match.kind if match else None
 
     def hidden(self, text: str) -> str | None:
         """Return the name of a secret, or the kind of a credential, that is encoded in `text`."""
@@ -99,7 +93,7 @@ class Redactor:
             return _not_searched(error)
         return what and f"withheld: it holds {what} in a disguise"
 
-    def _matches(self, data: bytes) -> Iterator[SecretMatch]:
+    def _matches(self, data: bytes) -> Iterator[Span]:
         return _pieces_of(self._secrets).all(data) if self._secrets else iter(())
 
 
@@ -110,14 +104,6 @@ def _not_searched(error: Exception) -> str:
 SHORTEST = 8
 """Shorter values occur in any text by chance."""
 _SHORTEST_LINE = 16
-
-
-class SecretMatch(NamedTuple):
-    """Bytes `start` to `end` of a text are (a piece of) the secret called `name`."""
-
-    start: int
-    end: int
-    name: str
 
 
 class Form(NamedTuple):
@@ -227,7 +213,7 @@ class _Pieces:
         union = b"|".join(piece if piece.isalnum() else re2.escape(piece) for piece in sorted(origins))
         self._search = re2.compile(union, options).search if origins else None
 
-    def all(self, data: bytes) -> Iterator[SecretMatch]:
+    def all(self, data: bytes) -> Iterator[Span]:
         """Yield every match in `data`, in order."""
         end = 0
         while self._search and (hit := self._search(data, end)):
@@ -244,7 +230,7 @@ def _pieces_of(secrets: frozenset[tuple[str, str]]) -> _Pieces:
     return _Pieces(dict(sorted(secrets)))
 
 
-def _extend(data: bytes, start: int, floor: int, length: int, origin: _Origin) -> SecretMatch:
+def _extend(data: bytes, start: int, floor: int, length: int, origin: _Origin) -> Span:
     """Extend the match of a piece in both directions as far as the form continues."""
     form, offset = origin.form, origin.offset
     end, of_form = start + length, offset + length
@@ -255,7 +241,7 @@ def _extend(data: bytes, start: int, floor: int, length: int, origin: _Origin) -
     while offset and begin > least and form[offset - 1] == data[begin - 1]:
         begin -= 1
         offset -= 1
-    return SecretMatch(begin, end, origin.name)
+    return Span(begin, end, origin.name)
 
 
 def _cut(form: Form, name: str, skipped: int, most: int) -> Iterator[tuple[bytes, _Origin]]:

@@ -5,7 +5,7 @@ Known values are matched by `bot.gate.redact`. The patterns are compiled at the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ REST = "[redacted: the rest, with more than 2,000 finds]"
 
 
 class Span(NamedTuple):
-    """Bytes `start` to `end` look like a credential of this kind."""
+    """Bytes `start` to `end` look like a credential of this kind, or are (a piece of) the secret of this name."""
 
     start: int
     end: int
@@ -34,15 +34,21 @@ def credential_kind(data: bytes) -> str | None:
 def without_credentials(text: str) -> str:
     """Return `text` with each credential replaced by `[redacted: KIND]`."""
     data = text.encode("utf-8", "surrogatepass")
-    parts, at = list[bytes](), 0
-    for number, span in enumerate(credentials_in(data)):
+    masked = replaced(data, credentials_in(data), "[redacted: {}]")
+    return text if masked is data else masked.decode("utf-8", "replace")
+
+
+def replaced(data: bytes, spans: Iterable[Span], mark: str) -> bytes:
+    """Return `data` with `mark` in place of each span, once for adjacent ones of a kind; the same object if there are
+    none."""
+    parts, end, last = list[bytes](), 0, ""
+    for number, span in enumerate(spans):
         if number == MOST:
-            parts += [data[at : span.start], REST.encode()]
-            at = len(data)
-            break
-        parts += [data[at : span.start], f"[redacted: {span.kind}]".encode()]
-        at = span.end
-    return b"".join([*parts, data[at:]]).decode("utf-8", "replace") if parts else text
+            return b"".join([*parts, data[end : span.start], REST.encode()])
+        if span.start > end or span.kind != last:
+            parts += [data[end : span.start], mark.format(span.kind).encode()]
+        end, last = span.end, span.kind
+    return b"".join([*parts, data[end:]]) if parts else data
 
 
 def withhold_if_secret(text: str) -> str | None:
