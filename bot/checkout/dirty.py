@@ -9,8 +9,8 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.checkout import layout
 from bot.checkout.branches import Signature, commit_tree, uncommitted_files
@@ -39,8 +39,7 @@ _SUBMODULE = b"160000"
 _NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class DirtyBase:
+class DirtyBase(NamedTuple):
     """A commit of the changes to `paths` on top of `head`; `git_dir` has it and HEAD on it."""
 
     git_dir: Path

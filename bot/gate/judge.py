@@ -11,9 +11,9 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import Git, GitError
@@ -46,6 +46,27 @@ from bot.gate.withheld import MayWrite, is_link, links_of, refuse_unfit, unfit_p
 from bot.parsing.parser import Parser
 from bot.review.diff import FileDiff, FileStatus, parse_diff
 
+HoldsSecret = Callable[[bytes], str | None]
+
+_STATUS = {FileStatus.ADDED: "added", FileStatus.REMOVED: "deleted"}
+
+_MOST_ROWS = 100
+
+
+class Verdict(NamedTuple):
+    """`patch` leads from the base to `tree_sha`; `withheld_patch` applies on top, by hand."""
+
+    tree_sha: str
+    patch: bytes
+    withheld_patch: bytes
+    files: tuple[ChangedFile, ...]
+    withheld: tuple[WithheldFile, ...]
+
+    @property
+    def unfit(self) -> tuple[WithheldFile, ...]:
+        """The withheld files that are in neither patch, only in the work tree."""
+        return tuple(row for row in self.withheld if not row.in_patch)
+
 
 def judge_tree(
     checkout: Checkout,
@@ -71,7 +92,7 @@ def judge_tree(
     try:
         with scratch(git, base_sha, limits) as work_repo:
             diff = changes(work_repo, tree, setup_files=setup_files, links=links, edited=edited)
-            return decide(work_repo, diff, may_write=may_write, holds_secret=holds_secret)
+            return _decide(work_repo, diff, may_write=may_write, holds_secret=holds_secret)
     except (OSError, GitError) as error:
         raise _failed(f"the gate could not judge {tree}", error) from error
 
@@ -119,7 +140,7 @@ def judge_patch(
         with scratch(git, base_sha, limits) as work_repo:
             diff = _apply(work_repo, patch)
             refuse_unfit(work_repo, diff)
-            return decide(work_repo, TreeDiff(diff, {}, ()), may_write=may_write)
+            return _decide(work_repo, TreeDiff(diff, {}, ()), may_write=may_write)
     except OSError as error:
         raise _failed("the gate could not judge the patch", error) from error
 
@@ -160,7 +181,7 @@ def _apply(work_repo: Scratch, patch: bytes) -> list[Change]:
     if total > limits.total_bytes:
         raise HostileTree(f"the changed files hold more than {limits.total_bytes} bytes: that is the limit")
     data = dict(zip(shas, contents(work_repo.git, list(shas.values())), strict=True))
-    return [replace(change, data=data.get(change.path)) for change in changes]
+    return [change._replace(data=data.get(change.path)) for change in changes]
 
 
 def refuse_bombs(patch: bytes, limits: ChangeLimits = DEFAULT_LIMITS) -> None:
@@ -203,30 +224,7 @@ def _number(data: bytes, position: int) -> tuple[int, int]:
             return value, position
 
 
-HoldsSecret = Callable[[bytes], str | None]
-
-_STATUS = {FileStatus.ADDED: "added", FileStatus.REMOVED: "deleted"}
-
-_MOST_ROWS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """`patch` leads from the base to `tree_sha`; `withheld_patch` applies on top, by hand."""
-
-    tree_sha: str
-    patch: bytes
-    withheld_patch: bytes
-    files: tuple[ChangedFile, ...]
-    withheld: tuple[WithheldFile, ...]
-
-    @property
-    def unfit(self) -> tuple[WithheldFile, ...]:
-        """The withheld files that are in neither patch, only in the work tree."""
-        return tuple(row for row in self.withheld if not row.in_patch)
-
-
-def decide(
+def _decide(
     scratch: Scratch, diff: TreeDiff, *, may_write: MayWrite | None, holds_secret: HoldsSecret | None = None
 ) -> Verdict:
     """Judge `diff`, whose contents are within the limits. Raises `HostileTree`."""

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from time import thread_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
@@ -106,8 +105,7 @@ class SlowText(Exception):
     """Parsing a text took longer than `SECONDS`."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodeBlock:
+class CodeBlock(NamedTuple):
     """A fenced block: its lines, `end` excluded, and its content without the markers of enclosing blocks."""
 
     start: int

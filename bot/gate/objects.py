@@ -34,8 +34,7 @@ class Entry(NamedTuple):
     sha: str
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One path that differs from the base. `data` is the new content (of a link: its target)."""
 
     path: str
@@ -82,8 +81,7 @@ def blob_id(data: bytes, object_format: str) -> str:
 _MIB = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeLimits:
+class ChangeLimits(NamedTuple):
     """`entries` is the number of files that are read, `depth` the nesting of new folders."""
 
     files: int = 300

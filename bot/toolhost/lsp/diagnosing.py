@@ -12,10 +12,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.contracts.evidence import Answer, Problem, ServerUse, Severity
 from bot.contracts.plain_text import printable_name
@@ -304,8 +303,7 @@ def in_order(problems: Iterable[Problem], first: Collection[str] = ()) -> list[P
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """`tools` has the answer of each server, `new` are the new problems of all files with results, `unreported` those
     that were not reported before. `limit` is the longest wait in seconds. `notes` are sentences on servers that are
     not available, `uses` are the servers of the run, `late` those that were in time before."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bot.contracts.sandbox import HostUse
 
@@ -14,8 +14,7 @@ _MOST_REFUSED = 1000
 NOT_LISTED = "too many to be noted one by one"
 
 
-@dataclass(frozen=True, slots=True)
-class TunnelLimits:
+class TunnelLimits(NamedTuple):
     """In bytes for one tunnel, except `up_total`, which is for all; times are in seconds.
 
     `up` is small: package managers send requests only, and more would be an upload of data.

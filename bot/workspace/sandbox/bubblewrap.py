@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
@@ -82,8 +82,7 @@ class Bubblewrap(Confinement):
         yield from ("--remount-ro", "/dev")
 
 
-@dataclass(frozen=True, slots=True)
-class _Host:
+class _Host(NamedTuple):
     """Mounts what no command wrote. Commands see overlays of folders, if `mount_points` is not `None`: the kernel finds
     a socket or a FIFO by its inode, which in an overlay is another one. So none leads to a program outside, one that
     appears later included."""
