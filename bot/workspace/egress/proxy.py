@@ -79,7 +79,9 @@ class Proxy:
             self._serving.set()
         loop.run_forever()
         server.close()
-        loop.run_until_complete(_cancel_all())
+        for task in (tasks := asyncio.all_tasks(loop)):
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         # Its threads are not joined: one may hang in a resolver.
         loop.close()
 
@@ -88,9 +90,7 @@ class Proxy:
         self._ledger.begun += 1
         try:
             if self._ledger.open <= _MOST_OPEN:
-                serving = Serving(reader, writer, self._ledger)
-                self._ledger.note(await serving.serve(self.targets, self._resolve))
-                await serving.answer()
+                await Serving(reader, writer, self._ledger).serve(self.targets, self._resolve)
             else:
                 self._ledger.note(HostUse("", False, NOT_LISTED, 1))
         finally:
@@ -98,10 +98,3 @@ class Proxy:
             with contextlib.suppress(asyncio.CancelledError):
                 await hang_up(writer, self._ledger.limits.goodbye)
             self._ledger.open -= 1
-
-
-async def _cancel_all() -> None:
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

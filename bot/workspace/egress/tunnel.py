@@ -48,11 +48,11 @@ class Serving:
         self._host = ""
         self._up = 0
         self._down = 0
-        self._refused: _Refused | None = None
 
-    async def serve(self, targets: Collection[Target], resolve: Resolve) -> HostUse:
-        """Serve the connection to its end, or until it is cancelled; return its record. Raises nothing."""
-        allowed, why = False, ""
+    async def serve(self, targets: Collection[Target], resolve: Resolve) -> None:
+        """Serve the connection to its end, or until it is cancelled, and note it. Then tell the client if it was
+        refused: who asks next finds the record. Raises nothing."""
+        allowed, why, status = False, "", 0
         try:
             sink = None
             try:
@@ -69,8 +69,7 @@ class Serving:
                 if sink is not None:
                     await hang_up(sink, self._limits.goodbye)
         except _Refused as refused:
-            self._refused = refused
-            why = str(refused)
+            why, status = str(refused), refused.status
         except _CutOff as cut:
             why = str(cut)
         except TimeoutError:
@@ -79,12 +78,15 @@ class Serving:
             why = "" if allowed else "the connection broke"
         except asyncio.CancelledError:  # one that is open at the end is reported too
             why = "cut off: the sandbox was closed"
-        return HostUse(self._host, allowed, why, 1, self._up, self._down)
-
-    async def answer(self) -> None:
-        """Tell the client that it was refused, if it was. Call it once the record is noted: who asks next finds it."""
-        if self._refused is not None:
-            await _answer(self._writer, self._refused.status, str(self._refused))
+        self._ledger.note(HostUse(self._host, allowed, why, 1, self._up, self._down))
+        if status:
+            reason = f"Refused by the sandbox: {why}"  # pip and Go show the status line, curl shows neither
+            head = (
+                f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain\r\nContent-Length: {len(reason) + 2}"
+            )
+            with contextlib.suppress(OSError):  # it is gone
+                self._writer.write(f"{head}\r\nConnection: close\r\n\r\n{reason}.\n".encode())
+                await self._writer.drain()
 
     async def _requested_target(self, targets: Collection[Target]) -> Target:
         """The requested target. Raises `_Refused` if it is not allowed."""
@@ -198,16 +200,6 @@ async def hang_up(writer: asyncio.StreamWriter, patience: float) -> None:
                 await writer.wait_closed()
     finally:
         writer.transport.abort()
-
-
-async def _answer(writer: asyncio.StreamWriter, status: int, why: str) -> None:
-    if not status:
-        return
-    reason = f"Refused by the sandbox: {why}"  # pip and Go show the status line, curl shows neither
-    head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain\r\nContent-Length: {len(reason) + 2}\r\n"
-    with contextlib.suppress(OSError):  # it is gone
-        writer.write(f"{head}Connection: close\r\n\r\n{reason}.\n".encode())
-        await writer.drain()
 
 
 def _is_public(address: str) -> bool:
