@@ -2,13 +2,14 @@
 
 import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.agent.calls import REPEAT_NOTICE
-from bot.agent.conversation_context import Hooks, TurnInfo
+from bot.agent.conversation_context import Hooks, LoopEnd, TurnInfo
 from bot.agent.limits import Stop
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
@@ -39,13 +40,20 @@ def answered(bench: Bench) -> None:
                 assert [item.id for item in message.calls] == [r.call_id for r in results_of(following)]
 
 
+def played(script: Sequence[Any], folder: Path, **more: Any) -> tuple[Bench, LoopEnd]:
+    """A session with that script: whatever happens, every call is answered once."""
+    bench = Bench(script, folder, **more)
+    end = bench.run("please")
+    answered(bench)
+    return bench, end
+
+
 def echo(text: str, call_id: str) -> ToolCall:
     return call("echo", f'{{"text": "{text}"}}', call_id)
 
 
 def test_calls_run_in_order_and_their_results_go_back_in_one_message(tmp_path: Path) -> None:
-    bench = Bench([says("Look.", echo("one", "a"), echo("two", "b")), says("Done.")], tmp_path)
-    end = bench.run("please")
+    bench, end = played([says("Look.", echo("one", "a"), echo("two", "b")), says("Done.")], tmp_path)
     assert [arguments["text"] for _, arguments in bench.ran] == ["one", "two"]
     assert [message.role for message in bench.provider.requests[1]] == ["user", "assistant", "tool"]
     assert [(item.call_id, item.content) for item in bench.results()] == [("a", "one"), ("b", "two")]
@@ -54,13 +62,13 @@ def test_calls_run_in_order_and_their_results_go_back_in_one_message(tmp_path: P
 
 def test_a_call_that_was_cut_off_is_answered_and_never_run(tmp_path: Path) -> None:
     cut = call("echo", '{"text": "ha', "b", complete=False)
-    bench = Bench([says(echo("one", "a"), cut, finish=FinishReason.MAX_TOKENS), says("Done.")], tmp_path)
-    end = bench.run()
+    bench, end = played(
+        [says(echo("one", "a"), cut, finish=FinishReason.MAX_TOKENS), says("Done.")], tmp_path
+    )
     assert [arguments["text"] for _, arguments in bench.ran] == ["one"]
     assert bench.results()[1].is_error
     assert "smaller pieces" in bench.results()[1].content
     assert end.stop is StopReason.END_TURN
-    answered(bench)
 
 
 def test_answers_cut_off_again_and_again_end_the_run(tmp_path: Path) -> None:
@@ -68,10 +76,8 @@ def test_answers_cut_off_again_and_again_end_the_run(tmp_path: Path) -> None:
         says(call("echo", f'{{"text": "{n}', f"c{n}", complete=False), finish=FinishReason.MAX_TOKENS)
         for n in range(5)
     ]
-    bench = Bench(cuts, tmp_path)
-    end = bench.run()
+    _bench, end = played(cuts, tmp_path)
     assert (end.stop, end.turns) == (StopReason.MAX_TOKENS, 3)
-    answered(bench)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +91,7 @@ def test_answers_cut_off_again_and_again_end_the_run(tmp_path: Path) -> None:
 def test_each_ending_has_its_stop_reason_and_a_sentence(
     tmp_path: Path, response: Complete | Failed, stop: StopReason, said: str
 ) -> None:
-    bench = Bench([response], tmp_path)
-    end = bench.run()
+    bench, end = played([response], tmp_path)
     assert end.stop is stop
     assert said in end.reason
     ended = next(bench.journal().records(SessionEnded))
@@ -94,21 +99,17 @@ def test_each_ending_has_its_stop_reason_and_a_sentence(
 
 
 def test_calls_of_a_response_that_ends_the_run_are_answered_unrun(tmp_path: Path) -> None:
-    bench = Bench([says(echo("x", "a"), echo("y", "b"), finish=FinishReason.ERROR)], tmp_path)
-    bench.run()
+    bench, _ = played([says(echo("x", "a"), echo("y", "b"), finish=FinishReason.ERROR)], tmp_path)
     assert bench.ran == []
-    answered(bench)
 
 
 def test_a_broken_stream_keeps_what_had_arrived(tmp_path: Path) -> None:
     partial = Message("assistant", (Text("I think that"), call("echo", '{"te', "a", complete=False)))
-    bench = Bench([Failed("The stream broke.", partial=partial, usage=Usage(7))], tmp_path)
-    end = bench.run()
+    bench, end = played([Failed("The stream broke.", partial=partial, usage=Usage(7))], tmp_path)
     assert (end.stop, end.final_text) == (StopReason.PROVIDER_ERROR, "I think that")
     assert end.usage.input == 7
     assert end.usage.output > 0, "what was written of it counts, although nobody reported it"
     assert next(bench.journal().records(ResponseFailed)).parts == partial.parts
-    answered(bench)
 
 
 def test_a_provider_that_raises_ends_the_run_with_what_it_has(tmp_path: Path) -> None:
@@ -124,8 +125,7 @@ def test_a_provider_that_raises_ends_the_run_with_what_it_has(tmp_path: Path) ->
     "silence", [says(), says("  \n"), says(Thinking("hm")), says(finish=FinishReason.TOOL_USE)]
 )
 def test_a_model_that_says_nothing_is_told_once_and_then_stopped(tmp_path: Path, silence: Complete) -> None:
-    bench = Bench([silence, silence, says("too late")], tmp_path)
-    end = bench.run()
+    bench, end = played([silence, silence, says("too late")], tmp_path)
     assert (end.stop, end.turns) == (StopReason.PROVIDER_ERROR, 2)
     assert "neither text nor a tool call" in end.reason
     assert "held neither text nor a tool call" in bench.provider.requests[1][-1].text
@@ -142,25 +142,21 @@ def test_a_model_that_says_nothing_is_told_once_and_then_stopped(tmp_path: Path,
 def test_a_limit_ends_the_run_before_the_next_request(
     tmp_path: Path, limits: RunLimits, stop: StopReason, said: str
 ) -> None:
-    bench = Bench([says(echo(str(n), f"c{n}")) for n in range(9)], tmp_path, limits=limits)
-    end = bench.run()
+    bench, end = played([says(echo(str(n), f"c{n}")) for n in range(9)], tmp_path, limits=limits)
     assert (end.stop, end.turns, len(bench.ran)) == (stop, 2, 2)
     assert said in end.reason
-    answered(bench)
 
 
 def test_wall_time_ends_the_run_before_the_next_request(tmp_path: Path) -> None:
     now = iter(range(0, 10_000, 20))
-    bench = Bench(
+    _bench, end = played(
         [says(echo(str(n), f"c{n}")) for n in range(9)],
         tmp_path,
         limits=RunLimits(minutes=2),
         clock=lambda: float(next(now)),
     )
-    end = bench.run()
     assert end.stop is StopReason.TIME
     assert "2 minutes" in end.reason
-    answered(bench)
 
 
 @pytest.mark.parametrize(
@@ -173,25 +169,21 @@ def test_a_limit_on_commands_holds_within_one_turn(
     """One answer may hold any number of calls."""
     ran = ToolOutcome("ok", metadata={"command": "true", "exit_code": 0, "bytes": 1 << 20})
     script = [says(*(call("bash", call_id=f"c{n}") for n in range(20)))]
-    bench = Bench(script, tmp_path, tools={"bash": lambda arguments, cancel: ran}, limits=limits)
-    end = bench.run()
+    bench, end = played(script, tmp_path, tools={"bash": lambda arguments, cancel: ran}, limits=limits)
     assert (end.stop, len(bench.ran)) == (StopReason.BUDGET, most)
     assert said in end.reason
     results = list(bench.journal().records(Result))
     assert len(results) == 20
     assert results[-1].content == f"Not run: {end.reason}"
-    answered(bench)
 
 
 def test_a_denied_call_is_an_error_result_and_the_run_goes_on(tmp_path: Path) -> None:
     tools = {"rm": lambda arguments, cancel: ToolOutcome("gone")}
     script = [says(call("rm", call_id="a"), echo("x", "b")), says("Done.")]
-    bench = Bench(script, tmp_path, tools=tools, deny=frozenset({"rm"}))
-    end = bench.run()
+    bench, end = played(script, tmp_path, tools=tools, deny=frozenset({"rm"}))
     assert [name for name, _ in bench.ran] == ["echo"]
     assert bench.results()[0].content == "Permission denied by the rule no-rm: take another way"
     assert end.stop is StopReason.END_TURN
-    answered(bench)
 
 
 def removals(count: int) -> list[Complete]:
@@ -221,22 +213,18 @@ def test_denials_end_the_run_and_the_calls_after_the_last_are_answered_without_r
     script, metadata, stops, stop, turns = DENIALS[name]
     tools = {"rm": lambda arguments, cancel: ToolOutcome("denied", True, metadata or {})}
     deny = frozenset({"rm"} if metadata is None else ())
-    bench = Bench(script, tmp_path, tools=tools, deny=deny, stop_on_denial=stops)
-    end = bench.run()
+    bench, end = played(script, tmp_path, tools=tools, deny=deny, stop_on_denial=stops)
     assert (end.stop, end.turns) == (stop, turns)
     assert [arguments.get("text") for _, arguments in bench.ran if "text" in arguments] in ([], ["x"])
-    answered(bench)
 
 
 def test_the_same_call_with_the_same_result_is_told_at_the_third_and_stopped_at_the_fourth(
     tmp_path: Path,
 ) -> None:
-    bench = Bench([says(echo("x", f"c{n}")) for n in range(9)], tmp_path)
-    end = bench.run()
+    bench, end = played([says(echo("x", f"c{n}")) for n in range(9)], tmp_path)
     assert (end.stop, end.turns) == (StopReason.LOOP, 4)
     contents = [item.content for item in bench.results()]
     assert contents == ["x", "x", "x" + REPEAT_NOTICE]
-    answered(bench)
 
 
 def test_changes_by_one_tool_have_their_number_from_the_fourth_in_a_row_on(tmp_path: Path) -> None:
@@ -244,8 +232,7 @@ def test_changes_by_one_tool_have_their_number_from_the_fourth_in_a_row_on(tmp_p
         return ToolOutcome("Edited.", metadata={"path": "a.py", "before_hash": "1", "after_hash": "2"})
 
     edits = [says(call("edit", json.dumps({"text": str(n)}), f"c{n}")) for n in range(5)]
-    bench = Bench([*edits, OK, edits[0], says("Done.")], tmp_path, tools={"edit": edit})
-    bench.run()
+    bench, _ = played([*edits, OK, edits[0], says("Done.")], tmp_path, tools={"edit": edit})
     contents = [item.content for item in bench.results()]
     numbered = [f"Edited.\n(edit: number {n} in a row)" for n in (4, 5)]
     assert contents == [*["Edited."] * 3, *numbered, "x", "Edited."]
@@ -265,8 +252,7 @@ def test_results_that_differ_only_in_their_spill_file_are_the_same(tmp_path: Pat
 
 def test_a_turn_writes_as_much_after_many_turns_as_after_few(tmp_path: Path) -> None:
     script = [says(echo(f"{n:04}", f"c{n:04}")) for n in range(120)]
-    bench = Bench([*script, says("Done.")], tmp_path)
-    bench.run()
+    bench, _ = played([*script, says("Done.")], tmp_path)
     sizes = [0] * 130
     for row in bench.path.read_text().splitlines()[1:]:
         line = json.loads(row)
@@ -278,8 +264,8 @@ def test_a_different_result_starts_the_count_of_repetitions_again(tmp_path: Path
     numbers = iter([1, 1, 2, 2, 3, 3])
     tools = {"poll": lambda arguments, cancel: ToolOutcome(str(next(numbers)))}
     script = [says(call("poll", call_id=f"c{n}")) for n in range(6)]
-    bench = Bench([*script, says("Done.")], tmp_path, tools=tools)
-    assert bench.run().stop is StopReason.END_TURN
+    _bench, end = played([*script, says("Done.")], tmp_path, tools=tools)
+    assert end.stop is StopReason.END_TURN
 
 
 def test_a_dead_workspace_ends_the_run_and_answers_the_calls_after_it(tmp_path: Path) -> None:
@@ -287,11 +273,9 @@ def test_a_dead_workspace_ends_the_run_and_answers_the_calls_after_it(tmp_path: 
         raise AgentError("The tool host is gone.")
 
     script = [says(call("bad", call_id="a"), echo("x", "b"))]
-    bench = Bench(script, tmp_path, tools={"bad": breaks})
-    end = bench.run()
+    bench, end = played(script, tmp_path, tools={"bad": breaks})
     assert (end.stop, end.reason) == (StopReason.ERROR, "The tool host is gone.")
     assert [name for name, _ in bench.ran] == ["bad"]
-    answered(bench)
 
 
 @pytest.mark.parametrize(("reason", "stop"), [("signal", StopReason.CANCELED), ("time", StopReason.TIME)])
@@ -302,12 +286,11 @@ def test_cancel_while_a_tool_runs_answers_the_other_calls_as_canceled(
         cancel.fire(reason)
         return ToolOutcome("stopped half-way", is_error=True)
 
-    bench = Bench([says(call("slow", call_id="a"), echo("x", "b"))], tmp_path, tools={"slow": slow})
-    assert bench.run().stop is stop
+    bench, end = played([says(call("slow", call_id="a"), echo("x", "b"))], tmp_path, tools={"slow": slow})
+    assert end.stop is stop
     contents = [item.content for item in bench.journal().records(Result)]
     assert contents[0] == "stopped half-way"
     assert contents[1].startswith("canceled: ")
-    answered(bench)
 
 
 @pytest.mark.parametrize(
@@ -320,10 +303,9 @@ def test_cancel_while_the_model_answers_runs_none_of_its_calls(
         cancel.fire("signal")
         return last
 
-    bench = Bench([cut_short], tmp_path)
-    assert bench.run().stop is StopReason.CANCELED
+    bench, end = played([cut_short], tmp_path)
+    assert end.stop is StopReason.CANCELED
     assert bench.ran == []
-    answered(bench)
 
 
 def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
@@ -331,8 +313,7 @@ def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
         bench.open_journal.failure = "The journal cannot be written: No space left on device."
         return ToolOutcome("ok")
 
-    bench = Bench([says(call("fill")), says("Done.")], tmp_path, tools={"fill": fill})
-    end = bench.run()
+    bench, end = played([says(call("fill")), says("Done.")], tmp_path, tools={"fill": fill})
     assert (end.stop, end.turns) == (StopReason.ERROR, 1)
     assert end.reason == "The journal cannot be written: No space left on device."
 
@@ -344,8 +325,7 @@ def test_the_host_may_send_the_model_back_twice_and_no_more(tmp_path: Path) -> N
         asked.append(1)
         return "a check fails"
 
-    bench = Bench([says("Done.")] * 4, tmp_path, hooks=Hooks(before_end=before_end))
-    end = bench.run()
+    bench, end = played([says("Done.")] * 4, tmp_path, hooks=Hooks(before_end=before_end))
     assert (end.stop, end.turns, len(asked)) == (StopReason.END_TURN, 3, 2)
     assert bench.provider.requests[1][-1].text == "a check fails"
 
@@ -363,8 +343,7 @@ def test_texts_after_results_follow_them_and_are_journalled_as_added(tmp_path: P
         return [f"after the call {info.calls[0].id}"] if info.calls[0].id == "a" else []
 
     script = [says(echo("one", "a")), says(echo("two", "b")), says("Done.")]
-    bench = Bench(script, tmp_path, hooks=Hooks(after_results=after))
-    bench.run("please")
+    bench, _ = played(script, tmp_path, hooks=Hooks(after_results=after))
     assert [message.role for message in bench.provider.requests[1]] == ["user", "assistant", "tool", "user"]
     assert bench.provider.requests[1][3].text == "after the call a"
     assert len(bench.provider.requests[2]) == 6
@@ -375,8 +354,8 @@ def test_texts_after_results_follow_them_and_are_journalled_as_added(tmp_path: P
 def test_nothing_is_added_after_the_results_of_a_turn_that_ends_the_session(tmp_path: Path) -> None:
     stop = Stop(StopReason.NEEDS_INPUT, "A question.")
     hooks = Hooks(stop_after_call=lambda: stop, after_results=lambda info: ["never"])
-    bench = Bench([says(echo("one", "a"))], tmp_path, hooks=hooks)
-    assert bench.run("please").stop is StopReason.NEEDS_INPUT
+    bench, end = played([says(echo("one", "a"))], tmp_path, hooks=hooks)
+    assert end.stop is StopReason.NEEDS_INPUT
     assert [item.origin for item in bench.journal().records(UserText)] == ["task"]
 
 
@@ -385,32 +364,31 @@ def hand_over(info: TurnInfo) -> bool:
 
 
 def test_a_hand_over_ends_the_session_without_another_request(tmp_path: Path) -> None:
-    bench = Bench([says("It is done.", echo("one", "last"))], tmp_path, hooks=Hooks(is_handover=hand_over))
-    end = bench.run("please")
+    _bench, end = played(
+        [says("It is done.", echo("one", "last"))], tmp_path, hooks=Hooks(is_handover=hand_over)
+    )
     assert (end.stop, end.turns, end.final_text) == (StopReason.END_TURN, 1, "It is done.")
-    answered(bench)
 
 
 def test_what_the_host_says_after_a_hand_over_follows_its_result(tmp_path: Path) -> None:
     told = iter(["A check fails.", None])
     script = [says(echo("one", "last")), says("Mended.")]
     hooks = Hooks(is_handover=hand_over, before_end=lambda: next(told))
-    bench = Bench(script, tmp_path, hooks=hooks)
-    assert bench.run("please").turns == 2
+    bench, end = played(script, tmp_path, hooks=hooks)
+    assert end.turns == 2
     assert [message.role for message in bench.provider.requests[1]] == ["user", "assistant", "tool", "user"]
     assert bench.provider.requests[1][3].text == "A check fails."
 
 
 def test_a_hand_over_beside_a_failed_call_does_not_end_the_session(tmp_path: Path) -> None:
     script = [says(call("nothing", "{}", "a"), echo("one", "last")), says("Done.")]
-    bench = Bench(script, tmp_path, hooks=Hooks(is_handover=hand_over))
-    assert bench.run("please").turns == 2
+    _bench, end = played(script, tmp_path, hooks=Hooks(is_handover=hand_over))
+    assert end.turns == 2
 
 
 def test_a_request_is_a_prefix_of_the_next_one(tmp_path: Path) -> None:
     script = [says(echo(str(n), f"c{n}")) for n in range(4)]
-    bench = Bench([*script, says("Done.")], tmp_path)
-    bench.run()
+    bench, _ = played([*script, says("Done.")], tmp_path)
     requests = bench.provider.requests
     for earlier, later in itertools.pairwise(requests):
         assert all(old is new for old, new in zip(earlier, later, strict=False))
