@@ -24,7 +24,7 @@ from bot.publish.bundle.write import JOURNAL
 from bot.run.loop_hooks import loop_hooks
 from bot.run.parts import Parts
 from bot.session.context.git_trees import pull_diff
-from bot.session.context.instructions import instructions, paths_of
+from bot.session.context.instructions import instructions
 from bot.session.context.profiles import masking_of
 from bot.session.context.run import Attachments, Run
 from bot.session.tools.result_tools import ResultTools
@@ -71,10 +71,26 @@ def new_conversation(
         slow_checks=lambda: parts.rounds.are_slow,
     )
     subagents.parent = conversation
-    _begin_journal(run, parts, conversation)
+    checkout, base = run.checkout, run.checkout.base_sha
+    header = lines.Header(
+        schema=lines.SCHEMA_VERSION,
+        version=__version__,
+        started_at=run.started_at,
+        model=provider.info.name,
+        info=provider.info,
+        base_sha=base,
+        request=run.request,
+        system=conversation.system,
+        tools=toolbox.specs,
+        limits=conversation.limits,
+        sandbox=run.confinement.name,
+        policy_sha="" if checkout.policy_sha == base else checkout.policy_sha,
+        checks=tuple(lines.PlannedCheck(one.name, one.command, one.detected) for one in parts.rounds.checks),
+    )
+    run.journal.write(header)
+    run.folder.keep_header()
     run.note(*run.skills.notes, *models.notes)
-    base = run.checkout.base_sha[:12]
-    run.say(f"at commit {base}, with {provider.info.name}, sandbox {run.confinement.name}")
+    run.say(f"at commit {base[:12]}, with {provider.info.name}, sandbox {run.confinement.name}")
     return conversation, results
 
 
@@ -101,27 +117,6 @@ def _with_record(last: LastRun, run: Run, results: ResultTools) -> LastRun:
     listed = render_list(results.todo.items) if results.todo.items else ""
     text = recorded_transcript(recorded)
     return last._replace(todo=listed, transcript=run.archive(text) if text else "")
-
-
-def _begin_journal(run: Run, parts: Parts, conversation: ConversationContext) -> None:
-    checkout, info = run.checkout, conversation.provider.info
-    header = lines.Header(
-        schema=lines.SCHEMA_VERSION,
-        version=__version__,
-        started_at=run.started_at,
-        model=info.name,
-        info=info,
-        base_sha=checkout.base_sha,
-        request=run.request,
-        system=conversation.system,
-        tools=conversation.toolbox.specs,
-        limits=conversation.limits,
-        sandbox=run.confinement.name,
-        policy_sha="" if checkout.policy_sha == checkout.base_sha else checkout.policy_sha,
-        checks=tuple(lines.PlannedCheck(one.name, one.command, one.detected) for one in parts.rounds.checks),
-    )
-    run.journal.write(header)
-    run.folder.keep_header()
 
 
 _ONE_COMMIT = "git history: this commit only"
@@ -154,9 +149,11 @@ def opening(
 def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
     profile, review, checkout = run.profile, parts.review, run.checkout
     can_run = SHELL in profile.tools
-    instruction_files = instructions(
-        checkout.git, run.base, run.policy.agent.instructions, paths_of(run.request)
-    )
+    request = run.request
+    near = [path for step in request.plan.steps for path in step.paths] if request.plan else []
+    if request.anchor:
+        near.append(request.anchor.path)
+    instruction_files = instructions(checkout.git, run.base, run.policy.agent.instructions, near)
     return TaskFacts(
         root=run.root,
         base_sha=checkout.base_sha,
@@ -168,7 +165,7 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
             *_hints(run, parts, can_run=can_run),
         ),
         checkout=checkout.notes,
-        diff=review.first_part if review else pull_diff(checkout) if run.request.pull else "",
+        diff=review.first_part if review else pull_diff(checkout) if request.pull else "",
         known=review.known() if review else "",
         unrun=profile.unrun or ("" if can_run or profile.read_only else _NO_COMMANDS),
         instructions=instruction_files,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bot.agent.journal import JournalFile, read_journal
-from bot.agent.versions import Version, Versions, version_content, versions
+from bot.agent.versions import Versions, version_content, versions
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import git_dir_of, repository_root, resolve
 from bot.checkout.objects import blobs_at
@@ -28,12 +28,15 @@ def restore(journal: Path, repo: Path, path: str, number: int, *, force: bool = 
     `force` the file is overwritten whatever it contains. Raises `AgentError`."""
     recording = read_journal(journal)
     history = versions(recording)
-    version = _version_at(history, path, number)
+    file_versions = history[_known_path(history, path)]
+    if not 0 <= number < len(file_versions):
+        raise UsageError(f"{path} has no version {number}: it has 0 to {len(file_versions) - 1}.")
+    version = file_versions[number]
     data = version_content(history, version, _base(repo, recording))
     name = f"{path} is as it was at version {number}"
     file = _work_tree_file(repo, path)
     try:
-        current = _read(file)
+        current = read_regular(file, file.lstat().st_size) if os.path.lexists(file) else None
         if current == data:
             return f"{name} already."
         if current is not None and not force:
@@ -83,13 +86,6 @@ def _known_path(history: Versions, path: str) -> str:
     return path
 
 
-def _version_at(history: Versions, path: str, number: int) -> Version:
-    file_versions = history[_known_path(history, path)]
-    if not 0 <= number < len(file_versions):
-        raise UsageError(f"{path} has no version {number}: it has 0 to {len(file_versions) - 1}.")
-    return file_versions[number]
-
-
 def _check_not_lost(repo: Path, path: str, history: Versions, current: bytes) -> None:
     digest = hashlib.sha256(current).hexdigest()
     if any(version.sha256 == digest for version in history[path]):
@@ -110,14 +106,6 @@ def _work_tree_file(repo: Path, path: str) -> Path:
     if odd or (top / "HEAD").is_file() or (top / path).parent.resolve() != (top / path).parent:
         raise UsageError(f"{path} is no file of a work tree at {top}.")
     return top / path
-
-
-def _read(file: Path) -> bytes | None:
-    """The content, `None` if the file is missing."""
-    try:
-        return read_regular(file, file.lstat().st_size)
-    except FileNotFoundError:
-        return None
 
 
 def _write(file: Path, data: bytes, mode: int | None) -> None:

@@ -217,9 +217,6 @@ def check_private(parent: Path) -> None:
             )
 
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
 _REMOVE = 'rm -rf -- "$@" 2>/dev/null || { chmod -R u+rwx -- "$@"; rm -rf -- "$@"; }'
 """Removes folders that commands wrote in, even closed or very deeply nested ones: `shutil.rmtree` calls itself for each
 level."""
@@ -244,32 +241,21 @@ class FolderBusy(AgentError):
 
 
 @contextmanager
-def lock_folder(root: Path) -> Iterator[None]:
-    """Hold the lock of the run folder `root`, one run at a time. Raises `FolderBusy`.
+def lock_folder(root: Path) -> Iterator[int]:
+    """Hold the lock of the run folder `root`, one run at a time, and yield its descriptor. Raises `FolderBusy`.
 
     The kernel's lock on the folder itself: it dies with the process, leaves no file, and no child inherits it.
     """
-    with _opened(root) as descriptor:
-        _lock(descriptor, root)
-        yield
-
-
-@contextmanager
-def _opened(root: Path) -> Iterator[int]:
-    descriptor = os.open(root, _FOLDER)
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            busy = f"busy: another run uses {root}. Wait until it ends, or stop it, and try again."
+            raise FolderBusy(busy) from error
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _lock(descriptor: int, root: Path) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise FolderBusy(
-            f"busy: another run uses {root}. Wait until it ends, or stop it, and try again."
-        ) from error
 
 
 def is_busy(folder: RunFolder) -> bool:
@@ -283,8 +269,7 @@ def is_busy(folder: RunFolder) -> bool:
 
 def remove_run(folder: RunFolder, *, finished: bool) -> bool:
     """Remove all of a run; with `finished` only if its work tree is gone. `False` if it stays. Raises `OSError`."""
-    with suppress(FolderBusy), _opened(folder.root) as descriptor:
-        _lock(descriptor, folder.root)
+    with suppress(FolderBusy), lock_folder(folder.root) as descriptor:
         # Whatever is at its path by now.
         opened = RunFolder(Path(f"/proc/self/fd/{descriptor}"))
         is_own = opened.is_run and os.fstat(descriptor).st_uid == os.geteuid()

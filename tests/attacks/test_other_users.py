@@ -1,5 +1,6 @@
 """Another user of the machine wants our cleanup to remove, or a run to use, a folder of their choice (A-100)."""
 
+import fcntl
 import os
 import pwd
 from collections.abc import Callable
@@ -10,7 +11,6 @@ import pytest
 from bot.cli.main import run
 from bot.contracts.errors import AgentError, ExitCode
 from bot.run.salvage import newest_run
-from bot.session import run_folder
 from bot.session.run_folder import RunFolder, new_folder, parent_folder, remove_run
 
 SOMEBODY = 54321
@@ -90,14 +90,14 @@ def swapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[RunFolder,
     """A run, and a folder that stands in its place by a link as soon as it is locked."""
     ours, victim = made(tmp_path / "runs/1"), made(tmp_path / "victim")
     (tmp_path / "runs").chmod(0o700)
-    lock = run_folder._lock
+    flock = fcntl.flock
 
-    def lock_and_swap(descriptor: int, root: Path) -> None:
-        lock(descriptor, root)
-        root.rename(tmp_path / "moved")
-        root.symlink_to(victim.root)
+    def lock_and_swap(descriptor: int, operation: int) -> None:
+        flock(descriptor, operation)
+        ours.root.rename(tmp_path / "moved")
+        ours.root.symlink_to(victim.root)
 
-    monkeypatch.setattr("bot.session.run_folder._lock", lock_and_swap)
+    monkeypatch.setattr("bot.session.run_folder.fcntl.flock", lock_and_swap)
     return ours, victim
 
 

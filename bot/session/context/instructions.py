@@ -14,7 +14,6 @@ from operator import itemgetter
 
 from bot.checkout.git import Git
 from bot.checkout.objects import blobs_behind_links
-from bot.contracts.request import Request
 from bot.contracts.text_encoding import wide_text
 from bot.events.sanitize import clean
 
@@ -29,13 +28,6 @@ _MAX_DEPTH = 5
 _PATH = re.compile(r"[^\s@]{1,200}")
 _IMPORT = re.compile(r"\s*(?:[-*] +)?@(\S{1,200})\s*")
 _FENCE = re.compile(r"\s*(```|~~~)")
-
-
-def paths_of(request: Request) -> tuple[str, ...]:
-    """The paths that the request points at."""
-    anchor = (request.anchor.path,) if request.anchor else ()
-    plan = [path for step in request.plan.steps for path in step.paths] if request.plan else []
-    return (*anchor, *plan)
 
 
 def instructions(

@@ -87,7 +87,10 @@ def _listen(
         now = time.monotonic()
         if not first:
             first = now
-            _for_a_moment(partial(say, _stopping(number[0])))
+            text = f"{signal.Signals(number[0]).name}: stopping; what there is so far is kept"
+            if number[0] == signal.SIGINT and os.isatty(2):
+                text += " (Ctrl-C again ends it at once)"
+            _for_a_moment(partial(say, text))
             cancel.fire("signal")
         elif number[0] == signal.SIGINT and now - first > _ONE_PRESS:
             ending.set()
@@ -112,11 +115,6 @@ def _for_a_moment(task: Callable[[], None]) -> None:
     with suppress(CapacityError):  # what follows matters more
         retry_at_capacity(thread.start, patience=_A_MOMENT)
         thread.join(_A_MOMENT)
-
-
-def _stopping(signum: int) -> str:
-    text = f"{signal.Signals(signum).name}: stopping; what there is so far is kept"
-    return f"{text} (Ctrl-C again ends it at once)" if signum == signal.SIGINT and os.isatty(2) else text
 
 
 @contextmanager

@@ -31,24 +31,20 @@ class RunModels:
         if run.model.startswith(RECORDED):
             settings = ModelSettings()  # a recording needs no network
         self.effort = settings.effort or ""
-        self.fallback = tuple(self._usable(settings.fallback or (), "fallback"))
-        self.position = 0  # in `fallback`, from 1 on; 0 is the run's own model
+        self.names = (run.model, *self._usable(settings.fallback or (), "fallback"))
+        self.position = 0  # of the model in `names` that answers now
         self.small = next(self._usable((settings.small,) if settings.small else (), "small"), "")
         self.notes += effort_notes(first.info, self.effort)
-
-    def connect_current(self) -> Provider:
-        """Return a new provider of the model that answers now."""
-        return self.open(self.fallback[self.position - 1] if self.position else self._run.model)
 
     def next_after(self, position: int, reason: str) -> tuple[int, Provider | None]:
         """Return the provider that replaces the model at `position`, which is unavailable for `reason`, and its own
         position; `None` if there is none."""
         while True:
             position = max(position + 1, self.position)
-            self.position = min(position, len(self.fallback))
-            if position > len(self.fallback):
+            self.position = min(position, len(self.names) - 1)
+            if position >= len(self.names):
                 return position, None
-            name = self.fallback[position - 1]
+            name = self.names[position]
             try:
                 provider = self.open(name)
             except AgentError as error:
@@ -105,7 +101,7 @@ class ConversationModel:
         self._models = models
         self._wrap = wrap
         self._position = 0 if provider else models.position
-        self.provider = wrap(provider or models.connect_current())
+        self.provider = wrap(provider or models.open(models.names[models.position]))
         self._small: Provider | None = None
 
     def fall_back(self, reason: str) -> Provider | None:
