@@ -27,7 +27,7 @@ from bot.session.context.git_trees import pull_diff
 from bot.session.context.instructions import instructions
 from bot.session.context.profiles import masking_of
 from bot.session.context.run import Attachments, Run
-from bot.session.tools.result_tools import ResultTools
+from bot.session.tools.result_tools import ResultTools, propose_writes
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.subagents import Subagents
 from bot.session.tools.toolbox import CallTracker, RunToolbox
@@ -48,7 +48,7 @@ def new_conversation(
         *((parts.review.tool,) if parts.review else ()),
         parts.skills,
         subagents,
-        propose=parts.proposals,
+        propose=propose_writes(run.policy, run.request, run.task, run.journal.write),
         person=parts.gatekeeper.approvals.answer,
     )
     toolbox = RunToolbox(parts.workspace, parts.gatekeeper, profile, results.of(profile), calls)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bot.agent.submission_tools import ProposeWrite
 from bot.checkout.git import Git
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import money
@@ -29,7 +28,6 @@ from bot.session.context.profiles import profile_of, without_commands
 from bot.session.context.review_scope import Reviewing, pull_range
 from bot.session.context.run import Run, RunSpec
 from bot.session.tools.approvals import Approvals, earlier_approvals
-from bot.session.tools.result_tools import propose_writes
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor, refused_servers
 from bot.session.workspaces.network import Network
@@ -119,8 +117,8 @@ def run_environment(run: Run) -> RunEnvironment:
         workspaces=workspaces,
         trees=trees,
         checks=chosen_checks(every, run.request.options),
-        notes=(*unused, *unprepared, *unset, *unread, *tools.notes),
         not_shown=tools.notes,
+        notes=(*unused, *unprepared, *unset, *unread, *tools.notes),
     )
 
 
@@ -181,8 +179,7 @@ def _tools(run: Run) -> Toolchains:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """`workspace` is the agent's own, the others are in `environment`. `review` is set in runs that review, `proposals`
-    in runs that may write on threads."""
+    """`workspace` is the agent's own, the others are in `environment`. `review` is set in runs that review."""
 
     skills: SkillTool
     environment: RunEnvironment
@@ -192,7 +189,6 @@ class Parts:
     rounds: Rounds
     gate: RunGate
     review: Reviewing | None
-    proposals: ProposeWrite | None
 
 
 def make_parts(run: Run) -> Parts:
@@ -238,7 +234,6 @@ def make_parts(run: Run) -> Parts:
         rounds=Rounds(run, trees, environment.checks, inspection_of(run)),
         gate=gate,
         review=_review(run, workspace),
-        proposals=propose_writes(run.policy, run.request, run.task, run.journal.write),
     )
 
 
