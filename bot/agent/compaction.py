@@ -62,15 +62,18 @@ class SummaryError(Exception):
 
 class SummaryCompaction:
     """When and how a conversation is compacted: by the session's own model, or by a `small` one whose window the text
-    fits. `archive(text)` stores the transcript and returns where the model finds it."""
+    fits. `archive(text)` stores the transcript and returns where the model finds it; `idle` is that of
+    `bot.agent.receive.receive`."""
 
     def __init__(
         self,
         provider: Provider,
         archive: Callable[[str], str] = lambda text: "",
         small: Callable[[], Provider | None] = lambda: None,
+        idle: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._small = small
+        self._idle = idle
         self._archive = archive
         self._turns: list[int] = []
         self._overflowed_at = 0
@@ -164,7 +167,7 @@ class SummaryCompaction:
             (Message("user", (Text(render("sum_up", transcript=text, marker=new_marker())),)),),
             max_output=min(MAX_SUMMARY, provider.info.max_output),
         )
-        response = receive(provider, request, cancel)
+        response = receive(provider, request, cancel, self._idle)
         usage = response.usage + response.discarded
         self._usage += usage
         self._cost += provider.info.cost(usage)

@@ -31,21 +31,22 @@ class TurnInfo(NamedTuple):
 class Hooks(NamedTuple):
     """Callbacks from the loop, called on its thread: they must be quick and must not raise.
 
-    `request_sent(turn)` is called before the wait for the response, `retrying(event)` before the wait for
-    another attempt. `more_work(info)` is called when the model is done: a text is the next part of its task. Then
-    `before_end()` is called, when the model is done: a text is sent to the model and the
-    conversation continues, at most twice; `None` lets it end. `stop_after_call()` is called after each call: a stop
-    ends the conversation, and the remaining calls are not run. `is_handover(info)` is called after a turn's calls:
-    if the turn handed over the run's result, the conversation ends as if the model were done. Otherwise
-    `after_results(info)` returns texts that follow the turn's results, for the model only. `verbatim_texts()`
-    returns texts that a compaction keeps word for word. While `has_result()`, the conversation is not
-    compacted, except if the model's API refuses it as too long.
+    `request_sent(turn)` is called before the wait for the response, `retrying(event)` before the wait for another
+    attempt, `idle(text)` from another thread while nothing comes. `more_work(info)` is called when the model is done: a
+    text is the next part of its task. Then `before_end()` is called: a text is sent to the model and the conversation
+    continues, at most twice; `None` lets it end. `stop_after_call()` is called after each call: a stop ends the
+    conversation, and the remaining calls are not run. `is_handover(info)` is called after a turn's calls: if the turn
+    handed over the run's result, the conversation ends as if the model were done. Otherwise `after_results(info)`
+    returns texts that follow the turn's results, for the model only. `verbatim_texts()` returns texts that a compaction
+    keeps word for word. While `has_result()`, the conversation is not compacted, except if the model's API refuses it
+    as too long.
     """
 
     request_sent: Callable[[int], None] = lambda turn: None
     more_work: Callable[[TurnInfo], str] = lambda info: ""
     before_end: Callable[[], str | None] = lambda: None
     retrying: Callable[[Retrying], None] = lambda event: None
+    idle: Callable[[str], None] = lambda text: None
     stop_after_call: Callable[[], Stop | None] = lambda: None
     is_handover: Callable[[TurnInfo], bool] = lambda info: False
     after_results: Callable[[TurnInfo], Sequence[str]] = lambda info: ()

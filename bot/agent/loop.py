@@ -230,7 +230,7 @@ class Conversation:
             effort=context.effort,
             long_cache=self._long_cache,
         )
-        return receive(self._provider, request, context.cancel, self._retrying)
+        return receive(self._provider, request, context.cancel, context.hooks.idle, self._retrying)
 
     def _retrying(self, event: Retrying) -> None:
         self.context.write(ProviderRetry(self.turn, event.attempt, event.delay, event.reason))

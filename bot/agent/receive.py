@@ -7,11 +7,13 @@ Without an estimate, neither the limits on tokens and money nor compaction would
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from bot.agent.context_window import fixed_tokens, tokens_of
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError
+from bot.contracts.idle import IdleReporter
 from bot.contracts.messages import Message, Usage
 from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, Provider, Retrying, unreported
 
@@ -29,19 +31,25 @@ def with_timeout(cancel: CancelToken, seconds: float) -> CancelToken:
 
 
 def receive(
-    provider: Provider, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+    provider: Provider,
+    request: ModelRequest,
+    cancel: CancelToken,
+    idle: Callable[[str], None],
+    retrying: OnRetry = unreported,
 ) -> Complete | Failed:
-    """Return the response to `request`. Every error of the provider becomes a `Failed`. `retrying` is called before
-    the wait for another attempt."""
-    discarded = Usage()
+    """Return the response to `request`. Every error of the provider becomes a `Failed`. `idle` is called from another
+    thread with a sentence while nothing comes, `retrying` before the wait for another attempt."""
+    discarded, silence = Usage(), IdleReporter("the provider", idle)
 
     def report(event: Retrying) -> None:
         nonlocal discarded
         discarded += partial_usage(event, request)
+        silence.reset(event.delay)
         retrying(event)
 
     try:
-        response = provider.respond(request, cancel, report)
+        with silence.waiting():
+            response = provider.respond(request, cancel, report)
     except AgentError:
         raise  # of `retrying`: the journal cannot be written
     except Exception as error:  # noqa: BLE001  An adapter's bug ends the session with what it has, not the process.

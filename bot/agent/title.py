@@ -44,7 +44,7 @@ def title_change(
         return "", end
     provider = model()
     token = with_timeout(context.cancel, seconds)
-    response = receive(provider, _request(instruction, end), token)
+    response = receive(provider, _request(instruction, end), token, context.hooks.idle)
     token.fire("time")  # ends the timer's work, too
     usage, cost = end.usage + response.usage, end.cost + provider.info.cost(response.usage)
     context.write(BudgetChanged(end.turns, usage, cost))

@@ -52,6 +52,7 @@ def new_conversation(
         person=parts.gatekeeper.approvals.answer,
     )
     toolbox = RunToolbox(parts.workspace, parts.gatekeeper, profile, results.of(profile), calls)
+    hooks = loop_hooks(run, parts, results, calls)
     conversation = ConversationContext(
         provider,
         system_prompt(profile.prompt, toolbox.specs),
@@ -59,9 +60,9 @@ def new_conversation(
         run.journal,
         _limits(run),
         run.cancel,
-        loop_hooks(run, parts, results, calls),
+        hooks,
         stop_on_denial=run.policy.on_deny == "stop",
-        compaction=SummaryCompaction(provider, run.archive, model.small),
+        compaction=SummaryCompaction(provider, run.archive, model.small, hooks.idle),
         identity=new_marker(),
         shared_usage=SessionUsage(),
         start_time=time.monotonic(),

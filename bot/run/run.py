@@ -56,7 +56,7 @@ from bot.session.progress.interruption import (
     cut_off,
     note_work_on_error,
 )
-from bot.session.progress.reporter import ProgressReporter, WatchedProvider
+from bot.session.progress.reporter import ProgressReporter
 from bot.session.run_folder import lock_folder
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.run_models import ConversationModel, RunModels, connect_model
@@ -177,7 +177,7 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
         parts.workspace.open()
     provider = apply_overrides(connecting.result(), run.policy.models)
     models = RunModels(run, provider)
-    model = ConversationModel(models, lambda one: WatchedProvider(one, run.say), provider)
+    model = ConversationModel(models, provider)
     run.say(*models.notes)
     parts.rounds.stop_reruns_after(run.budget.minutes)
     conversation, results = new_conversation(run, parts, models, model)

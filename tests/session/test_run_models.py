@@ -97,15 +97,15 @@ def test_conversations_at_once_go_along_one_list(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("bot.session.tools.run_models.connect_model", connect)
     run = make_run(tmp_path, policy=policy, environment=environment, model="x/y")
     models = RunModels(run, ScriptedProvider(()))
-    main = ConversationModel(models, lambda provider: provider, ScriptedProvider(()))
-    early = ConversationModel(models, lambda provider: provider)
+    main = ConversationModel(models, ScriptedProvider(()))
+    early = ConversationModel(models)
     assert early.fall_back("down") is not None
-    late = ConversationModel(models, lambda provider: provider)
+    late = ConversationModel(models)
     assert main.fall_back("down") is not None
     assert late.fall_back("down") is not None
     assert late.fall_back("down") is None
     # The list is at its end, and a later conversation still has a model to ask.
-    ConversationModel(models, lambda provider: provider)
+    ConversationModel(models)
     assert asked == ["x/y", names[0], names[0], names[0], names[1], names[1]]
 
 

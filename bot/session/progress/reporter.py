@@ -6,20 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from bot.agent.journal import Journal
-from bot.contracts.cancel import CancelToken
-from bot.contracts.idle import IdleReporter
 from bot.contracts.journal import Note, Record, Response, Result
 from bot.contracts.messages import ToolCall
-from bot.contracts.model import (
-    Complete,
-    Failed,
-    ModelInfo,
-    ModelRequest,
-    OnRetry,
-    Provider,
-    Retrying,
-    unreported,
-)
 from bot.contracts.progress import OutputEvent, View, WaitEvent, Written
 
 if TYPE_CHECKING:
@@ -89,33 +77,6 @@ def waiting_line(text: str) -> str:
 
 def _cut(line: str, width: int) -> str:
     return line if len(line) <= width else f"{line[: width - 1]}…"
-
-
-class WatchedProvider:
-    """A provider whose silence is reported."""
-
-    def __init__(self, provider: Provider, say: Callable[[str], None]) -> None:
-        self._provider = provider
-        self._say = say
-
-    @property
-    def info(self) -> ModelInfo:
-        return self._provider.info
-
-    def respond(
-        self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
-    ) -> Complete | Failed:
-        idle = IdleReporter("the provider", self._say)
-
-        def report(event: Retrying) -> None:
-            idle.reset(event.delay)
-            retrying(event)
-
-        with idle.waiting():
-            return self._provider.respond(request, cancel, report)
-
-    def close(self) -> None:
-        self._provider.close()
 
 
 class Waits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bot.agent.journal import read_journal
@@ -14,8 +14,6 @@ from bot.providers.connect import apply_overrides, check_model, connect
 from bot.providers.models import effort_notes
 from bot.providers.replay import RECORDED, ReplayProvider
 from bot.session.context.run import Run
-
-Wrap = Callable[[Provider], Provider]
 
 
 class RunModels:
@@ -94,23 +92,20 @@ class RunModels:
 
 
 class ConversationModel:
-    """The model of one conversation, which may be replaced. `wrap` is applied to each provider."""
+    """The model of one conversation, which may be replaced."""
 
-    def __init__(self, models: RunModels, wrap: Wrap, provider: Provider | None = None) -> None:
+    def __init__(self, models: RunModels, provider: Provider | None = None) -> None:
         """`provider` is the run's own; without it, a new one of the model that answers now is used."""
         self._models = models
-        self._wrap = wrap
         self._position = 0 if provider else models.position
-        self.provider = wrap(provider or models.open(models.names[models.position]))
+        self.provider = provider or models.open(models.names[models.position])
         self._small: Provider | None = None
 
     def fall_back(self, reason: str) -> Provider | None:
         """Return the provider that replaces the unavailable one, `None` if there is none."""
         self._position, provider = self._models.next_after(self._position, reason)
-        if provider is None:
-            return None
-        self.provider = self._wrap(provider)
-        return self.provider
+        self.provider = provider or self.provider
+        return provider
 
     def small(self) -> Provider | None:
         """Return the small model, connected when it is first asked for; `None` without one."""

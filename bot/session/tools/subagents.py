@@ -25,7 +25,6 @@ from bot.contracts.outcome import StopReason
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.run import Run
-from bot.session.progress.reporter import WatchedProvider
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.toolbox import CallTracker, Gatekeeper, RunToolbox
 from bot.session.workspaces.start import AgentWorkspace
@@ -95,16 +94,14 @@ class Subagents:
         profile = replace(run.profile, tools=tools, results=(), helper_tools=(), read_only=True)
         gatekeeper = self.gatekeeper.for_agent(profile, partial(run.journal.write, agent=name), name)
         toolbox = RunToolbox(self.workspace, gatekeeper, profile, (), calls)
-        model = ConversationModel(
-            self.models, lambda one: WatchedProvider(one, lambda line: run.say(f"{name}: {line}"))
-        )
+        model, hooks = ConversationModel(self.models), conversation_hooks(run, calls)
         return self.parent._replace(
             provider=model.provider,
             system=system_prompt(prompt_text("agent_explore"), toolbox.specs),
             toolbox=toolbox,
             cancel=cancel,
-            hooks=conversation_hooks(run, calls),
-            compaction=SummaryCompaction(model.provider, run.archive, model.small),
+            hooks=hooks,
+            compaction=SummaryCompaction(model.provider, run.archive, model.small, hooks.idle),
             identity=f"{self.parent.identity}-{name}",
             own_turn_limit=TURNS,
             agent=name,
@@ -118,10 +115,13 @@ def conversation_hooks(run: Run, calls: CallTracker, results: Sequence[str] = ()
     """The hooks that every conversation has. `results` are the tools that submit the run's result."""
     limit_reminder = LimitReminder()
 
+    def say(text: str) -> None:
+        run.say(f"{calls.agent}: {text}" if calls.agent else text)
+
     def request_sent(turn: int) -> None:
         calls.turn = turn
         if calls.agent:
-            run.say(f"{calls.agent}: turn {turn}")
+            say(f"turn {turn}")
 
     def after_results(info: TurnInfo) -> list[str]:
         due = (requests_left_notice(info.state, results), limit_reminder.reminder(info.shares))
@@ -130,4 +130,4 @@ def conversation_hooks(run: Run, calls: CallTracker, results: Sequence[str] = ()
     def retrying(event: Retrying) -> None:
         run.say(f"{event.reason}; asking again in {event.delay:.0f} s")
 
-    return Hooks(request_sent=request_sent, retrying=retrying, after_results=after_results)
+    return Hooks(request_sent=request_sent, retrying=retrying, after_results=after_results, idle=say)
