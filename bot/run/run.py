@@ -20,11 +20,10 @@ conversation has its own below: the preparation of the tree, the checks on the b
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 
-from bot.agent.conversation_context import ConversationContext, LoopEnd
+from bot.agent.conversation_context import LoopEnd
 from bot.agent.journal import Journal
 from bot.agent.loop import run_loop
 from bot.agent.title import title_change
@@ -58,7 +57,6 @@ from bot.session.progress.interruption import (
 )
 from bot.session.progress.reporter import ProgressReporter
 from bot.session.run_folder import lock_folder
-from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.run_models import ConversationModel, RunModels, connect_model
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
@@ -188,7 +186,13 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
                 end = LoopEnd(StopReason.END_TURN, nothing, 0, Usage(), 0.0, nothing)
             else:
                 end = run_loop(conversation, *opening(run, parts, conversation, results, last))
-            end = _with_title(run, conversation, lambda: model.small() or model.provider, results, end)
+            if not (run.profile.read_only or run.request.thread or results.describe.description.title):
+                # Neither the model nor a thread has described the change.
+                instruction = run.request.full_instruction
+                title, end = title_change(
+                    conversation, lambda: model.small() or model.provider, instruction, end
+                )
+                results.describe.description = Description(title)
     finally:
         forget()
         provider.close()
@@ -213,19 +217,3 @@ def _leftovers(spec: RunSpec) -> tuple[str, ...]:
         return ()
     found = find_leftover_credentials(spec.origin, spec.environment)
     return tuple(f"{sentence} The agent does not see it; {FIX}." for sentence in found)
-
-
-def _with_title(
-    run: Run,
-    conversation: ConversationContext,
-    provider: Callable[[], Provider],
-    results: ResultTools,
-    end: LoopEnd,
-) -> LoopEnd:
-    """Ask `provider()` for the title of a change that neither it nor a thread has described."""
-    if run.profile.read_only or run.request.thread or results.describe.description.title:
-        return end
-    title, end = title_change(conversation, provider, run.request.full_instruction, end)
-    if title:
-        results.describe.description = Description(title)
-    return end
