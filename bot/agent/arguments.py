@@ -93,6 +93,13 @@ def _explain(raw: str, error: json.JSONDecodeError) -> str:
 _MAX_EXCERPT = 60
 
 
+def _json_in(text: str) -> Any:
+    """Return the JSON value in `text`, `None` for none; models capitalise booleans as Python does."""
+    with suppress(ValueError, RecursionError):
+        return _parse(text.lower() if text.strip() in ("True", "False") else text)
+    return None
+
+
 class _Kind(NamedTuple):
     """A type of JSON Schema: its words, and whether a value has it."""
 
@@ -129,10 +136,13 @@ class _Checker:
         """Return `value` as the schema has it, which is valid if there are no problems."""
         kinds = _kinds(schema)
         if kinds and not any(kind.fits(value) for kind in kinds):
-            value, fits = self._spelled(value, kinds, path)
-            if not fits:
+            spelled = _json_in(value) if isinstance(value, str) else None
+            kind = next((kind for kind in kinds if spelled is not None and kind.fits(spelled)), None)
+            if kind is None:
                 self._mismatch(path, _words(kinds), value)
                 return value
+            self.repairs.append(f"took the string in {path or 'the arguments'} as {kind.words}")
+            value = spelled
         if "enum" in schema and value not in schema["enum"]:
             self._mismatch(path, f"one of {', '.join(map(_excerpt, schema['enum']))}", value)
             return value
@@ -177,19 +187,6 @@ class _Checker:
                 if (limit := schema.get(bound)) is not None and fails(size, limit):
                     counted = count_of(limit, unit) if unit else limit
                     self.problems.append(f"{path}: expected at {word} {counted}, got {size}")
-
-    def _spelled(self, value: Any, kinds: Sequence[_Kind], path: str) -> tuple[Any, bool]:
-        """Return the JSON in the string `value`, and whether it is what the schema wants."""
-        read = None
-        if isinstance(value, str):
-            with suppress(ValueError, RecursionError):
-                # Models capitalise booleans as Python does.
-                read = _parse(value.lower() if value.strip() in ("True", "False") else value)
-        for kind in kinds:
-            if read is not None and kind.fits(read):
-                self.repairs.append(f"took the string in {path or 'the arguments'} as {kind.words}")
-                return read, True
-        return value, False
 
     def _mismatch(self, path: str, expected: str, value: Any) -> None:
         self.problems.append(f"{path or 'the arguments'}: expected {expected}, got {_excerpt(value)}")

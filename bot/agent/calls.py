@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bot.agent.compaction import Files
@@ -29,23 +28,14 @@ REPEAT_NOTICE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CallResults:
-    """One result for each call, in order; the reason why the conversation ends with them, if it does; whether a call or
-    the command that it ran failed."""
-
-    results: list[ToolResult]
-    stop: Stop | None
-    failed: bool
-
-
 class CallRunner:
     def __init__(self, context: ConversationContext, usage: SessionUsage) -> None:
         self._context = context
         self._usage = usage
         self._turn = 0
         self._mask: Mask | None = None
-        self._failed = False
+        self.failed = False
+        """Whether a call of the last `run`, or a command of one, failed."""
         self._last_call: tuple[str, str, str] | None = None
         self._times = 0
         self._changing_tool, self._changes = "", 0
@@ -58,9 +48,12 @@ class CallRunner:
         """Files that tools reported as read or changed."""
         return Files(tuple(self._read), tuple(self._changed))
 
-    def run(self, turn: int, calls: Sequence[ToolCall], mask: Mask | None) -> CallResults:
-        """Run the calls in order; after the first stop, answer the rest without running them."""
-        self._turn, self._mask, self._failed = turn, mask, False
+    def run(
+        self, turn: int, calls: Sequence[ToolCall], mask: Mask | None
+    ) -> tuple[list[ToolResult], Stop | None]:
+        """Run the calls in order; after the first stop, answer the rest without running them. Return a result for each
+        call, in order, and the reason why the conversation ends with them, if it does."""
+        self._turn, self._mask, self.failed = turn, mask, False
         self._context.toolbox.begin_answer(calls)
         stop: Stop | None = None
         results: list[ToolResult] = []
@@ -74,7 +67,7 @@ class CallRunner:
             stop = stopped or command_limit_stop(self._context.limits, self._usage)
             stop = stop or self._context.hooks.stop_after_call()
             results.append(result)
-        return CallResults(results, stop, self._failed)
+        return results, stop
 
     def skip(self, turn: int, calls: Sequence[ToolCall], stop: Stop) -> list[ToolResult]:
         """Answer each call without running it."""
@@ -106,7 +99,7 @@ class CallRunner:
             size = metadata.get("bytes")
             self._usage.commands += 1
             self._usage.output += size if type(size) is int else 0
-        self._failed |= result.is_error or bool(metadata.get("exit_code"))
+        self.failed |= result.is_error or bool(metadata.get("exit_code"))
         return result, self._stop_after(executed, times)
 
     def _count_changes(self, executed: CallExecution) -> int:

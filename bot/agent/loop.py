@@ -270,15 +270,14 @@ class Conversation:
 
     def run_calls(self, message: Message) -> Stop | None:
         """Run the calls in order; return a stop if the conversation ends with them."""
-        call_results = self._calls.run(self.turn, message.calls, self._mask)
+        results, stop = self._calls.run(self.turn, message.calls, self._mask)
         self._empty_before = False
-        self._history.add_results(call_results.results)
-        info = self._turn_info(message, failed=call_results.failed)
-        if call_results.stop is None and self._truncations >= MAX_TRUNCATIONS:
+        self._history.add_results(results)
+        info = self._turn_info(message, failed=self._calls.failed)
+        if stop is None and self._truncations >= MAX_TRUNCATIONS:
             return Stop(
                 StopReason.MAX_TOKENS, f"The model's answer was cut off {self._truncations} times in a row."
             )
-        stop = call_results.stop
         if stop is None and self.context.hooks.is_handover(info):
             stop = self._end_or_remind(info)
         if stop is None:

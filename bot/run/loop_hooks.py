@@ -17,7 +17,6 @@ from bot.agent.todo_list import render_list
 from bot.checkout.clone import Checkout
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import GateError
-from bot.contracts.evidence import Problem
 from bot.contracts.plain_text import printable_name, quoted_lines
 from bot.evidence.failing_checks import failing, failing_checks_message
 from bot.evidence.problems import new_errors, new_errors_message
@@ -135,7 +134,7 @@ class StopHook:
 
     def before_end(self) -> str | None:
         """What is missing, in one message; `None` lets the session end."""
-        return "\n\n".join(self._missing()) or None
+        return self.run.redact("\n\n".join(self._missing())) or None
 
     def _missing(self) -> Iterator[str]:
         if (
@@ -156,18 +155,18 @@ class StopHook:
         verdict = self.parts.gate.verdict()
         if isinstance(verdict, GateError):
             if not isinstance(verdict, OutOfCapacity) and self._first_time("gate"):
-                yield self.run.redact(REFUSED.format(why=verdict))
+                yield REFUSED.format(why=verdict)
             return
         if verdict.unfit and self._first_time("gate"):
             rows = [f"- {quoted_path(row.path)}: {row.reason}" for row in verdict.unfit[:_MAX_ROWS]]
             if more := len(verdict.unfit) - len(rows):
                 rows.append(f"- and {more} more")
-            yield self.run.redact(WITHHELD.format(rows="\n".join(rows)))
+            yield WITHHELD.format(rows="\n".join(rows))
         if not verdict.files:
             return
         looks = self._first_time(("files", verdict.tree_sha))
         if looks and (broken := broken_files(self.run.checkout, verdict)):
-            yield self.run.redact(NEW_ERRORS.format(errors=quoted_lines("\n".join(broken[:_MAX_ROWS]))))
+            yield NEW_ERRORS.format(errors=quoted_lines("\n".join(broken[:_MAX_ROWS])))
         yield from self._rounds_with_change(verdict.tree_sha)
 
     def _first_time(self, what: object) -> bool:
@@ -176,30 +175,22 @@ class StopHook:
         return new
 
     def _rounds_with_change(self, tree_sha: str) -> Iterator[str]:
-        """Failing checks and errors of checkers, once for each tree."""
-        if not self.parts.rounds.has_work or self.run.profile.unrun or not self._first_time(tree_sha):
+        """Failing checks, once for each tree, and errors of checkers, each once."""
+        rounds = self.parts.rounds
+        if not rounds.has_work or self.run.profile.unrun or not self._first_time(tree_sha):
             return
-        bad = failing(self.parts.rounds.results(tree_sha), self.run.for_model.instruction)
+        bad = failing(rounds.results(tree_sha), self.run.for_model.instruction)
         if self.run.stop.fired:
             return
-        if problems := self._new_problems(tree_sha):
-            yield self.run.redact(problems)
-        if bad:
-            yield self.run.redact(failing_checks_message(bad))
-
-    def _new_problems(self, tree_sha: str) -> str:
-        """New errors of checkers, each once."""
         new = [
-            error
-            for error in new_errors(self.parts.rounds.diagnostics(tree_sha))
-            if _problem_key(error) not in self._reported and self.parts.rounds.is_for_model(error)
+            one
+            for one in new_errors(rounds.diagnostics(tree_sha))
+            if rounds.is_for_model(one) and self._first_time((one.path, one.tool, one.code, one.message))
         ]
-        self._reported.update(map(_problem_key, new))
-        return new_errors_message(new) if new else ""
-
-
-def _problem_key(problem: Problem) -> tuple[str, str, str]:
-    return problem.path, f"{problem.tool} {problem.code}", problem.message
+        if new:
+            yield new_errors_message(new)
+        if bad:
+            yield failing_checks_message(bad)
 
 
 _FORMATS: Mapping[str, Callable[[str], object]] = {".json": json.loads, ".toml": tomllib.loads}

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from bot.gate.verdict import Verdict
 
 from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.gate.judge import Verdict
-from bot.policy.load import load_policy
 from bot.run.loop_hooks import StopHook, broken_files, loop_hooks
 from bot.session.context.profiles import profile_of_verb
 from bot.session.tools.result_tools import ResultTools
@@ -35,7 +35,7 @@ PLAN = {"title": "Round first", "steps": [{"text": "Round.", "paths": []}], "est
 
 def _said(verb: str, results: ResultTools) -> list[str]:
     """What a model hears that says twice that it is done, in a run that changed nothing."""
-    run: Any = SimpleNamespace(profile=profile_of_verb(verb), policy=load_policy(None))
+    run: Any = SimpleNamespace(profile=profile_of_verb(verb), redact=str)
     gate = SimpleNamespace(verdict=lambda: Verdict("tree", b"", b"", (), ()))
     parts: Any = SimpleNamespace(review=None, gate=gate, rounds=SimpleNamespace(has_work=False))
     hook = StopHook(run, parts, results)

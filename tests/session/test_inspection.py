@@ -8,15 +8,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from bot.gate.verdict import Verdict
 
 from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.evidence import Answer
-from bot.contracts.outcome import CheckState
+from bot.contracts.outcome import ChangedFile, CheckState
 from bot.evidence.labels import no_figures
 from bot.run.loop_hooks import StopHook
 from bot.session.checks.inspection import Inspection, inspection_of
 from bot.session.context.run import Run
+from bot.session.tools.result_tools import ResultTools
 from tests.session.conftest import Cli
 from tests.support.fix_script import DESCRIBE
 from tests.support.model_script import Call, Say
@@ -109,10 +111,10 @@ def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and
     tree = trial.changed_tree({"a.py": "print(gone)\n", "lib/b.py": "print(lost)\n"})
     comparisons = trial.compare(tree)
     assert (comparisons["ruff"].new_count, comparisons["ty"].new_count) == (2, 2)
-    nothing: Any = None
-    parts: Any = SimpleNamespace(rounds=trial.rounds)
-    hook = StopHook(nothing, parts, nothing)
-    message = hook._new_problems(tree)
+    verdict = Verdict(tree, b"", b"", (ChangedFile("a.py", "modified", "100644", "", 1, 0),), ())
+    gate = SimpleNamespace(verdict=lambda: verdict)
+    parts: Any = SimpleNamespace(rounds=trial.rounds, review=None, gate=gate)
+    message = StopHook(trial.rounds._run, parts, ResultTools()).before_end() or ""
     assert "lib/b.py:1:7 ruff F821" in message
     assert "a.py" not in message.replace("lib/b.py", "")
     assert " ty " not in message
