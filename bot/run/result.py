@@ -189,8 +189,6 @@ _NAMED = 5
 _MOST = 65_536
 """Characters, as a comment on GitHub may have."""
 
-_ENDED_BY_MODEL = frozenset({StopReason.END_TURN, StopReason.CHECKS_FAILING})
-
 
 def ended(
     profile: Profile, end: LoopEnd, verdict: Verdict | GateError, submission: Submission, **known: Any
@@ -238,23 +236,22 @@ def status(
     profile: Profile, stop: StopReason, files: Sequence[ChangedFile], submission: Submission
 ) -> Status:
     """The status of the request. A verb that reads has its result or failed; a cancelled run has none."""
+    wanted, canceled = profile.success, stop is StopReason.CANCELED
     if stop is StopReason.NEEDS_INPUT:
         return Status.NEEDS_INPUT
-    ended_by_model = stop in _ENDED_BY_MODEL
-    if profile.success is Status.PLANNED:
-        has_plan = submission.plan is not None and stop is not StopReason.CANCELED
-        return Status.PLANNED if has_plan else Status.FAILED
-    if profile.success is Status.ANSWERED:
-        if ended_by_model:
-            return Status.ANSWERED
-        return Status.PARTIAL if submission.writes and stop is not StopReason.CANCELED else Status.FAILED
-    if profile.success is Status.REVIEWED:
-        if ended_by_model:
-            return Status.REVIEWED
-        return Status.PARTIAL if submission.review and submission.review.findings else Status.FAILED
-    if files:
-        return Status.CHANGED if ended_by_model else Status.PARTIAL
-    return Status.NO_CHANGE if ended_by_model else Status.FAILED
+    if wanted is Status.PLANNED:
+        return Status.PLANNED if submission.plan is not None and not canceled else Status.FAILED
+    if stop in (StopReason.END_TURN, StopReason.CHECKS_FAILING):
+        if wanted in (Status.ANSWERED, Status.REVIEWED):
+            return wanted
+        return Status.CHANGED if files else Status.NO_CHANGE
+    if wanted is Status.ANSWERED:
+        is_partial = submission.writes is not None and not canceled
+    elif wanted is Status.REVIEWED:
+        is_partial = submission.review is not None and bool(submission.review.findings)
+    else:
+        is_partial = bool(files)
+    return Status.PARTIAL if is_partial else Status.FAILED
 
 
 def _stop(end: LoopEnd, verdict: Verdict | GateError, failing_checks: Sequence[CheckResult]) -> StopReason:
