@@ -94,8 +94,9 @@ def cancel_stop(cancel: CancelToken, limits: RunLimits) -> Stop:
 
 
 def _time_sentence(limits: RunLimits) -> str:
-    limit = "" if limits.minutes is None else f" of {limits.minutes:g} minutes"
-    return f"The time limit{limit} is reached."
+    if limits.minutes is None:
+        return "The time limit is reached."
+    return f"The time limit of {limits.minutes:g} minutes is reached."
 
 
 def ending(response: Complete | Failed, cancel: CancelToken, limits: RunLimits) -> Stop | None:
