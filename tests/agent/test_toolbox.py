@@ -70,12 +70,22 @@ def test_a_good_call_runs_and_is_answered_under_its_id() -> None:
     assert desk.ran == [{"path": "a"}]
 
 
-def test_a_call_that_is_not_whole_is_not_run_even_if_its_arguments_parse() -> None:
-    desk = Desk()
-    executed = desk.call("view", '{"path": "a"}', complete=False)
-    assert executed.result.is_error
-    assert not executed.ran
-    assert desk.ran == []
+NOT_RUN: dict[str, tuple[tuple[str, ...], tuple[str, str, bool], str]] = {
+    "not whole, even if its arguments parse": ((), ("view", '{"path": "a"}', False), "smaller pieces"),
+    "a case that could mean two tools": (("view", "VIEW"), ("View", "{}", True), 'There is no tool "View".'),
+    "an unknown name": ((), ("veiw", "{}", True), '"veiw". Did you mean "view"? The tools are: view, ls.'),
+    "a name like none": ((), ("zzz" * 100, "{}", True), "The tools are: view, ls."),
+    "bad arguments": ((), ("view", '{"path": ', True), "not JSON"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_RUN)
+def test_a_call_that_cannot_be_run_is_answered(name: str) -> None:
+    tools, called, said = NOT_RUN[name]
+    desk = Desk(*tools)
+    executed = desk.call(*called)
+    assert said in executed.result.content
+    assert (executed.result.is_error, executed.ran, executed.permission, desk.ran) == (True, False, None, [])
 
 
 @pytest.mark.parametrize("name", ["View", "VIEW", " view"])
@@ -84,29 +94,6 @@ def test_another_case_of_a_name_is_forgiven_and_named(name: str) -> None:
     assert executed.ran
     assert executed.result.name == name
     assert f"took the tool name {name} as view" in executed.result.content
-
-
-def test_another_case_that_could_mean_two_tools_is_not_guessed() -> None:
-    desk = Desk("view", "VIEW")
-    assert "no tool" in desk.call("View").result.content
-    assert desk.ran == []
-
-
-def test_an_unknown_tool_is_answered_with_the_closest_name_and_all_names() -> None:
-    content = Desk().call("veiw").result.content
-    assert content == 'There is no tool "veiw". Did you mean "view"? The tools are: view, ls.'
-
-
-def test_a_name_like_none_is_answered_with_all_names() -> None:
-    assert Desk().call("zzz" * 100).result.content.endswith("The tools are: view, ls.")
-
-
-def test_bad_arguments_are_answered_and_not_run() -> None:
-    desk = Desk()
-    executed = desk.call("view", '{"path": ')
-    assert "not JSON" in executed.result.content
-    assert executed.permission is None
-    assert desk.ran == []
 
 
 def test_repairs_are_told_to_the_model() -> None:
