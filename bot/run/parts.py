@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.checkout.git import Git
 from bot.contracts.errors import UsageError
@@ -59,8 +60,7 @@ _NO_SETUP = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunEnvironment:
+class RunEnvironment(NamedTuple):
     """Where the commands of a run are run. `notes` are sentences for people on what is missing; the model hears of
     `not_shown`, the tools among it, too."""
 
@@ -177,8 +177,7 @@ def _tools(run: Run) -> Toolchains:
     return tools._replace(notes=(*tools.notes, *missing))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Parts(NamedTuple):
     """`workspace` is the agent's own, the others are in `environment`. `review` is set in runs that review."""
 
     skills: SkillTool

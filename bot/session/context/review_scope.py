@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.agent.findings import UNCORRECTED, AnchoredFinding, ReportFinding
 from bot.agent.first_message import fenced_data
@@ -45,8 +44,7 @@ NEXT_PART = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewRange:
+class ReviewRange(NamedTuple):
     """The diff under review, from `base_sha` to the head. After an earlier review only some of it is looked at: `since`
     is the diff from `since_sha`, the head of that review. `left_out` says what is missing."""
 
@@ -68,12 +66,11 @@ def pull_range(checkout: Checkout, source: Source, since_sha: str = "") -> Revie
         remote.fetch(checkout.git.git_dir, source.url, [since_sha], source.token, ["--depth=1", "--no-tags"])
     except CheckoutError:
         note = f"nothing: the commit that was reviewed last, {since_sha[:12]}, is gone, so the whole diff was looked at"
-        return replace(whole, left_out=(note,))
-    return replace(whole, since=parse_diff(diff_between(checkout.git, since_sha, head)), since_sha=since_sha)
+        return whole._replace(left_out=(note,))
+    return whole._replace(since=parse_diff(diff_between(checkout.git, since_sha, head)), since_sha=since_sha)
 
 
-@dataclass(frozen=True, slots=True)
-class PullTarget:
+class PullTarget(NamedTuple):
     """The pull request that a local review is posted on, and what earlier reviews of it came to."""
 
     repository: str

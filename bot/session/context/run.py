@@ -196,8 +196,7 @@ class Run(RunSpec):
             self.view.tell(Note(self.redactor.masked(sentence)))
 
 
-@dataclass(frozen=True, slots=True)
-class FromGitHub:
+class FromGitHub(NamedTuple):
     """What a run on a checkout takes from GitHub: a request with a thread, the policy of the base branch if the run
     publishes, what loads the thread's attachments, and notes for the person."""
 
@@ -207,8 +206,7 @@ class FromGitHub:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(NamedTuple):
     """The result of a run. `verdict` is `None` if the gate refused the tree. `needs_tree`: only the work tree has what
     the gate refused, could not read or could put in no patch."""
 

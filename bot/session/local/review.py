@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from bot.checkout.errors import CheckoutError, MissingRevisionError
@@ -77,7 +76,7 @@ def find_range(repo: Path, base: str = "", since: str = "") -> tuple[str, Review
     if not since:
         return name, review_range
     seen = resolve(repo, since)
-    return name, replace(review_range, since_sha=seen.sha, since=_diff(seen.sha, head))
+    return name, review_range._replace(since_sha=seen.sha, since=_diff(seen.sha, head))
 
 
 def _base(repo: Path, base: str, head: LocalCommit) -> tuple[str, LocalCommit]:
