@@ -36,20 +36,14 @@ def run_loop(context: ConversationContext, first: str, images: Sequence[Image] =
     """Run the conversation that `first` starts until the model is done or something stops it. `images` go with `first`.
     The journal is that of one conversation."""
     conversation = Conversation(context)
+    used = conversation.own_usage if context.agent else conversation.session_usage
     try:
-        stop = _run_turns(conversation, first, images)
-        usage, cost = conversation.totals
-        context.write(SessionEnded(stop.stop.value, stop.reason, conversation.turn, usage, cost))
+        stop, reason = _run_turns(conversation, first, images)
+        context.write(SessionEnded(stop.value, reason, conversation.turn, used.usage, used.cost))
     except JournalError as error:
-        stop = Stop(StopReason.ERROR, str(error))
-    return LoopEnd(
-        stop.stop,
-        stop.reason,
-        conversation.turn,
-        *conversation.totals,
-        conversation.final_text,
-        conversation.files,
-    )
+        stop, reason = StopReason.ERROR, str(error)
+    final_text, files = conversation.final_text, conversation.files
+    return LoopEnd(stop, reason, conversation.turn, used.usage, used.cost, final_text, files)
 
 
 def _run_turns(conversation: Conversation, first: str, images: Sequence[Image]) -> Stop:
@@ -84,8 +78,7 @@ class Conversation:
     def __init__(self, context: ConversationContext) -> None:
         self.context = context
         self.turn = 0
-        self.usage = Usage()
-        self.cost = 0.0
+        self.own_usage = SessionUsage()
         self.session_usage = context.shared_usage or SessionUsage()
         self.final_text = ""
         self._start_time = context.clock() if context.start_time is None else context.start_time
@@ -104,15 +97,6 @@ class Conversation:
     def files(self) -> Files:
         """Files that tools reported as read or changed."""
         return self._calls.files
-
-    @property
-    def totals(self) -> tuple[Usage, float]:
-        """Tokens and USD of this conversation; for a run including its subagents."""
-        return (
-            (self.usage, self.cost)
-            if self.context.agent
-            else (self.session_usage.usage, self.session_usage.cost)
-        )
 
     def add_user_text(
         self, text: str, origin: Literal["task", "host", "added"], images: Sequence[Image] = ()
@@ -264,8 +248,7 @@ class Conversation:
         return message
 
     def _add_usage(self, usage: Usage, cost: float) -> None:
-        self.usage += usage
-        self.cost += cost
+        self.own_usage.add(usage, cost)
         self.session_usage.add(usage, cost)
 
     def run_calls(self, message: Message) -> Stop | None:
