@@ -68,9 +68,9 @@ class SummaryCompaction:
     def __init__(
         self,
         provider: Provider,
-        archive: Callable[[str], str] = lambda text: "",
-        small: Callable[[], Provider | None] = lambda: None,
-        idle: Callable[[str], None] = lambda text: None,
+        archive: Callable[[str], str],
+        small: Callable[[], Provider | None],
+        idle: Callable[[str], None],
     ) -> None:
         self._small = small
         self._idle = idle

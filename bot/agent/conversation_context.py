@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from bot.agent.compaction import Files, SummaryCompaction
+from bot.agent.compaction import Files
 from bot.agent.journal import Journal
 from bot.agent.limits import LimitShare, SessionUsage, Stop
 from bot.agent.toolbox import Masking, RequestState, Toolbox, no_mask
@@ -57,15 +57,15 @@ class Hooks(NamedTuple):
 class ConversationContext(NamedTuple):
     """Everything one conversation needs, injected.
 
-    `journal` has its header already; `system` and the tools are frozen for the whole conversation.
-    `stop_on_denial` is the policy's `on_deny: stop`. Without `compaction` the conversation ends when it no longer fits
-    the model's window. `identity` is the vendor's cache key. `shared_usage` is shared with other conversations,
-    `own_turn_limit` is a limit for this one alone; `start_time` is the start of the time limit by `clock`, if it is not
-    the conversation's start. `agent` is the name of a subagent, which reports its own usage; others report the shared
-    usage. `masking` says which tools may be called now.
-    `fallback(reason)` returns the provider that replaces an unavailable one for the rest of the run, `None` if there
-    is none. `effort` is the wanted one of `bot.contracts.model.EFFORTS`, empty for the model's own. `slow_checks()`:
-    the checks take so long that a cached prefix expires meanwhile.
+    `journal` has its header already; `system` and the tools are frozen for the whole conversation. `stop_on_denial` is
+    the policy's `on_deny: stop`. `archive(text)` stores a text and returns where the model finds it; `small()` returns
+    the small model, `None` without one. `identity` is the vendor's cache key. `shared_usage` is shared with other
+    conversations, `own_turn_limit` is a limit for this one alone; `start_time` is the start of the time limit by
+    `clock`, if it is not the conversation's start. `agent` is the name of a subagent, which reports its own usage;
+    others report the shared usage. `masking` says which tools may be called now. `fallback(reason)` returns the
+    provider that replaces an unavailable one for the rest of the run, `None` if there is none. `effort` is the wanted
+    one of `bot.contracts.model.EFFORTS`, empty for the model's own. `slow_checks()`: the checks take so long that a
+    cached prefix expires meanwhile.
     """
 
     provider: Provider
@@ -77,7 +77,8 @@ class ConversationContext(NamedTuple):
     hooks: Hooks = Hooks()
     stop_on_denial: bool = False
     clock: Callable[[], float] = time.monotonic
-    compaction: SummaryCompaction | None = None
+    archive: Callable[[str], str] = lambda text: ""
+    small: Callable[[], Provider | None] = lambda: None
     identity: str = ""
     shared_usage: SessionUsage | None = None
     own_turn_limit: int | None = None

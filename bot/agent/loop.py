@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from bot.agent.calls import MAX_TRUNCATIONS, CallRunner
-from bot.agent.compaction import CompactionInput, Files
+from bot.agent.compaction import CompactionInput, Files, SummaryCompaction
 from bot.agent.context_window import fixed_tokens, max_response
 from bot.agent.conversation_context import ConversationContext, LoopEnd, TurnInfo
 from bot.agent.journal import JournalError
@@ -92,6 +92,9 @@ class Conversation:
         self._overflow = ""  # the API's refusal of a conversation that is too long
         self._mask: Mask | None = None
         self._calls = CallRunner(context, self.session_usage)
+        self._compaction = SummaryCompaction(
+            context.provider, context.archive, context.small, context.hooks.idle
+        )
 
     @property
     def files(self) -> Files:
@@ -119,17 +122,14 @@ class Conversation:
 
     def compact_if_due(self) -> Stop | None:
         """Compact the conversation if the next request would not fit; return a stop if that fails."""
-        compaction = self.context.compaction
-        if compaction is None:
-            return None
         turn, before = self.turn + 1, self._history.tokens
-        if not self._overflow and (self.context.hooks.has_result() or not compaction.due(before)):
+        if not self._overflow and (self.context.hooks.has_result() or not self._compaction.due(before)):
             return None
         overflow, self._overflow = self._overflow, ""
         messages = self._history.view()
         verbatim = tuple(self.context.hooks.verbatim_texts())
         state = CompactionInput(turn, before, messages, self.files, verbatim)
-        record, unavailable = compaction.shorten(state, self.context.cancel)
+        record, unavailable = self._compaction.shorten(state, self.context.cancel)
         self._add_usage(record.usage, record.cost)
         if record.failure:
             self.context.write(record)
@@ -146,10 +146,9 @@ class Conversation:
     def retry_after_overflow(self, response: Complete | Failed) -> bool:
         """Whether to send a compacted request, since the model refused the conversation as too long. The next
         `compact_if_due` compacts it; the refused request does not count as a turn."""
-        compaction = self.context.compaction
-        if not isinstance(response, Failed) or not response.overflow or compaction is None:
+        if not isinstance(response, Failed) or not response.overflow:
             return False
-        if not compaction.overflowed(self.turn, self._history.tokens):
+        if not self._compaction.overflowed(self.turn, self._history.tokens):
             return False
         self._withdraw(response, self._provider.info)
         self._overflow = response.message.rstrip(".")
@@ -173,8 +172,7 @@ class Conversation:
             return False
         self._provider = provider
         self._max_output = max_response(provider.info)
-        if self.context.compaction is not None:
-            self.context.compaction.use(provider)
+        self._compaction.use(provider)
         self.context.write(ModelChanged(turn, provider.info.name, reason))
         return True
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 
 from bot import __version__
-from bot.agent.compaction import SummaryCompaction
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.first_message import LastRun, TaskFacts, first_message
 from bot.agent.journal import read_journal
@@ -52,7 +51,6 @@ def new_conversation(
         person=parts.gatekeeper.approvals.answer,
     )
     toolbox = RunToolbox(parts.workspace, parts.gatekeeper, profile, results.of(profile), calls)
-    hooks = loop_hooks(run, parts, results, calls)
     conversation = ConversationContext(
         provider,
         system_prompt(profile.prompt, toolbox.specs),
@@ -60,9 +58,10 @@ def new_conversation(
         run.journal,
         _limits(run),
         run.cancel,
-        hooks,
+        loop_hooks(run, parts, results, calls),
         stop_on_denial=run.policy.on_deny == "stop",
-        compaction=SummaryCompaction(provider, run.archive, model.small, hooks.idle),
+        archive=run.archive,
+        small=model.small,
         identity=new_marker(),
         shared_usage=SessionUsage(),
         start_time=time.monotonic(),

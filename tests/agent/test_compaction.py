@@ -57,9 +57,7 @@ def bench(folder: Path, script: Sequence[Complete], hooks: Hooks | None = None, 
     def make(turns: Sequence[object]) -> ScriptedProvider:
         return Narrow(turns, SMALL, **model)  # type: ignore[arg-type]
 
-    return Bench(
-        script, folder, hooks=hooks or Hooks(), model=make, compaction=lambda model: SummaryCompaction(model)
-    )
+    return Bench(script, folder, hooks=hooks or Hooks(), model=make)
 
 
 def ran(bench: Bench) -> LoopEnd:
@@ -142,7 +140,7 @@ def test_the_whole_transcript_is_kept_and_named(tmp_path: Path) -> None:
         return "/run/transcript-1.txt"
 
     here = bench(tmp_path, [*echoes(30), says("Done.")])
-    here.compaction = lambda model: SummaryCompaction(model, archive)
+    here.more = {"archive": archive}
     ran(here)
     assert "the task, word for word" in kept[0]
     assert f"0 {BIG}" in kept[0]
@@ -199,15 +197,16 @@ def test_a_conversation_that_the_model_finds_too_long_is_made_shorter_and_sent_o
 
 
 def test_a_cancel_during_the_summary_ends_as_canceled(tmp_path: Path) -> None:
-    here = bench(tmp_path, [*echoes(14), says("Done.")])
+    class Canceled(Narrow):
+        def respond(
+            self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+        ) -> Complete | Failed:
+            if not request.tools:
+                cancel.fire("signal")
+            return super().respond(request, cancel)
 
-    def fire(model: ScriptedProvider) -> SummaryCompaction:
-        made = SummaryCompaction(model)
-        shorten = made.shorten
-        made.shorten = lambda situation, cancel: (cancel.fire("signal"), shorten(situation, cancel))[1]  # type: ignore[method-assign]
-        return made
-
-    here.compaction = fire
+    here = bench(tmp_path, [])
+    here.provider = Canceled([*echoes(14), says("Done.")], SMALL, summaries=(Failed("canceled"),))
     assert ran(here).stop is StopReason.CANCELED
 
 
@@ -264,7 +263,7 @@ def test_a_cut_in_the_wrong_place_is_a_bug_of_ours(name: str) -> None:
 
 
 def test_after_an_overflow_four_fifths_of_what_was_refused_are_taken_for_the_window() -> None:
-    summaries = SummaryCompaction(ScriptedProvider(()))
+    summaries = SummaryCompaction(ScriptedProvider(()), str, lambda: None, print)
     assert not summaries.due(8_000)
     assert summaries.overflowed(1, 8_000)
     assert (summaries.due(6_400), summaries.due(6_401)) == (False, True)

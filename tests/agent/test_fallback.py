@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from bot.agent.compaction import SummaryCompaction
 from bot.contracts.journal import CompactionRecord, ModelChanged, RequestSent, ResponseFailed
 from bot.contracts.messages import FinishReason, Usage
 from bot.contracts.model import Complete, Failed
@@ -82,13 +81,7 @@ def test_no_other_failure_asks_another_model(tmp_path: Path, failure: Failed | C
 def test_a_smaller_window_is_kept_to_before_the_other_model_is_asked(tmp_path: Path) -> None:
     big = INFO._replace(context_window=100_000, max_output=2_000)
     other = Narrow([says("Done.")], SMALL._replace(name="scripted/small"))
-    here = bench(
-        tmp_path,
-        [*echoes(30), DOWN],
-        other,
-        model=lambda script: Narrow(script, big),
-        compaction=lambda model: SummaryCompaction(model),
-    )
+    here = bench(tmp_path, [*echoes(30), DOWN], other, model=lambda script: Narrow(script, big))
     assert here.run().stop is StopReason.END_TURN
     # The double refuses a request that is over its window.
     assert len(other.requests) == 1
@@ -101,7 +94,7 @@ def compacted(folder: Path, small: ScriptedProvider | None) -> Bench:
         [*echoes(12), says("Done.")],
         folder,
         model=lambda script: Narrow(script, SMALL),
-        compaction=lambda model: SummaryCompaction(model, small=lambda: small),
+        more={"small": lambda: small},
     )
     assert here.run("the task").stop is StopReason.END_TURN
     return here
@@ -132,13 +125,7 @@ def test_a_small_model_that_fails_is_replaced_by_the_main_one(
 
 def test_a_summary_is_asked_of_another_model_too_if_the_main_one_is_unavailable(tmp_path: Path) -> None:
     other = Narrow([*echoes(2), says("Done.")], SMALL._replace(name="scripted/other"))
-    here = bench(
-        tmp_path,
-        echoes(12),
-        other,
-        model=lambda script: Narrow(script, SMALL, summaries=(DOWN,)),
-        compaction=lambda model: SummaryCompaction(model),
-    )
+    here = bench(tmp_path, echoes(12), other, model=lambda script: Narrow(script, SMALL, summaries=(DOWN,)))
     assert here.run("the task").stop is StopReason.END_TURN
     assert (asked_to_sum_up(here.provider), asked_to_sum_up(other)) == (1, 1)
     journal = here.journal()

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.agent.compaction import SummaryCompaction
 from bot.agent.conversation_context import ConversationContext, Hooks, LoopEnd
 from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.loop import run_loop
@@ -59,7 +58,6 @@ class Bench:
     redact: Callable[[str], str] = str
     cancel: CancelToken = field(default_factory=CancelToken)
     clock: Callable[[], float] = lambda: 0.0
-    compaction: Callable[[ScriptedProvider], SummaryCompaction] | None = None
     model: Callable[[Sequence[Turn]], ScriptedProvider] = ScriptedProvider
     masking: Masking = no_mask
     writing: Sequence[str] = ()
@@ -88,7 +86,6 @@ class Bench:
                 self.hooks,
                 self.stop_on_denial,
                 clock=self.clock,
-                compaction=self.compaction(self.provider) if self.compaction else None,
                 masking=self.masking,
                 start_time=self.start_time,
                 **self.more,

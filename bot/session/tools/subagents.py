@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bot.agent.compaction import SummaryCompaction
 from bot.agent.conversation_context import ConversationContext, Hooks, TurnInfo
 from bot.agent.limits import LimitReminder
 from bot.agent.loop import run_loop
@@ -94,14 +93,14 @@ class Subagents:
         profile = replace(run.profile, tools=tools, results=(), helper_tools=(), read_only=True)
         gatekeeper = self.gatekeeper.for_agent(profile, partial(run.journal.write, agent=name), name)
         toolbox = RunToolbox(self.workspace, gatekeeper, profile, (), calls)
-        model, hooks = ConversationModel(self.models), conversation_hooks(run, calls)
+        model = ConversationModel(self.models)
         return self.parent._replace(
             provider=model.provider,
             system=system_prompt(prompt_text("agent_explore"), toolbox.specs),
             toolbox=toolbox,
             cancel=cancel,
-            hooks=hooks,
-            compaction=SummaryCompaction(model.provider, run.archive, model.small, hooks.idle),
+            hooks=conversation_hooks(run, calls),
+            small=model.small,
             identity=f"{self.parent.identity}-{name}",
             own_turn_limit=TURNS,
             agent=name,
