@@ -61,7 +61,7 @@ class ConversationContext(NamedTuple):
     the policy's `on_deny: stop`. `archive(text)` stores a text and returns where the model finds it; `small()` returns
     the small model, `None` without one. `identity` is the vendor's cache key. `shared_usage` is shared with other
     conversations, `own_turn_limit` is a limit for this one alone; `start_time` is the start of the time limit by
-    `clock`, if it is not the conversation's start. `agent` is the name of a subagent, which reports its own usage;
+    `clock`. `agent` is the name of a subagent, which reports its own usage;
     others report the shared usage. `masking` says which tools may be called now. `fallback(reason)` returns the
     provider that replaces an unavailable one for the rest of the run, `None` if there is none. `effort` is the wanted
     one of `bot.contracts.model.EFFORTS`, empty for the model's own. `slow_checks()`: the checks take so long that a
@@ -82,7 +82,7 @@ class ConversationContext(NamedTuple):
     identity: str = ""
     shared_usage: SessionUsage | None = None
     own_turn_limit: int | None = None
-    start_time: float | None = None
+    start_time: float = 0.0
     agent: str = ""
     masking: Masking = no_mask
     fallback: Callable[[str], Provider | None] = lambda reason: None

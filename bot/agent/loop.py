@@ -81,7 +81,6 @@ class Conversation:
         self.own_usage = SessionUsage()
         self.session_usage = context.shared_usage or SessionUsage()
         self.final_text = ""
-        self._start_time = context.clock() if context.start_time is None else context.start_time
         self._history = MessageHistory(fixed_tokens(context.system, context.toolbox.specs))
         self._truncations = 0
         self._reminders = 0
@@ -115,7 +114,7 @@ class Conversation:
             return cancel_stop(context.cancel, context.limits)
         if context.journal.failure:
             return Stop(StopReason.ERROR, context.journal.failure)
-        seconds = context.clock() - self._start_time
+        seconds = context.clock() - context.start_time
         if context.own_turn_limit is not None and self.turn >= context.own_turn_limit:
             return Stop(StopReason.TURNS, f"The limit of {context.own_turn_limit} turns is reached.")
         return limit_stop(context.limits, self.session_usage, seconds)
@@ -297,7 +296,7 @@ class Conversation:
         return None
 
     def _turn_info(self, message: Message, *, failed: bool = False) -> TurnInfo:
-        seconds = self.context.clock() - self._start_time
+        seconds = self.context.clock() - self.context.start_time
         shares = limit_shares(self.context.limits, self.session_usage, seconds)
         return TurnInfo(message.calls, self._state(), shares, failed)
 

@@ -61,7 +61,7 @@ class Bench:
     model: Callable[[Sequence[Turn]], ScriptedProvider] = ScriptedProvider
     masking: Masking = no_mask
     writing: Sequence[str] = ()
-    start_time: float | None = None
+    start_time: float = 0.0
     more: Mapping[str, Any] = field(default_factory=dict)
     ran: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
