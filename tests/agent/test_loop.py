@@ -313,7 +313,8 @@ def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
         bench.open_journal.failure = "The journal cannot be written: No space left on device."
         return ToolOutcome("ok")
 
-    bench, end = played([says(call("fill")), says("Done.")], tmp_path, tools={"fill": fill})
+    bench = Bench([says(call("fill")), says("Done.")], tmp_path, tools={"fill": fill})
+    end = bench.run()
     assert (end.stop, end.turns) == (StopReason.ERROR, 1)
     assert end.reason == "The journal cannot be written: No space left on device."
 
