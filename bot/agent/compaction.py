@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from bot.agent.context_window import tokens_of, tokens_of_text, usable_tokens
-from bot.agent.message_history import transcript_text
+from bot.agent.message_history import cut_middle, transcript_text
 from bot.agent.prompt import new_marker, render
 from bot.agent.receive import receive, with_timeout
 from bot.contracts.cancel import CancelToken
@@ -137,7 +137,9 @@ class SummaryCompaction:
 
     def _summary(self, old: Sequence[Message], cancel: CancelToken) -> str:
         """Return the model's summary. Raises `SummaryError`."""
-        text = _cut_middle(transcript_text(old, MAX_PART), self._capacity - MAX_SUMMARY)
+        text, most = transcript_text(old, MAX_PART), self._capacity - MAX_SUMMARY
+        if tokens_of_text(text) > most:
+            text = cut_middle(text, max(most, 2) * 3)  # characters: three a token
         small = self._small()
         # The small model is tried once: its failure costs the run no more than the time until the next.
         if small is not None and tokens_of_text(text) <= usable_tokens(small.info) - MAX_SUMMARY:
@@ -213,11 +215,3 @@ def compose_summary(summary: str, state: CompactionInput, transcript: str) -> st
 def _names(paths: Iterable[str]) -> str:
     newest_first = list(paths)[::-1]
     return quoted_names(newest_first, _MAX_NAMES) if newest_first else "none"
-
-
-def _cut_middle(text: str, tokens: int) -> str:
-    """Return `text` without its middle if it is over `tokens`."""
-    if tokens_of_text(text) <= tokens:
-        return text
-    half = max(tokens, 2) * 3 // 2  # characters: three a token, half of them on each side
-    return f"{text[:half]}\n\n[... {len(text) - 2 * half} characters are left out here ...]\n\n{text[-half:]}"

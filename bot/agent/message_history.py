@@ -107,14 +107,16 @@ def _transcript_parts(messages: Iterable[Message], max_length: int | None) -> It
             elif isinstance(part, Thinking) and max_length is None and part.text.strip():
                 yield f"[agent, thinking]\n{part.text.strip()}"
             elif isinstance(part, ToolCall):
-                yield f"[agent calls {part.name}]\n{_cut(part.arguments, max_length)}"
+                yield f"[agent calls {part.name}]\n{cut_middle(part.arguments, max_length)}"
             elif isinstance(part, ToolResult):
-                yield f"[{'error' if part.is_error else 'result'} of {part.name}]\n{_cut(part.content, max_length)}"
+                kind = "error" if part.is_error else "result"
+                yield f"[{kind} of {part.name}]\n{cut_middle(part.content, max_length)}"
             elif isinstance(part, Image):
                 yield f"[picture {part.name}]"
 
 
-def _cut(text: str, max_length: int | None) -> str:
+def cut_middle(text: str, max_length: int | None) -> str:
+    """Return `text` without its middle if it is longer than `max_length` characters."""
     text = text.strip("\n")
     if max_length is None or len(text) <= max_length:
         return text
