@@ -5,7 +5,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from bot.gate.verdict import Verdict
 
 from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken

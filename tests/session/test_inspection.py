@@ -8,13 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from bot.gate.verdict import Verdict
 
 from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.evidence import Answer
 from bot.contracts.outcome import ChangedFile, CheckState
 from bot.evidence.labels import no_figures
+from bot.gate.judge import Verdict
 from bot.run.loop_hooks import StopHook
 from bot.session.checks.inspection import Inspection, inspection_of
 from bot.session.context.run import Run
