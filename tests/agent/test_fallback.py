@@ -17,7 +17,7 @@ from tests.support.sessions import Bench
 
 DEAR = INFO._replace(name="scripted/dear", output_price=100.0)
 DOWN = Failed("the server is overloaded (529)", 529, unavailable=True)
-ONE_CALL = says(call("echo", '{"text": "a"}'), usage=Usage(0, 0, 0, 1_000_000))
+ONE_CALL = says(call("echo", '{"text": "a"}'), usage=Usage(0, 0, 0, 1_000))
 
 
 def bench(folder: Path, script: list[Any], *others: ScriptedProvider, **more: Any) -> Bench:
@@ -39,10 +39,10 @@ def asked_for(bench: Bench) -> list[str]:
 
 
 def test_it_answers_for_the_rest_with_its_own_price_and_the_journal_says_so(tmp_path: Path) -> None:
-    other = ScriptedProvider([says("Done.", usage=Usage(0, 0, 0, 1_000_000))], DEAR)
+    other = ScriptedProvider([says("Done.", usage=Usage(0, 0, 0, 1_000))], DEAR)
     here = bench(tmp_path, [ONE_CALL, DOWN], other, limits=RunLimits(turns=2))
     end = here.run()
-    assert (end.stop, end.turns, end.cost) == (StopReason.END_TURN, 2, pytest.approx(105.0))
+    assert (end.stop, end.turns, end.cost) == (StopReason.END_TURN, 2, pytest.approx(0.105))
     assert [message.role for message in other.requests[0]] == ["user", "assistant", "tool"]
     assert asked_for(here) == [DOWN.message]
     journal = here.journal()
