@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import islice, takewhile
-from typing import NamedTuple
+from functools import cache, partial
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import money, sentence
@@ -15,7 +17,7 @@ from bot.publish import markdown
 from bot.publish.body.render import Links, footer, title
 from bot.publish.context import PublishContext
 from bot.publish.evidence import one_line
-from bot.publish.markdown import safe_answer, safe_line, safe_markdown
+from bot.publish.markdown import macros_of, safe_answer, safe_line, safe_markdown
 from bot.publish.thread.comments import edit_comments, put_comment, put_result
 from bot.publish.thread.markers import ANSWER, ENDED, FINISHED, OVER
 
@@ -58,7 +60,6 @@ _REPLIES = {
     Status.ANSWERED: "answer",
     Status.REVIEWED: "review",
 }
-_WITHHELD_SHOWN = 20
 _REASON_LIMIT = 1_000
 _GO_ON = "`/agent continue` continues from here."
 
@@ -73,34 +74,19 @@ def headline(outcome: Outcome) -> str:
 
 def end_text(outcome: Outcome, links: Links, trouble: str = "", compare: str = "", heading: str = "") -> str:
     """Return the comment on a run without a change, with its last answer, or on `trouble` with publishing."""
-    parts = []
-    if compare:
-        parts.append(f"The branch is pushed: [open the pull request yourself]({compare}).")
-    elif trouble and outcome.files:
-        parts.append("The patch is kept in the run's artifact as `changes.patch`.")
-    if outcome.withheld:
-        rows = [f"- {one_line(line)}" for line in islice(held_back(outcome.withheld), _WITHHELD_SHOWN)]
-        parts.append("\n".join(["Held back:", "", *rows]))
-        if any(file.in_patch for file in outcome.withheld):
-            parts.append(
-                "The patch is kept in the run's artifact as `withheld.patch`. A maintainer can apply it by hand."
-            )
-    if outcome.description.notes and not trouble:
-        parts.append(markdown.quoted(safe_line(outcome.description.notes, 2000)))
-    parts += run_notes(outcome)
-    parts.append(footer(outcome, links))
-    if outcome.answer.strip() and not trouble:
-        if outcome.status is Status.NO_CHANGE:
-            parts.insert(-1, "<sub>No file was changed.</sub>")
-        else:
-            parts.insert(0, "What the model wrote last:")
-        limit = COMMENT_LIMIT - 2 * _REASON_LIMIT - sum(len(part) + 2 for part in parts)
-        answer = safe_answer(outcome.answer, limit, rest_note(links))
-        if outcome.status is Status.NO_CHANGE:
-            return "\n\n".join([answer, *parts])
-        parts.insert(1, answer)
     reason = safe_line(sentence(trouble or outcome.reason or "The run gave no reason."), _REASON_LIMIT)
-    return "\n\n".join([f"**{heading or headline(outcome)}.** {reason}", *parts])
+    head, notes = f"**{heading or headline(outcome)}.** {reason}", run_notes(outcome)
+    fill = partial(_macros().end, outcome, compare, trouble, head, notes, footer(outcome, links))
+    answer = ""
+    if outcome.answer.strip() and not trouble:
+        limit = COMMENT_LIMIT - _REASON_LIMIT - len(fill(""))
+        answer = safe_answer(outcome.answer, limit, rest_note(links))
+    return str(fill(answer)).strip("\n")
+
+
+@cache
+def _macros() -> Any:
+    return macros_of(Path(__file__).with_name("end.md.j2"), one_line=one_line, held_back=held_back)
 
 
 def done_line(outcome: Outcome, links: Links, publish_result: PublishResult) -> str:
