@@ -35,7 +35,7 @@ def report(verb: str, error: Exception) -> ExitCode:
             f"internal error, please report it: {type(error).__name__}: {error} "
             "(set SLASH_AGENT_TRACEBACK=1 to see the traceback)"
         )
-    if not (remedy and _is_full()):
+    if isinstance(error, AgentError) or not (remedy and _is_full()):
         say(f"slash-agent {verb}: {message}")
     for note in getattr(error, "__notes__", ()):
         say(note, headline=False)
