@@ -10,7 +10,6 @@ from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, shell
 from tests.support.repositories import make_repository
 
-MODEL = "anthropic/claude-sonnet-5-5"
 both = pytest.mark.parametrize(
     "sandbox",
     [

@@ -649,11 +649,6 @@ def branch_agent(scene: Scene) -> None:
 At = Callable[[Scene, ModelServer], bool]
 
 
-def at_request(number: int) -> At:
-    """While the model's answer number `number` is waited for."""
-    return lambda scene, model: len(model.requests) >= number
-
-
 def at_call(text: str, damage: Fault | None = None) -> At:
     """Once the run's journal has `text`; then `damage` is done, too."""
 

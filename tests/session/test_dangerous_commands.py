@@ -11,7 +11,6 @@ from tests.support.repositories import commit_all
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-5-5"
 COMMIT = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
 
 

@@ -12,8 +12,6 @@ from tests.support.repositories import git
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-5-5"
-
 
 LATIN = os.fsdecode(b"caf\xe9")
 

@@ -14,7 +14,6 @@ from tests.support.repositories import commit_all
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-5-5"
 FORMAT, CHANGES = "tidytime/format.py", "CHANGELOG.md"
 LOOK = Turn((VIEW, Call("view", {"path": CHANGES}), Call("view", {"path": "tidytime/units.py"})))
 

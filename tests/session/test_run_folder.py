@@ -22,8 +22,6 @@ from tests.support.fix_script import fix_steps
 from tests.support.sessions import header
 from tests.support.workspaces import eventually, running
 
-MODEL = "anthropic/claude-sonnet-5-5"
-
 
 def made(parent: Path, name: str, *, finished: bool) -> RunFolder:
     folder = RunFolder(parent / name)

@@ -8,7 +8,6 @@ import errno
 import os
 import struct
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -51,12 +50,6 @@ def without_sandbox() -> list[str]:
 def with_program(program: Path, path: str) -> list[str]:
     """A prefix for a command: `program` is at `path`."""
     return [*_SAME_MACHINE, "--ro-bind", str(program), path, "--"]
-
-
-def with_small_disk(folder: Path, size: int, script: str, *arguments: object) -> list[str]:
-    """A command: the shell `script` with `folder` on a disk of `size` bytes, which is removed afterwards."""
-    words: Sequence[str] = ["sh", "-c", script, "sh", *map(str, arguments)]
-    return [*_SAME_MACHINE, "--size", str(size), "--tmpfs", str(folder), "--", *words]
 
 
 def _docker(libc: ctypes.CDLL, machine: Machine) -> None:

@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 import cmarkgfm
 from cmarkgfm.cmark import Options
 
-_VOID = {"br", "hr", "img", "input"}
 _BLOCKS = {
     "p", "li", "td", "th", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "table", "section",
 }  # fmt: skip
