@@ -7,7 +7,7 @@ from types import MappingProxyType
 import pytest
 
 from bot.agent.toolbox import group
-from bot.checkout.clone import Source, check_out
+from bot.checkout.git import Git
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request, Tier
@@ -19,7 +19,7 @@ from bot.session.context.profiles import profile_of, profile_of_verb, why_not_ru
 from bot.verbs.record import ASK_USER
 from bot.verbs.registry import MODEL_VERBS
 from tests.support.outcomes import REQUEST, make_request
-from tests.support.repositories import commit_all, make_repository
+from tests.support.repositories import commit_all, git, make_repository
 
 HEAD = "b" * 40
 OURS = PullRequest(7, PullState.OPEN, False, "ann", HEAD, "topic", "octo/hello", "main", "a" * 40)
@@ -129,8 +129,7 @@ def found(
         (repo / name).symlink_to(target)
     if links:
         commit_all(repo)
-    checkout = check_out(Source(str(repo), "HEAD"), folder / "run")
-    return list(instructions(checkout.git, checkout.base_sha, names, near))
+    return list(instructions(Git(repo / ".git"), git(repo, "rev-parse", "HEAD"), names, near))
 
 
 @pytest.mark.parametrize(

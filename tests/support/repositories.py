@@ -29,6 +29,10 @@ _ENVIRONMENT = {
     "GIT_COMMITTER_EMAIL": "mira@example.invalid",
     "GIT_AUTHOR_DATE": "2026-11-02T09:30:00Z",
     "GIT_COMMITTER_DATE": "2026-11-02T09:30:00Z",
+    # Else each commit starts another process.
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "maintenance.auto",
+    "GIT_CONFIG_VALUE_0": "false",
 }
 
 
@@ -49,12 +53,13 @@ def commit_all(repo: Path, message: str = "Change") -> str:
 def make_repository(path: Path, files: Mapping[str, str | bytes]) -> Path:
     """A repository at `path` with one commit of `files` on the branch `main`."""
     path.mkdir(parents=True)
-    git(path, "init", "-q", "-b", "main")
+    git(path, "init", "-q", "-b", "main", "--template=")
     for name, content in files.items():
         file = path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    commit_all(path, "First")
+    git(path, "add", "-A", "--force")
+    git(path, "commit", "-q", "--allow-empty", "-m", "First")
     return path
 
 
@@ -63,6 +68,6 @@ def sample_repository(path: Path, *, checks: bool = True) -> Path:
     shutil.copytree(SAMPLE, path, ignore=shutil.ignore_patterns("__pycache__"))
     if not checks:
         (path / POLICY).write_text(UNCHECKED)
-    git(path, "init", "-q", "-b", "main")
+    git(path, "init", "-q", "-b", "main", "--template=")
     commit_all(path, "First")
     return path

@@ -16,6 +16,12 @@ _ENVIRONMENT = {
     "GIT_COMMITTER_EMAIL": "ada@example.org",
     "GIT_COMMITTER_DATE": "1700000000 +0000",
     "HOME": "/nonexistent",
+    # Else each commit starts another process.
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "maintenance.auto",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "core.fsync",
+    "GIT_CONFIG_VALUE_1": "none",
 }
 
 
@@ -36,7 +42,6 @@ class Repository:
         self.path = path
         path.mkdir(parents=True)
         git(path, "init", "-q", "-b", "main", f"--object-format={object_format}")
-        git(path, "config", "core.fsync", "none")
 
     def git(self, *args: str, input: bytes | None = None, **environment: str) -> str:
         return git(self.path, *args, input=input, **environment)
