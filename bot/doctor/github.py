@@ -105,7 +105,7 @@ def _actions(repository: str, github: GitHub) -> Finding:
 
 def _rules(repository: str, github: GitHub) -> Finding:
     name = "branch rules"
-    rules = github.branch_rules(repository, f"{PREFIX}doctor")
+    rules = [kind for kind, _ in github.branch_rules(repository, f"{PREFIX}doctor")]
     barred = [why for rule in rules if (why := _FORBIDS.get(rule))]
     if barred:
         fix = f"let the rule set except branches named {PREFIX}**, or let the token's account pass it"

@@ -154,17 +154,16 @@ class Repositories(ApiPart):
             HIDDEN,
         )
 
-    def branch_rules(self, repository: str, branch: str) -> list[str]:
-        """Return the types of the rules for a branch of that name, which need not exist."""
+    def branch_rules(self, repository: str, branch: str) -> list[tuple[str, dict[str, Any]]]:
+        """Return type and parameters of the rules for a branch of that name, which need not exist."""
         path = f"/repos/{repository}/rules/branches/{quote(branch, safe='')}"
-        return self._get(path, lambda data: [str(rule["type"]) for rule in data])
+        return self._get(
+            path, lambda data: [(str(one["type"]), dict(one.get("parameters") or {})) for one in data]
+        )
 
     def branch_demands(self, repository: str, branch: str) -> BranchDemands:
         """What rulesets and the branch's protection demand of a merge; only an administrator may read some of it."""
-        rules = self._get(
-            f"/repos/{repository}/rules/branches/{quote(branch, safe='')}",
-            lambda data: [(str(rule["type"]), dict(rule.get("parameters") or {})) for rule in data],
-        )
+        rules = self.branch_rules(repository, branch)
         of_rules = [
             str(check["context"])
             for kind, parameters in rules

@@ -9,7 +9,7 @@ comments are found by their marks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from bot.contracts.errors import AgentError, GateError, PublishError
@@ -41,6 +41,14 @@ from bot.publish.result import (
 from bot.publish.review.publish import publish_review
 from bot.publish.writes import ValidatedWrites, apply_writes, validate_writes
 
+_PUBLISHERS: Mapping[Status, Callable[[PublishContext], None]] = {
+    Status.REVIEWED: publish_review,
+    Status.PLANNED: publish_plan,
+    Status.ANSWERED: publish_answer,
+    Status.NEEDS_INPUT: publish_answer,
+}
+"""What posts a bundle's reply, where it has one."""
+
 
 def publish(context: PublishContext, repository: str = "") -> PublishResult:
     """Publish the bundle of `context`. The git directory of its remote must not exist; it is created here.
@@ -52,7 +60,7 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
     try:
         check_verb(context.bundle)
         writes = validate_writes(context)  # before anything is published
-        publisher = _publisher(context)
+        publisher = _PUBLISHERS.get(kind_of(context.bundle))
         if publisher is not None or not has_change(context.bundle):
             if publisher is None:
                 report_no_change(context)
@@ -90,18 +98,6 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
     with context.tolerating("The plan could not be marked as carried out"):
         report_execution(context.github, context.thread_ref, plan, number)
     return _write(context, writes, result)
-
-
-def _publisher(context: PublishContext) -> Callable[[PublishContext], None] | None:
-    """Return the function that posts the bundle's reply: review, plan, answer or question; `None` without one."""
-    match kind_of(context.bundle):
-        case Status.REVIEWED:
-            return publish_review
-        case Status.PLANNED:
-            return publish_plan
-        case Status.ANSWERED | Status.NEEDS_INPUT:
-            return publish_answer
-    return None
 
 
 def _publish_change(context: PublishContext, plan: PostedPlan | None) -> PublishResult:

@@ -146,7 +146,12 @@ _RULE = r"GH00[26]|GH013|protected branch|rule violation|push declined|restricte
 
 def _push_error(branch: str, doing: str, output: str, hidden: list[str]) -> AgentError:
     """Convert git's output to an error with the server's own words and what to do."""
-    failure, words = transport.http_failure(output), _server_words(output, hidden)
+    # What the server wrote and its reason for a rejection, or else git's last line, without secrets.
+    said = [line.strip(" -*") for line in _REMOTE.findall(output)] + _REJECTED.findall(output)
+    said = list(dict.fromkeys(filter(None, said)))
+    said = said or [output.replace("stderr: '", "").replace("stdout: '", "").rstrip("'\n ")]
+    words = "; ".join(last_line(text, hidden).rstrip(".") for text in said)[:_WORDS_LIMIT]
+    failure = transport.http_failure(output)
     if failure is not None and failure.rate_limited:
         return PublishError(f"A rate limit of GitHub stopped {doing}; publish again in some minutes.")
     if failure is not None and failure.transient:
@@ -180,15 +185,6 @@ def _push_error(branch: str, doing: str, output: str, hidden: list[str]) -> Agen
 _REMOTE = re.compile(r"^(?:\s*stderr: ')?remote: *(.*?)\s*$", re.MULTILINE)
 _REJECTED = re.compile(r"\[(?:remote )?rejected\] \((.+)\)\s*$", re.MULTILINE)
 _WORDS_LIMIT = 600
-
-
-def _server_words(output: str, hidden: list[str]) -> str:
-    """Return what the server wrote and its reason for a rejection, or else git's last line, without secrets."""
-    lines = [line.strip(" -*") for line in _REMOTE.findall(output)]
-    words = list(dict.fromkeys(line for line in [*lines, *_REJECTED.findall(output)] if line))
-    if not words:
-        words = [output.replace("stderr: '", "").replace("stdout: '", "").rstrip("'\n ")]
-    return "; ".join(last_line(text, hidden).rstrip(".") for text in words)[:_WORDS_LIMIT]
 
 
 _LARGEST = 256 << 10

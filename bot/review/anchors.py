@@ -71,7 +71,12 @@ def advice(diff: Diff, path: str, line: int, side: Side) -> str:
     """Return a sentence for the model that names valid anchors near an invalid one."""
     file = diff.find(path)
     if file is None:
-        return f"{path} is not in the diff. {_near_names(diff, path)}"
+        names = [one.path for one in diff.files if _is_utf8(one.path)]
+        same = [name for name in names if name.rpartition("/")[2] == path.rpartition("/")[2]]
+        close = (same or get_close_matches(path[:200], names, n=_SHOWN_NAMES, cutoff=0.5))[:_SHOWN_NAMES]
+        shown = f"{', '.join(names[:_SHOWN_NAMES])}{' and others' * (len(names) > _SHOWN_NAMES)}"
+        hint = f"Did you mean {' or '.join(close)}?" if close else f"The diff has {shown}."
+        return f"{path} is not in the diff. {hint}"
     if reason := closed(file):
         return f"No line of {path} can be named: {reason}. Use line 0, the file as a whole."
     spans = list(_open_spans(file, side))
@@ -151,14 +156,6 @@ def _open_spans(file: FileDiff, side: Side) -> Iterator[Span]:
         for _, run in groupby(enumerate(sorted(lines)), key=lambda one: one[1] - one[0]):
             numbers = [number for _, number in run]
             yield Span(numbers[0], numbers[-1])
-
-
-def _near_names(diff: Diff, path: str) -> str:
-    names = [file.path for file in diff.files if _is_utf8(file.path)]
-    same = [name for name in names if name.rpartition("/")[2] == path.rpartition("/")[2]]
-    if close := (same or get_close_matches(path[:200], names, n=_SHOWN_NAMES, cutoff=0.5))[:_SHOWN_NAMES]:
-        return f"Did you mean {' or '.join(close)}?"
-    return f"The diff has {', '.join(names[:_SHOWN_NAMES])}{' and others' * (len(names) > _SHOWN_NAMES)}."
 
 
 def _is_utf8(path: str) -> bool:

@@ -110,11 +110,8 @@ def matched(findings: Sequence[Finding], earlier: Sequence[KnownFinding]) -> dic
         is_alike = (finding.path, finding.side, finding.kind.value) == (known.path, known.side, known.kind)
         return is_alike and bool(known.last) and first <= known.last and known.first <= last
 
-    def is_equal(finding: Finding, known: KnownFinding) -> bool:
-        return known.fingerprint == finding.fingerprint
-
     # The most certain matches first, for all findings, so that a weaker match does not take an earlier finding.
-    for is_same in (is_on_its_lines, is_equal):
+    for is_same in (is_on_its_lines, lambda finding, known: known.fingerprint == finding.fingerprint):
         for number, finding in enumerate(findings):
             if number in found:
                 continue
