@@ -219,36 +219,30 @@ class _Walk:
         status = os.fstat(descriptor)
         mode = PROGRAM if status.st_mode & stat.S_IXUSR else FILE
         if not stat.S_ISREG(status.st_mode):
-            self._leave_out(path, f"{_KINDS.get(stat.S_IFMT(status.st_mode), 'a device')}, not a file")
-        elif status.st_dev != self._device:
-            self._leave_out(path, "on another file system than the work tree")
-        elif status.st_size > self._limits.file_bytes:
+            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "a device")
+            return self._leave_out(path, f"{kind}, not a file")
+        if status.st_dev != self._device:
+            return self._leave_out(path, "on another file system than the work tree")
+        if status.st_size > self._limits.file_bytes:
             if old is None or not self._is_large_original(descriptor, status.st_size, old):
                 self._leave_out(path, self._too_large)
             elif mode != old.mode:
                 self._leave_out(path, f"its mode changed, and it is {self._too_large}")
-        else:
-            self._compare_content(descriptor, status, mode, path, old)
-
-    def _compare_content(
-        self, descriptor: int, status: os.stat_result, mode: str, path: str, old: Entry | None
-    ) -> None:
+            return None
         data = os.read(descriptor, status.st_size + 1)
         if len(data) != status.st_size:
             rest = read_all(descriptor, self._limits.file_bytes - len(data))
             if rest is None:
-                self._leave_out(path, self._too_large)
-                return
+                return self._leave_out(path, self._too_large)
             data += rest
         new = Entry(mode, blob_id(data, self._scratch.object_format))
         if new == old:
-            return
+            return None
         if status.st_nlink > 1:
-            self._leave_out(path, "a hard link: what it shares its content with is unknown")
-        elif status.st_mode & (stat.S_ISUID | stat.S_ISGID):
-            self._leave_out(path, "its setuid or setgid bit is set")
-        else:
-            self._add(Change(path, old, new, data))
+            return self._leave_out(path, "a hard link: what it shares its content with is unknown")
+        if status.st_mode & (stat.S_ISUID | stat.S_ISGID):
+            return self._leave_out(path, "its setuid or setgid bit is set")
+        return self._add(Change(path, old, new, data))
 
     def _is_large_original(self, descriptor: int, size: int, old: Entry) -> bool:
         """Whether a file over the limit is unchanged. Sizes are compared first: it may be a huge sparse file."""
