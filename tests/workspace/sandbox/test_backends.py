@@ -67,21 +67,18 @@ def test_a_landlock_that_lets_files_be_emptied_is_too_old(monkeypatch: pytest.Mo
         landlock()
 
 
-def test_a_bubblewrap_that_cannot_run_is_no_bubblewrap(no_bubblewrap: Path) -> None:
-    fake(no_bubblewrap, "exit 1")
-    with pytest.raises(NoSandboxError, match=r"--version failed"):
-        bubblewrap()
+UNFIT = {
+    "that cannot run": ("exit 1", r"--version failed"),
+    "without a version": ("echo hello", r"gave no version but 'hello'"),
+    "that mounts by name alone": ("echo bubblewrap 0.8.0", r"bubblewrap 0\.8\.0 .*Update it to 0\.10"),
+}
 
 
-def test_a_program_of_that_name_without_a_version_is_no_bubblewrap(no_bubblewrap: Path) -> None:
-    fake(no_bubblewrap, "echo hello")
-    with pytest.raises(NoSandboxError, match=r"gave no version but 'hello'"):
-        bubblewrap()
-
-
-def test_a_bubblewrap_that_mounts_by_name_alone_is_refused_with_the_update(no_bubblewrap: Path) -> None:
-    fake(no_bubblewrap, "echo bubblewrap 0.8.0")
-    with pytest.raises(NoSandboxError, match=r"bubblewrap 0\.8\.0 .*Update it to 0\.10"):
+@pytest.mark.parametrize("name", UNFIT)
+def test_a_program_of_that_name_is_no_bubblewrap(no_bubblewrap: Path, name: str) -> None:
+    script, why = UNFIT[name]
+    fake(no_bubblewrap, script)
+    with pytest.raises(NoSandboxError, match=why):
         bubblewrap()
 
 
