@@ -29,28 +29,23 @@ class Diff(NamedTuple):
     additions: int
     removals: int
 
-    def cut(self, limit: int) -> Diff:
-        """The same with at most `limit` characters of text, and the number of those left out."""
-        if len(self.text) <= limit:
-            return self
-        return self._replace(text=f"{self.text[:limit]}\n[{len(self.text) - limit} more characters]\n")
 
-
-def compare(
-    old: str, new: str, path: str, *, created: bool = False, deleted: bool = False, source: str = ""
-) -> Diff:
-    """The difference between two versions of the file `path`, which was moved there from `source` if that is given."""
-    old_lines, new_lines = _lines(old), _lines(new)
+def compare(old: str | None, new: str | None, path: str, source: str = "", limit: int = MAX_TEXT) -> Diff:
+    """The difference between two versions of the file `path`, `None` where there is none; it was moved there from
+    `source` if that is given. Of longer text than `limit` the number of the characters left out is given."""
+    old_lines, new_lines = _lines(old or ""), _lines(new or "")
     hunks = _hunks(old_lines, new_lines)
     changes = [one for hunk in hunks for one in hunk if one[0] != "equal"]
     additions = sum(d - c for _, _, _, c, d in changes)
     removals = sum(b - a for _, a, b, _, _ in changes)
     text = f"rename from {source}\nrename to {path}\n" if source else ""
-    if changes or created or deleted:
-        before = "/dev/null" if created else f"a/{source or path}"
-        after = "/dev/null" if deleted else f"b/{path}"
+    if changes or old is None or new is None:
+        before = "/dev/null" if old is None else f"a/{source or path}"
+        after = "/dev/null" if new is None else f"b/{path}"
         text += f"--- {before}\n+++ {after}\n" + "".join(_render(old_lines, new_lines, hunks))
-    return Diff(text, additions, removals).cut(MAX_TEXT)
+    if len(text) > limit:
+        text = f"{text[:limit]}\n[{len(text) - limit} more characters]\n"
+    return Diff(text, additions, removals)
 
 
 def _lines(text: str) -> Sequence[str]:

@@ -72,18 +72,20 @@ def _propose(context: Context, change: Change, most: int) -> _Proposal:
     if ".git" in (part.lower() for part in Path(name).parts):
         raise ToolFailure(f"{name} belongs to git itself and is never edited. Use git through bash.")
     before, after = change.before or change.source, change.after
-    old = before.text.content if before else ""
+    old = before.text.content if before else None
     try:
-        data = None if after is None else encode(after, old)
+        data = None if after is None else encode(after, old or "")
     except NotEncodableError as error:
         raise ToolFailure(f"{name}: {error}. Write it with other characters, or use bash.") from None
     if data and len(data) > LARGE:
         raise ToolFailure(f"{name} would have {len(data)} bytes; the limit is {LARGE}. Use bash.")
-    new, source = (after.content if after else ""), (change.source.name if change.source else "")
-    diff = compare(old, new, name, created=before is None, deleted=after is None, source=source)
+    diff = Diff("", 0, 0)
+    if not change.moved_to:
+        source = change.source.name if change.source else ""
+        diff = compare(old, after.content if after else None, name, source, most)
     mode = stat.S_IMODE(os.lstat(before.path).st_mode) if before else None
     step = Step(change.path, change.before.data if change.before else None, data, mode)
-    return _Proposal(change, name, step, Diff("", 0, 0) if change.moved_to else diff.cut(most))
+    return _Proposal(change, name, step, diff)
 
 
 def _ask(context: Context, tool: str, proposals: Sequence[_Proposal]) -> None:

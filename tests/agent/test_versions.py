@@ -22,7 +22,7 @@ def sha256(data: bytes) -> str:
 
 def change(path: str, before: str | None, after: str | None, **more: Any) -> dict[str, Any]:
     """An edit's metadata, as the tool host makes it."""
-    diff = compare(before or "", after or "", path, created=before is None, deleted=after is None)
+    diff = compare(before, after, path)
     return {
         "path": path, "diff": diff.text, "additions": diff.additions, "removals": diff.removals,
         "before_hash": None if before is None else sha256(before.encode()),
