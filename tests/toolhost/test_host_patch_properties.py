@@ -16,6 +16,7 @@ from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
 from bot.toolhost.context import Context, Records
 from bot.toolhost.patch.grammar import parse
 from bot.toolhost.patch.overlay import Draft
+from bot.toolhost.text import Text
 from bot.toolhost.tools import patch as patch_tool
 from tests.toolhost.test_host_patch import snapshot
 
@@ -150,4 +151,4 @@ def test_the_parser_says_what_is_wrong_and_never_breaks(text: str) -> None:
 @SETTINGS
 @given(st.text(st.sampled_from("ab\n\r"), max_size=20))
 def test_a_file_is_its_lines_and_their_ends(content: str) -> None:
-    assert Draft(content).content == content
+    assert Draft(Text(content)).text.content == content

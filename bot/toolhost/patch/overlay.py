@@ -15,7 +15,7 @@ from bot.toolhost.context import Context
 from bot.toolhost.files import LoadedFile, load, relative, require_shown, resolve, why_not_current
 from bot.toolhost.patch.grammar import Add, Delete, Operation, PatchError, Problem, Section, Update
 from bot.toolhost.patch.locate import Placement, is_once, locate
-from bot.toolhost.text import Encoding, Text, line_ends
+from bot.toolhost.text import Text, line_ends
 from bot.toolhost.write_changes import Change
 
 
@@ -27,7 +27,6 @@ class _File:
     path: Path
     before: LoadedFile | None
     draft: Draft | None
-    encoding: Encoding
     source: LoadedFile | None = None
     gone_because: str = ""
     stale: str = ""
@@ -80,9 +79,8 @@ class _Overlay:
             raise ToolFailure(
                 f"{relative(self._context, path)} is {what}. Use Update File, or write to replace it"
             )
-        self._files[path] = _File(
-            path, None, Draft("".join(f"{line}\n" for line in operation.lines)), Encoding()
-        )
+        draft = Draft(Text("".join(f"{line}\n" for line in operation.lines)))
+        self._files[path] = _File(path, None, draft)
 
     def _update(self, operation: Update) -> None:
         file = self._existing(operation.path, anew=bool(operation.sections))
@@ -100,7 +98,7 @@ class _Overlay:
         if file.before is None and file.source is None:
             raise ToolFailure("the file is added by this patch: add it under its last name")
         source = file.source or file.before
-        self._files[path] = _File(path, None, file.draft, file.encoding, source)
+        self._files[path] = _File(path, None, file.draft, source)
         file.draft, file.source, file.gone_because = None, None, f"is moved to {target} by this patch"
 
     def _locate_sections(self, file: _File, draft: Draft, operation: Update) -> list[Placement]:
@@ -129,8 +127,7 @@ class _Overlay:
             loaded = load(self._context, path, raw_path)
             if not anew:
                 require_shown(self._context, loaded)
-            content = loaded.text.content
-            file = self._files[path] = _File(path, loaded, Draft(content), loaded.text.encoding)
+            file = self._files[path] = _File(path, loaded, Draft(loaded.text))
             file.stale = why_not_current(self._context, loaded)
             if file.stale:
                 self.notes.append(f"{file.stale}.")
@@ -151,7 +148,7 @@ class _Overlay:
                 if file.before is not None and file.path not in moved:
                     changes.append(Change(file.path, file.before, None))
                 continue
-            after = Text(file.draft.content, file.encoding)
+            after = file.draft.text
             if file.before is not None and after.content == file.before.text.content:
                 self.notes.append(f"{file.before.name} is as it was.")
                 continue
@@ -169,14 +166,15 @@ class Draft:
     """The lines of a file while a patch is applied: unchanged lines keep their line ends, added ones get the file's
     usual one."""
 
-    def __init__(self, content: str) -> None:
+    def __init__(self, text: Text) -> None:
+        content, self._encoding = text
         *rows, last = content.split("\n")
         self._rows = [f"{row}\n" for row in rows] + ([last] if last else [])
         self._ending = line_ends(content).usual
 
     @property
-    def content(self) -> str:
-        return "".join(self._rows)
+    def text(self) -> Text:
+        return Text("".join(self._rows), self._encoding)
 
     @property
     def lines(self) -> list[str]:
