@@ -4,6 +4,7 @@ own children."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -119,7 +120,9 @@ def run_program(
     stdin: bytes = b"",
 ) -> ProgramResult:
     """Run `argv` and return its output, at most `cap` bytes; it is killed a moment after it wrote more. `timeout` is in
-    seconds. Raises `OSError` when the program cannot be started."""
+    seconds. Raises `OSError` when the program cannot be started, or was cancelled before."""
+    if cancelled.is_set():
+        raise OSError(errno.ECANCELED, "it was cancelled")
     deadline = time.monotonic() + timeout
     with _in_memory(stdin) as source, _in_memory() as output, _in_memory() as errors:
         process = start_program(

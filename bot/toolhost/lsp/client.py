@@ -20,15 +20,8 @@ from typing import Any, cast
 from bot.contracts.evidence import Problem
 from bot.ecosystems.language_server import Launch
 from bot.toolhost import descendants
-from bot.toolhost.lsp.protocol import (
-    FrameError,
-    Message,
-    encode,
-    mapping,
-    parse_diagnostics,
-    path_of,
-    receive,
-)
+from bot.toolhost.lsp import protocol
+from bot.toolhost.lsp.protocol import FrameError, Message, mapping
 from bot.toolhost.problem_record import one_line
 
 _RETRY, _MAX_RETRIES = (-32800, -32801, -32802), 20
@@ -189,7 +182,7 @@ class LanguageServer:
     def _take(self, document: Document, items: object) -> None:
         """Take a result for the text that the server has."""
         text = document.server_text or ""
-        problems = parse_diagnostics(items, tool=self.name, path=document.file.name, text=text)
+        problems = protocol.parse_diagnostics(items, tool=self.name, path=document.file.name, text=text)
         if problems is None:
             return
         self.silent = False
@@ -206,7 +199,7 @@ class LanguageServer:
         elif type(identity) in (int, str):
             self._put({"id": identity, "result": self._result(method, params)})
         elif method == "textDocument/publishDiagnostics" and not self._pulls:
-            version, path = params.get("version"), path_of(params.get("uri"))
+            version, path = params.get("version"), protocol.path_of(params.get("uri"))
             document = self.documents.get(path.removeprefix(f"{self._root}/"))
             if document is not None and (type(version) is not int or version == document.version):
                 self._take(document, params.get("diagnostics"))
@@ -263,7 +256,7 @@ class LanguageServer:
         self._put({"method": method, "params": params})
 
     def _put(self, message: Message) -> None:
-        self._outgoing.put(encode(message))
+        self._outgoing.put(protocol.encode(message))
 
     def _write_input(self) -> None:
         assert self._process.stdin is not None
@@ -276,7 +269,7 @@ class LanguageServer:
         """Take what the process sends, until it ends or breaks a rule."""
         stream, reason = cast(BufferedReader, self._process.stdout), ""
         try:
-            while not self.off_reason and (message := receive(stream)) is not None:
+            while not self.off_reason and (message := protocol.receive(stream)) is not None:
                 with self._changed:
                     self._dispatch(message)
         except FrameError as error:
