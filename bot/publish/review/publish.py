@@ -17,10 +17,8 @@ from bot.github.errors import GitHubError
 from bot.github.reviews import ReviewDraft
 from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
-from bot.policy.protected import ProtectedFiles
-from bot.policy.publish_settings import ReviewPolicy
 from bot.policy.values import Policy
-from bot.publish.body.render import figures
+from bot.publish.body.render import figures, small_line
 from bot.publish.context import PublishContext, check_now, check_request, fetch_ends, make_bare
 from bot.publish.markdown import safe_line
 from bot.publish.remote import read_base_file
@@ -34,11 +32,11 @@ from bot.publish.review.posted_reviews import (
     review_mark,
     without_entries,
 )
-from bot.publish.review.text import Report, body_text, comment_text, counts, in_order, nothing_text
+from bot.publish.review.text import Report, ShownDiff, body_text, comment_text, counts, in_order, nothing_text
 from bot.publish.thread.comments import created, edit_comments, put_result
 from bot.publish.thread.markers import ENDED, FINISHED, OVER, marked
 from bot.review.anchors import anchor
-from bot.review.diff import Diff, parse_diff
+from bot.review.diff import parse_diff
 from bot.review.diff_text import key_of, path_of, readable_path
 from bot.review.fingerprints import KnownFinding, State, find_new, fingerprint
 from bot.review.suggestions import with_valid_suggestion
@@ -103,11 +101,13 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
         return context.github.create_review(
             context.repository,
             number,
-            sha=report.head_sha,
+            sha=report.at.head_sha,
             body=marked(body_text(report, room=len(written)), written),
             event=event,
             drafts=[
-                ReviewDraft(one.path, comment_text(one, report.protected), one.line, one.side, one.start_line)
+                ReviewDraft(
+                    one.path, comment_text(one, report.at.protected), one.line, one.side, one.start_line
+                )
                 for one in report.anchored
             ],
         ).html_url
@@ -179,17 +179,7 @@ def _mark_as_reviewed(context: PublishContext) -> None:
             post_empty_review(context.github, context.repository, number, head)
 
 
-class ReviewedDiff(NamedTuple):
-    """The pull request's diff at `head_sha`, and the review policy of the base branch."""
-
-    head_sha: str
-    diff: Diff
-    policy: ReviewPolicy
-    protected: ProtectedFiles
-    notes: tuple[str, ...] = ()
-
-
-def fetch_diff(context: PublishContext, current_head: str) -> ReviewedDiff:
+def fetch_diff(context: PublishContext, current_head: str) -> ShownDiff:
     """Return the diff at the reviewed head, or at `current_head` if that no longer contains it."""
     reviewed, notes = _review(context).head_sha, tuple[str, ...]()
     head = reviewed
@@ -201,7 +191,7 @@ def fetch_diff(context: PublishContext, current_head: str) -> ReviewedDiff:
     policy = load_policy(read_base_file(git, ends.policy_sha, request.policy_file), request.policy_file)
     diff = parse_diff(diff_between(git, ends.merge_base or ends.policy_sha, head))
     notes = (*notes, *replies_note(policy, request))
-    return ReviewedDiff(head, diff, policy.review, protected_files(policy), notes)
+    return ShownDiff(head, diff, policy.review, protected_files(policy), notes)
 
 
 def replies_note(policy: Policy, request: Request) -> tuple[str, ...]:
@@ -213,7 +203,7 @@ def replies_note(policy: Policy, request: Request) -> tuple[str, ...]:
     )
 
 
-def build_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHistory) -> Report:
+def build_report(context: PublishContext, diff: ShownDiff, history: ReviewHistory) -> Report:
     """Return the new findings, anchored on the diff that GitHub shows. The least severe over the limit are left out."""
     anchored: list[Finding] = []
     unanchored: list[Finding] = []
@@ -246,9 +236,11 @@ def build_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHis
         (known, f"{count_of(known, 'finding')} already made by an earlier review"),
         (repeated, f"{count_of(repeated, 'finding')} made twice, of one kind on the same lines"),
     )
+    seen = f"commit {review.head_sha[:12]}"
+    seen += f", only what changed since {review.since_sha[:12]}" if review.since_sha else ""
     return Report(
         review,
-        diff.head_sha,
+        diff,
         tuple(finding for finding in posted_findings if finding not in reasons),
         tuple((finding, reasons[finding]) for finding in posted_findings if finding in reasons),
         (
@@ -257,12 +249,9 @@ def build_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHis
             *([f"{counts(too_mild)}: the policy posts {mildest} and graver ones"] if too_mild else []),
             *(words for number, words in omitted if number),
         ),
-        figures(context.outcome),
-        context.links,
-        diff.protected,
+        small_line(f"{seen} · {figures(context.outcome)}", context.links),
         context.web,
         (*unfinished, *diff.notes),
-        mildest,
     )
 
 

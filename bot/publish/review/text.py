@@ -17,10 +17,12 @@ from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.gate.path_rules import refusal
 from bot.policy.protected import ProtectedFiles
-from bot.publish.body.render import LIMIT, Links, small_line
+from bot.policy.publish_settings import ReviewPolicy
+from bot.publish.body.render import LIMIT
 from bot.publish.markdown import macros_of, safe_code, safe_line, safe_markdown, suggestion_refusal
 from bot.publish.review.posted_reviews import FINDING
 from bot.publish.thread.markers import mark, marked
+from bot.review.diff import Diff
 from bot.review.diff_text import path_of
 from bot.review.fingerprints import KnownFinding
 from bot.review.suggestions import block
@@ -28,28 +30,34 @@ from bot.review.suggestions import block
 _SUMMARY_LIMIT = 1_500
 
 
+class ShownDiff(NamedTuple):
+    """The pull request's diff at `head_sha`, and the review policy of the base branch."""
+
+    head_sha: str
+    diff: Diff
+    policy: ReviewPolicy
+    protected: ProtectedFiles
+    notes: tuple[str, ...] = ()
+
+
 class Report(NamedTuple):
     """The content of a review's body. `anchored` findings have comments on lines and are only counted; `unanchored`
-    ones are in the body, each with the reason. `head_sha` is the commit of the lines. `web` is the repository's
-    address, empty if there is none; `figures` are the figures of the run in one line; `notes` are sentences on how the
-    review was posted; `mildest` is the mildest severity that is posted."""
+    ones are in the body, each with the reason. `web` is the repository's address; `notes` say how it was posted."""
 
     review: Review
-    head_sha: str
+    at: ShownDiff
     anchored: tuple[Finding, ...]
     unanchored: tuple[tuple[Finding, str], ...]
     left_out: tuple[str, ...]
-    figures: str
-    links: Links
-    protected: ProtectedFiles
-    web: str = ""
-    notes: tuple[str, ...] = ()
-    mildest: Severity = Severity.NOTE
+    footer: str
+    web: str
+    notes: tuple[str, ...]
 
     @property
     def wanted(self) -> str:
         """Which findings are posted, to follow the word; empty for all."""
-        return "" if self.mildest is Severity.NOTE else f" of severity {self.mildest} or graver"
+        mildest = self.at.policy.min_severity
+        return "" if mildest == "note" else f" of severity {mildest} or graver"
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -70,7 +78,7 @@ def body_text(report: Report, room: int) -> str:
     macros, review = _macros(), report.review
     notes = map(safe_line, report.notes)
     parts = [macros.summary(report), safe_markdown(review.summary, _SUMMARY_LIMIT), *notes]
-    tail = [macros.coverage(review), macros.left_out(report.left_out), _footer(report)]
+    tail = [macros.coverage(review), macros.left_out(report.left_out), report.footer]
     limit = LIMIT - room - sum(len(part) + 2 for part in (*parts, *tail))
     return _joined([*parts, *_in_body(report, limit), *tail])
 
@@ -79,7 +87,7 @@ def nothing_text(report: Report, still_open: Sequence[KnownFinding], earlier: in
     """Return the comment without a new finding. `earlier` counts those of earlier reviews; `still_open` still hold."""
     macros, notes = _macros(), map(safe_line, report.notes)
     text = macros.nothing(report, still_open, earlier, pull_url)
-    tail = (macros.coverage(report.review), macros.left_out(report.left_out), _footer(report))
+    tail = (macros.coverage(report.review), macros.left_out(report.left_out), report.footer)
     return _joined([text, *notes, *tail])
 
 
@@ -117,15 +125,7 @@ def _where(report: Report, finding: Finding) -> str:
     if not report.web or not last or finding.side is Side.LEFT or refusal(finding.path):
         return name
     anchor = f"L{first}" + (f"-L{last}" if first != last else "")
-    return f"[{name}]({report.web}/blob/{report.head_sha}/{quote(finding.path)}#{anchor})"
-
-
-def _footer(report: Report) -> str:
-    review = report.review
-    seen = f"commit {review.head_sha[:12]}"
-    if review.since_sha:
-        seen += f", only what changed since {review.since_sha[:12]}"
-    return small_line(f"{seen} · {report.figures}", report.links)
+    return f"[{name}]({report.web}/blob/{report.at.head_sha}/{quote(finding.path)}#{anchor})"
 
 
 def _joined(parts: Iterable[str]) -> str:
