@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, takewhile
 
 from bot.contracts.request import ThreadState, Triage, TriageThread
 from bot.contracts.threads import IssueData, TextKind
@@ -77,28 +77,23 @@ def _candidates(
     """Each once: those that carry a label of the task's, then those that have been quiet for the longest time."""
     numbers: set[int] = set()
     without = {label.casefold() for label in selection.without}
-    for issue in _matching_issues(task, selection, repository, github, at):
+    labels, own = selection.labels, task.writes.labels if task.writes else ()
+
+    def listed(labels: Sequence[str], *, quietest: bool = False) -> Iterator[IssueData]:
+        return islice(github.issues(repository, selection.state, labels, quietest=quietest), MOST_LISTED)
+
+    issues: Iterable[IssueData] = listed(labels)
+    if idle := selection.idle_days:
+        quietest = listed(labels, quietest=True)
+        quiet = takewhile(lambda issue: days_between(issue.updated_at, at) >= idle, quietest)
+        issues = chain(chain.from_iterable(listed((*labels, label)) for label in own), quiet)
+    for issue in issues:
         if issue.number in numbers or issue.locked:
             continue
         numbers.add(issue.number)
         kind_matches = selection.kind == "all" or issue.is_pull_request == (selection.kind == "pulls")
         if kind_matches and not without & {label.casefold() for label in issue.labels}:
             yield issue
-
-
-def _matching_issues(
-    task: Task, selection: ThreadFilter, repository: str, github: GitHub, at: str
-) -> Iterator[IssueData]:
-    state, labels = selection.state, selection.labels
-    if not selection.idle_days:
-        yield from islice(github.issues(repository, state, labels), MOST_LISTED)
-        return
-    for label in task.writes.labels if task.writes else ():
-        yield from islice(github.issues(repository, state, (*labels, label)), MOST_LISTED)
-    for issue in islice(github.issues(repository, state, labels, quietest=True), MOST_LISTED):
-        if days_between(issue.updated_at, at) < selection.idle_days:
-            return
-        yield issue
 
 
 def _needs_writes(state: ThreadState, task: Task, at: str) -> bool:
