@@ -110,9 +110,7 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
     branch = host.repository(repository).default_branch
     with Parser() as parser:
         policy = load_policy(host.file(repository, run.policy_file, branch), run.policy_file, parser)
-        tasks, broken = _tasks(repository, branch, host, parser)
-    for name in run.tasks:
-        _check_name(name, tasks, broken)
+        tasks, broken = _tasks(repository, branch, host, parser, run.tasks)
     for error in broken.values():
         warn(f"{repository}: {error}")
     state = _state(repository, host, policy) if tasks else {}
@@ -141,8 +139,7 @@ def decide_now(
     `PolicyError` for one that cannot be read."""
     branch = host.repository(repository).default_branch
     with Parser() as parser:
-        tasks, broken = _tasks(repository, branch, host, parser)
-    _check_name(name, tasks, broken)
+        tasks, _ = _tasks(repository, branch, host, parser, (name,))
     state = _state(repository, host, policy)
     # The day's runs are counted by the workflow's own.
     room = _remaining_room(policy, state, 0)
@@ -234,9 +231,10 @@ def _dashboard(repository: str, host: GitHub) -> IssueData | None:
 
 
 def _tasks(
-    repository: str, branch: str, host: GitHub, parser: Parser
+    repository: str, branch: str, host: GitHub, parser: Parser, names: Iterable[str]
 ) -> tuple[dict[str, Task], dict[str, PolicyError]]:
-    """Return the tasks, and the errors of files that cannot be read, both by name."""
+    """Return the tasks, and the errors of files that cannot be read, both by name. Raises the error of one of `names`,
+    and `UsageError` if there is none of this name."""
     tasks: dict[str, Task] = {}
     broken: dict[str, PolicyError] = {}
     for file in sorted(host.folder(repository, FOLDER, branch)):
@@ -247,17 +245,14 @@ def _tasks(
             tasks[name] = read_task(host.file(repository, path, branch) or "", path, parser)
         except PolicyError as error:
             broken[name] = error
+    for name in names:
+        if name in broken:
+            raise broken[name]
+        if name not in tasks:
+            near = nearest(name, sorted(tasks))
+            close = f"; the nearest is `{near}`" if near else ""
+            raise UsageError(f"There is no task `{name[:60]}` in {FOLDER}{close}.")
     return tasks, broken
-
-
-def _check_name(name: str, tasks: Mapping[str, Task], broken: Mapping[str, PolicyError]) -> None:
-    """Raise the task's own error, or that there is none of this name."""
-    if name in broken:
-        raise broken[name]
-    if name not in tasks:
-        near = nearest(name, sorted(tasks))
-        close = f"; the nearest is `{near}`" if near else ""
-        raise UsageError(f"There is no task `{name[:60]}` in {FOLDER}{close}.")
 
 
 def _state(repository: str, host: GitHub, policy: Policy) -> RepositoryState:
