@@ -231,7 +231,7 @@ def _dashboard(repository: str, host: GitHub) -> IssueData | None:
 
 
 def _tasks(
-    repository: str, branch: str, host: GitHub, parser: Parser, names: Iterable[str]
+    repository: str, branch: str, host: GitHub, parser: Parser, names: Iterable[str] = ()
 ) -> tuple[dict[str, Task], dict[str, PolicyError]]:
     """Return the tasks, and the errors of files that cannot be read, both by name. Raises the error of one of `names`,
     and `UsageError` if there is none of this name."""
