@@ -95,6 +95,7 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
     review, number = report.review, _number(context)
     in_body = [body_entry(finding.fingerprint, finding.path) for finding, _ in in_order(report)]
     key, sha, is_finished = _key(context), review.head_sha, _is_finished(context)
+    protected = report.at.protected
     written = review_mark(key, sha, len(report.findings), in_body, review.unseen, finished=is_finished)
 
     def create() -> str:
@@ -105,9 +106,7 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
             body=marked(body_text(report, room=len(written)), written),
             event=event,
             drafts=[
-                ReviewDraft(
-                    one.path, comment_text(one, report.at.protected), one.line, one.side, one.start_line
-                )
+                ReviewDraft(one.path, comment_text(one, protected), one.line, one.side, one.start_line)
                 for one in report.anchored
             ],
         ).html_url
