@@ -117,7 +117,10 @@ def dangerous(
         return None
     for words in _commands(command):
         if words[0] in {"cd", "pushd"}:
-            outside = _outside_after("".join(words[1:2]), root, outside)
+            # A relative folder leads out of the work tree by `..`, but never back.
+            folder = "".join(words[1:2])
+            if not outside or folder.startswith(("/", "-")):
+                outside = folder == "" or _elsewhere(folder, root)
         for rule in RULES:
             if rule.name not in lifted and rule.matches(words, root, outside):
                 return rule
@@ -145,14 +148,6 @@ def _commands(command: str) -> Iterator[Words]:
             if words:
                 yield [posixpath.basename(words[0]), *words[1:]]
             words = []
-
-
-def _outside_after(folder: str, root: str, outside: bool) -> bool:
-    """Whether a command is, or may be, outside of the work tree after `cd` to `folder`. A relative folder leads out of
-    it by `..`, but never back."""
-    if outside and not folder.startswith(("/", "-")):
-        return True
-    return folder == "" or _elsewhere(folder, root)
 
 
 def _elsewhere(folder: str, root: str) -> bool:

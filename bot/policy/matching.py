@@ -60,18 +60,15 @@ def _path(rules: Iterable[Rule], tool: str, path: object, root: str) -> tuple[Ru
     if plain is None:
         return None
     path_rules = [rule for rule in rules if isinstance(rule, PathRule)]
-    applicable = [rule for rule in path_rules if _is_for(rule, tool)]
+    # Rules for edit or write apply to patch, which can do the same.
+    tools = WRITING_TOOLS if tool == PATCH.name else {tool}
+    applicable = [rule for rule in path_rules if rule.tools & tools]
     if len(plain) > _LONGEST_PATH:
         # No file has such a name: no glob is matched with it, and no rule allows it.
         over = _strictest([rule for rule in applicable if rule.effect is not Effect.ALLOW])
         return None if over is None else (over, "")
     decisive = _strictest([rule for rule in applicable if covers_path(rule, plain)])
     return None if decisive is None else (decisive, _nearest_path(decisive, path_rules, tool, plain))
-
-
-def _is_for(rule: PathRule, tool: str) -> bool:
-    """Whether a rule applies to `tool`. Rules for edit or write apply to patch, which can do the same."""
-    return tool in rule.tools or (tool == PATCH.name and bool(rule.tools & WRITING_TOOLS))
 
 
 def _command(rules: Iterable[Rule], command: object) -> tuple[Rule, str] | None:
@@ -149,16 +146,11 @@ def covers_shell(rule: CommandRule, shell: ShellCommand) -> bool:
             _any_pattern(rule.commands, words) and not _any_pattern(rule.exceptions, words)
             for words in shell.simple
         )
-    return any(_hits_words(rule, words) for words in shell.seen)
-
-
-def _hits_words(rule: CommandRule, words: Words) -> bool:
-    """Compare the base name: `/usr/bin/git` is git. Options before a subcommand are skipped."""
-    plain = (posixpath.basename(words[0]), *words[1:])
     return any(
         any(_begins_loosely(pattern, one) for pattern in rule.commands)
         and not _any_pattern(rule.exceptions, one)
-        for one in {words, plain}
+        for words in shell.seen
+        for one in (words, (posixpath.basename(words[0]), *words[1:]))  # `/usr/bin/git` is git
     )
 
 

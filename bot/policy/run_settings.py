@@ -101,7 +101,7 @@ _FOLDER: JsonSchema = {
     "type": ["string", "number", "boolean"],
     "pattern": r"^[^/\u0000-\u001f\u007f-\u009f]",
 }
-Folders = Annotated[tuple[Annotated[Line, AfterValidator(_folder), WithJsonSchema(_FOLDER)], ...], Field()]
+Folders = tuple[Annotated[Line, AfterValidator(_folder), WithJsonSchema(_FOLDER)], ...]
 
 
 # Only the loader checks characters beyond ASCII: \w differs between regular expression dialects.

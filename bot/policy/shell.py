@@ -68,11 +68,9 @@ def parse_shell(command: str, *, seconds: float = MAX_PARSING) -> ShellCommand:
     tree = syntax_tree(command, seconds)
     if tree is None:
         return ShellCommand(None, ())
-    root = tree.root_node
-    seen = _seen(tree, command, seconds)
-    if "\\\n" in command or _NOT_TEXT.search(command) or root.has_error:
-        return ShellCommand(None, seen)
-    return ShellCommand(_simple_commands(root, command), seen)
+    is_odd = "\\\n" in command or _NOT_TEXT.search(command) or tree.root_node.has_error
+    simple = None if is_odd else _simple_commands(tree.root_node, command)
+    return ShellCommand(simple, _seen(tree, command, seconds))
 
 
 def _seen(tree: Tree, command: str, seconds: float) -> tuple[Words, ...]:

@@ -8,6 +8,7 @@ note says what is left out.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -73,30 +74,23 @@ def bundled() -> Discovered:
 def commit_skills(git: Git, commit: str) -> list[Discovered]:
     """Return the skills of a commit, which must be one of the base branch: its authors decide what the agent
     does. Raises `GitError`."""
-    sources = commit_folders(git, commit, (*REPOSITORY_FOLDERS, *nested_folders(git, commit)))
+    listed = os.fsdecode(git.run("ls-tree", "-r", "-d", "-z", "--name-only", "--full-tree", commit))
+    nested = (path for path in listed.split("\0") if (match := _NESTED.fullmatch(path)) and _is_own(match[1]))
+    sources = commit_folders(git, commit, (*REPOSITORY_FOLDERS, *sorted(nested)[:_MAX_NESTED]))
     return [_scoped(discover(source, "repository")) for source in sources]
 
 
-def nested_folders(git: Git, commit: str) -> list[str]:
-    """Return the folders of skills below folders of the repository, without those of tests and of other people's code.
-    Raises `GitError`."""
-    listed = git.run("ls-tree", "-r", "-d", "-z", "--name-only", "--full-tree", commit).decode(
-        errors="surrogateescape"
-    )
-    paths = (path for path in listed.split("\0") if (match := _NESTED.fullmatch(path)) and _is_own(match[1]))
-    return sorted(paths)[:_MAX_NESTED]
-
-
 def _is_own(folder: str) -> bool:
+    """Whether a folder of the repository is neither one of tests nor other people's code."""
     foreign = is_ignored(folder) or not _OF_OTHERS.isdisjoint(folder.split("/"))
     return not foreign and "/." not in f"/{folder}" and role_of(f"{folder}/x.md") is None
 
 
 def _scoped(result: Discovered) -> Discovered:
     """Return `result` with the folder that its skills are for."""
-    match = _NESTED.fullmatch(result.source.name)
-    scope = match[1] if match else ""
-    checked = [one._replace(skill=one.skill and one.skill._replace(scope=scope)) for one in result.checked]
+    if not (match := _NESTED.fullmatch(result.source.name)):
+        return result
+    checked = [one._replace(skill=one.skill and one.skill._replace(scope=match[1])) for one in result.checked]
     return result._replace(checked=checked)
 
 
@@ -108,12 +102,8 @@ def user_skills(environment: Mapping[str, str]) -> list[Discovered]:
         return []
     config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config", "slash-agent")
     folders = [above / "skills" for above in (config, home / ".agents", home / ".claude")]
-    sources = [folder_source(folder, _short_name(folder, home), links=True) for folder in folders]
-    return [discover(source, "user") for source in sources]
-
-
-def _short_name(folder: Path, home: Path) -> str:
-    return f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
+    names = {one: f"~/{one.relative_to(home)}" if one.is_relative_to(home) else str(one) for one in folders}
+    return [discover(folder_source(one, name, links=True), "user") for one, name in names.items()]
 
 
 def session_skills(
@@ -127,11 +117,8 @@ def session_skills(
             (note for note in skills.notes if f"the skill {wanted.name.lower()} is" in note.lower()), ""
         )
         known = ", ".join(one.name for one in skills.skills)
-        raise UsageError(
-            f"--skill {wanted.name}: {why}."
-            if why
-            else f"There is no skill `{wanted.name}`. The skills are: {known}."
-        )
+        unknown = f"There is no skill `{wanted.name}`. The skills are: {known}."
+        raise UsageError(f"--skill {wanted.name}: {why}." if why else unknown)
     return skills
 
 

@@ -34,9 +34,6 @@ MAX_BODY = 40_000
 
 MAX_LISTED = 50
 
-_DESCRIPTION = """Load a skill that fits the task.
-{}"""
-
 _FOLLOW = "Follow the skill above to do the task. The task itself and the rules of this run come first."
 
 _CLOSING = re.compile(r"<(?=/\s*skill\b)", re.IGNORECASE)
@@ -46,7 +43,7 @@ def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
     """Return the tool's specification for at least one skill; deterministic."""
     return ToolSpec(
         name=NAME,
-        description=_DESCRIPTION.format(catalogue(skills)),
+        description=f"Load a skill that fits the task.\n{catalogue(skills)}",
         parameters=schema.record(["command"], command=schema.text()),
     )
 
@@ -135,12 +132,10 @@ def _with_paths(body: str, skill: Skill, folder: str) -> str:
 
 def _file_list(skill: Skill, folder: str) -> list[str]:
     """Return the names of the skill's files; none of them is read."""
-    if not skill.files:
-        return []
     names = [_CLOSING.sub("&lt;", ascii(file.path)[1:-1]) for file in skill.files]
     more = [f"[and {len(names) - MAX_LISTED} more]"] if len(names) > MAX_LISTED else []
     intro = f"Files of this skill, relative to {folder} (read-only): run scripts, read references, use assets by path."
-    return ["", intro, *names[:MAX_LISTED], *more]
+    return ["", intro, *names[:MAX_LISTED], *more] if names else []
 
 
 _SKILL_FOLDER = "${CLAUDE_SKILL_DIR}"
