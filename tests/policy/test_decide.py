@@ -48,8 +48,21 @@ def _edit(path: str, tier: Tier = Tier.CONTRIBUTOR, *, can_ask: bool = False) ->
     return decide(_policy(), tier, "edit", {"path": path}, can_ask=can_ask, root="/tree")
 
 
-def test_a_call_that_no_rule_matches_is_allowed() -> None:
-    assert _edit("README.md") == Decision(Effect.ALLOW)
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("README.md", True),
+        ("src/secret.py", False),  # the strictest rule, whatever the order
+        ("src/other.py", True),
+        ("docs/index.md", True),  # an exception
+        ("./docs/api.md", False),
+        ("src/../docs/api.md", False),
+        ("docs//api.md", False),
+        ("/tree/docs/api.md", False),
+    ],
+)
+def test_the_strictest_rule_decides_on_a_path_however_it_is_spelled(path: str, allowed: bool) -> None:
+    assert _edit(path).allowed is allowed
 
 
 def test_a_denial_reads_as_a_sentence() -> None:
@@ -57,20 +70,6 @@ def test_a_denial_reads_as_a_sentence() -> None:
         "rules[1] (.github/agent.yml:4) denies this: the release job writes these. "
         "Nearest allowed: `view` of docs/api.md."
     )
-
-
-def test_the_strictest_rule_wins_whatever_the_order() -> None:
-    assert _edit("src/secret.py").effect is Effect.DENY
-    assert _edit("src/other.py").effect is Effect.ALLOW
-
-
-def test_an_exception_is_left_alone() -> None:
-    assert _edit("docs/index.md").allowed
-
-
-@pytest.mark.parametrize("path", ["./docs/api.md", "src/../docs/api.md", "docs//api.md", "/tree/docs/api.md"])
-def test_no_spelling_of_a_path_gets_past_its_rule(path: str) -> None:
-    assert _edit(path).effect is Effect.DENY
 
 
 def test_a_rule_holds_for_its_tools_only() -> None:
@@ -93,11 +92,6 @@ DENIED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", DENIED)
-def test_a_denied_command_is_denied_wherever_it_stands_in_the_line(command: str) -> None:
-    assert _command(command).effect is Effect.DENY
-
-
 WITHIN = [
     "git -C . push", "git --no-pager push", "git -c a=b -q push", "git --git-dir=x push", "git >x push",
     "GIT=1 git push", "> /dev/null curl x", "\\curl x", "c\\url x", "$'c\\x75rl' x", "cu\\\nrl x", "! ! curl x",
@@ -111,8 +105,8 @@ WITHIN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", WITHIN)
-def test_a_denied_command_is_denied_inside_another_one(command: str) -> None:
+@pytest.mark.parametrize("command", [*DENIED, *WITHIN])
+def test_a_denied_command_is_denied_wherever_it_stands_in_the_line_or_in_another_one(command: str) -> None:
     assert _command(command).effect is Effect.DENY
 
 
@@ -157,13 +151,10 @@ def test_no_allow_rule_covers_what_is_not_proven(command: str) -> None:
     assert _command(command) == Decision(Effect.ALLOW)
 
 
-def test_a_rule_for_opaque_commands_refuses_what_cannot_be_proven() -> None:
+def test_a_rule_for_opaque_commands_refuses_what_cannot_be_proven_alone() -> None:
     decision = _command("pytest > x", RULES + OPAQUE)
     assert decision.effect is Effect.DENY
     assert decision.nearest == "commands of plain words, joined by && || ; | alone"
-
-
-def test_a_rule_for_opaque_commands_leaves_simple_ones_alone() -> None:
     assert _command("ls && pytest -q", RULES + OPAQUE).allowed
 
 
@@ -205,11 +196,8 @@ def test_the_strictest_rule_of_any_file_decides_on_a_patch() -> None:
     )
 
 
-def test_the_place_that_a_file_is_moved_to_counts() -> None:
+def test_only_headers_name_the_files_of_a_patch() -> None:
     assert not _patch("*** Update File: src/a.py", "*** Move to: docs/a.py").allowed
-
-
-def test_what_only_looks_like_a_header_inside_a_patch_is_no_file_of_it() -> None:
     assert _patch("*** Add File: src/a.md", "+*** Delete File: docs/api.md").allowed
 
 
@@ -223,9 +211,6 @@ def test_a_rule_about_edit_or_write_is_about_patch_too() -> None:
 @pytest.mark.parametrize("patch", [None, 7, "", "no patch at all"])
 def test_a_patch_that_names_no_file_is_judged_when_it_does(patch: object) -> None:
     assert decide(_policy(), Tier.CONTRIBUTOR, "patch", {"patch": patch}) == Decision(Effect.ALLOW)
-
-
-# Each of these was found by a mutation of bot/policy/decide.py that no other test here noticed.
 
 
 def test_the_built_in_list_judges_commands_alone_and_names_itself() -> None:

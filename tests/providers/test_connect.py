@@ -24,40 +24,37 @@ from tests.support.model_server import ModelServer
 from tests.support.provider_runs import MODELS, ask, completed, failed
 from tests.support.tls import make_authority
 
+KEY = {"OPENAI_API_KEY": "k"}
+
 
 @pytest.mark.parametrize(
-    ("model", "variable"),
-    [("anthropic/claude-sonnet-5-5", "ANTHROPIC_API_KEY"), ("openai/gpt-6.2-sol", "OPENAI_API_KEY")],
+    ("model", "environment", "message"),
+    [
+        ("anthropic/claude-sonnet-5-5", {}, r"set ANTHROPIC_API_KEY.*slash-agent demo"),
+        ("openai/gpt-6.2-sol", {}, r"set OPENAI_API_KEY.*slash-agent demo"),
+        ("mistral/large", {}, r"no provider 'mistral'. Known are anthropic, openai, .*ollama"),
+        ("opnai/gpt-6.2-sol", {}, r"no provider 'opnai'; did you mean openai/gpt-6.2-sol\?"),
+        *((model, KEY, r"provider/name.*for example") for model in ("strange", "openai/", "openai/ ", "")),
+        ("gpt-6.2-sol", KEY, r"did you mean openai/gpt-6.2-sol\?"),
+        ("claude-sonet-5-5", KEY, r"did you mean anthropic/claude-sonnet-5-5\?"),
+        *(
+            ("openai/x", {"OPENAI_BASE_URL": url, **KEY}, "OPENAI_BASE_URL is not an http or https URL")
+            for url in ("localhost:11434", "ftp://host/v1", "http://", "http://host:port", "https://h:99999")
+        ),
+        ("openai/x", {"OPENAI_BASE_URL": "http://a..b/v1"}, "OPENAI_BASE_URL is not an http or https URL"),
+        *(
+            ("openai/gpt-5", {"OPENAI_BASE_URL": url}, "OPENAI_BASE_URL is not a valid URL")
+            for url in ("http://\x7f/v1", "http://h/v1\x00")
+        ),
+        ("openai/x", {**KEY, "SSL_CERT_FILE": "/nowhere.pem"}, r"SSL_CERT_FILE names '/nowhere\.pem'"),
+    ],
 )
-def test_a_missing_key_is_named_together_with_the_demo(model: str, variable: str) -> None:
-    with pytest.raises(UsageError, match=f"set {variable}.*slash-agent demo") as caught:
-        connect(model, {})
+def test_a_mistake_is_named_with_what_to_write_instead(
+    model: str, environment: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        connect(model, environment)
     assert caught.value.exit_code is ExitCode.USAGE
-
-
-def test_an_unknown_provider_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"no provider 'mistral'. Known are anthropic, openai, .*ollama"):
-        connect("mistral/large", {})
-
-
-def test_for_a_misspelt_provider_the_nearest_is_named() -> None:
-    with pytest.raises(UsageError, match=r"no provider 'opnai'; did you mean openai/gpt-6.2-sol\?"):
-        connect("opnai/gpt-6.2-sol", {})
-
-
-@pytest.mark.parametrize("model", ["strange", "openai/", "openai/ ", ""])
-def test_a_name_without_a_provider_says_the_form(model: str) -> None:
-    with pytest.raises(UsageError, match=r"provider/name.*for example"):
-        connect(model, {"OPENAI_API_KEY": "k"})
-
-
-@pytest.mark.parametrize(
-    ("model", "meant"),
-    [("gpt-6.2-sol", "openai/gpt-6.2-sol"), ("claude-sonet-5-5", "anthropic/claude-sonnet-5-5")],
-)
-def test_a_listed_name_without_its_provider_is_named_with_it(model: str, meant: str) -> None:
-    with pytest.raises(UsageError, match=rf"did you mean {meant}\?"):
-        connect(model, {"OPENAI_API_KEY": "k"})
 
 
 def test_a_makers_prefix_stays_part_of_the_name() -> None:
@@ -74,15 +71,6 @@ def test_the_default_model_is_of_the_provider_that_has_a_key() -> None:
 def test_without_any_key_the_default_names_both_variables_and_the_demo() -> None:
     with pytest.raises(UsageError, match=r"ANTHROPIC_API_KEY or OPENAI_API_KEY.*slash-agent demo"):
         default_model({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"})
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["localhost:11434", "ftp://host/v1", "http://", "http://host:port", "https://h:99999", "http://a..b/v1"],
-)
-def test_a_base_url_that_is_none_names_its_variable(url: str) -> None:
-    with pytest.raises(UsageError, match="OPENAI_BASE_URL is not an http or https URL"):
-        connect("openai/x", {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k"})
 
 
 @pytest.mark.parametrize("key", ["a\nb", "schlüssel", "a\x00"])
@@ -131,21 +119,20 @@ def test_a_request_goes_through_the_proxy() -> None:
     assert end.message.text == "via proxy"
 
 
-def test_a_base_url_may_end_in_v1_for_anthropic_too() -> None:
+@pytest.mark.parametrize(
+    ("model", "base", "path"),
+    [
+        ("anthropic/x", "/v1/", "/v1/messages"),
+        ("openai/x", "/openai/v1?api-version=preview", "/openai/v1/chat/completions?api-version=preview"),
+    ],
+)
+def test_the_base_url_may_have_a_version_and_a_query(model: str, base: str, path: str) -> None:
     with ModelServer([Say("ok")]) as server:
-        provider = connect("anthropic/x", {"ANTHROPIC_BASE_URL": f"{server.url}/v1/"})
+        environment = dict.fromkeys(("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"), f"{server.url}{base}")
+        provider = connect(model, environment)
         completed(provider.respond(ask(), CancelToken()))
         provider.close()
-        assert server.requests[0].path == "/v1/messages"
-
-
-def test_a_query_of_the_base_url_is_kept_on_every_request() -> None:
-    with ModelServer([Say("ok")]) as server:
-        url = f"{server.url}/openai/v1?api-version=preview"
-        provider = connect("openai/x", {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k"})
-        completed(provider.respond(ask(), CancelToken()))
-        provider.close()
-        assert server.requests[0].path == "/openai/v1/chat/completions?api-version=preview"
+        assert server.requests[0].path == path
 
 
 def test_azure_gets_its_key_in_its_own_header_too() -> None:
@@ -157,11 +144,6 @@ def test_azure_gets_its_key_in_its_own_header_too() -> None:
         completed(provider.respond(ask(), CancelToken()))
         provider.close()
         assert proxy.requests[0].headers["api-key"] == "k"
-
-
-def test_an_unreadable_certificate_file_is_named() -> None:
-    with pytest.raises(UsageError, match=r"SSL_CERT_FILE names '/nowhere\.pem'"):
-        connect("openai/x", {"OPENAI_API_KEY": "k", "SSL_CERT_FILE": "/nowhere.pem"})
 
 
 @pytest.fixture(scope="module")
@@ -236,12 +218,6 @@ def test_a_plain_http_endpoint_trusts_no_certificate_at_all(authority: tuple[Pat
         with pytest.raises(httpx2.ConnectError, match="certificate verify failed"):
             client.get(f"https://localhost:{server.port}/")
         client.close()
-
-
-@pytest.mark.parametrize("url", ["http://\x7f/v1", "http://h/v1\x00"])
-def test_a_base_url_that_no_request_can_be_sent_to_names_its_variable(url: str) -> None:
-    with pytest.raises(UsageError, match="OPENAI_BASE_URL is not a valid URL"):
-        connect("openai/gpt-5", {"OPENAI_BASE_URL": url})
 
 
 @pytest.mark.parametrize(

@@ -245,19 +245,6 @@ def test_bedrocks_exception_in_the_stream_and_a_cut_one_are_failures() -> None:
     assert failed(end).partial is None
 
 
-@pytest.mark.parametrize(
-    ("missing", "said"),
-    [("AWS_REGION", "set AWS_REGION"), ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID and")],
-)
-def test_what_bedrock_needs_is_named(missing: str, said: str) -> None:
-    pytest.importorskip("boto3")
-    environment = {
-        name: value for name, value in AWS.items() if name not in (missing, "ANTHROPIC_BEDROCK_BASE_URL")
-    }
-    with pytest.raises(UsageError, match=said):
-        connect(SONNET, environment)
-
-
 VERTEX = {
     "ANTHROPIC_VERTEX_BASE_URL": "{url}/v1",
     "CLOUD_ML_REGION": "global",
@@ -279,13 +266,23 @@ def test_vertex_is_asked_with_project_region_and_token() -> None:
     assert "model" not in requests[0].json
 
 
-@pytest.mark.parametrize("missing", ["CLOUD_ML_REGION", "ANTHROPIC_VERTEX_PROJECT_ID"])
-def test_what_vertex_needs_is_named(missing: str) -> None:
-    environment = {
-        name: value for name, value in VERTEX.items() if name not in (missing, "ANTHROPIC_VERTEX_BASE_URL")
+@pytest.mark.parametrize(
+    ("model", "environment", "missing"),
+    [
+        (SONNET, AWS, "AWS_REGION"),
+        (SONNET, AWS, "AWS_SECRET_ACCESS_KEY"),
+        ("vertex/claude-opus-5-5", VERTEX, "CLOUD_ML_REGION"),
+        ("vertex/claude-opus-5-5", VERTEX, "ANTHROPIC_VERTEX_PROJECT_ID"),
+    ],
+)
+def test_what_a_cloud_needs_is_named(model: str, environment: dict[str, str], missing: str) -> None:
+    if model == SONNET:
+        pytest.importorskip("boto3")
+    given = {
+        name: value for name, value in environment.items() if name != missing and not name.endswith("_URL")
     }
     with pytest.raises(UsageError, match=missing):
-        connect("vertex/claude-opus-5-5", environment)
+        connect(model, given)
 
 
 @pytest.mark.parametrize(
