@@ -26,9 +26,6 @@ class MessageHistory:
         self.tokens = fixed
         """The size of a request: the vendor's count of the last one, and an estimate of what was added since."""
 
-    def __len__(self) -> int:
-        return len(self._messages)
-
     def add_user(self, text: str, images: Sequence[Image] = ()) -> None:
         self._refuse_open("a user message")
         self._append(Message("user", (Text(text), *images)))

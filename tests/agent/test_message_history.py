@@ -51,7 +51,7 @@ def test_a_message_without_parts_is_not_kept() -> None:
     history = MessageHistory()
     history.add_user("go")
     history.add_assistant(Message("assistant", ()), 1)
-    assert len(history) == 1
+    assert len(history.view()) == 1
 
 
 def test_what_stands_behind_a_summary_counts_as_moved_and_what_comes_later_does_not() -> None:
