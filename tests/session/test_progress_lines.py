@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bot.cli.terminal.live import Board, LiveViewer
-from bot.cli.terminal.viewer import LineViewer, plain_lines
+from bot.cli.terminal.viewer import LineViewer, plain_lines, waiting_line
 from bot.contracts.messages import ToolCall
 from bot.contracts.progress import OutputEvent, WaitEvent
-from bot.session.progress.reporter import Waits, waiting_line
+from bot.session.progress.reporter import Waits
 from tests.support.progress import answered, called, requested, spent
 from tests.support.runs import make_run
 

@@ -16,7 +16,6 @@ from bot.contracts.messages import Text
 from bot.contracts.progress import EVENTS, EndEvent, Event, Inquiry, Person, Reply, View, WaitEvent, Written
 from bot.report.timeline import call_subject
 from bot.session.progress.interruption import to_standard_error
-from bot.session.progress.reporter import call_line, text_line, waiting_line, while_read
 
 _LAST_WRITE_SECONDS = 0.3
 """Seconds that somebody who writes still has."""
@@ -72,6 +71,10 @@ class LineViewer(Viewer):
                 self._say(line)
 
 
+_WIDTH = 100
+"""Characters of a line on one call; a line of text may have twice as many."""
+
+
 def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
     """Yield the log lines of an event; calls of subagents only with `verbose`."""
     match event:
@@ -81,11 +84,13 @@ def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
             yield waiting_line(f"{text} (limit {limit:.0f} s)" if limit else text)
         case Written(Response(turn=turn, parts=parts), agent=""):
             if text := "\n".join(part.text for part in parts if isinstance(part, Text)).strip():
-                yield text_line(turn, text)
+                first = text.split("\n\n", 1)[0]
+                yield _cut(f"{turn:3d}  {' '.join(first.split())}", 2 * _WIDTH)
         case Written(Result() as record, _, agent, call) if verbose or not agent:
             tool = f"{agent}: {record.name}" if agent else record.name
-            status = "denied" if record.denied else "failed" if record.is_error else ""
-            yield call_line(record.turn, tool, call_subject(call), status)
+            mark = " (denied)" if record.denied else " (failed)" if record.is_error else ""
+            line = f"{record.turn:3d}  {tool} {call_subject(call)}".rstrip()
+            yield _cut(line, _WIDTH - len(mark)) + mark
             if verbose and record.content.strip():
                 yield from (f"{UNDER}{line}".rstrip() for line in lines_of(_first_lines(record.content)))
         case Written(DiagnosticsRecord(new_count=new)) if verbose and new:
@@ -96,6 +101,32 @@ def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
             yield waiting_line(_shortened(record, agent))
         case _:
             pass
+
+
+def waiting_line(text: str) -> str:
+    """A line on a step between two turns."""
+    return _cut(f"     {' '.join(text.split())}", 2 * _WIDTH)
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def while_read(say: Callable[[str], None]) -> Callable[[str], None]:
+    """A function that calls `say` until its reader goes away or its disk is full, and then does nothing: the run
+    continues."""
+    failed = False
+
+    def speak(line: str) -> None:
+        nonlocal failed
+        if failed:
+            return
+        try:
+            say(line)
+        except OSError:
+            failed = True
+
+    return speak
 
 
 def _first_lines(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Progress of a run for people: the journal's lines as they are written, single lines, and what it waits for."""
+"""Progress of a run for people: the journal's lines as they are written, and what it waits for."""
 
 from __future__ import annotations
 
@@ -36,47 +36,6 @@ class ProgressReporter:
             self._view = None
             failure = f"What goes on is not shown any more: {type(error).__name__}: {error}"
             self._journal.write(Note(failure))
-
-
-_WIDTH = 100
-
-
-def while_read(say: Callable[[str], None]) -> Callable[[str], None]:
-    """A function that calls `say` until its reader goes away or its disk is full, and then does nothing: the run
-    continues."""
-    failed = False
-
-    def speak(line: str) -> None:
-        nonlocal failed
-        if failed:
-            return
-        try:
-            say(line)
-        except OSError:
-            failed = True
-
-    return speak
-
-
-def call_line(turn: int, tool: str, subject: str, status: str) -> str:
-    """A line for one call; `status` is `failed`, `denied` or empty."""
-    mark = f" ({status})" if status else ""
-    return _cut(f"{turn:3d}  {tool} {subject}".rstrip(), _WIDTH - len(mark)) + mark
-
-
-def text_line(turn: int, text: str) -> str:
-    """The first paragraph of the model's text, on one line."""
-    first = text.strip().split("\n\n", 1)[0]
-    return _cut(f"{turn:3d}  {' '.join(first.split())}", 2 * _WIDTH)
-
-
-def waiting_line(text: str) -> str:
-    """A line on a step between two turns."""
-    return _cut(f"     {' '.join(text.split())}", 2 * _WIDTH)
-
-
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 class Waits:
