@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.conftest import Cli, cli
-from tests.session.test_environment_run import both, fixed, states
+from tests.support.environment_runs import both, fixed, states
 from tests.support.fix_script import shell
 from tests.support.repositories import git, make_repository
 

@@ -10,7 +10,7 @@ from bot.ecosystems.registry import checkers
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache, command_for
 from tests.session.conftest import Cli
-from tests.session.test_environment_run import both, fixed, states
+from tests.support.environment_runs import both, fixed, states
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Step
 from tests.support.repositories import make_repository

@@ -22,7 +22,7 @@ from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import bubblewrap, landlock
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
-from tests.session.test_environment_run import fixed
+from tests.support.environment_runs import fixed
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import ScriptRequest, Step
 from tests.support.repositories import make_repository

@@ -3,8 +3,11 @@ by its place is the changed tree's. On both back ends."""
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,10 +36,6 @@ NODE = {
     "package.json": "{}",
     "packages/own/index.js": "module.exports = 42\n",
     "test.js": "require('assert').equal(require('own'), require('installed'))\n",
-}
-BREAK = {
-    "python": Call("edit", {"path": "src/app/__init__.py", "old": "return 42", "new": "return 43"}),
-    "node": Call("edit", {"path": "packages/own/index.js", "old": "= 42", "new": "= 43"}),
 }
 
 
@@ -67,54 +66,6 @@ def editable(repo: Path, style: str) -> None:
         (site / ("_app.pth" if style == "uv" else "__editable__.app-0.pth")).write_text(f"{repo}/src\n")
 
 
-@pytest.mark.slow
-@both
-@pytest.mark.parametrize("style", ["pip", "uv", "finder"])
-def test_an_editable_install_tests_the_changed_tree(
-    cli: Cli, tmp_path: Path, sandbox: str, style: str
-) -> None:
-    """Broken only in the changed tree."""
-    repo = make_repository(tmp_path / "app", PYTHON)
-    editable(repo, style)
-    view = Call("view", {"path": "src/app/__init__.py"})
-    outcome = fixed(cli, repo, sandbox, view, BREAK["python"])
-    assert states(outcome) == ["passed", "failed"], json.dumps(outcome["checks"], indent=1)
-    assert [file["path"] for file in outcome["files"]] == ["src/app/__init__.py"]
-
-
-@both
-@pytest.mark.slow
-def test_an_editable_install_that_cannot_be_led_into_the_tree_is_never_green(
-    cli: Cli, tmp_path: Path, sandbox: str
-) -> None:
-    """A package that is a link to the repository's: on Landlock nothing can be shown there, so it is not verified."""
-    repo = make_repository(tmp_path / "app", PYTHON)
-    editable(repo, "pip")
-    [site] = repo.glob(".venv/lib/python3*/site-packages")
-    (site / "__editable__.app-0.pth").unlink()
-    (site / "app").symlink_to(repo / "src/app")
-    outcome = fixed(cli, repo, sandbox, Call("view", {"path": "src/app/__init__.py"}), BREAK["python"])
-    expected = ["passed", "failed"] if sandbox == "bubblewrap" else ["not_runnable", "not_runnable"]
-    assert states(outcome) == expected, json.dumps(outcome["checks"], indent=1)
-
-
-@pytest.mark.slow
-@pytest.mark.node
-@both
-@pytest.mark.parametrize("target", ["../packages/own", "{repo}/packages/own"])
-def test_a_linked_package_of_the_repository_is_the_changed_one(
-    cli: Cli, tmp_path: Path, sandbox: str, target: str
-) -> None:
-    """As workspaces and `npm link` make it."""
-    repo = make_repository(tmp_path / "app", NODE)
-    (repo / "node_modules/installed").mkdir(parents=True)
-    (repo / "node_modules/installed/index.js").write_text("module.exports = 42\n")
-    (repo / "node_modules/own").symlink_to(target.format(repo=repo))
-    outcome = fixed(cli, repo, sandbox, Call("view", {"path": "packages/own/index.js"}), BREAK["node"])
-    assert states(outcome) == ["passed", "failed"], json.dumps(outcome["checks"], indent=1)
-    assert [file["path"] for file in outcome["files"]] == ["packages/own/index.js"]
-
-
 SETUP = """version: 1
 diagnostics: {checkers: []}
 bring: [.venv]
@@ -126,22 +77,65 @@ checks: ['.venv/bin/python -m unittest -q tests/test_app.py && test -f made && !
 """
 
 
-@pytest.mark.slow
-@both
-def test_what_setup_made_is_shared_and_its_editable_install_tests_the_changed_tree(
-    cli: Cli, tmp_path: Path, sandbox: str
-) -> None:
-    """With Landlock it leads to the tree that setup ran in."""
-    policy = SETUP % sys.version_info[1]
-    files = {**PYTHON, ".github/agent.yml": policy, ".gitignore": ".venv\nmade\n"}
-    repo = make_repository(tmp_path / "app", files)
+def without_install(repo: Path) -> Path:
     editable(repo, "pip")
     [site] = repo.glob(".venv/lib/python3*/site-packages")
     (site / "__editable__.app-0.pth").unlink()
-    outcome = fixed(cli, repo, sandbox, Call("view", {"path": "src/app/__init__.py"}), BREAK["python"])
-    assert states(outcome) == ["passed", "failed"], json.dumps(outcome["checks"], indent=1)
-    assert "43 != 42" in outcome["checks"][0]["after"]["tail"]
-    assert [file["path"] for file in outcome["files"]] == ["src/app/__init__.py"]
+    return site
+
+
+def link_of_a_package(repo: Path) -> None:
+    (without_install(repo) / "app").symlink_to(repo / "src/app")
+
+
+def linked(repo: Path, target: str) -> None:
+    """As workspaces and `npm link` make it."""
+    (repo / "node_modules/installed").mkdir(parents=True)
+    (repo / "node_modules/installed/index.js").write_text("module.exports = 42\n")
+    (repo / "node_modules/own").symlink_to(target.format(repo))
+
+
+WITH_SETUP = {**PYTHON, ".github/agent.yml": SETUP % sys.version_info[1], ".gitignore": ".venv\nmade\n"}
+RED = ["passed", "failed"]
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize(
+    ("files", "make", "landlock"),
+    [
+        *(
+            pytest.param(PYTHON, partial(editable, style=style), RED, id=style)
+            for style in ("pip", "uv", "finder")
+        ),
+        # Nothing can be shown in place of a link of a package.
+        pytest.param(PYTHON, link_of_a_package, ["not_runnable"] * 2, id="link"),
+        # Its install leads to the tree that setup ran in.
+        pytest.param(WITH_SETUP, without_install, RED, id="setup"),
+        pytest.param(NODE, partial(linked, target="../packages/own"), RED, id="npm", marks=pytest.mark.node),
+        pytest.param(
+            NODE, partial(linked, target="{}/packages/own"), RED, id="npm link", marks=pytest.mark.node
+        ),
+    ],
+)
+def test_what_is_installed_by_its_place_is_tested_in_the_changed_tree(
+    cli: Cli,
+    tmp_path: Path,
+    sandbox: str,
+    files: dict[str, str],
+    make: Callable[[Path], object],
+    landlock: list[str],
+) -> None:
+    """Broken only there."""
+    repo = make_repository(tmp_path / "app", files)
+    make(repo)
+    path = "packages/own/index.js" if files is NODE else "src/app/__init__.py"
+    broken = Call("edit", {"path": path, "old": "42", "new": "43"})
+    outcome = fixed(cli, repo, sandbox, Call("view", {"path": path}), broken)
+    expected = landlock if sandbox == "landlock" else RED
+    assert states(outcome) == expected, json.dumps(outcome["checks"], indent=1)
+    assert expected != RED or re.search("43 [!=]= 42", outcome["checks"][0]["after"]["tail"])
+    assert [file["path"] for file in outcome["files"]] == [path]
 
 
 @pytest.mark.bubblewrap
