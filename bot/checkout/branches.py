@@ -146,7 +146,7 @@ def _without_filters(git: Git) -> dict[str, str]:
         pattern = r"^filter\..*\.(clean|process|required)$"
         listing = git.run("config", "--null", "--name-only", "--get-regexp", pattern)
     except GitError as error:
-        if error.detail == "exit code 1":  # and not a word: there are none
+        if error.detail == "exit 1":  # and not a word: there are none
             return {}
         raise
     names = (os.fsdecode(name) for name in listing.split(b"\0") if name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import resource
-import signal
 import subprocess
 import threading
 from collections.abc import Generator, Mapping, Sequence
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import READ_ONLY, AgentError, shortage_remedy
-from bot.contracts.formatting import cut_short
+from bot.contracts.formatting import cut_short, exit_text
 from bot.contracts.host_programs import find_host_program, host_path
 
 # Settings of the command scope: they win over every configuration file a repository may hold.
@@ -59,10 +58,6 @@ class GitError(AgentError):
         super().__init__(f"git {command} failed: {detail}")
         self.command = command
         self.detail = detail
-
-
-def _ending(code: int) -> str:
-    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
 class Git:
@@ -146,7 +141,7 @@ def _check(command: str, code: int, errors: bytes, env: Mapping[str, str] | None
     if shortage_remedy(detail):
         # Not a `GitError`: callers take that for git's answer.
         raise CapacityError(f"git {command} failed: {detail}")
-    raise GitError(command, detail or _ending(code))
+    raise GitError(command, detail or exit_text(code))
 
 
 def git_program() -> str:

@@ -117,8 +117,8 @@ class IgnoreRules:
                 env={"GIT_LITERAL_PATHSPECS": "0"},
             )
         except GitError as error:
-            # Exit code 1 without output: no rule matches any path.
-            if error.detail == "exit code 1":
+            # Without output: no rule matches any path.
+            if error.detail == "exit 1":
                 return dict.fromkeys(paths, _Rule())
             raise
         fields = output.split(b"\0")
