@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from bot.gate.secrets import credentials_in
@@ -41,15 +41,12 @@ def suppressed(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str
 def _marked(lines: Iterable[Line]) -> dict[str, list[Line]]:
     marked: dict[str, list[Line]] = {}
     for line in lines:
-        for mark in dict.fromkeys(_marks(line.text)):
+        text = line.text
+        near = text if len(text) <= _HEAD + _END else text[:_HEAD] + b" " + text[-_END:]
+        found = (match[0].decode(errors="replace") for match in _SUPPRESSION.finditer(near))
+        for mark in dict.fromkeys(" ".join(one.split()) for one in found):
             marked.setdefault(mark, []).append(line)
     return marked
-
-
-def _marks(text: bytes) -> Iterator[str]:
-    near = text if len(text) <= _HEAD + _END else text[:_HEAD] + b" " + text[-_END:]
-    for match in _SUPPRESSION.finditer(near):
-        yield " ".join(match[0].decode(errors="replace").split())
 
 
 def _not_moved(lines: Sequence[Line], before: Iterable[Line]) -> list[int]:

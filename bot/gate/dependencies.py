@@ -7,7 +7,7 @@ an update of a version is none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
@@ -88,15 +88,15 @@ def _words(lines: Sequence[str]) -> set[str]:
 
 
 def _by_line(line: str, old: Sequence[str], new: Sequence[str]) -> list[str]:
-    pattern = re.compile(line)
-    before = set(_matches(pattern, old))
-    return list(dict.fromkeys(name for name in _matches(pattern, new) if name not in before))
-
-
-def _matches(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        if match := pattern.match(line):
-            yield next(filter(None, match.groups()), "")[:_LONGEST]
+    before, after = (
+        [
+            next(filter(None, match.groups()), "")[:_LONGEST]
+            for match in map(re.compile(line).match, lines)
+            if match
+        ]
+        for lines in (old, new)
+    )
+    return list(dict.fromkeys(name for name in after if name not in before))
 
 
 def _clause(one: str, many: str, names: Sequence[str]) -> str:

@@ -109,7 +109,12 @@ class Workspace:
         except WireError as error:
             words = host.process.last_words()
             host.end()
-            raise start.start_error(confinement, words, error) from error
+            if not confinement.confines or (confinement.moves and words and not words.startswith("bwrap:")):
+                raise WorkspaceError(f"The tool host did not start: {words or error}.") from error
+            step = words.removeprefix("bwrap:").strip() or str(error)
+            raise NoSandboxError(
+                f"The sandbox ({confinement.name}) could not be started: {step}. {HOW_TO_FIX}"
+            ) from error
         except BaseException:
             host.end()
             raise

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bot
 from bot.contracts.errors import NoSandboxError
-from bot.contracts.wire import WireError
 from bot.contracts.workspace_tools import OUTPUT
 from bot.ecosystems.registry import ecosystems
 from bot.workspace import canaries, environment, frames
 from bot.workspace.dependencies import place_folders
 from bot.workspace.frames import Channel, Facts
-from bot.workspace.process import HostProcess, WorkspaceError
+from bot.workspace.process import HostProcess
 from bot.workspace.sandbox import toolchains
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import (
@@ -273,14 +272,6 @@ def handshake(
             f"The sandbox ({confinement.name}) does not hold: {canaries.describe(leaks)}. {HOW_TO_FIX}"
         )
     return facts
-
-
-def start_error(confinement: Confinement, words: str, error: WireError) -> WorkspaceError | NoSandboxError:
-    """The error of a host that did not start. `words` is the last line of its standard error."""
-    if confinement.confines and (not confinement.moves or words.startswith("bwrap:") or not words):
-        step = words.removeprefix("bwrap:").strip() or str(error)
-        return NoSandboxError(f"The sandbox ({confinement.name}) could not be started: {step}. {HOW_TO_FIX}")
-    return WorkspaceError(f"The tool host did not start: {words or error}.")
 
 
 def host_program() -> tuple[tuple[Path, str], ...]:
