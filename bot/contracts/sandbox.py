@@ -30,11 +30,9 @@ class SandboxInfo(NamedTuple):
     def described(self) -> str:
         """The back end with its tier, its canaries and the kernel."""
         reached = [canary.name for canary in self.canaries if canary.inside]
-        stopped, reached_names = (
-            len(self.canaries) - len(reached),
-            f" (reached: {', '.join(reached)})" if reached else "",
-        )
-        canaries = f"{stopped} of {len(self.canaries)} canaries out of reach{reached_names}"
+        names = f" (reached: {', '.join(reached)})" if reached else ""
+        stopped = len(self.canaries) - len(reached)
+        canaries = f"{stopped} of {len(self.canaries)} canaries out of reach{names}"
         landlock = f"Landlock ABI {self.abi}" if self.abi else "no Landlock"
         return f"{self.back_end}, {canaries}. Tier {self.tier}; kernel {self.kernel}, {landlock}."
 

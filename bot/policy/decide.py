@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from bot.contracts.globs import matches
 from bot.contracts.request import Tier
@@ -28,8 +28,7 @@ BUILT_IN = "the built-in rule "
 """Prefix of the name of a rule that is not the policy's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """`rule` is the name of the deciding rule; it and `reason` are empty if no rule matched. `nearest` describes the
     nearest alternative that is allowed; empty if there is none.
     """
@@ -119,13 +118,9 @@ class WriteRules:
         return self._protected(path) or self._forbidden(path, written) or self._unreadable(path, kind)
 
     def _forbidden(self, path: str, written: str) -> str | None:
-        if not self._rules:
-            return None
-        rules = self._rules
-        if path in self._approved:
-            rules = [rule for rule in rules if rule.effect is Effect.DENY]
-        rule = matching.forbids_writing(rules, path, written)
-        if rule is None:
+        is_approved = path in self._approved
+        rules = [rule for rule in self._rules if not is_approved or rule.effect is Effect.DENY]
+        if (rule := matching.forbids_writing(rules, path, written)) is None:
             return None
         return f"{rule.name} does not let it be written" + (f": {rule.reason}" if rule.reason else "")
 

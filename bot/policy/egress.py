@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from bot.contracts.errors import UsageError
@@ -54,8 +53,7 @@ _HOSTS = {one.egress: one.hosts for one in ecosystems() if one.hosts}
 PRESETS: tuple[str, ...] = tuple(_HOSTS)
 
 
-@dataclass(frozen=True, slots=True)
-class Mirror:
+class Mirror(NamedTuple):
     """A registry that the workflow names in place of a preset's hosts. Only it may have a private address."""
 
     preset: str

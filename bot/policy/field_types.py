@@ -22,8 +22,8 @@ from pydantic_core.core_schema import (
     str_schema,
 )
 
+from bot.contracts import globs
 from bot.parsing.yaml_document import Location
-from bot.policy import globs
 
 JsonSchema = dict[str, Any]
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, TypeVar
 
-from bot.contracts.globs import matches
+from bot.contracts.globs import matches, normalise
 from bot.contracts.workspace_tools import PATCH, SHELL
-from bot.policy.globs import normalise
 from bot.policy.rule import (
     WRITING_TOOLS,
     CommandPattern,

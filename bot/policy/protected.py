@@ -7,8 +7,8 @@ or merge it, most of them with the project's secrets, before anybody has reviewe
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 # A pattern matches a file or folder of that name at any depth, with a slash in front only at the root: services can be
 # told to look for a file in a folder of a monorepo, but not for their own folder.
@@ -78,8 +78,7 @@ SERVICES = {
 _PATTERNS = [(pattern, service) for service, patterns in SERVICES.items() for pattern in patterns.split()]
 
 
-@dataclass(frozen=True, slots=True)
-class ProtectedFiles:
+class ProtectedFiles(NamedTuple):
     """Returns why a path is protected, or `None`. `lifted` are services whose files may change; `names` are file names
     that are protected in any folder, `policy` is the path of the policy, all in lower case."""
 

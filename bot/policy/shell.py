@@ -14,10 +14,9 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bot.policy.wrappers import Words, inner_commands, inner_shell_texts, runs_another
 
@@ -48,8 +47,7 @@ _BETWEEN_WORDS = re.compile(r"[ \t]*")
 _BETWEEN_COMMANDS = re.compile(r"[ \t\n]*")
 
 
-@dataclass(frozen=True, slots=True)
-class ShellCommand:
+class ShellCommand(NamedTuple):
     """`simple` holds the words of each command, `None` when the whole is opaque.
 
     `seen` holds the words of every command that is in sight, whatever stands around it, those within other commands

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bot.contracts.request import Tier
 from bot.contracts.writes import FIELDS, Write, WriteCaps, cap_name, write_problem
@@ -22,8 +22,7 @@ VERBS: Mapping[str, WriteCaps] = {verb.name: verb.writes for verb in registry.VE
 _TRIGGER = re.compile(r"(?:slash-)?agent(?:$|[^a-z0-9])", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(NamedTuple):
     """What one run may write. `threads` are the numbers that it may address, each with whether it is a pull request;
     `replies` the review comments that it may answer. `triggers` are labels that start this bot, in lower case."""
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.contracts.globs import matches
-from bot.policy.globs import flaw, normalise
+from bot.contracts.globs import flaw, matches, normalise
 
 MATCHING = [
     ("README.md", "README.md"),

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bot.contracts.errors import UsageError
+from bot.contracts.globs import normalise
 from bot.contracts.request import Tier
 from bot.contracts.workspace_tools import SHELL
 from bot.gate.path_rules import withholding
 from bot.policy.decide import Decision, may_write
-from bot.policy.globs import normalise
 from bot.policy.rule import WRITING_TOOLS, Effect, patched_paths
 from bot.policy.shell import parse_shell
 from bot.policy.values import Policy
