@@ -148,7 +148,8 @@ def plan_start(
             (folders.tmp / "home" / name).symlink_to(folder)
     own_programs = find_own_programs(moved=moves, writable=(tree, *folders.writable))
     skills = [] if options.skills is None else [(options.skills, skills_path(confinement, options.skills))]
-    certificates = options.egress.files() if options.egress is not None and confinement.confines else ()
+    authorities = options.egress.authorities if options.egress and confinement.confines else {}
+    certificates = tuple(dict.fromkeys(authorities.values()))
     hidden = [path for path in options.bring if moves and path.is_relative_to(mount)]
     mounts = Mounts(
         tree,
@@ -165,7 +166,7 @@ def plan_start(
         tmp=(folders.tmp, TMP) if moves else None,
         moved=(*((path, f"{BROUGHT}{path}") for path in hidden), *skills),
     )
-    root = confinement.root(mounts)
+    root = mount if moves else str(tree)
     tmp = Path(TMP) if moves else folders.tmp
     start_message = {
         "type": "hello",

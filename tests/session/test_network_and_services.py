@@ -133,7 +133,7 @@ def test_commands_with_a_network_trust_the_authorities_of_the_machine(tmp_path: 
     own = {"NODE_EXTRA_CA_CERTS": f"{tmp_path}/own.pem", "PIP_CERT": f"{tmp_path}/gone.pem"}
     egress = network(own).access("agent-0")
     assert egress is not None
-    assert egress.files() == (tmp_path / "own.pem",)
+    assert tuple(egress.authorities.values()) == (tmp_path / "own.pem",)
     variables = egress.variables()
     assert variables["NODE_EXTRA_CA_CERTS"] == f"{tmp_path}/own.pem"
     assert not {"SSL_CERT_FILE", "PIP_CERT"} & set(variables)

@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -84,10 +84,6 @@ class EgressAccess:
         trusted = dict.fromkeys(CA_VARIABLES, whole) if whole else {}
         named = {name: str(path) for name, path in {**trusted, **self.authorities}.items()}
         return {**_PROXY, **_ONLINE, **own, **named}
-
-    def files(self) -> Sequence[Path]:
-        """The files that must be visible inside."""
-        return tuple(dict.fromkeys(self.authorities.values()))
 
     def open(self, pid: int) -> Proxy:
         """Start a proxy in the network of process `pid`. Raises `NoSandboxError`."""

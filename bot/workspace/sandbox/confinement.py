@@ -129,10 +129,6 @@ class Confinement:
     def lets_through(self) -> frozenset[str]:
         return frozenset()
 
-    def root(self, mounts: Mounts) -> str:
-        """The path of the work tree inside."""
-        return mounts.mount if self.moves else str(mounts.tree)
-
     def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
         """The command line that runs `argv` with access to `mounts` and the system only; it names descriptors in
         `inherited`. Raises `NoSandboxError` where that is not possible on this machine."""
