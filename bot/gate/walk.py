@@ -143,7 +143,9 @@ class _Walk:
             if path == ".git":
                 continue
             if entry is not None and entry.mode == GITLINK:
-                self._submodule(path, is_folder)
+                with self._folder(path) if is_folder else nullcontext() as opened:
+                    if not is_folder or (opened is not None and os.listdir(opened)):
+                        self._leave_out(path, "a submodule, and what is in it was changed")
             elif entry is not None and not is_folder:
                 self._seen.add(path)
                 self._compare(descriptor, name, path, entry)
@@ -252,11 +254,6 @@ class _Walk:
         while chunk := os.read(descriptor, _CHUNK):
             digest.update(chunk)
         return digest.hexdigest() == old.sha
-
-    def _submodule(self, path: str, is_folder: bool) -> None:
-        with self._folder(path) if is_folder else nullcontext() as descriptor:
-            if not is_folder or (descriptor is not None and os.listdir(descriptor)):
-                self._leave_out(path, "a submodule, and what is in it was changed")
 
     def _add(self, change: Change) -> None:
         kind = 0 if change.path in self._edited else 1 if change.old is not None else 2

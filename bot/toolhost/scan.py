@@ -67,8 +67,11 @@ class Scanner:
             return
         for path in names:
             if (stamp := _stamp(self._root, path)) is not None:
-                racy = now - stamp[1] < RACY
-                self._known[path] = _Known(stamp, self._digest(path, stamp) if racy else None, racy)
+                racy, digest = now - stamp[1] < RACY, None
+                if racy and stamp[2] <= _READ_LIMIT:
+                    with suppress(OSError):  # one that may not be read
+                        digest = _read(self._root, path, stamp[4])[1]
+                self._known[path] = _Known(stamp, digest, racy)
 
     def changes(self) -> Iterator[dict[str, Any]]:
         """Yield the files that differ from their known state, and update that. Raises `OSError` if git cannot list
@@ -122,12 +125,6 @@ class Scanner:
                 self._known.pop(path, None)
             elif (stamp := _stamp(self._root, path)) is not None:
                 self._known[path] = _Known(stamp, digest, racy=True)
-
-    def _digest(self, path: str, stamp: Stamp) -> str | None:
-        """`None` for a large file, and for one that may not be read."""
-        with suppress(OSError):
-            return _read(self._root, path, stamp[4])[1] if stamp[2] <= _READ_LIMIT else None
-        return None
 
     def _base_contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Those of the files that are in the commit that the workspace started on. There are none if a command broke

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from bot.toolhost import descendants
-from bot.toolhost.process_monitor import Ending, ProcessMonitor
+from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation
 from bot.toolhost.resource_limits import ExceededLimit
 from bot.toolhost.subreaper import DONE, FAILED, Command, Report, Subreaper
@@ -89,7 +89,13 @@ def run_command(
         finally:
             subreaper.close()
         if ending := monitor.ending_of(subreaper):
-            running.note_ending(ending)
+            # All processes of the workspace were killed, this command with them.
+            running.result = running.result._replace(
+                exit_code=_KILLED,
+                all_ended=True,
+                limit=ending.over or running.result.limit,
+                running=running.result.running or ending.running,
+            )
         running.take_the_rest()
     finally:
         os.close(output)
@@ -137,15 +143,6 @@ class _Running:
                 if (limit := usage.over(self._subreaper.pid)) is not None:
                     self.result = self.result._replace(limit=limit, running=_running(self._subreaper.pid))
                     return self._sweep()
-
-    def note_ending(self, ending: Ending) -> None:
-        """Record that all processes of the workspace were killed, this command with them."""
-        self.result = self.result._replace(
-            exit_code=_KILLED,
-            all_ended=True,
-            limit=ending.over or self.result.limit,
-            running=self.result.running or ending.running,
-        )
 
     def take_the_rest(self) -> None:
         """Read the rest of the pipe, once no process writes to it any more."""
