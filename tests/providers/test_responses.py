@@ -63,22 +63,15 @@ def test_reasoning_calls_and_text_go_back_as_they_came() -> None:
     ]
 
 
-def test_reasoning_without_the_item_it_led_to_is_left_out() -> None:
-    reasoning = answered().parts[0]
-    alone = Message("assistant", (reasoning,))
-    assert [item["type"] for item in sent(user("q"), alone, user("go on"))] == ["message", "message"]
-    blank = Message("assistant", (reasoning, Text(" \n")))
-    assert [item["type"] for item in sent(user("q"), blank, user("go on"))] == ["message", "message"]
+@pytest.mark.parametrize("after", [(), (Text(" \n"),)])
+def test_reasoning_without_the_item_it_led_to_is_left_out(after: tuple[Text, ...]) -> None:
+    said = Message("assistant", (answered().parts[0], *after))
+    assert [item["type"] for item in sent(user("q"), said, user("go on"))] == ["message"] * 2
 
 
-def test_reasoning_whose_content_did_not_come_along_is_left_out() -> None:
+@pytest.mark.parametrize("signature", ["", "c2ln", "[", "null", '{"type":"reasoning","id":"rs_1"}'])
+def test_reasoning_without_its_content_or_of_another_format_is_left_out(signature: str) -> None:
     """With nothing stored at the server, an id alone points nowhere."""
-    turn = Turn((Think("hm", ""), Say("Yes.")))
-    assert [item["type"] for item in sent(user("q"), answered(turn), user("x"))] == ["message"] * 3
-
-
-@pytest.mark.parametrize("signature", ["c2ln", "[", "null", '{"type":"reasoning","id":"rs_1"}'])
-def test_a_signature_of_another_format_is_no_item(signature: str) -> None:
     said = Message("assistant", (Thinking("hm", signature), Text("Yes.")))
     assert [item["type"] for item in sent(user("q"), said, user("x"))] == ["message"] * 3
 

@@ -61,30 +61,27 @@ def test_the_wait_is_anything_up_to_the_doubling_bound(attempt: int, drawn: floa
     assert wait == drawn * 2 ** (attempt - 1)
 
 
+SERVER_ERROR = FailedAttempt("x", 500, True)
+WISH = FailedAttempt("x", 429, True, 17.0)
+
+
+@pytest.mark.parametrize(
+    ("failure", "attempt", "seconds_left", "expected"),
+    [
+        (SERVER_ERROR, 5, 1800.0, 8.0),
+        (SERVER_ERROR, 6, 1800.0, "after 6 attempts"),
+        (WISH, 1, 1800.0, 17.0),  # the server's wish goes before our own
+        (WISH, 1, 17.0, 17.0),
+        (WISH, 1, 16.0, "after 1 attempts and 1800 s, the limit of one request"),
+        (WISH._replace(wait=3600.0), 1, 1800.0, "the server asks to wait 3600 s, over the limit of 60 s"),
+    ],
+)
+def test_the_wait_or_why_there_is_no_further_attempt(
+    failure: FailedAttempt, attempt: int, seconds_left: float, expected: float | str
+) -> None:
+    wait = next_wait(failure, attempt, DEFAULT_POLICY, lambda: 0.5, seconds_left)
+    assert wait == (GiveUp(expected) if isinstance(expected, str) else expected)
+
+
 def test_the_doubling_stops_at_the_cap() -> None:
-    wait = next_wait(FailedAttempt("x", 500, True), 20, RetryPolicy(attempts=100), lambda: 1.0)
-    assert wait == 60.0
-
-
-def test_the_servers_wish_goes_before_our_own() -> None:
-    assert next_wait(FailedAttempt("x", 429, True, 17.0), 1, DEFAULT_POLICY, lambda: 0.5) == 17.0
-
-
-def test_a_wish_over_the_cap_ends_it_and_names_the_number() -> None:
-    end = next_wait(FailedAttempt("x", 429, True, 3600.0), 1, DEFAULT_POLICY, lambda: 0.5)
-    assert isinstance(end, GiveUp)
-    assert "3600 s" in end.reason
-
-
-def test_no_wait_goes_past_the_deadline() -> None:
-    failure = FailedAttempt("x", 429, True, 17.0)
-    assert next_wait(failure, 1, DEFAULT_POLICY, lambda: 0.5, seconds_left=17.0) == 17.0
-    end = next_wait(failure, 1, DEFAULT_POLICY, lambda: 0.5, seconds_left=16.0)
-    assert isinstance(end, GiveUp)
-    assert "1800 s" in end.reason
-
-
-def test_the_last_attempt_is_the_last() -> None:
-    failure = FailedAttempt("x", 500, True)
-    assert isinstance(next_wait(failure, 5, DEFAULT_POLICY, lambda: 0.5), float)
-    assert next_wait(failure, 6, DEFAULT_POLICY, lambda: 0.5) == GiveUp("after 6 attempts")
+    assert next_wait(SERVER_ERROR, 20, RetryPolicy(attempts=100), lambda: 1.0) == 60.0
