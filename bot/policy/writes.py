@@ -6,7 +6,7 @@ Checked twice: when the model proposes a write, and when it is published.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bot.contracts.request import Tier
@@ -51,31 +51,23 @@ def refusal(write: Write, allowance: Allowance, before: Sequence[Write]) -> str:
         name = write.label.casefold()
         if is_ours(write.label) or name in allowance.triggers:
             return f"The label `{write.label}` starts this bot: it is for people to set."
-        if name not in _names(allowance.labels):
+        if name not in {label.casefold() for label in allowance.labels}:  # GitHub's are unique ignoring case
             allowed = ", ".join(f"`{label}`" for label in allowance.labels) or "none"
             return (
                 f"The label `{write.label}` is not one of those that may be set or taken off here: {allowed}."
             )
     if write.kind == "reply" and write.comment_id not in allowance.replies:
         return f"{write.comment_id} is no review comment that this run was shown."
-    return _over(write, allowance, before)
-
-
-def _over(write: Write, allowance: Allowance, before: Sequence[Write]) -> str:
     name = _counter_of(write, allowance)
     most = getattr(allowance.caps, name)
     if sum(_counter_of(one, allowance) == name for one in before) < most:
         return ""
-    what = f"`{name}`"
     if not most:
-        return f"This run may make no write of the kind {what}: neither leave a comment that says you would."
-    return f"This run may make {most} writes of the kind {what}, and has proposed them: leave it at that."
+        return (
+            f"This run may make no write of the kind `{name}`: neither leave a comment that says you would."
+        )
+    return f"This run may make {most} writes of the kind `{name}`, and has proposed them: leave it at that."
 
 
 def _counter_of(write: Write, allowance: Allowance) -> str:
     return cap_name(write, is_pull_request=allowance.threads.get(write.number, False))
-
-
-def _names(labels: Iterable[str]) -> set[str]:
-    """Return the labels for a comparison: GitHub's are unique ignoring case."""
-    return {label.casefold() for label in labels}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, ModelOverride, Provider
+from bot.contracts.nearest import nearest
 from bot.providers.endpoint import Endpoint
 from bot.providers.lifecycle import CLOSED_PROVIDERS, refuse_ended
 from bot.providers.models import CHAT_EFFORTS, DEFAULTS, apply_override, full_name_of, listed_name, model_info
@@ -150,22 +150,18 @@ def _split(model: str) -> tuple[str, str, Vendor]:
     known = ", ".join(VENDORS)
     if not slash or not name.strip():
         suggestion = full_name_of(model)
-        hint = f"did you mean {suggestion}?" if suggestion else f"for example {_example()}"
+        example = "/".join(next(iter(DEFAULTS.items())))
+        hint = f"did you mean {suggestion}?" if suggestion else f"for example {example}"
         raise UsageError(f"--model takes provider/name, and {model!r} is not of that form; {hint}")
     vendor = VENDORS.get(provider)
     if vendor is None:
-        near = difflib.get_close_matches(provider[:100], VENDORS, n=1)
+        near = nearest(provider, VENDORS)
         raise UsageError(
-            f"There is no provider {provider!r}{f'; did you mean {near[0]}/{name}?' if near else '.'} "
+            f"There is no provider {provider!r}{f'; did you mean {near}/{name}?' if near else '.'} "
             f"Known are {known}. A server that speaks OpenAI's or Anthropic's API is reached through one of them "
             f"and its base URL variable."
         )
     return provider, name.strip(), vendor
-
-
-def _example() -> str:
-    provider, name = next(iter(DEFAULTS.items()))
-    return f"{provider}/{name}"
 
 
 def _is_local(endpoint: Endpoint) -> bool:

@@ -214,7 +214,11 @@ class ResponsesReader(Reader):
         if block.kind == "text":
             names = ("id", "status", "phase")
             block.extra.update({name: text for name in names if (text := string(item.get(name)))})
-            self.set_final_text(block, self._message_text(item))
+            content = item.get("content")
+            pieces = content if isinstance(content, list) else []
+            self._refusal = "".join(string(field(one, "refusal")) for one in pieces) or self._refusal
+            texts = (string(field(one, "text")) + string(field(one, "refusal")) for one in pieces)
+            self.set_final_text(block, "".join(texts))
         elif block.kind == "thinking":
             signature = dumps_or_empty({name: value for name, value in item.items() if value is not None})
             self.grow(len(signature))
@@ -226,13 +230,6 @@ class ResponsesReader(Reader):
                 block.extra["id"] = string(item["id"])
             self.set_final_text(block, string(item.get("arguments")))
             block.ended = block.ended or item.get("status") != "incomplete"
-
-    def _message_text(self, item: Mapping[str, Any]) -> str:
-        content = item.get("content")
-        blocks = content if isinstance(content, list) else []
-        refusals = [string(field(block, "refusal")) for block in blocks if field(block, "type") == "refusal"]
-        self._refusal = "".join(refusals) or self._refusal
-        return "".join(string(field(block, "text")) + string(field(block, "refusal")) for block in blocks)
 
     def _finish(self, kind: str, response: Mapping[str, Any]) -> None:
         self._count(mapping(response.get("usage")))
