@@ -14,7 +14,7 @@ from bot.ecosystems.registry import ecosystems, use_of
 from bot.ecosystems.services import Service
 from bot.environment.detection import CIStep, DetectedCheck, Detection, Omission, Read, source_of
 from bot.environment.scripts import Statement, statements
-from bot.environment.workflows import Workflows
+from bot.environment.workflows import CIJob, Workflows
 from bot.parsing.parser import Parser
 
 _LARGEST = 400_000
@@ -127,15 +127,20 @@ class _Detector:
 
     def detected(self) -> Detection:
         services: dict[int, Service] = {}
-        for job in self.workflows.jobs:
+        prepared: list[tuple[bool, CIJob]] = []
+        for job in sorted(self.workflows.jobs, key=lambda job: not all(job.fixed)):
             begun = len(self.checks)
             self._job(job.steps, begun)
             self._parts(job.legs, begun)
+            uses = [check.use for check in self.checks[begun:]]
+            prepared += [(Use.TESTS not in uses, job)] if uses else []
             services |= {one.port: one for one in job.services if len(self.checks) > begun}
         of_jobs = bool(self.checks)
         if self.workflows.copilot:
-            self.prepare.clear()
             self._prepare(self.workflows.copilot)
+        else:
+            for _, job in sorted(prepared, key=lambda one: one[0]):
+                self._prepare(self._set_up(job))
         of_ci = any(check.use is Use.TESTS for check in self.checks)
         self._suggest(fallback=of_ci)
         self.checks.sort(key=lambda check: (-check.use, check.fallback))
@@ -164,12 +169,7 @@ class _Detector:
     def _job(self, steps: Sequence[CIStep], begun: int) -> None:
         """Take the checks of a job. Steps that only build are part of the checks that come after them."""
         builds: list[str] = []
-        prepare: list[CIStep] = []
-        last = 0
         for step in map(_Classified.of, steps):
-            if step.for_another_job:
-                prepare.append(step.for_another_job)
-            last = len(prepare) if step.checks else last
             if not step.step.script:
                 continue
             if reason := step.left_out:
@@ -180,8 +180,18 @@ class _Detector:
                 self._check(step, builds, begun)
                 for part in step.installs:
                     self._leave_out(step.step._replace(name=part.text), _INSTALLS)
-        if len(self.checks) > begun:
-            self._prepare(prepare[:last])
+
+    def _set_up(self, job: CIJob) -> list[CIStep]:
+        """Return the steps before the last check of one leg. A command that is for this leg alone, such as another
+        version of a dependency, is taken only if no job before had any: it would change what they installed."""
+        taken: list[CIStep] = []
+        last = 0
+        for number, step in enumerate(map(_Classified.of, job.legs[0])):
+            fits = job.fixed[number] or not self.prepare
+            if fits and (one := step.for_another_job):
+                taken.append(one)
+            last = len(taken) if step.checks else last
+        return taken[:last]
 
     def _parts(self, legs: Sequence[Sequence[CIStep]], begun: int) -> None:
         """Take the checks that the other legs of a matrix run after the set-up of the first: each is a part of the

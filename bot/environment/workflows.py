@@ -55,10 +55,12 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 class CIJob(NamedTuple):
     """The steps that run in any leg of a job's matrix, with the values of the first such leg; and those of each leg
-    with the versions of the first on its own, the plainest first. All lists have the same length."""
+    with the versions of the first on its own, the plainest first. `fixed`: whether a command is the same in all legs.
+    All lists have the same length."""
 
     steps: list[CIStep]
     legs: list[list[CIStep]]
+    fixed: list[bool]
     services: list[Service]
 
 
@@ -207,9 +209,13 @@ class _Job:
         versions = {key: value for key, value in legs[0].items() if _VERSION.fullmatch(str(value))}
         steps, *alone = [
             [one for step in described if (one := self._step(step, values))]
-            for values in (legs, *([leg] for leg in legs if leg.items() >= versions.items()))
+            for values in (legs, *([leg] for leg in legs))
         ]
-        self.workflows.jobs.append(CIJob(steps, alone, self.services))
+        fixed = [
+            len({(one.script, one.reason) for one in of_step}) == 1 for of_step in zip(*alone, strict=True)
+        ]
+        plainest = [own for own, leg in zip(alone, legs, strict=True) if leg.items() >= versions.items()]
+        self.workflows.jobs.append(CIJob(steps, plainest, fixed, self.services))
         for step in steps:
             if step.raw.get("uses"):
                 self.leave_out(step.name, "an action; what is installed here is used")

@@ -439,6 +439,25 @@ def test_of_jobs_that_run_the_same_the_plainest_is_taken() -> None:
     assert commands(detection(files)) == ["make test"]
 
 
+def test_the_job_prepare_takes_what_is_for_one_value_of_a_matrix_from_no_second_job() -> None:
+    """As jotai has it: beside the tests, jobs with older versions of what the first one installs."""
+    builds = workflow(
+        """
+- run: npm ci
+- run: npm install react@17
+  if: matrix.env == 'development'
+- run: npm install typescript@${{ matrix.typescript }}
+- run: npm test
+""",
+        "strategy: {matrix: {env: [development, production], typescript: [5.9.3, 4.9.5]}}",
+    )
+    files = {"package.json": '{"scripts": {"test": "vitest"}}', ".github/workflows/build.yml": builds}
+    plain = detection(files, workflow("- run: npm ci\n- run: npm test"))
+    assert [step.script for step in plain.prepare] == ["npm ci"]
+    alone = [step.script for step in detection(files).prepare if not step.reason]
+    assert alone == ["npm ci", "npm install typescript@5.9.3"]
+
+
 def test_a_repositorys_own_script_is_known_by_the_name_of_its_step() -> None:
     steps = "- name: Run tests\n  run: ./tools/go.sh\n- name: Deploy\n  run: ./tools/go.sh now"
     assert commands(detection({"README.md": ""}, workflow(steps))) == ["./tools/go.sh"]
