@@ -116,20 +116,9 @@ def model_info(name: str, *, is_local: bool = False) -> ModelInfo:
     """
     listed = listed_name(name)
     row = _TABLE.get(listed)
-    window, max_output, *prices = row or _GUESS
-    if row is None and is_local:
-        prices = [0.0, 0.0, 0.0, 0.0]
-    input_price, output_price, cache_read_price, cache_write_price = prices
-    info = ModelInfo(
-        name,
-        context_window=int(window * _THOUSAND),
-        max_output=int(max_output * _THOUSAND),
-        input_price=input_price,
-        output_price=output_price,
-        cache_read_price=cache_read_price,
-        cache_write_price=cache_write_price,
-        known=row is not None,
-    )
+    known = row or _GUESS
+    prices = (0.0, 0.0, 0.0, 0.0) if row is None and is_local else known[2:]
+    info = ModelInfo(name, known[0] * _THOUSAND, known[1] * _THOUSAND, *prices, known=row is not None)
     return _with_abilities(info, listed) if row else info
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import NamedTuple
 
 from bot.checkout.git import Git
 from bot.checkout.objects import blobs_at
+from bot.contracts.regular_files import read_regular
 from bot.ecosystems.registry import ecosystems
 
 MAX_ENTRIES = 20_000
@@ -58,7 +60,11 @@ def folder_source(root: Path, name: str, only: str = "", *, links: bool = False)
     directly in it counts as the folder that it leads to, as people keep their skills elsewhere."""
 
     def read(paths: Iterable[str], limit: int) -> Mapping[str, bytes]:
-        return {path: data for path in paths if (data := _read(root / path, limit)) is not None}
+        files: dict[str, bytes] = {}
+        for path in paths:
+            with suppress(OSError):
+                files[path] = read_regular(root / path, limit + 1)
+        return files
 
     return _source(name, _walk(root / only, f"{only}/" if only else "", MAX_DEPTH, links=links), read)
 
@@ -126,12 +132,3 @@ def _entry(path: str, status: os.stat_result) -> Entry:
     if not stat.S_ISREG(status.st_mode):
         return Entry(path, Kind.SPECIAL)
     return Entry(path, Kind.PROGRAM if status.st_mode & 0o100 else Kind.FILE, status.st_size)
-
-
-def _read(path: Path, limit: int) -> bytes | None:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(fd, "rb") as file:
-            return file.read(limit + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else None
-    except OSError:
-        return None
