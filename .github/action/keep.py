@@ -22,8 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from bot.environment.prepared import FACTS, HOME, MOST_BYTES, MOST_CACHED, OUTSIDE, WORKSPACE  # noqa: E402
-from bot.environment.prepared import facts, is_lock_file  # noqa: E402
-from bot.environment.prepared import kept_at_their_path, kept_in_home  # noqa: E402
+from bot.environment.prepared import facts, is_lock_file, kept_at_their_path, kept_in_home  # noqa: E402
 from bot.github.actions import Actions  # noqa: E402
 from bot.policy.egress import PRESETS, targets  # noqa: E402
 
@@ -60,7 +59,8 @@ def main(file: Path, variables: Mapping[str, str]) -> None:
             folder.type, folder.mode = tarfile.DIRTYPE, 0o755
             tar.addfile(folder)
         for path, name in members:
-            tar.add(path, name, recursive=False)
+            # Writable, since a user 0 without its rights, as in a sandbox, can unpack nothing into other folders.
+            tar.add(path, name, recursive=False, filter=lambda one: one.replace(mode=one.mode | 0o200, deep=False))
     hand_over(file, actions)
     actions.print(f"Kept: {len(members):,} files and folders, {size >> 20:,} MiB")
 

@@ -108,6 +108,7 @@ def installed(stage: Stage) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("#!/bin/sh\n")
         file.chmod(0o755)
+    (home / "go/pkg/mod").chmod(0o555)  # as Go leaves it
 
 
 @pytest.fixture
@@ -117,6 +118,7 @@ def prepared(stage: Stage) -> Prepared:
     # The run has another machine, with the same tools.
     shutil.rmtree(stage.folder / "work")
     (stage.folder / "work").mkdir()
+    (stage.folder / "home/go/pkg/mod").chmod(0o755)
     shutil.rmtree(stage.folder / "home" / "go")
     (stage.folder / "tools" / TOOL / "bin" / "tool").unlink()
     return Prepared(stage, stage.folder / "kept", outputs["digest"])
