@@ -1,7 +1,5 @@
 """The command `slash-agent`."""
 
-from __future__ import annotations
-
 import gc
 import sys
 

@@ -6,8 +6,6 @@ error. The schema check supports `type`, `properties`, `required`, `enum`, `item
 takes a string for the JSON in it where no string is expected.
 """
 
-from __future__ import annotations
-
 import json
 import operator
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Run the calls of a response in order, write them to the journal, and detect repetition."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ the program: files read and changed, the open list, the path of the whole transc
 result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ The vendor's count of the last request is exact; messages added since are estima
 the conversation (S-167).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The input, the hooks and the result of one conversation."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

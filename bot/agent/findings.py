@@ -4,8 +4,6 @@ can fix it.
 The caller's `check` compares a finding with the diff and the work tree: this module opens no file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

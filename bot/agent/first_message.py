@@ -1,8 +1,6 @@
 """The first user message of a run: the instruction, facts, an approved plan, and everything else fenced as data:
 threads, review threads, failing checks. What exceeds a limit is replaced by a note."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar

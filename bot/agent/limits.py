@@ -1,8 +1,6 @@
 """The limits of a run: what it used, the reminders to the model before a limit ends the run (S-120), and when a
 conversation ends, with the sentences for people."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple

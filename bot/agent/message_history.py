@@ -1,7 +1,5 @@
 """The conversation so far: it only grows, at its end, and cannot be sent while a call has no result. Its plain text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.agent.context_window import tokens_of

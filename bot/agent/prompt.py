@@ -1,7 +1,5 @@
 """Render the prompt files under `prompts/`: strictly, once a session, without time or randomness in the prefix."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping

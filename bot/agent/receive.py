@@ -4,8 +4,6 @@ Some servers report no tokens, and for an interrupted response vendors report th
 Without an estimate, neither the limits on tokens and money nor compaction would take effect.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

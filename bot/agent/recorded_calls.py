@@ -1,7 +1,5 @@
 """The tool calls that a journal recorded, each with its result, and the transcript of its conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol

@@ -4,8 +4,6 @@ run in the supervisor.
 `propose_write` writes nothing: accepted writes go into the bundle and are checked again when it is published. The
 caller's `check` decides what may be written where: this module does not depend on GitHub."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

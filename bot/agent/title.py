@@ -4,8 +4,6 @@
 One extra request with a timeout; without a response the instruction's first words are the title.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from bot.agent.conversation_context import ConversationContext, LoopEnd

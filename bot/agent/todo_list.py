@@ -4,8 +4,6 @@ The list is a note of the model, never control flow (S-106). Repeated, it stands
 which models read first (S-162); earlier messages never change (S-146).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 

@@ -5,8 +5,6 @@ Every call returns exactly one result. Nothing that a model sends or a handler d
 tools never change; a call of a masked tool gets an error. Vendors are told of a mask if that does not invalidate their
 cache (`bot/providers`); the toolbox enforces it for all."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches

@@ -4,8 +4,6 @@ Version 0 is the file before its first change. The journal has edits as diffs be
 by commands as bytes, so a version's bytes are computed from the version before.
 """
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 import io

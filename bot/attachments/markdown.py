@@ -3,8 +3,6 @@
 A text of GitHub's has one form, which `bot/events/page_text.py` gives it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html import unescape

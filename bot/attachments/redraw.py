@@ -3,8 +3,6 @@
 The process runs `read_inside.py` and is as hostile as the picture: its output is limited and validated here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

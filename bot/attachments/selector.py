@@ -4,8 +4,6 @@ The author of the text decides, by account id, not the requester: the policy lis
 downloaded that is on another host, quoted or over the limit, nor a picture for a model without vision.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress

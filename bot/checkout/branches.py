@@ -1,7 +1,5 @@
 """Create commits by plumbing, and local branches without touching the checked-out branch."""
 
-from __future__ import annotations
-
 import os
 import re
 import unicodedata

@@ -3,8 +3,6 @@
 The disposable `.git` is for the agent, which may change or destroy it. The supervisor never reads it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from contextlib import suppress

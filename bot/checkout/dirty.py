@@ -3,8 +3,6 @@
 Files are stored as they are on disk: neither the repository's settings nor its filters apply.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

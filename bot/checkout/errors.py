@@ -1,7 +1,5 @@
 """Errors of checkouts. Each message is one sentence."""
 
-from __future__ import annotations
-
 from bot.contracts.errors import ExitCode, UsageError
 
 

@@ -4,8 +4,6 @@ No configuration of system or user applies, and no hook, pager, fsmonitor, promp
 whatever the configuration of the repository.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -1,7 +1,5 @@
 """The GitHub repositories that a checkout has as remotes. Nothing is fetched."""
 
-from __future__ import annotations
-
 import os
 import re
 from contextlib import suppress

@@ -3,8 +3,6 @@
 Files are written directly, since `git init` costs a process and copies templates.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

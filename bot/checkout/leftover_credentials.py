@@ -4,8 +4,6 @@
 Files are read as text, without git: their settings may name programs to run.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Check out from a local repository: its objects are read, its settings are not used."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

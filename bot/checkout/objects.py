@@ -5,8 +5,6 @@ A few hostile objects can stand for 10,000,000,000 files, endlessly nested folde
 limits memory and time of each git process.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence

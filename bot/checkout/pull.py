@@ -4,8 +4,6 @@ The head comes from the ref in the base repository, which exists for forks too, 
 untrusted: policy, instructions and settings are read at the tip of the base branch.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ git reads the token from an inherited descriptor by a credential helper: it is i
 or command line.
 """
 
-from __future__ import annotations
-
 import base64
 import os
 import re

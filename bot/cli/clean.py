@@ -1,8 +1,6 @@
 """Remove the folders of finished runs. A run that died, or that kept its work tree, is removed only if you name it. An
 active run is never removed."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -6,8 +6,6 @@ fish: save it as ~/.config/fish/completions/slash-agent.fish
 
 zsh:  save it as _slash-agent in a folder of $fpath"""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 and GitHub is a small server on this machine, so no key and no network are needed. Everything else is real: git,
 sandbox, tools, checks, gate."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

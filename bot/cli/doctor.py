@@ -1,8 +1,6 @@
 """Check what the bot needs: sandbox, model, policy, checks, workflow and, with a token, the repository's settings on
 GitHub. Each check of the policy runs once. Everything that is missing is listed with its fix."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

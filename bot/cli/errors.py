@@ -1,7 +1,5 @@
 """What people and the runner see of an error, without a secret, and its exit code."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

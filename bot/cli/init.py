@@ -1,8 +1,6 @@
 """Write the files that the bot needs in a repository: a policy with the setup and checks of its CI, and the workflows.
 Each check is tried once in the sandbox. Existing files are not changed."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Find the verb, import only its module, run it: the one place where an exception ends in an exit code."""
 
-from __future__ import annotations
-
 import _signal  # type: ignore[import-not-found]  # as in `scrub_environment`
 import argparse
 import importlib

@@ -1,8 +1,6 @@
 """Scheduled maintenance: print the tasks that are due as a matrix for Actions, or update the dashboard. The tasks are
 Markdown files in .github/agent/ of the default branch."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

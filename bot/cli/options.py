@@ -1,7 +1,5 @@
 """Options that more than one verb takes, and their values. Defaults from the environment are read the same way."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

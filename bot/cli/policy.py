@@ -1,7 +1,5 @@
 """Check a policy file, print its JSON Schema, or print which rule decides a tool call and why."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,8 +1,6 @@
 """Publish a bundle on GitHub: a branch `agent/...` and a draft pull request, or a comment with the reason why not. The
 bundle is untrusted: the gate checks it again. Publishing it a second time changes nothing."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """Write the HTML report of a run from its journal: one file that needs no network."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

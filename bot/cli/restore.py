@@ -1,8 +1,6 @@
 """Restore one file to one of the versions that a run made of it. Version 0 is the file before the run's first change.
 Without --version, the versions are only listed; `slash-agent report` shows their changes."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

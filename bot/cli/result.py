@@ -1,7 +1,5 @@
 """The result of a run for people: a headline, what to do next, the details, and the model's notes for the reviewer."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections import Counter

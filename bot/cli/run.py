@@ -1,8 +1,6 @@
 """Handle one GitHub event: check the rights of the actor, run the agent in a sandbox, and write a bundle for `publish`.
 In Actions the event and the folders come from the runner."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Recover the result of a run that was killed: write a bundle from its work tree and journal, checked by the gate."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -6,8 +6,6 @@ memory, which is read once and closed, and the new process can be neither dumped
 interpreter (some 20 ms), imports next to nothing, and does nothing for commands and environments without secrets.
 """
 
-from __future__ import annotations
-
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
 import os
 import sys

@@ -1,7 +1,5 @@
 """List the skills that are available to the agent, or check which folders are skills."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

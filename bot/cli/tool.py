@@ -1,7 +1,5 @@
 """Run one tool exactly as the agent would, in the sandbox and under the policy, and print its result as JSON."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Try the checks of a policy once, with a progress line for each, and describe the results: for `init` and `doctor`."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import TextIO

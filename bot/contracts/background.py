@@ -1,7 +1,5 @@
 """`Background`: a task on a thread."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future

@@ -1,7 +1,5 @@
 """The cancel token of a run: signals, time limits and callers fire it, and waiting threads wake up."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Retry the start of a thread or process while the machine is at its limit, for example during a fork bomb."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Exit codes, and the root of every package's error hierarchy."""
 
-from __future__ import annotations
-
 import errno
 import os
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """Results of checkers, language servers, tests and coverage, and their comparison before and after a change."""
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Format numbers, durations and errors for people."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Sized
 

@@ -8,8 +8,6 @@ A backtracking regular expression takes hours over a name that the model picked 
 time is bounded by the product of the two lengths for each level.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable, Sequence

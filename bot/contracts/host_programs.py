@@ -1,7 +1,5 @@
 """Find the programs that we run outside the sandbox, such as git, bwrap and cp."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Report a peer that sends nothing while the program waits for it."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

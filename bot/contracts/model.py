@@ -1,7 +1,5 @@
 """The provider interface: a function from a `ModelRequest` to a `Complete` or a `Failed`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 

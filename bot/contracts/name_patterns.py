@@ -1,7 +1,5 @@
 """Match file names against lists of patterns."""
 
-from __future__ import annotations
-
 import re
 from fnmatch import translate
 from functools import cache

@@ -1,7 +1,5 @@
 """Find the known word that is nearest to a misspelt one."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

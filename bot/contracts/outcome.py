@@ -3,8 +3,6 @@
 `bot/publish/bundle` writes and validates them; these types are the schema.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

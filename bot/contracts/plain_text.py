@@ -6,8 +6,6 @@ through `quoted`, `quoted_names` or `quoted_lines`; longer untrusted texts stand
 `bot.agent.first_message`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

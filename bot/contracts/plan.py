@@ -1,7 +1,5 @@
 """A plan as a value: what the bot will do, posted for approval. A bundle's `plan.json` is one."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

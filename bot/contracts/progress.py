@@ -4,8 +4,6 @@
 events and fields are only added. All text of a run is redacted, but untrusted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """Records as plain data, and with the texts in them masked. A record is a named tuple."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 

@@ -1,7 +1,5 @@
 """Read files that another job, a crash or another program may have replaced by something else."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """A review as a value: findings on lines of a diff. A bundle's `review.json` is one."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

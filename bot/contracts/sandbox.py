@@ -1,7 +1,5 @@
 """Facts about a run's sandbox and its network use."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """Text in UTF-16 and UTF-32, by its byte order mark."""
 
-from __future__ import annotations
-
 import codecs
 
 # UTF-32's little-endian mark begins with UTF-16's, so it comes first.

@@ -3,8 +3,6 @@
 Times are RFC 3339 in UTC with a trailing `Z`, as GitHub writes them.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """JSON Schemas of a tool's parameters: what the model may send for each argument."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

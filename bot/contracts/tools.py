@@ -1,7 +1,5 @@
 """Tool specifications and tool results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ Both sides limit the frame size, so neither can make the other allocate without 
 `bot/workspace/protocol.md` describes the frames.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -6,8 +6,6 @@ before it is the tool whose group it belongs to (`bash_output`). The description
 which runs only inside the sandbox: the supervisor needs them before the first request.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from bot.contracts.tool_schema import Schema, text, whole

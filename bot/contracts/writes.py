@@ -4,8 +4,6 @@ one.
 A proposal names no repository: it is always the request's. `bot.policy.writes` decides whether it is allowed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple

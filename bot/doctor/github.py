@@ -1,8 +1,6 @@
 """Check GitHub: the token and its kind, the repository, settings that stop a pull request, rules for our branches, and
 the permissions of a GitHub App."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 
 from bot.contracts.errors import AgentError, UsageError

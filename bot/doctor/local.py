@@ -1,7 +1,5 @@
 """Check the checkout and this machine: sandbox, model, policy, checks, workflows."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping, Sequence

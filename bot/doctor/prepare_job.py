@@ -1,8 +1,6 @@
 """The job `prepare` of the workflow that `init` writes: CI's own set-up steps as they stand, in a job without secrets;
 and what the agent's job repeats of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Generate the files of `init` for one repository, as text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

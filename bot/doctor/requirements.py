@@ -1,8 +1,6 @@
 """Check what a repository demands of each contribution: sign-off, a CLA, titles, locked actions. Read from files of the
 checkout and from the names of required checks; nothing is parsed but the lock file, in a child with limits."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """C# and F#: the .NET command line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """What belongs to no language: make and the like, linters of text, system packages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

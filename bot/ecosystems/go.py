@@ -1,7 +1,5 @@
 """Go."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Sequence

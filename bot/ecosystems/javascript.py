@@ -1,7 +1,5 @@
 """JavaScript and TypeScript."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The checkers for JavaScript and TypeScript, and their output."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

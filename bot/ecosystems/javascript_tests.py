@@ -1,8 +1,6 @@
 """The test output of jest, vitest, mocha and Node's own runner. Of jest and vitest only failed tests are read:
 others are named only on request."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

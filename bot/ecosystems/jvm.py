@@ -1,7 +1,5 @@
 """Java, Kotlin and Scala: Maven and Gradle."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

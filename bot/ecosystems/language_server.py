@@ -1,7 +1,5 @@
 """`Server`: a language server, and how it is started at a place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """C and C++: CMake, Meson, Autotools."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Where a language server or a checker is searched: a folder and those above it, within the tree."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path

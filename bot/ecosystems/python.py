@@ -1,7 +1,5 @@
 """Python."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """The checkers for Python, and their output."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from posixpath import join

@@ -1,7 +1,5 @@
 """How the tests of a Python command are reported, run again and narrowed: pytest and unittest."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

@@ -1,7 +1,5 @@
 """Python environments of a checkout, in its folders and elsewhere."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

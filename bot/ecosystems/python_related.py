@@ -4,8 +4,6 @@ changed one, and those that import it, also through the `__init__.py` of its pac
 Only the import statements are parsed, which takes a tenth of the time; what is not read within the limits is left out.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

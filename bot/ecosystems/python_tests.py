@@ -1,7 +1,5 @@
 """The test output of pytest and unittest."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Find ecosystems by name, and read commands with all of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache

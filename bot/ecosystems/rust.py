@@ -1,7 +1,5 @@
 """Rust."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Sequence

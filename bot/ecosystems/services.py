@@ -1,7 +1,5 @@
 """Servers that tests need: how each runs inside the sandbox, as CI's container of that image would."""
 
-from __future__ import annotations
-
 import glob
 import os
 import re

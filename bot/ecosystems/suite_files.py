@@ -1,8 +1,6 @@
 """The files of a repository that make up its tests: tests and their helpers, data that tests read, and settings of test
 runners. Decided by the path alone, so that no content can hide a file. Each ecosystem has its own as `Suite`s."""
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 from functools import cache

@@ -3,8 +3,6 @@
 File names are hostile: only paths of plain characters get into a command, never as an option, and always quoted.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable, Collection, Sequence

@@ -1,7 +1,5 @@
 """Results of detection: checks, the setup that they need where nothing is installed, and what was left out, and why."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

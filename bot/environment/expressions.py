@@ -5,8 +5,6 @@ They are written as Python expressions, which `ast` parses; nothing of them is r
 the event are `UNKNOWN`, and so is anything that depends on them.
 """
 
-from __future__ import annotations
-
 import ast
 import itertools
 import json

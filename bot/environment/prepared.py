@@ -4,8 +4,6 @@ The job that makes the file has no secret and runs code of the repository, so it
 the sandbox alone. What it says of itself decides whether it is of use, never what it may do. Standard library only.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import glob
 import hashlib

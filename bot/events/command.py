@@ -13,8 +13,6 @@ most three spaces before it: so never inside a quote, a code block, or running t
    thread it stands in. That of `approve` begins with the hash of the plan.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """What an event asks for: an `EventRequest`, or the reason why it asks for nothing or is refused."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

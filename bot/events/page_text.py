@@ -5,8 +5,6 @@ What it keeps and a page does not show is left out here: titles and alternative 
 are hidden or hold no text for people. Links and images keep their address. Linear in the length of the HTML.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ comment in the conversation has none: then it is the present head, unless GitHub
 older than the comment, which refuses the command. With `--sha` the list must show that it is older.
 """
 
-from __future__ import annotations
-
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Actor, Tier
 from bot.events.event_request import OWN_BRANCHES, Cause, EventRequest, NoRequestError, RefusedError

@@ -3,8 +3,6 @@
 All of it is other people's text: cleaned and cut to budgets, with notes on what is omitted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar

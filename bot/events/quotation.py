@@ -3,8 +3,6 @@
 Mail programs write in many languages, so the rules go by form and not by words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

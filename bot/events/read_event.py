@@ -4,8 +4,6 @@ The payload is a snapshot: its content counts, whatever the thread contains late
 without a request costs no API call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 

@@ -4,8 +4,6 @@ What GitHub's page shows of an issue, a review or a comment is read from its HTM
 length.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

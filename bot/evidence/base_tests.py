@@ -4,8 +4,6 @@ A change can make tests pass by editing them, what they import, what they read, 
 of that as the base has it, the same source must pass the same tests.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple

@@ -8,8 +8,6 @@ A command is changed so that it reports its tests, or runs only some of them; ne
 Options are added only to plain commands of known runners; any other command gets variables.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """Decide which checks fail because of the change, and word the message for the model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The evidence that a journal has: its record of all results, or in a killed run what is known of each check."""
 
-from __future__ import annotations
-
 from bot.agent.journal import JournalFile
 from bot.contracts.evidence import TestChanges
 from bot.contracts.journal import CheckRecord, Evidence, PlannedCheck, SessionEnded

@@ -1,7 +1,5 @@
 """What was held back or denied in a run, as lines for people. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Labels for compared tests and checkers, the same in the pull request, on the page and in the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 

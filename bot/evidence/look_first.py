@@ -4,8 +4,6 @@ Only a few lines of each kind are shown, the others are counted, so that one kin
 which files are sensitive and why (`ChangedFile.sensitive`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from bot.contracts.formatting import count_of

@@ -2,8 +2,6 @@
 run other code. Or its tests opened none of the changed sources: they ran an installed copy, a module of another build,
 an older program. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from bot.contracts.formatting import count_of

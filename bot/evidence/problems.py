@@ -4,8 +4,6 @@ Problems match as a multiset of file, tool, code and message, never by line numb
 line decides only which of several equal problems is the new one.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -11,8 +11,6 @@ Checks that timed out do not run again. `bot/session/checks` carries this out: `
 `after_round.py` the second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 A printer escapes each part by its kind: Markdown, HTML and a terminal do it differently.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple

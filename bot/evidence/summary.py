@@ -4,8 +4,6 @@ Results are plain text. Reasons quote output of the repository's commands, so ca
 fixed lines for a few kinds of projects.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 

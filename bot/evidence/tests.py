@@ -4,8 +4,6 @@ A name may stand for several tests, so they are counted. A test that is absent a
 not mean that it is fixed. Some runners name only failing tests.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

@@ -4,8 +4,6 @@ Printers only mark, escape and fold: `bot/publish/evidence.py` for the pull requ
 `evidence.html.j2` for the page, `bot/cli/result.py` for the terminal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple

@@ -3,8 +3,6 @@
 Reads lines, not programs. A report blocks no change; reviewers see it. See `weaker_tests` for tests.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

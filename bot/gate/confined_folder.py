@@ -4,8 +4,6 @@ Each component of a path is opened with O_NOFOLLOW relative to the one before, s
 link meanwhile does not lead out either.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ A report blocks no change; reviewers see it. A dependency is new if an added lin
 an update of a version is none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """Errors of the gate, and paths quoted for their messages."""
 
-from __future__ import annotations
-
 from bot.contracts.errors import READ_ONLY, ExitCode, GateError, shortage_remedy
 from bot.contracts.plain_text import printable_name
 

@@ -8,8 +8,6 @@ thirty thousand folders there took a minute. Instead, `git check-ignore` is run 
 decides nearly all of them.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Every change that an agent makes passes through here before anything is published.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

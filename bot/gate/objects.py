@@ -3,8 +3,6 @@
 Also the values that the gate exchanges about a change, and `ChangeLimits`, how much a change may contain.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

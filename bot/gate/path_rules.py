@@ -5,8 +5,6 @@ characters would fold them later, in somebody's checkout. Links are resolved in 
 on disk.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping

@@ -6,8 +6,6 @@ contain a piece. `step` is 1 for the value itself and grows with the length of t
 make a million pieces. google-re2 searches in time linear in the text; the pieces are compiled at the first text.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

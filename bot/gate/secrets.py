@@ -3,8 +3,6 @@
 Known values are matched by `bot.gate.redact`. The patterns are compiled at the first text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple

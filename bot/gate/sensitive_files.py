@@ -4,8 +4,6 @@ checker settings in shared files.
 A report blocks no change. The lists of `sensitive` are of what is harmless: a file of an unknown kind is configuration.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -11,8 +11,6 @@ broken by a zero-width character, also in inline code, so that the parsing of in
 the whole text is sent as one code block.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator

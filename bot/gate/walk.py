@@ -6,8 +6,6 @@ The stat data, the index and the `.git` of the tree are not trusted, and no link
 below one descriptor (`open_below`), every file by a bare name in such a folder with O_NOFOLLOW.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

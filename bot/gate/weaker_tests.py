@@ -5,8 +5,6 @@ A report blocks no change; reviewers see it. What only looks like an assertion i
 they were (`bot/evidence/base_tests.py`). All files are compared together, so that moved code is not reported.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

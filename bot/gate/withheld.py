@@ -2,8 +2,6 @@
 by the policy, and what then conflicts with a path that stays unchanged.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 from collections import Counter

@@ -1,7 +1,5 @@
 """Accounts of authors, and the account of the token."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from github.AuthenticatedUser import AuthenticatedUser

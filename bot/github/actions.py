@@ -5,8 +5,6 @@ The runner reads commands out of whatever a step prints, so text that is not our
 could have guessed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A GitHub App's installation token for one repository, valid for an hour."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks of a commit: failures with their annotations and logs, and our own check runs."""
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 Importing it imports PyGithub (125 ms): code that only names the type imports it for type checking alone.
 """
 
-from __future__ import annotations
-
 from github.Auth import Token
 
 from bot.github.checks import Checks

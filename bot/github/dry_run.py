@@ -1,7 +1,5 @@
 """Each write of the API in words, for errors and for `--dry-run`, and a stand-in for its response in a dry run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from textwrap import indent

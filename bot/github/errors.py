@@ -1,7 +1,5 @@
 """Failures of GitHub's API, and one sentence for each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Read, open and edit pull requests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Read a repository: its data, permissions, settings, files, branches and commits; and create git objects in it."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from functools import partial

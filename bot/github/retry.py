@@ -5,8 +5,6 @@ waits as long as a `Retry-After` says. Here an unsafe request is repeated only i
 executed, and waits are capped.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time

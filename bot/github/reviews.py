@@ -1,7 +1,5 @@
 """Reviews of a pull request and their comments on lines of the diff."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Workflow runs: starting and cancelling them, their artifacts, and streamed downloads of these and of logs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial

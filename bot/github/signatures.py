@@ -5,8 +5,6 @@ key is available, and any workflow can write as that bot. When the app edits tha
 a valid signature the comment is not ours.
 """
 
-from __future__ import annotations
-
 import hmac
 import re
 

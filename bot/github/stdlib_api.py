@@ -1,7 +1,5 @@
 """GitHub's API by the standard library alone, for the step before anything is installed."""
 
-from __future__ import annotations
-
 import json
 import urllib.error
 import urllib.request

@@ -1,7 +1,5 @@
 """Cut texts to the lengths that GitHub accepts, with a note, keeping the Markdown valid."""
 
-from __future__ import annotations
-
 import re
 
 from bot.contracts.threads import OWN_MARKER

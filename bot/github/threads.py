@@ -1,7 +1,5 @@
 """Issues and the threads of pull requests: comments, reactions and labels; and texts with GitHub's HTML of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime

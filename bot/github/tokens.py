@@ -6,8 +6,6 @@ the prefixes. Actions' own token and an installation token have the same one (`g
 them apart. Without it the kind is unknown.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

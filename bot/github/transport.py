@@ -5,8 +5,6 @@ What a request does is read from its verb and path alone: its words for people, 
 texts come with their HTML.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """Apply a task to a run's request and policy. A task can only narrow what the policy allows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, replace
 

@@ -2,8 +2,6 @@
 pull request are kept in its text, in our mark. Pure: the text changes only with a fact.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from types import MappingProxyType

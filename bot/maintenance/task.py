@@ -14,8 +14,6 @@ limits: { usd: 1 }
 Find links in the documentation that lead nowhere, and fix or remove them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Checked twice: when the model proposes a write, and when it is published. A run without a task has no conditions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 

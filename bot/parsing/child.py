@@ -3,8 +3,6 @@
 A text may crash it, exhaust its memory or keep it busy: the limits below end it, and the parser starts another.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

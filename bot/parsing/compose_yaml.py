@@ -3,8 +3,6 @@
 This module imports little, since its import is part of the child's start.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 MAX_BYTES = 64 * 1024

@@ -1,7 +1,5 @@
 """Separate front matter, YAML between two lines of `---`, from the text after it."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ The text is untrusted: its size, its depth and its number of values are limited,
 creates an object. The child's answer is untrusted too: it is a tree of JSON.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

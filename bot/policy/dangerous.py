@@ -6,8 +6,6 @@ path are allowed in a folder outside of the work tree, since tests make reposito
 by its name: `dangerous: {allow: [git-commit]}`.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 import shlex

@@ -5,8 +5,6 @@ The strictest match wins, whatever the order of the rules. If none matches, a co
 intent and cost. Without a person to answer, `ask` is `deny`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple

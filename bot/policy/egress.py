@@ -4,8 +4,6 @@ A preset never contains GitHub, its object hosts or a model's endpoint: whoever 
 the sandbox can send data out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A scalar comes as text, as it is written; pydantic makes of it what the type of 
 `version: 3` are text where text is expected. YAML's null comes as an empty text, which no number or truth value is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The JSON Schema of a model, for editors, for docs/policy.md, and for the words of a problem."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

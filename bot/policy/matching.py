@@ -1,7 +1,5 @@
 """Find the rule that decides a call, and the nearest allowed alternative. Imported only if the policy has rules."""
 
-from __future__ import annotations
-
 import difflib
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The keys `model`, `models` and `model_settings`: which models runs ask, what is known of them, how they are used."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, TypeVar

@@ -1,7 +1,5 @@
 """The problems of a policy file or a task file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@
 or merge it, most of them with the project's secrets, before anybody has reviewed the change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Keys of what is published, what starts a run, and what a run may write on threads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

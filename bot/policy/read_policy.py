@@ -1,7 +1,5 @@
 """Read the policy file by its model (`bot.policy.values`), and make the JSON Schema from the same model."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

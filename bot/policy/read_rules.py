@@ -13,8 +13,6 @@ rules:
     commands: [[git, push], [git, [tag, branch]]]   # the words a command begins with
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Any, cast
 

@@ -3,8 +3,6 @@
 The words of a message come from the JSON Schema of the place, the same that editors use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TypeVar
 

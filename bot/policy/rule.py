@@ -1,7 +1,5 @@
 """The three kinds of rules, as the policy file spells them: pydantic reads these dataclasses."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """The limits of one run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, TypeVar
 

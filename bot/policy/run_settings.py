@@ -1,7 +1,5 @@
 """Keys of what a run is given: checks, setup, instructions, attachments, diagnostics, the sandbox."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Rights and limits: the keys `tiers`, `bots` and `budget`, as models and frozen values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType

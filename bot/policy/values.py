@@ -5,8 +5,6 @@ come from them too (`make schema`). Code makes them by hand, unchecked. A new ke
 here, or in the module of its section.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal

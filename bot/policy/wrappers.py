@@ -4,8 +4,6 @@ For rules that deny or ask, whatever may be a command counts as one. A name that
 and a program's own language are not covered; of the options by which a program runs another only those in `_OPTIONS`.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 Checked twice: when the model proposes a write, and when it is published.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@ Uses the clients of the `anthropic` package, which know the clouds' addresses an
 sign with.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Mapping
 from typing import Any

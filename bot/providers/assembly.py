@@ -1,7 +1,5 @@
 """What the readers of all wire formats share: they collect a response's blocks in stream order."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Literal

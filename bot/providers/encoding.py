@@ -1,7 +1,5 @@
 """Encode requests and read responses: text that vendors accept."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,8 +1,6 @@
 """The address of a model's server with its key, and the headers of requests to it, from the mapping that the caller
 passes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit

@@ -4,8 +4,6 @@ Every vendor words an overflow differently, most without a code. A rate limit in
 but is none: too much a minute is not too much for the model.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -1,8 +1,6 @@
 """The one configured HTTP client that each vendor's package is given: no redirects, nothing from the process
 environment, a limit on what a server may send, and a socket that another thread can cut."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import threading

@@ -4,8 +4,6 @@
 The dates hold for the vendors' own servers: clouds and other servers keep models for longer.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from typing import NamedTuple

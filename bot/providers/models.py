@@ -4,8 +4,6 @@ November 2026 (platform.claude.com/docs/en/about-claude/pricing, developers.open
 A policy may override it (`models:`, see docs/models.md); an unlisted model gets a conservative guess.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 

@@ -1,8 +1,6 @@
 """The providers, by the name before the slash in `--model provider/name`: address, variables and wire format. A
 provider with a known format is one row here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, NamedTuple

@@ -1,8 +1,6 @@
 """Requests to a provider outside a conversation: is it reachable, does it accept the key, and what is the
 context window of an unlisted model. They use no tokens."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A provider that plays recorded responses: for `replay`, the demo and tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from bot.contracts.cancel import CancelToken

@@ -3,8 +3,6 @@
 `Retry-After` follows RFC 9110, section 10.2.3; `retry-after-ms` and `x-should-retry` are the vendors' own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime

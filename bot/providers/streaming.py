@@ -3,8 +3,6 @@
 It knows no wire format, and is the only place that waits.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import random

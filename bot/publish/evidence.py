@@ -1,8 +1,6 @@
 """Print the view of the evidence as Markdown, for the pull request and the job's summary. Untrusted text is filtered
 here."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

@@ -4,8 +4,6 @@
 escape; the others only escape.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from html import escape

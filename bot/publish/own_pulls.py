@@ -1,8 +1,6 @@
 """The author of our commits, the account whose token pushes them, by its no-reply address on GitHub; and our pull
 requests, recognised by mark and author, and whether other people have committed to them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit

@@ -5,8 +5,6 @@ The plan is shown in full, so that people approve only what they can read. Peopl
 comments: an approval contains the hash of the plan, and a comment that was edited since it was posted is refused.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -7,8 +7,6 @@ whose fields pass the outbound filter (`bot/gate/outbound.py`), or `Remote`, who
 comments are found by their marks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

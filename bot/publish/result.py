@@ -1,7 +1,5 @@
 """The result of publishing, and the comment with it in the thread: an answer, a question, a failure, or a link."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path

@@ -6,8 +6,6 @@ rules are stricter now, and none is applied. A write that does not fit the curre
 reason, and an existing one is not repeated.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

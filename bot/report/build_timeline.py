@@ -1,8 +1,6 @@
 """Build the timeline of a journal, complete or cut: assign each line to its turn and call, and collect the versions of
 each file."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The first screen of the page: a summary of the run, and the model's results (plan, question, findings)."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ everything, invisible characters are made visible, and a content security policy
 script.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Job summaries on Actions: of a run with its evidence, of a maintenance plan, and of dashboards."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path

@@ -4,8 +4,6 @@ GitHub refuses a whole review for one invalid anchor and does not say which, so 
 be in one hunk of the finding's side; on the right any shown line is valid, on the left only removed ones are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import groupby

@@ -4,8 +4,6 @@ A piece is a file, or a part of a long one. After an earlier review the pieces a
 that are new since then; reviewed lines around these are context.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence

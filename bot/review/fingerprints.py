@@ -5,8 +5,6 @@ are equal, or if both are of one kind and on the same lines. Within one review l
 occur in many places: there only those on the same lines are equal.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from enum import StrEnum

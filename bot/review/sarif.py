@@ -1,7 +1,5 @@
 """Convert the findings of a review to SARIF 2.1.0 (OASIS, 2023)."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

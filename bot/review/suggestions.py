@@ -4,8 +4,6 @@ The result of applying them is compared with the change byte for byte. Line ends
 one need a commit: GitHub does not document how suggestions treat them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby

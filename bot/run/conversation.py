@@ -1,7 +1,5 @@
 """Build the conversation of a run: system prompt, tools, hooks, limits, what it continues, and its first message."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """`loop_hooks`: what a run does between the loop's steps. `StopHook`: what it tells the model that says it is done."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import threading

@@ -1,7 +1,5 @@
 """`Parts`: what works for one run, each made of its `Run`, and where its commands run. No process is started here."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -4,8 +4,6 @@ The journal may come from another job: paths must stay in the checkout, and byte
 content must be a version of the run or committed, unless forced. Nothing behind a link is written.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import hashlib

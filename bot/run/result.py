@@ -1,8 +1,6 @@
 """The end of a run: verdict, evidence and outcome, the journal's last records, the bundle with its report, and a local
 run's branch. What the outcome is follows from what happened, by pure functions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path

@@ -4,8 +4,6 @@ A bundle is an artifact, and so hostile: it is read as publishing reads it, and 
 of it is written.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from contextlib import suppress

@@ -18,8 +18,6 @@ Threads of this package are started here and, with the second request, in `loop_
 conversation has its own below: the preparation of the tree, the checks on the base.
 """
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from functools import partial
 

@@ -1,7 +1,5 @@
 """`slash-agent salvage`: make the bundle of a run that died, from its work tree and journal, through the gate."""
 
-from __future__ import annotations
-
 import os
 import stat
 import tempfile

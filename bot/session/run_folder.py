@@ -4,8 +4,6 @@ A finished run has lost its work tree (`RunFolder.finish`); of its folder only t
 a process of its own removes the rest (`RunFolder.tidy`). The work tree of a run that died stays, for `salvage`.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

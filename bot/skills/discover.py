@@ -1,7 +1,5 @@
 """Find and validate the skills of one source: folders with a SKILL.md. Bounded and deterministic."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple

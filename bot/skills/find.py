@@ -6,8 +6,6 @@ in folders of it), then the user's own, then the bundled ones; within one source
 note says what is left out.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

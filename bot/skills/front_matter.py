@@ -4,8 +4,6 @@ As in the reference implementation, every scalar is text: `name: 123` is a name.
 (a colon in an unquoted value, flow style, a byte order mark) is read too.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 

@@ -2,8 +2,6 @@
 capitals in its name, an unknown field, or a long description.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A skill as a value, and the reasons why a folder is none, each with rule and line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

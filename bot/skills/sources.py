@@ -4,8 +4,6 @@ everything is bounded.
 A link, a submodule or a device is listed as what it is; the validation refuses it.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Each has a thread that reads its output and waits for its end. All of them end with the workspace at the latest.
 """
 
-from __future__ import annotations
-
 import select
 import time
 from collections.abc import Callable

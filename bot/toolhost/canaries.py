@@ -3,8 +3,6 @@
 An unconfined host runs the same tries: one that fails there proves nothing here.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import os

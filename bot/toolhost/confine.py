@@ -5,8 +5,6 @@ Used where no namespaces are available. It runs before anything else is read or 
 it cannot be undone, and child processes inherit it. `bot/workspace/sandbox/landlock.py` makes the plan.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import select

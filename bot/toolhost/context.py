@@ -1,8 +1,6 @@
 """The context that every tool gets, one for a workspace, which files the model was shown, and typed access to the
 arguments of a call. Tools keep no state of their own."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@ A subreaper adopts the orphans of its command, and the host those of a killed su
 the process that searches.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,8 +1,6 @@
 """Unified diffs of two texts. Counts come from the comparison, not from the text, in which a line may itself begin
 with a plus or a minus."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple

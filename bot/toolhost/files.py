@@ -1,8 +1,6 @@
 """Resolve the paths that the model gives, format paths for it in one spelling, and read files: regular files only, up
 to a limit, with errors that tell the model what is there instead."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ git does it, in a scratch repository of ours: the tree's own `.git` can hold any
 not exist. Only its index is read, since a tracked file is never ignored.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

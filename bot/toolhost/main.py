@@ -3,8 +3,6 @@
 Only what that needs is imported before `ready`; the tools are imported afterwards, while the model reads.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

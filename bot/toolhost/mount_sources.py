@@ -4,8 +4,6 @@ A command can put a link or a socket in place of any file that it can write, so 
 bubblewrap mounts the descriptor, Landlock adds a rule for it.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 

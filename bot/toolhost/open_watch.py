@@ -1,7 +1,5 @@
 """Watch which files commands open, with inotify."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import struct

@@ -1,8 +1,6 @@
 """One problem of a checker in the form for the supervisor: bounded, on one line, with a path inside the
 repository."""
 
-from __future__ import annotations
-
 import json
 import os
 import posixpath

@@ -6,8 +6,6 @@ Repository code wrote all of it, so no size, name or file type is trusted. Tests
 `ParsedTests.whole`.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

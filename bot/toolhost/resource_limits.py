@@ -4,8 +4,6 @@ A limit of the kernel reaches the command as an error. `CommandUsage` watches me
 number of processes. How long a call may take is in `bot/contracts/workspace_tools.py`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import resource
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ Only a file whose size, times, inode or mode changed is read. Ignored files are 
 wrote is in that tool's result and is not reported again (`note`).
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

@@ -1,8 +1,6 @@
 """Serve calls and scans one after the other, in the order in which they arrive, and handle the messages that arrive
 meanwhile."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import queue

@@ -5,8 +5,6 @@ a pipe and not to a file, since `> /dev/stderr` in a script would truncate a fil
 not when the pipe closes, so a background child that keeps the pipe open does not block it.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -5,8 +5,6 @@ a child of this one. It reports when the command has exited and when nothing of 
 request or when the host has ended. Each command has its own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

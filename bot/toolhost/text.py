@@ -3,8 +3,6 @@
 A text keeps the line ends of its file; no module of this package opens a file in text mode.
 """
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Lines are compared with line feeds as their ends, as a view shows them. Only the
 character stays, mixed line ends included.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`/agent approve HASH`: carry out the plan with this hash, exactly and once."""
 
-from __future__ import annotations
-
 from bot.contracts.outcome import Status
 from bot.verbs.record import ANYWAY, CHANGE_OPTIONS, THREADS, Earlier, Verb, changing
 

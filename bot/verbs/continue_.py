@@ -1,7 +1,5 @@
 """`/agent continue`: go on from the last run, with its change in the work tree."""
 
-from __future__ import annotations
-
 from bot.contracts.outcome import Status
 from bot.verbs.record import ASK_USER, CHANGE_OPTIONS, THREADS, Earlier, Local, Verb, changing
 

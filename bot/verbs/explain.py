@@ -1,7 +1,5 @@
 """`/agent explain`: answer a question about the repository. It has no result tool: its last answer is the result."""
 
-from __future__ import annotations
-
 from bot.contracts.outcome import Status
 from bot.contracts.workspace_tools import READING, SHELL_TOOLS
 from bot.contracts.writes import WriteCaps

@@ -1,7 +1,5 @@
 """`/agent fix`: change code. The verb of a command that names none."""
 
-from __future__ import annotations
-
 from bot.contracts.outcome import Status
 from bot.contracts.writes import WriteCaps
 from bot.verbs.record import ANYWAY, ASK_USER, CHANGE_OPTIONS, Local, Verb, changing

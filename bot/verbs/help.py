@@ -1,7 +1,5 @@
 """`/agent help`: list the commands that the asker can give."""
 
-from __future__ import annotations
-
 from bot.verbs.record import EVERYBODY, THREADS, Answer, Verb
 
 VERB = Verb(

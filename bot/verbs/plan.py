@@ -1,7 +1,5 @@
 """`/agent plan`: post a plan, which people read and approve."""
 
-from __future__ import annotations
-
 from bot.contracts.outcome import Status
 from bot.contracts.workspace_tools import READING
 from bot.contracts.writes import WriteCaps

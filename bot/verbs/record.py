@@ -1,7 +1,5 @@
 """What a verb is: the record that each file of this package fills in. Data only; `registry.py` has the recipe."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple

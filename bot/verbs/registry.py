@@ -12,8 +12,6 @@ but a verb without a model needs an `Answer` there, and its text in `bot/session
 Then `make schema` writes it into docs/commands.md and the schemas. `tests/verbs/test_recipe.py` does all this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules

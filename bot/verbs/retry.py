@@ -1,7 +1,5 @@
 """`/agent retry`: do the last request of the thread again."""
 
-from __future__ import annotations
-
 from bot.contracts.outcome import Status
 from bot.verbs.fix import PROMPT
 from bot.verbs.record import ASK_USER, CHANGE_OPTIONS, THREADS, Earlier, Verb, changing

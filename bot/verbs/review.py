@@ -1,7 +1,5 @@
 """`/agent review`: findings on the lines of a pull request, with suggestions."""
 
-from __future__ import annotations
-
 from bot.contracts.outcome import Status
 from bot.contracts.workspace_tools import READING, SHELL_TOOLS
 from bot.contracts.writes import WriteCaps

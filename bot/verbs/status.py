@@ -1,7 +1,5 @@
 """`/agent status`: show what is running, or how the last run ended."""
 
-from __future__ import annotations
-
 from bot.verbs.record import EVERYBODY, THREADS, Answer, Verb
 
 VERB = Verb(

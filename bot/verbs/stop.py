@@ -1,7 +1,5 @@
 """`/agent stop`: cancel the runs of the thread."""
 
-from __future__ import annotations
-
 from bot.verbs.record import THREADS, Answer, Verb
 
 VERB = Verb(

@@ -1,7 +1,5 @@
 """Objects planted outside the sandbox that nobody inside may reach, and which of them were reached."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

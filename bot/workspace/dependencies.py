@@ -12,8 +12,6 @@ cases: tools write caches in it, and a link in it to a package of the repository
 into the changed tree. Commands may have changed the tree before: every folder is opened by its name in its parent.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

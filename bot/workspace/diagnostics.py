@@ -1,7 +1,5 @@
 """Validate the diagnostics of a tool host, since the host may be compromised."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError

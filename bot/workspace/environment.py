@@ -3,8 +3,6 @@
 `GITHUB_*`, `RUNNER_*`, `LD_*`, `PYTHON*`, keys and tokens are always left out.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

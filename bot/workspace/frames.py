@@ -5,8 +5,6 @@ validated field by field.
 would be most of the time to the first request.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

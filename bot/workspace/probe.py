@@ -4,8 +4,6 @@ The probe starts two hosts with the same canaries around them: an unconfined one
 confined one, which must not. Then it ends both and checks what is left.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Start and end the operating system processes of a workspace."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

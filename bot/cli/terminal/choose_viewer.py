@@ -1,7 +1,5 @@
 """Choose how a run is displayed."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

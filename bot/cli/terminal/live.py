@@ -1,8 +1,6 @@
 """Display a run on a terminal: lines of finished calls, and below them the live part: the step, the to-do list and the
 usage of the run."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """rich's console as this program prints to it."""
 
-from __future__ import annotations
-
 from typing import TextIO
 
 from rich.console import Console

@@ -4,8 +4,6 @@ Colour, wrapping and Markdown are for terminals alone. Text by anybody goes thro
 sequence or a command to Actions' runner. rich is imported only if Markdown is shown on a terminal.
 """
 
-from __future__ import annotations
-
 import os
 import textwrap
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Lines that quote a file, a command or a path have a gutter, wrapped rows too, so
 question. The question comes last.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import termios

@@ -1,7 +1,5 @@
 """The viewers of a run that need no terminal: none, line by line, and JSON events. `choose_viewer.py` chooses one."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

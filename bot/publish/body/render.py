@@ -5,8 +5,6 @@ to read; the rest is folded. The length of each part is limited, so that the who
 characters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache

@@ -6,8 +6,6 @@ is for people alone ("HUMAN ONLY", "AI must not write here"), with everything un
 heading for the change is appended to our text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple

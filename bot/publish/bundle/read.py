@@ -5,8 +5,6 @@ the outcome. The records are the schema of the JSON files, and unknown fields ar
 the JSON Schema in docs/outcome.schema.json.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 `_RULES` has a rule for each field that needs one; no count is negative, and no list is endless.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime

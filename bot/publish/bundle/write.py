@@ -1,7 +1,5 @@
 """A bundle, the names of its files, and writing one. A folder with an `outcome.json` is complete."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

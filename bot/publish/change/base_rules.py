@@ -1,8 +1,6 @@
 """What the base commit decides about publishing a change: the policy within the limits of a task, who pushes, and when
 CI starts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ policy requires signed commits: GitHub's API creates those, with its own date an
 recognised by its content. Its tree must be the one that the gate judged.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """Publish a change from an issue or a task: push a branch of the bot's own, update its pull request or open one."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 from github.PullRequest import PullRequest

@@ -3,8 +3,6 @@
 A change that does not fit completely on lines of the pull request's diff is published another way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from github.PullRequestReview import PullRequestReview

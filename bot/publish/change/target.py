@@ -4,8 +4,6 @@ The bot's own open pull request for the thread or task, identified by branch, ma
 nobody else has committed to it. Otherwise a new branch is used, with `-2`, `-3` and so on if the name exists.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import islice
 from typing import NamedTuple

@@ -6,8 +6,6 @@ app semantic-pull-requests. This runs in the child of
 `bot/parsing`, with its limits, since the patterns are the repository's: standard library and PyYAML only.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

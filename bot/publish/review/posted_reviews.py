@@ -3,8 +3,6 @@
 All comes from marks, which count only in texts by us.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache

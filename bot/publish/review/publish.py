@@ -2,8 +2,6 @@
 post the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 

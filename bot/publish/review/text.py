@@ -4,8 +4,6 @@ Pure. Every text of the model passes the gate. A suggestion that may not leave i
 since people apply it as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path

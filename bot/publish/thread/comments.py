@@ -5,8 +5,6 @@ answered there. One on lines of a diff is answered in the thread on these lines 
 and the thread still exists, else in the conversation. The progress comment is always in the conversation.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar

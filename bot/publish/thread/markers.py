@@ -4,8 +4,6 @@ Anybody can copy a mark, so a reader must also check its author. A mark is alway
 removes HTML comments from everything above it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A thread of its own writes it, so that a slow GitHub does not delay the run. Tex
 are skipped; the last one is always written. `bot/session/event/progress_comment.py` makes its text.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ as they were, if the change touches tests.
 Each rerun has a fresh tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial

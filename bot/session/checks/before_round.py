@@ -1,7 +1,5 @@
 """What the rounds of checks share, their time included, and the round on the base, which runs in the background."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -1,7 +1,5 @@
 """Read the tool host's answers about reports and checkers. They are untrusted: the host ran code of the repository."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from posixpath import normpath

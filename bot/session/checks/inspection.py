@@ -3,8 +3,6 @@
 They run after the checks, in a workspace of their own: on a pristine tree with the results of setup.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache

@@ -5,8 +5,6 @@ A check runs as a whole if it fits into the time for checks. If the base round s
 to the change run instead, on both sides.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Run checks in one workspace, and read the reports that they write."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

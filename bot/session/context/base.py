@@ -1,7 +1,5 @@
 """What a run reads at its base: policy, task, skills, checks. Never from the head of a pull request."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files and diffs of the base commit, of a changed tree and of a pull request, read from git objects."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Sequence

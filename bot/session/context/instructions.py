@@ -5,8 +5,6 @@ root; in each only the first file with text of the policy's names counts, since 
 is cut: it is part of every request to the model.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence

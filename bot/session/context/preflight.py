@@ -1,8 +1,6 @@
 """Checks before the model is paid: paths that cannot be written, a branch in the way, limits of the machine, an
 uncommitted policy."""
 
-from __future__ import annotations
-
 import os
 import resource
 import tempfile

@@ -4,8 +4,6 @@ A run gets its tools and its system text once, at its start. Tools that a profil
 gatekeeper refuses them; a read-only run's changes on disk are dropped at its end.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from bot.agent.prompt import prompt_text

@@ -1,7 +1,5 @@
 """The scope of a review in a run: which parts of the diff the model is shown, and what becomes of its findings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property

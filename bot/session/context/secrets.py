@@ -1,8 +1,6 @@
 """The secrets among the supervisor's environment variables: their values must not reach a workspace, a journal or a
 bundle."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping

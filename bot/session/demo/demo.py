@@ -3,8 +3,6 @@
 Everything but the model is real: git, the sandbox, the tools, the checks, the gate, the pull request.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

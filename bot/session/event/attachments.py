@@ -1,7 +1,5 @@
 """The attachments of a request, from GitHub."""
 
-from __future__ import annotations
-
 import re
 
 from bot.attachments.fetch import FILE_LIMITS, AttachedFiles, Fetcher, file_line, site_of

@@ -8,8 +8,6 @@ A bundle is an artifact of an Actions run. If that expired, the last run is reco
 and from the open pull request of the thread.
 """
 
-from __future__ import annotations
-
 import io
 import shutil
 import tempfile

@@ -1,8 +1,6 @@
 """`slash-agent fix 123`, `--pr` and `review --post`: what a run on a checkout takes from GitHub, and what it publishes
 there, with the person's own token."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path

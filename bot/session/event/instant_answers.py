@@ -3,8 +3,6 @@
 Our progress comments name the Actions runs of a thread; GitHub says whether a run is active.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from github.WorkflowRun import WorkflowRun

@@ -1,8 +1,6 @@
 """Comments of other runs in the thread of a request: the result of the same request, its second progress comment, and
 progress comments of runs that died."""
 
-from __future__ import annotations
-
 from bot.contracts.request import Request
 from bot.github.accounts import account
 from bot.github.client import GitHub

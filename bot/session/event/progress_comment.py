@@ -1,8 +1,6 @@
 """Report to thread and log while an event is handled: the progress comment, each call, and errors that leave no
 bundle."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

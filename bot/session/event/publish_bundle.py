@@ -1,7 +1,5 @@
 """`slash-agent publish`: publish a bundle on GitHub, from a clone that is separate from the run's work tree."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

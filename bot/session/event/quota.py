@@ -5,8 +5,6 @@ comments show that it asked no model. Runs cannot be deleted without write acces
 refused.
 """
 
-from __future__ import annotations
-
 from itertools import islice
 
 from bot.contracts.formatting import count_of

@@ -5,8 +5,6 @@ there is a question to its author. The bot is known by account id, so this works
 write as `github-actions[bot]`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

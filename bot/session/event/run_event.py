@@ -3,8 +3,6 @@
 Refusals come first: before any checkout, and before a model or a sandbox is needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 

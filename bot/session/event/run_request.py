@@ -1,7 +1,5 @@
 """Run one request of an event. Checks first whether it was done already, and the limits of the actor's day."""
 
-from __future__ import annotations
-
 import os
 from datetime import datetime
 from functools import partial

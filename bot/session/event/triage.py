@@ -1,7 +1,5 @@
 """Read the threads for a maintenance task in the supervisor, cleaned and cut to a budget."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, takewhile
 

@@ -1,7 +1,5 @@
 """Explain what a policy decides on one tool call: the rule, and the gate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 The checked-out branch, the index, the work tree and dirty files are never touched; the job works on HEAD.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """What a review of a local checkout is of: what HEAD changes since it left its base."""
 
-from __future__ import annotations
-
 import tempfile
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`slash-agent tool`: run one tool call as the agent would, with sandbox and policy."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Mapping

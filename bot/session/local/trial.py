@@ -1,8 +1,6 @@
 """Run the checks of a policy once at HEAD, each within a limit, in the sandbox that a run would get: for `init` and
 `doctor`, so that checks are known to work before anybody relies on them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path

@@ -4,8 +4,6 @@ SIGINT, SIGTERM and SIGHUP cancel a run, so that its work still passes the gate 
 Ctrl-C ends the process, and everything it started, at once.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal

@@ -4,8 +4,6 @@ An answer for the session covers the same tool and rule, for commands the same w
 run; a sentence goes to the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tools of a run that stay in the supervisor: what the model submits, its list, and the files it can look up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The models of one run: the one that answers, those that replace it when it is unavailable, and the small one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 It only reads, and only its last text is returned. A subagent cannot start others, and shares the run's usage limits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

@@ -4,8 +4,6 @@ No workspace writes where another one reads: each gets a copy. Copies are made o
 first round on the base, never of a changed tree or the model's files.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ A server that is not ours may run what its project configures, so it is started 
 command.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What the job `prepare` left (`bot.environment.prepared`), as a run takes it: a command in the sandbox unpacks it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

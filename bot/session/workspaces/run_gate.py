@@ -1,7 +1,5 @@
 """The gate's verdict on the work tree of a run: when the model says that it is done, and at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Start the servers that tests need (`run_services:`) inside a workspace, on the loopback of its own network."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from bot.contracts.cancel import CancelToken

@@ -5,8 +5,6 @@ Every tool call of the model passes here. After a command the tree is scanned, a
 checkpoint that a dead run is salvaged from.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ files of setup are moved to a folder of their own and copied by a command in eac
 none of them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Take over folders that commands wrote, once all of them are dead. No link is followed and no file is opened."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Collection, Iterator

@@ -4,8 +4,6 @@ Each file goes through two texts: the one before the agent's first change, then 
 problems of the first are known. Nothing here waits for the server; `changed` is notified of each result.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

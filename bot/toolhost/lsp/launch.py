@@ -5,8 +5,6 @@ A server executes what its project configures. One that is not ours needs the sa
 agent, and is not started once this run changed a file that it executes.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,8 +1,6 @@
 """Values of the language server protocol: messages, URIs, positions, diagnostics. Whatever a server sends is
 untrusted."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

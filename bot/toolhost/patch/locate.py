@@ -5,8 +5,6 @@ Lines are compared in passes, the strictest first. Sections may come in any orde
 looked for after the section before it, and is refused if it fits there several times too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """`bash`: run a shell command, for everything without a tool of its own: tests, builds, git, scripts."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """End background commands."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,8 +1,6 @@
 """`bash_output`: the new output and the state of a background command; how a command ended and which limit it reached,
 in words for the model."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,8 +1,6 @@
 """`check_reports`: read the reports that a check wrote. Called by the supervisor only: once before a check, for the
 stamps of existing files, and once after it, for the new ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path

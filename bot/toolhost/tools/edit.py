@@ -1,7 +1,5 @@
 """`edit`: replace one piece of text in a file that was viewed, or create a file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

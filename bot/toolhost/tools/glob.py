@@ -1,7 +1,5 @@
 """`glob`: files whose path matches a pattern, newest first."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`ls`: what is in a folder, as a tree that is filled level by level until it is full."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping

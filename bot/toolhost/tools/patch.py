@@ -1,7 +1,5 @@
 """`patch`: add, change, move and delete several files in one call, all or none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

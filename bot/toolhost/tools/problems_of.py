@@ -1,8 +1,6 @@
 """`problems_of`: run one checker over a project, the repository or a folder of it, and parse its output. Called by the
 supervisor only, which names the checker and its command line."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,8 +1,6 @@
 """`related_tests`: find the tests of the work tree that are related to changed files. Called by the supervisor only, if
 there is no time for all tests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Called by the supervisor only: the code is untrusted, so it is parsed inside the
 before, the suggestion counts as applied.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import tomllib

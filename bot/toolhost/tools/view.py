@@ -1,7 +1,5 @@
 """`view`: the lines of a text file, numbered, or of a long one its outline. What it shows may be edited afterwards."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath

@@ -1,7 +1,5 @@
 """`write`: a whole file, new or in place of one that was viewed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

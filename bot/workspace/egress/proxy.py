@@ -5,8 +5,6 @@ name is resolved once, here, and the proxy connects to one of those addresses, w
 must be a TLS client hello that names the same host. Every tunnel is counted, limited and reported.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -1,7 +1,5 @@
 """The limits of tunnels, and the counts of one proxy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Find the sandboxes of this machine, the better one first. Canaries show whether one holds."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

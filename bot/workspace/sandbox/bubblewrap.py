@@ -4,8 +4,6 @@ The first process inside is PID 1 of its namespace: no signal from inside reache
 other process when it ends, and there is no process of bubblewrap's own whose environment could be read.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
 """The paths that no command inside may see: credentials in folders of tools, and secret configuration of the system, of
 which the folders in `ROOTS` are visible."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -4,8 +4,6 @@ Used if bubblewrap cannot make namespaces, as in most containers; needs no root.
 (`bot/toolhost/confine.py`) by a plan made here, before it reads anything. Every path is the same inside.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -4,8 +4,6 @@ The numbers of system calls by machine are checked by tests against the kernel's
 allowed; the kernel caches that, so most calls cost nothing.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import struct

@@ -1,7 +1,5 @@
 """Find the folders of the host that a command needs for the tools on its PATH."""
 
-from __future__ import annotations
-
 import grp
 import os
 import re
