@@ -139,12 +139,15 @@ def test_downloads_of_the_home_are_there_and_never_written(cli: Cli, tmp_path: P
     assert not (cli.home / ".m2/repository/new").exists()
 
 
-def test_a_repository_of_maven_that_is_too_large_is_linked_and_not_copied(tmp_path: Path) -> None:
+def test_a_repository_of_maven_that_is_too_large_is_linked_and_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_caches, "_LARGEST_COPY", 1)
     source, home = tmp_path / "source", tmp_path / "home"
     for folder in (source, home):
         folder.mkdir()
     (source / "a.jar").write_bytes(b"x" * 2_000_000)
-    command = command_for([BuildCache(source, "~/.m2/repository", 1, linked=True)])
+    command = command_for([BuildCache(source, "~/.m2/repository", linked=True)])
     subprocess.run(
         ["bash", "-c", command], env={"HOME": str(home), "PATH": "/usr/bin:/bin"}, check=True, cwd=tmp_path
     )
