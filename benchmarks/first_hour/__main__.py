@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,7 +113,7 @@ class Place:
 
 
 def main() -> int:
-    options = _options()
+    options = options_of((*_WHAT, "table"))
     repositories = [Repository(**row) for row in tomllib.loads(options.list.read_text())["repository"]]
     if options.what == "table":
         print(table(repositories, options.folder / "results"))
@@ -127,9 +129,10 @@ def main() -> int:
     return 0
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.first_hour", description=__doc__)
-    parser.add_argument("what", choices=(*_WHAT, "table"))
+def options_of(what: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line; its first word is one of `what`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=what)
     parser.add_argument("--folder", type=Path, required=True, help="where checkouts and results are kept")
     parser.add_argument("--mirror", type=Path, help="folder with OWNER+NAME/repo, a git repository each")
     parser.add_argument("--list", type=Path, default=HERE / "repositories.toml")
@@ -224,7 +227,7 @@ def _fix(place: Place, change: str, log: Path, options: argparse.Namespace) -> d
     bundle = place.root / "bundles" / place.repository.slug
     shutil.rmtree(bundle, ignore_errors=True)
     bundle.parent.mkdir(parents=True, exist_ok=True)
-    with ModelServer(_script(place.repository.file, change)) as server:
+    with ModelServer(script(place.repository.file, change)) as server:
         command = [
             *("fix", "--model", "anthropic/claude-sonnet-5-5", "--patch", f"{bundle}.patch"),
             *("--out", str(bundle), "Change one file."),
@@ -242,21 +245,26 @@ def _fix(place: Place, change: str, log: Path, options: argparse.Namespace) -> d
     if len(requests) > 1:
         result["first_tool_result"] = round((requests[1].arrived_ns - started) / 1e9, 1)
     outcome, journal = bundle / "outcome.json", bundle / "journal.jsonl"
-    if not outcome.is_file():
-        return result
-    if journal.is_file():
+    if outcome.is_file() and journal.is_file():
         rest = (ended - requests[-1].answered_ns) / 1e9 - _checking(journal)
         result["last_word_to_result"] = round(rest, 1)
-    data = json.loads(outcome.read_text())
+    return result | measured(bundle, log)
+
+
+def measured(bundle: Path, log: Path) -> dict[str, Any]:
+    """What the bundle and the printed headline say; empty without a bundle."""
+    if not (bundle / "outcome.json").is_file():
+        return {}
+    data = json.loads((bundle / "outcome.json").read_text())
     lines = log.read_text(errors="replace").splitlines()
-    headlines = [line for line in lines if " changed in " in line]
-    return result | {
+    headlines = [line for line in lines if re.match(r"[✔✘!] .* changed", line)]
+    return {
         "stop_reason": data["stop_reason"], "headline": headlines[-1].split(", ", 1)[1] if headlines else "",
         "notes": data["notes"], "checks": [_check(check) for check in data["checks"]],
     }  # fmt: skip
 
 
-def _script(file: str, change: str) -> Script:
+def script(file: str, change: str) -> Script:
     calls = [
         Call("view", {"path": file}, id="call_1"),
         Call("bash", {"command": change}, id="call_2"),
