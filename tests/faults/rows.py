@@ -69,7 +69,7 @@ _EDITED = (VIEW, Turn(EDITS))
 _WAITING: tuple[Step, ...] = (*_EDITED, shell("sleep 600"))
 _IN_COMMAND = at_call("sleep 600")
 # The requests of `publish`, in order: questions, branches, the base commit, the push, the pull request, the thread.
-_PUBLISH = range(1, 18)
+_PUBLISH = range(1, 17)
 
 
 def rows(
@@ -155,7 +155,7 @@ GITHUB = (
         "GitHub's API fails once",
         {
             ("server error (502)", f"`publish`, its request {number}"): publish(nth(number, answers(502, "GET", "")))
-            for number in (1, 2, 14)
+            for number in (1, 2, 13)
         }
         | {
             (fault, f"`run`, reading {what}"): run(before=make(*where))
@@ -414,7 +414,7 @@ SIGNALS = (
         }
         | {
             ("SIGTERM", f"`publish`, its request {number}"): struck_at_github(signal.SIGTERM, number)
-            for number in _PUBLISH[2:14]
+            for number in _PUBLISH[2:13]
             if number != 4
         },
         exit=130, says="cancelled", work=Work.PUBLISH, thread="Publishing was cancelled",
@@ -423,7 +423,7 @@ SIGNALS = (
         "A signal",
         {
             ("SIGTERM", f"`publish`, its request {number}"): struck_at_github(signal.SIGTERM, number)
-            for number in (15, 16, 17)
+            for number in (14, 15, 16)
         },
         exit=130, says="cancelled", work=Work.PUBLISH, thread="**Done:**",
     ),
