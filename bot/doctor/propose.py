@@ -82,7 +82,12 @@ def policy_text(
         keep_trailing_newline=True,
         trim_blocks=True,
     )
-    templates.filters |= {"quoted": _quoted, "command": _command, "comment": source_of}
+    templates.filters |= {
+        "quoted": _quoted,
+        "command": _command,
+        "comment": source_of,
+        "commented": _commented,
+    }
     return templates.get_template("policy.yml").render(
         editor_line=EDITOR_LINE,
         checks=[one for one in detected.checks if fallback or not one.fallback],
@@ -125,6 +130,11 @@ def _command(command: str) -> str:
         return f"    command: {_quoted(command)}"
     lines = (f"      {line}" if line else "" for line in command.splitlines())
     return "\n".join(("    command: |-", *lines))
+
+
+def _commented(text: str) -> str:
+    """Return `text` as a comment. YAML ends a comment at more characters than at a line feed."""
+    return "\n".join(f"#{line}" for line in text.splitlines())
 
 
 def _quoted(command: str) -> str:

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
 import yaml
 
-from bot.doctor.propose import workflow_text
+from bot.doctor.propose import policy_text, workflow_text
+from bot.ecosystems.record import Use
+from bot.environment.detection import DetectedCheck, Detection
 from bot.policy.load import load_policy
 from tests.support import warm
 from tests.support.repositories import make_repository
@@ -52,3 +55,10 @@ def test_a07_no_name_becomes_a_line_or_a_command_of_what_init_writes(tmp_path: P
     assert "${{" not in str(policy) and "\x1b" not in text
     assert (repo / ".github" / "workflows" / "agent.yml").read_text() == workflow_text("anthropic")
     assert "\x1b" not in completed.stdout
+
+
+@pytest.mark.parametrize("end", ["\r", "\x85", "\u2028", "\u2029"])
+def test_a150_a_command_that_cannot_run_here_stays_a_comment(end: str) -> None:
+    check = DetectedCheck("n", f"make test{end}dangerous: {{}} #", Use.TESTS, "ci.yml")
+    text = policy_text(Detection((), (check,)), {"n": "a tool is missing"})
+    assert list(yaml.safe_load(text)) == ["version"]
