@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.act, pytest.mark.bubblewrap, pytest.mark.node]
 KEY = "sk-canary-7be2"
 
 
-def test_what_init_writes_prepares_in_a_job_of_its_own_and_what_a_push_kept_is_restored(stage: Stage) -> None:
+def test_what_init_writes_prepares_in_a_job_of_its_own_and_what_a_push_kept_is_restored(stage: Stage):
     """The key of what is kept has the commit: for another one the steps run. act's machines have another path each, so
     that a run cannot use what another job installed, and says that."""
     steps = [{"run": "mkdir installed && echo the step ran"}, {"run": "python -m unittest"}]

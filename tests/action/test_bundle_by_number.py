@@ -45,7 +45,7 @@ def ran(stage: Stage) -> tuple[dict[str, Path], Job]:
 @pytest.mark.slow
 def test_a123_a_bundle_of_the_same_name_by_another_job_is_not_published(
     stage: Stage, ran: tuple[dict[str, Path], Job]
-) -> None:
+):
     artifacts, done = ran
     for name in [name for name in artifacts if name.startswith("slash-agent-bundle")]:
         artifacts[name] = stage.folder  # uploaded by code of `prepare`, after it deleted ours
@@ -55,7 +55,7 @@ def test_a123_a_bundle_of_the_same_name_by_another_job_is_not_published(
 
 def test_a123_a_bundle_with_another_file_in_it_is_not_published(
     stage: Stage, ran: tuple[dict[str, Path], Job]
-) -> None:
+):
     artifacts, done = ran
     bundle = artifacts[done.outputs["artifact"].partition(" ")[0]]
     (bundle / "message.md").write_text("Anything.\n")
@@ -66,7 +66,7 @@ def test_a123_a_bundle_with_another_file_in_it_is_not_published(
 
 
 @pytest.mark.parametrize("given", ["7", "7 x", "../bundle", "7 " + "0" * 64 + "\nname=slash-agent-bundle"])
-def test_a123_what_is_no_number_and_digest_is_no_artifact(stage: Stage, given: str) -> None:
+def test_a123_what_is_no_number_and_digest_is_no_artifact(stage: Stage, given: str):
     result = published(stage, {}, given)
     assert result.result == "failure"
     assert "this is no artifact of a job before" in result.log

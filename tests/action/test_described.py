@@ -22,14 +22,14 @@ INSIDE = ("model", "openai-base-url", "budget-usd", "extras")
 DESCRIBED: dict[str, Any] = yaml.safe_load(ACTION.read_text())
 
 
-def test_the_workflows_are_clean_to_actionlint() -> None:
+def test_the_workflows_are_clean_to_actionlint():
     completed = subprocess.run(
         [BIN / "actionlint", *WORKFLOWS, *TO_COPY], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert completed.returncode == 0, completed.stdout
 
 
-def test_the_workflow_to_copy_is_clean_to_actionlint(tmp_path: Path) -> None:
+def test_the_workflow_to_copy_is_clean_to_actionlint(tmp_path: Path):
     [shown] = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "action.md").read_text(), re.DOTALL)
     copy = tmp_path / "agent.yml"
     copy.write_text(shown)
@@ -37,7 +37,7 @@ def test_the_workflow_to_copy_is_clean_to_actionlint(tmp_path: Path) -> None:
     assert completed.returncode == 0, completed.stdout
 
 
-def test_action_and_workflows_are_clean_to_zizmor() -> None:
+def test_action_and_workflows_are_clean_to_zizmor():
     completed = subprocess.run(
         [BIN / "zizmor", "--offline", "--persona", "pedantic", ACTION, *WORKFLOWS, *TO_COPY],
         cwd=ROOT, capture_output=True, text=True, check=False,
@@ -46,7 +46,7 @@ def test_action_and_workflows_are_clean_to_zizmor() -> None:
 
 
 @pytest.mark.node
-def test_githubs_own_checker_finds_nothing_in_action_and_workflows(tmp_path: Path) -> None:
+def test_githubs_own_checker_finds_nothing_in_action_and_workflows(tmp_path: Path):
     """From npm. Its published modules run in Node.js only when bundled."""
     modules = installed("@actions/languageservice", "0.3.61").parents[1]
     bundler, bundle = installed("esbuild", "0.28.2") / "bin" / "esbuild", tmp_path / "service.cjs"
@@ -61,14 +61,14 @@ def test_githubs_own_checker_finds_nothing_in_action_and_workflows(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", DESCRIBED["inputs"])
-def test_each_input_is_used_and_documented(name: str) -> None:
+def test_each_input_is_used_and_documented(name: str):
     used = re.compile(rf"\binputs\.{re.escape(name)}(?![\w-])")
     assert used.search(yaml.safe_dump(DESCRIBED["runs"], width=10_000))
     assert f"`{name}`" in (ROOT / "docs" / "action.md").read_text()
 
 
 @pytest.mark.parametrize("name", DESCRIBED["outputs"])
-def test_each_output_is_set_by_the_program_and_documented(name: str) -> None:
+def test_each_output_is_set_by_the_program_and_documented(name: str):
     value = DESCRIBED["outputs"][name]["value"]
     sources = re.findall(r"steps\.([a-z]+)\.outputs\.([a-z-]+)", value)
     assert sources
@@ -92,12 +92,12 @@ def scripts() -> list[str]:
     return matches
 
 
-def test_no_script_holds_an_expression() -> None:
+def test_no_script_holds_an_expression():
     assert scripts()
     assert not [script for script in scripts() if "${{" in script]
 
 
-def test_every_action_of_others_is_pinned_to_a_commit() -> None:
+def test_every_action_of_others_is_pinned_to_a_commit():
     text = "\n".join(file.read_text() for file in (ACTION, *WORKFLOWS))
     used = re.findall(r"^ +(?:- )?uses: (\S+)", text, re.MULTILINE)
     others = [one for one in used if not one.startswith("./")]
@@ -105,7 +105,7 @@ def test_every_action_of_others_is_pinned_to_a_commit() -> None:
     assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", one) for one in others)
 
 
-def test_the_job_that_runs_the_agent_has_no_token_that_can_push() -> None:
+def test_the_job_that_runs_the_agent_has_no_token_that_can_push():
     jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
     assert {what for what, how in jobs["run"]["permissions"].items() if how == "write"} == {"issues"}
     assert set(re.findall(r"secrets\.(\w+)", yaml.safe_dump(jobs["publish"], width=10_000))) == {
@@ -113,7 +113,7 @@ def test_the_job_that_runs_the_agent_has_no_token_that_can_push() -> None:
     }
 
 
-def test_what_a_run_had_is_kept_also_when_it_failed_or_was_cancelled() -> None:
+def test_what_a_run_had_is_kept_also_when_it_failed_or_was_cancelled():
     """A step of a composite action is run after a cancelled one only if its condition says `always()`."""
     steps = {step.get("id"): step for step in DESCRIBED["runs"]["steps"]}
     after = [steps[name] for name in ("salvage", "artifact", "kept", "page", "publish")]
@@ -122,7 +122,7 @@ def test_what_a_run_had_is_kept_also_when_it_failed_or_was_cancelled() -> None:
     assert order.index("salvage") < order.index("kept") < order.index("page") < order.index("publish")
 
 
-def test_the_page_has_each_jobs_permissions() -> None:
+def test_the_page_has_each_jobs_permissions():
     page = (ROOT / "docs" / "action.md").read_text()
     documented = re.findall(r"^\| `([\w-]+\.yml)` \| `([\w-]+)` \| (.*) \|$", page, re.MULTILINE)
     expected = []
@@ -136,7 +136,7 @@ def test_the_page_has_each_jobs_permissions() -> None:
     assert sorted(documented) == sorted(expected)
 
 
-def test_each_workflow_to_call_takes_the_same_inputs_and_hands_them_to_every_job() -> None:
+def test_each_workflow_to_call_takes_the_same_inputs_and_hands_them_to_every_job():
     """A policy of another name that only one of two jobs knew would let the other judge by the wrong one."""
     for name in ("agent.yml", "maintenance.yml", "one-job.yml", "review.yml", "task.yml"):
         described = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text())
@@ -161,7 +161,7 @@ def shown() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("place", shown())
-def test_a_call_gives_each_job_of_ours_what_it_asks_for(place: str) -> None:
+def test_a_call_gives_each_job_of_ours_what_it_asks_for(place: str):
     """GitHub starts nothing of a workflow that is called where one of its jobs may have less than it asks for."""
     [call] = yaml.safe_load(shown()[place])["jobs"].values()
     called = ROOT / ".github" / "workflows" / call["uses"].partition("@")[0].rpartition("/")[2]
@@ -174,7 +174,7 @@ def test_a_call_gives_each_job_of_ours_what_it_asks_for(place: str) -> None:
     assert call["permissions"] == most
 
 
-def test_the_workflows_in_one_job_that_the_pages_show_have_what_ours_has() -> None:
+def test_the_workflows_in_one_job_that_the_pages_show_have_what_ours_has():
     """Without `actions: read` a private repository's runs cannot be counted, and a scheduled one is refused."""
     [text] = re.findall(r"```yaml\n(name: .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     ours = yaml.safe_load((ROOT / ".github" / "workflows" / "one-job.yml").read_text())["jobs"]["agent"]
@@ -188,7 +188,7 @@ def test_the_workflows_in_one_job_that_the_pages_show_have_what_ours_has() -> No
     assert jobs["task"]["permissions"] == both
 
 
-def test_only_the_job_that_stops_runs_may_cancel_them() -> None:
+def test_only_the_job_that_stops_runs_may_cancel_them():
     may = [
         (workflow.name, name)
         for workflow in WORKFLOWS
@@ -198,9 +198,7 @@ def test_only_the_job_that_stops_runs_may_cancel_them() -> None:
     assert may == [("agent.yml", "instant")]
 
 
-def test_nothing_is_installed_with_a_secret_in_the_environment_and_no_key_is_there_before_the_sandbox() -> (
-    None
-):
+def test_nothing_is_installed_with_a_secret_in_the_environment_and_no_key_is_there_before_the_sandbox():
     steps = DESCRIBED["runs"]["steps"]
     secret = {
         step["name"]: re.findall(r"\{\{ inputs\.(\S*(?:api-key|token|private-key)) \}\}", str(step))

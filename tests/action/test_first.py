@@ -113,7 +113,7 @@ def silent(stage: Stage, event: Any, said: str, **environment: str) -> First:
 # -- who goes on
 
 
-def test_a_maintainer_sees_a_reaction_and_the_progress_comment(stage: Stage) -> None:
+def test_a_maintainer_sees_a_reaction_and_the_progress_comment(stage: Stage):
     result = first(stage, starts=True)
     assert (result.code, result.goes_on, result.outputs["verb"]) == (0, True, "fix")
     [comment] = stage.bot_comments()
@@ -127,7 +127,7 @@ def test_a_maintainer_sees_a_reaction_and_the_progress_comment(stage: Stage) -> 
     assert len(result.calls) <= 4
 
 
-def test_where_nothing_could_be_installed_the_thread_says_so_and_retry_starts_it_again(stage: Stage) -> None:
+def test_where_nothing_could_be_installed_the_thread_says_so_and_retry_starts_it_again(stage: Stage):
     begun = first(stage)
     given = {"SLASH_AGENT_INSTALLED": "false", "SLASH_AGENT_COMMENT": begun.outputs["comment"]}
     ended = first(stage, starts=True, **given)
@@ -141,7 +141,7 @@ def test_where_nothing_could_be_installed_the_thread_says_so_and_retry_starts_it
 
 
 @pytest.mark.parametrize("body", ["/agent status", "/agent help", "/agent stop"])
-def test_what_is_answered_at_once_needs_no_progress_comment(stage: Stage, body: str) -> None:
+def test_what_is_answered_at_once_needs_no_progress_comment(stage: Stage, body: str):
     result = first(stage, stage.ask(body))
     assert result.goes_on
     assert stage.bot_comments() == []
@@ -158,9 +158,7 @@ def test_what_is_answered_at_once_needs_no_progress_comment(stage: Stage, body: 
         ("/agent review", "works on pull requests"),
     ],
 )
-def test_a_maintainers_slip_is_answered_at_once_with_the_right_form(
-    stage: Stage, body: str, words: str
-) -> None:
+def test_a_maintainers_slip_is_answered_at_once_with_the_right_form(stage: Stage, body: str, words: str):
     event = stage.ask(body)
     result = first(stage, event)
     assert (result.code, result.goes_on) == (0, False)
@@ -171,18 +169,18 @@ def test_a_maintainers_slip_is_answered_at_once_with_the_right_form(
     assert [one["content"] for one in reactions] == ["confused"]
 
 
-def test_a_strangers_near_miss_gets_nothing(stage: Stage) -> None:
+def test_a_strangers_near_miss_gets_nothing(stage: Stage):
     silent(stage, stage.ask("please /agent fix this", REPORTER), "this comment starts nothing")
 
 
-def test_a_dry_run_writes_nothing(stage: Stage) -> None:
+def test_a_dry_run_writes_nothing(stage: Stage):
     assert first(stage, SLASH_AGENT_DRY_RUN="true").goes_on
     refused = first(stage, stage.ask("/agent fix this", REPORTER), SLASH_AGENT_DRY_RUN="true")
     assert not refused.goes_on
     assert stage.writes() == []
 
 
-def test_a_token_that_may_only_read_does_not_end_the_run(stage: Stage) -> None:
+def test_a_token_that_may_only_read_does_not_end_the_run(stage: Stage):
     reading = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
     result = first(stage, SLASH_AGENT_GITHUB_TOKEN=reading)
     assert (result.code, result.goes_on) == (0, True)
@@ -190,7 +188,7 @@ def test_a_token_that_may_only_read_does_not_end_the_run(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 500])
-def test_where_github_does_not_answer_the_full_check_decides(stage: Stage, status: int) -> None:
+def test_where_github_does_not_answer_the_full_check_decides(stage: Stage, status: int):
     stage.forge.fail_next("GET", "/collaborators/", status=status, body={"message": "no"}, times=2)
     result = first(stage, stage.ask("/agent fix this", REPORTER))
     assert result.goes_on
@@ -203,7 +201,7 @@ def test_where_github_does_not_answer_the_full_check_decides(stage: Stage, statu
 GATE = {"SLASH_AGENT_MODE": "gate"}
 
 
-def test_the_gate_hands_on_that_it_goes_on_and_with_which_comment(stage: Stage) -> None:
+def test_the_gate_hands_on_that_it_goes_on_and_with_which_comment(stage: Stage):
     result = first(stage, **GATE)
     [comment] = stage.get(f"issues/{stage.sample.issue}/comments?per_page=100")[-1:]
     assert (result.code, result.outputs["gate"]) == (0, f"go {comment['id']}")
@@ -216,7 +214,7 @@ def test_the_gate_hands_on_that_it_goes_on_and_with_which_comment(stage: Stage) 
 
 
 @pytest.mark.parametrize("given", ["", "no", "goes", "go; echo", "go 1\n2"])
-def test_only_the_gates_own_word_lets_by(stage: Stage, given: str) -> None:
+def test_only_the_gates_own_word_lets_by(stage: Stage, given: str):
     result = first(stage, stage.ask("/agent fix this", REPORTER), SLASH_AGENT_GATE=given)
     assert result.goes_on is given.startswith("go ")
     assert "comment" not in result.outputs
@@ -225,7 +223,7 @@ def test_only_the_gates_own_word_lets_by(stage: Stage, given: str) -> None:
 # -- what nobody wrote: a push to a pull request, a label, a failed run
 
 
-def test_a_question_needs_no_preparation(stage: Stage) -> None:
+def test_a_question_needs_no_preparation(stage: Stage):
     assert "commit" not in first(stage, stage.ask("/agent explain this"), **GATE).outputs
     assert first(stage, stage.ask("/agent fix this"), **GATE).outputs["commit"] == "main"
 
@@ -234,7 +232,7 @@ def test_a_question_needs_no_preparation(stage: Stage) -> None:
 @pytest.mark.parametrize("is_fork", [True, False])
 def test_a122_only_a_head_of_this_repository_is_installed_and_only_if_its_lock_files_differ(
     stage: Stage, changed: str, is_fork: bool
-) -> None:
+):
     if is_fork:
         number = fork_pull(stage, {changed: "# changed\n"})
     else:
@@ -256,7 +254,7 @@ MANY = {f"docs/{number:03}.md": "x\n" for number in range(105)}
 @pytest.mark.parametrize("more", [{}, {"zoo/package-lock.json": "{}\n"}, {"package-lock.json": None}])
 def test_a_lock_file_behind_the_first_hundred_files_counts_and_a_hundred_others_do_not(
     stage: Stage, more: dict[str, str | None]
-) -> None:
+):
     stage.forge.commit(stage.repo, {"package-lock.json": "[]\n" * 20})
     moved = {"zoo.txt": "[]\n" * 20} if None in more.values() else {}
     stage.forge.commit(stage.repo, MANY | moved | more, branch="topic", author=MAINTAINER)
@@ -267,7 +265,7 @@ def test_a_lock_file_behind_the_first_hundred_files_counts_and_a_hundred_others_
     assert outputs["commit"] == pull["head" if more else "base"]["sha"]
 
 
-def test_a122_for_a_stranger_no_job_follows(stage: Stage) -> None:
+def test_a122_for_a_stranger_no_job_follows(stage: Stage):
     outputs = first(stage, stage.ask("/agent fix this", REPORTER), **GATE).outputs
     assert "commit" not in outputs and "gate" not in outputs
 
@@ -313,7 +311,7 @@ def pushed(stage: Stage, event: dict[str, Any], name: str = TARGET) -> First:
 )
 def test_an_outsiders_push_costs_no_install_unless_the_policy_speaks_of_them(
     stage: Stage, policy: str, role: Any, goes_on: bool
-) -> None:
+):
     """The payload calls its author the owner, which is believed of nobody."""
     if policy:
         stage.forge.commit(stage.repo, {".github/agent.yml": policy})
@@ -325,14 +323,14 @@ def test_an_outsiders_push_costs_no_install_unless_the_policy_speaks_of_them(
     assert not goes_on or "note" not in result.outputs
 
 
-def test_a_draft_is_looked_at_only_where_the_policy_speaks_of_drafts(stage: Stage) -> None:
+def test_a_draft_is_looked_at_only_where_the_policy_speaks_of_drafts(stage: Stage):
     event = pull_event(stage, MAINTAINER, draft=True)
     assert not pushed(stage, event).goes_on
     stage.forge.commit(stage.repo, {".github/agent.yml": "review: {drafts: true}\n"})
     assert pushed(stage, event).goes_on
 
 
-def test_a_bots_push_and_one_of_another_account_under_a_known_name_are_refused(stage: Stage) -> None:
+def test_a_bots_push_and_one_of_another_account_under_a_known_name_are_refused(stage: Stage):
     stage.forge.add_user("helpful[bot]", kind="Bot")
     assert not pushed(stage, pull_event(stage, "helpful[bot]")).goes_on
     event = pull_event(stage, REPORTER)
@@ -340,7 +338,7 @@ def test_a_bots_push_and_one_of_another_account_under_a_known_name_are_refused(s
     assert not pushed(stage, event).goes_on
 
 
-def test_a_label_by_somebody_without_rights_sets_nothing_off(stage: Stage) -> None:
+def test_a_label_by_somebody_without_rights_sets_nothing_off(stage: Stage):
     stage.forge.commit(stage.repo, {".github/agent.yml": "triggers:\n  labels: {agent-fix: fix}\n"})
     base = {"action": "labeled", "label": {"name": "agent-fix"}, "issue": stage.sample.event["issue"]}
     for login, goes_on in ((REPORTER, False), (MAINTAINER, True)):
@@ -352,7 +350,7 @@ def test_a_label_by_somebody_without_rights_sets_nothing_off(stage: Stage) -> No
         assert pushed(stage, event, "issues").goes_on is goes_on
 
 
-def test_the_named_policy_is_the_one_that_is_looked_through(stage: Stage) -> None:
+def test_the_named_policy_is_the_one_that_is_looked_through(stage: Stage):
     stage.forge.commit(stage.repo, {".github/strict.yml": "tiers:\n  outsider: {verbs: [review]}\n"})
     event = stage.ask("/agent review", REPORTER)
     assert not first(stage, event).goes_on
@@ -363,7 +361,7 @@ def test_the_named_policy_is_the_one_that_is_looked_through(stage: Stage) -> Non
 # -- who does not
 
 
-def test_a_stranger_is_told_once_a_day_and_then_nothing(stage: Stage) -> None:
+def test_a_stranger_is_told_once_a_day_and_then_nothing(stage: Stage):
     result = first(stage, stage.ask("/agent fix this", REPORTER))
     assert not result.goes_on
     [reply] = stage.bot_comments()
@@ -377,7 +375,7 @@ def test_a_stranger_is_told_once_a_day_and_then_nothing(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("verb", ["help", "status"])
-def test_an_answer_to_a_stranger_and_a_refusal_do_not_use_up_one_another(stage: Stage, verb: str) -> None:
+def test_an_answer_to_a_stranger_and_a_refusal_do_not_use_up_one_another(stage: Stage, verb: str):
     answer_to_reader = first(stage, stage.ask(f"/agent {verb}", REPORTER))
     assert answer_to_reader.goes_on
     assert len(answer_to_reader.calls) <= 4
@@ -393,7 +391,7 @@ def test_an_answer_to_a_stranger_and_a_refusal_do_not_use_up_one_another(stage: 
     [(MAINTAINER, ""), ("github-actions[bot]", "2026-01-01T00:00:00Z")],
     ids=["a mark that a person wrote", "a refusal of another day"],
 )
-def test_what_silences_nobody(stage: Stage, login: str, at: str) -> None:
+def test_what_silences_nobody(stage: Stage, login: str, at: str):
     account = stage.forge.add_user(REPORTER)
     refusal = f"No.\n\n<!-- slash-agent refused request=1 to={account} -->"
     stage.forge.comment(stage.repo, stage.sample.issue, login, refusal, **({"at": at} if at else {}))
@@ -402,13 +400,13 @@ def test_what_silences_nobody(stage: Stage, login: str, at: str) -> None:
     assert len(stage.bot_comments()) == before + 1
 
 
-def test_a_flood_buys_no_answer(stage: Stage) -> None:
+def test_a_flood_buys_no_answer(stage: Stage):
     for number in range(FLOOD):
         stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, f"flood {number}")
     silent(stage, stage.ask("/agent fix this", REPORTER), "got an answer of this kind today")
 
 
-def test_the_payload_makes_nobody_a_maintainer(stage: Stage) -> None:
+def test_the_payload_makes_nobody_a_maintainer(stage: Stage):
     event = stage.ask("/agent fix this", REPORTER)
     event["comment"]["author_association"] = "OWNER"
     first(stage, event)
@@ -417,7 +415,7 @@ def test_the_payload_makes_nobody_a_maintainer(stage: Stage) -> None:
     silent(stage, event, "GitHub knows")
 
 
-def test_a_bot_is_refused_in_silence_and_goes_on_where_the_policy_names_it(stage: Stage) -> None:
+def test_a_bot_is_refused_in_silence_and_goes_on_where_the_policy_names_it(stage: Stage):
     account = stage.forge.add_user("helpful[bot]", kind="Bot")
     event = stage.ask("/agent review", "helpful[bot]")
     assert len(silent(stage, event, "is a bot").calls) == 1
@@ -427,7 +425,7 @@ def test_a_bot_is_refused_in_silence_and_goes_on_where_the_policy_names_it(stage
     assert first(stage, event).goes_on
 
 
-def test_what_is_no_command_costs_no_call(stage: Stage) -> None:
+def test_what_is_no_command_costs_no_call(stage: Stage):
     assert silent(stage, stage.ask("Thanks!"), "no `/agent` command").calls == []
     ghost = stage.ask("/agent fix this", REPORTER)
     ghost["comment"]["user"] = None
@@ -436,14 +434,14 @@ def test_what_is_no_command_costs_no_call(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("payload", ["", "[]", "{", '{"action": "created"}'])
-def test_a_payload_that_is_none_ends_with_a_sentence(stage: Stage, payload: str) -> None:
+def test_a_payload_that_is_none_ends_with_a_sentence(stage: Stage, payload: str):
     result = first(stage, payload, starts=payload == "{")
     assert result.code == 2
     assert "go" not in result.outputs
     assert len(result.output.splitlines()) == 1
 
 
-def test_without_a_token_the_input_is_named(stage: Stage) -> None:
+def test_without_a_token_the_input_is_named(stage: Stage):
     result = first(stage, SLASH_AGENT_GITHUB_TOKEN="")
     assert result.code == 2
     assert "github-token" in result.output
@@ -452,7 +450,7 @@ def test_without_a_token_the_input_is_named(stage: Stage) -> None:
 # -- how fast
 
 
-def test_nothing_beyond_the_standard_library_is_imported(stage: Stage) -> None:
+def test_nothing_beyond_the_standard_library_is_imported(stage: Stage):
     completed = subprocess.run(
         [sys.executable, "-I", "-S", "-X", "importtime", SCRIPT],
         env={},
@@ -475,9 +473,7 @@ def test_nothing_beyond_the_standard_library_is_imported(stage: Stage) -> None:
 @pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("role", ["", "read", "triage", "write", "admin"])
 @pytest.mark.parametrize("verb", ["fix this", "explain this", "help"])
-def test_nobody_is_kept_out_whom_the_full_check_lets_in(
-    stage: Stage, role: Any, private: bool, verb: str
-) -> None:
+def test_nobody_is_kept_out_whom_the_full_check_lets_in(stage: Stage, role: Any, private: bool, verb: str):
     repo = stage.forge.create_repository(
         "riverbend", "table", stage.forge.git_folder(stage.repo), private=private
     )
@@ -495,7 +491,7 @@ def test_nobody_is_kept_out_whom_the_full_check_lets_in(
         assert let_in
 
 
-def test_a_redirect_does_not_carry_the_token_to_another_host(stage: Stage) -> None:
+def test_a_redirect_does_not_carry_the_token_to_another_host(stage: Stage):
     with Listener(
         lambda _: Response(302, headers={"Location": f"http://localhost:{api.port}/stolen"})
     ) as api:

@@ -14,7 +14,7 @@ from tests.support.runner import ROOT
 pytestmark = pytest.mark.slow
 
 
-def test_the_program_runs_in_what_was_installed(installed: Path) -> None:
+def test_the_program_runs_in_what_was_installed(installed: Path):
     completed = subprocess.run(
         [installed / "bin" / "python", "-P", "-m", "bot", "--version"],
         cwd="/", env={}, capture_output=True, text=True, check=True,
@@ -22,16 +22,14 @@ def test_the_program_runs_in_what_was_installed(installed: Path) -> None:
     assert completed.stdout == f"slash-agent {__version__}\n"
 
 
-def test_what_a_run_needs_is_there_and_what_only_development_or_an_extra_needs_is_not(
-    installed: Path,
-) -> None:
+def test_what_a_run_needs_is_there_and_what_only_development_or_an_extra_needs_is_not(installed: Path):
     site = next(installed.glob("lib/python*/site-packages"))
     there = {path.name for path in site.iterdir()}
     assert {"anthropic", "openai", "github", "git", "yaml", "pydantic", "jinja2"} <= there
     assert not {"pytest", "mypy", "ruff", "hypothesis", "boto3"} & there
 
 
-def test_everything_installed_is_in_the_lock_at_its_version(installed: Path) -> None:
+def test_everything_installed_is_in_the_lock_at_its_version(installed: Path):
     lock = (ROOT / "requirements.lock").read_text().lower().replace("_", "-")
     listed = subprocess.run(
         [
@@ -48,9 +46,7 @@ def test_everything_installed_is_in_the_lock_at_its_version(installed: Path) -> 
 
 
 @pytest.mark.parametrize("index", ["PIP_INDEX_URL", "UV_INDEX_URL"])
-def test_an_index_that_does_not_answer_is_one_sentence_below_the_installers_own(
-    tmp_path: Path, index: str
-) -> None:
+def test_an_index_that_does_not_answer_is_one_sentence_below_the_installers_own(tmp_path: Path, index: str):
     script = ROOT / ".github" / "action" / "install.py"
     closed = {index: "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "UV_HTTP_RETRIES": "0"}
     failed = subprocess.run(
@@ -62,7 +58,7 @@ def test_an_index_that_does_not_answer_is_one_sentence_below_the_installers_own(
     assert "Traceback" not in failed.stderr
 
 
-def test_a_python_without_pip_installs_too(tmp_path: Path) -> None:
+def test_a_python_without_pip_installs_too(tmp_path: Path):
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
     script = ROOT / ".github" / "action" / "install.py"
@@ -76,7 +72,7 @@ def test_a_python_without_pip_installs_too(tmp_path: Path) -> None:
     assert completed.stdout == f"slash-agent {__version__}\n"
 
 
-def test_checkers_come_with_their_extra_and_leave_the_rest_as_it_was(installed: Path, tmp_path: Path) -> None:
+def test_checkers_come_with_their_extra_and_leave_the_rest_as_it_was(installed: Path, tmp_path: Path):
     script = ROOT / ".github" / "action" / "install.py"
     command = [sys.executable, script, tmp_path / "venv", "--extras=checkers"]
     subprocess.run(command, check=True)
@@ -92,9 +88,7 @@ def test_checkers_come_with_their_extra_and_leave_the_rest_as_it_was(installed: 
 
 
 @pytest.mark.parametrize("name", ["dev", "chekers", "--index-url=http://x"])
-def test_an_extra_that_is_not_offered_is_named_before_anything_is_installed(
-    tmp_path: Path, name: str
-) -> None:
+def test_an_extra_that_is_not_offered_is_named_before_anything_is_installed(tmp_path: Path, name: str):
     script = ROOT / ".github" / "action" / "install.py"
     completed = subprocess.run(
         [sys.executable, script, tmp_path / "venv", f"--extras={name}"],
@@ -106,7 +100,7 @@ def test_an_extra_that_is_not_offered_is_named_before_anything_is_installed(
 
 
 @pytest.mark.parametrize("package", ["uv", "pyyaml"])
-def test_a_package_that_is_not_what_the_lock_says_is_not_installed(tmp_path: Path, package: str) -> None:
+def test_a_package_that_is_not_what_the_lock_says_is_not_installed(tmp_path: Path, package: str):
     copy = tmp_path / "action"
     for name in (".github/action/install.py", "pyproject.toml", "requirements.lock"):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)

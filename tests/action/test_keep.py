@@ -134,7 +134,7 @@ def unused(outcome: dict[str, object]) -> str:
     return note.removeprefix(UNUSED)
 
 
-def test_what_was_installed_is_there_in_workspace_home_and_tool_cache(prepared: Prepared) -> None:
+def test_what_was_installed_is_there_in_workspace_home_and_tool_cache(prepared: Prepared):
     outcome = prepared.run()
     assert states(outcome) == ["passed", "passed"], json.dumps(outcome["checks"])
     assert not [one for one in outcome["notes"] if UNUSED in one]  # type: ignore[attr-defined]
@@ -148,7 +148,7 @@ def test_what_was_installed_is_there_in_workspace_home_and_tool_cache(prepared: 
 )
 def test_another_image_or_interpreter_has_no_use_for_it(
     prepared: Prepared, variables: dict[str, str], reason: str
-) -> None:
+):
     own = prepared.stage.folder / "own"
     own.mkdir()
     (own / "ruby").write_text("#!/bin/sh\n")
@@ -185,15 +185,13 @@ def _large(prepared: Prepared) -> None:
 )
 def test_a120_an_artifact_that_is_missing_swapped_or_too_large_is_not_used(
     prepared: Prepared, change: Callable[[Prepared], None], reason: str
-) -> None:
+):
     change(prepared)
     assert unused(prepared.run()) == reason
 
 
 @pytest.mark.parametrize("leads_out", [True, False])
-def test_a121_a_forged_file_reaches_nothing_outside_of_the_sandbox(
-    prepared: Prepared, leads_out: bool
-) -> None:
+def test_a121_a_forged_file_reaches_nothing_outside_of_the_sandbox(prepared: Prepared, leads_out: bool):
     """Its members lead out of every folder, or a folder of packages is a link to the runner's files."""
     secret = prepared.stage.folder / "secret"
     secret.mkdir()
@@ -222,7 +220,7 @@ def test_a121_a_forged_file_reaches_nothing_outside_of_the_sandbox(
     assert not list(prepared.stage.folder.rglob("escaped"))
 
 
-def test_nothing_from_a_registry_of_ones_own_is_kept_for_a_public_repository(stage: Stage) -> None:
+def test_nothing_from_a_registry_of_ones_own_is_kept_for_a_public_repository(stage: Stage):
     installed(stage)
     own = {"PIP_INDEX_URL": "https://user:key@packages.example/simple"}
     assert keep(stage, **own) == {}
@@ -230,7 +228,7 @@ def test_nothing_from_a_registry_of_ones_own_is_kept_for_a_public_repository(sta
     assert set(keep(stage, **own)) == {"file", "digest"}
 
 
-def test_what_is_over_two_gib_is_not_kept(stage: Stage) -> None:
+def test_what_is_over_two_gib_is_not_kept(stage: Stage):
     installed(stage)
     with (stage.folder / "work/installed/large").open("wb") as file:
         file.truncate(MOST_BYTES)

@@ -31,7 +31,7 @@ def pulls(stage: Stage, repository: str) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage) -> None:
+def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage):
     """The forge takes no other signature than one of the app's key (RS256) that is in its time."""
     for name in (NOTES, SHUT):
         stage.forge.create_repository(*name.split("/"), private=True)
@@ -78,13 +78,13 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
     assert not [line for line in [KEY, *secret] if line in log]
 
 
-def test_each_entry_has_its_own_time_limit() -> None:
+def test_each_entry_has_its_own_time_limit():
     """What the expression comes to is the plan's: see the tests of the matrix. The linters know it for a number."""
     jobs = yaml.safe_load((WORKFLOWS / "task.yml").read_text())["jobs"]
     assert jobs["run"]["timeout-minutes"] == "${{ inputs.minutes }}"
 
 
-def test_the_jobs_are_named_as_the_next_plan_reads_them() -> None:
+def test_the_jobs_are_named_as_the_next_plan_reads_them():
     """`bot.session.event.maintain` looks for these names."""
     from bot.session.event.maintain import _ENTRY, _FULL
 

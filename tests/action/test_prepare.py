@@ -14,7 +14,7 @@ pytestmark = pytest.mark.bubblewrap
 
 @pytest.mark.slow
 @pytest.mark.checks
-def test_what_failed_is_said_with_what_to_do(stage: Stage) -> None:
+def test_what_failed_is_said_with_what_to_do(stage: Stage):
     stage.forge.commit(stage.repo, BASE | {"requirements.txt": "-r there-is-no-such-file.txt\n"})
     token = stage.forge.token(permissions=READING, repo=stage.repo)
     result = stage.run(model=fix_steps(), token=token, SLASH_AGENT_PREPARE="auto")
@@ -28,7 +28,7 @@ def test_what_failed_is_said_with_what_to_do(stage: Stage) -> None:
 
 @pytest.mark.slow
 @pytest.mark.checks
-def test_nothing_is_installed_for_a_question(stage: Stage) -> None:
+def test_nothing_is_installed_for_a_question(stage: Stage):
     stage.forge.commit(stage.repo, BASE)
     event = stage.ask("/agent explain the rounding")
     result = stage.run(model=[DONE], event=event, SLASH_AGENT_PREPARE="auto")
@@ -36,7 +36,7 @@ def test_nothing_is_installed_for_a_question(stage: Stage) -> None:
     assert "setup:" not in result.output
 
 
-def test_a82_a89_no_job_that_runs_the_agent_or_publishes_restores_or_saves_a_cache() -> None:
+def test_a82_a89_no_job_that_runs_the_agent_or_publishes_restores_or_saves_a_cache():
     """What a run on another branch, or the code of a head, has written to it would run here."""
     steps = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
     for file in sorted((ROOT / ".github" / "workflows").glob("*.yml")):

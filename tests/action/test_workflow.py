@@ -42,7 +42,7 @@ def logs(jobs: Mapping[str, Job]) -> list[str]:
     return [job.log for job in jobs.values()]
 
 
-def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) -> None:
+def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make):
     [copied] = [
         text for text in re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL) if "jobs:" in text
     ]
@@ -55,7 +55,7 @@ def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) ->
 
 
 @pytest.mark.slow
-def test_what_is_installed_from_the_lock_makes_a_draft_pull_request(stage: Stage, installed: Path) -> None:
+def test_what_is_installed_from_the_lock_makes_a_draft_pull_request(stage: Stage, installed: Path):
     with ModelServer(fix_steps()) as server:
         jobs = Runner(
             stage, installed, {"ANTHROPIC_API_KEY": KEY}, {"ANTHROPIC_BASE_URL": server.url}
@@ -71,7 +71,7 @@ def test_what_is_installed_from_the_lock_makes_a_draft_pull_request(stage: Stage
 
 
 @pytest.mark.slow
-def test_a_pull_request_from_a_fork_is_reviewed(stage: Stage, runner: Make) -> None:
+def test_a_pull_request_from_a_fork_is_reviewed(stage: Stage, runner: Make):
     """The fork's author may do nothing here; the policy lets them have their own pull request reviewed."""
     stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [review]\n"})
     fork = stage.forge.fork(stage.repo, REPORTER)
@@ -97,7 +97,7 @@ def test_a_pull_request_from_a_fork_is_reviewed(stage: Stage, runner: Make) -> N
 
 
 @pytest.mark.slow
-def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make) -> None:
+def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make):
     with ModelServer(fix_steps()) as server:
         done = runner(server).action(
             stage.sample.event,
@@ -119,7 +119,7 @@ def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make) -> 
 
 
 @pytest.mark.slow
-def test_the_run_job_reads_what_failed_on_a_pull_request(stage: Stage, runner: Make) -> None:
+def test_the_run_job_reads_what_failed_on_a_pull_request(stage: Stage, runner: Make):
     """Check runs take one permission, statuses of services outside Actions another, where not all may read."""
     forge, repo = stage.forge, stage.repo
     forge.make_private(repo)
@@ -138,7 +138,7 @@ def test_the_run_job_reads_what_failed_on_a_pull_request(stage: Stage, runner: M
 
 def test_an_outsider_gets_no_further_than_the_gate_and_takes_no_place_in_the_queue(
     stage: Stage, runner: Make
-) -> None:
+):
     with ModelServer([DONE]) as server:
         jobs = runner(server).workflow(stage.ask("/agent fix this", REPORTER))
         assert server.requests == []
@@ -153,7 +153,7 @@ def test_an_outsider_gets_no_further_than_the_gate_and_takes_no_place_in_the_que
 @pytest.mark.slow
 def test_comments_of_bots_and_without_a_command_cost_no_job(
     stage: Stage, runner: Make, login: str, body: str
-) -> None:
+):
     stage.forge.add_user(login, kind="Bot" if login.endswith("[bot]") else "User")
     with ModelServer([DONE]) as server:
         jobs = runner(server).workflow(stage.ask(body, login))
@@ -163,14 +163,14 @@ def test_comments_of_bots_and_without_a_command_cost_no_job(
 
 @pytest.mark.parametrize("body", ["/agent stop", "/agent status of what", "/agent help"])
 @pytest.mark.slow
-def test_stop_status_and_help_wait_for_no_run(stage: Stage, runner: Make, body: str) -> None:
+def test_stop_status_and_help_wait_for_no_run(stage: Stage, runner: Make, body: str):
     with ModelServer([DONE]) as server:
         jobs = runner(server).workflow(stage.ask(body, REPORTER))
     assert jobs["instant"].result != "skipped"
     assert {jobs[name].result for name in ("gate", "run", "publish")} == {"skipped"}
 
 
-def test_the_text_of_an_event_is_never_run(stage: Stage, runner: Make) -> None:
+def test_the_text_of_an_event_is_never_run(stage: Stage, runner: Make):
     mark = stage.folder / "executed"
     evil = f'"; touch {mark}; # $(touch {mark}) `touch {mark}` ${{{{ github.token }}}} \n::set-output name=bundle::/x'
     number = stage.new_issue(evil.splitlines()[0], evil)
@@ -188,7 +188,7 @@ def test_the_text_of_an_event_is_never_run(stage: Stage, runner: Make) -> None:
 
 
 @pytest.mark.slow
-def test_a_models_words_cannot_forge_an_output(stage: Stage, runner: Make) -> None:
+def test_a_models_words_cannot_forge_an_output(stage: Stage, runner: Make):
     words = "bundle<<end\n/etc\nend\nstatus=changed"
     with ModelServer([shell("echo 1 > n.txt"), Say(words)]) as server:
         jobs = runner(server).workflow(stage.sample.event)

@@ -51,7 +51,7 @@ def refusal(raw: str) -> str:
         },
     )
 )
-def test_whole_arguments_that_fit_come_through_untouched(arguments: dict[str, Any]) -> None:
+def test_whole_arguments_that_fit_come_through_untouched(arguments: dict[str, Any]):
     parsed = parse_arguments(json.dumps(arguments), SCHEMA)
     assert parsed.values == arguments
     assert parsed.repairs == ()
@@ -71,7 +71,7 @@ def test_whole_arguments_that_fit_come_through_untouched(arguments: dict[str, An
         ('{"path": "a", "nested": {"n": 1, "m": 2}}', {"path": "a", "nested": {"n": 1}}, "nested.m"),
     ],
 )
-def test_damage_that_models_do_is_mended_and_named(raw: str, expected: dict[str, Any], repair: str) -> None:
+def test_damage_that_models_do_is_mended_and_named(raw: str, expected: dict[str, Any], repair: str):
     parsed = parse_arguments(raw, SCHEMA)
     assert parsed.values == expected
     assert any(repair in said for said in parsed.repairs)
@@ -85,20 +85,20 @@ def test_damage_that_models_do_is_mended_and_named(raw: str, expected: dict[str,
         ('{"path": "a", "path": "b"}', {"path": "b"}),
     ],
 )
-def test_harmless_variants_are_taken_in_silence(raw: str, expected: dict[str, Any]) -> None:
+def test_harmless_variants_are_taken_in_silence(raw: str, expected: dict[str, Any]):
     parsed = parse_arguments(raw, SCHEMA)
     assert (parsed.values, parsed.repairs) == (expected, ())
 
 
 @given(st.integers(1, 200))
-def test_arguments_that_were_cut_off_are_never_completed(end: int) -> None:
+def test_arguments_that_were_cut_off_are_never_completed(end: int):
     whole = json.dumps({"path": "a", "text": 'say "hi", then\n}]', "names": ["x", "y"], "nested": {"n": 1}})
     cut = whole[: end % len(whole)]
     with pytest.raises(BadArgumentsError):
         parse_arguments(cut or "[", SCHEMA)
 
 
-def test_an_argument_by_a_wrong_name_is_named_beside_the_one_that_is_missing() -> None:
+def test_an_argument_by_a_wrong_name_is_named_beside_the_one_that_is_missing():
     said = refusal('{"pth": "a"}')
     assert (
         "- path: expected a string, got nothing (it is required)\n- ignored the unknown argument pth (known: "
@@ -106,7 +106,7 @@ def test_an_argument_by_a_wrong_name_is_named_beside_the_one_that_is_missing() -
     )
 
 
-def test_broken_json_is_explained_with_parser_message_position_and_excerpt() -> None:
+def test_broken_json_is_explained_with_parser_message_position_and_excerpt():
     said = refusal('{"path": "a" "text": "' + "x" * 1000 + '"}')
     assert "Expecting ',' delimiter" in said
     assert "line 1, column 14 (character 13 of 1024)" in said
@@ -115,7 +115,7 @@ def test_broken_json_is_explained_with_parser_message_position_and_excerpt() -> 
 
 
 @pytest.mark.parametrize("raw", ["[1]", "7", "null", '"just text"', '"[1]"', '"\\"{}\\""'])
-def test_arguments_that_are_no_object_are_refused(raw: str) -> None:
+def test_arguments_that_are_no_object_are_refused(raw: str):
     assert "JSON" in refusal(raw)
 
 
@@ -139,27 +139,27 @@ def test_arguments_that_are_no_object_are_refused(raw: str) -> None:
         ('{"path": "a", "either": "x"}', 'either: expected a whole number or null, got "x"'),
     ],
 )
-def test_a_mismatch_names_path_expected_and_got(raw: str, problem: str) -> None:
+def test_a_mismatch_names_path_expected_and_got(raw: str, problem: str):
     assert f"- {problem}" in refusal(raw).splitlines()
 
 
-def test_all_mismatches_are_said_at_once() -> None:
+def test_all_mismatches_are_said_at_once():
     assert len(refusal('{"count": 0, "all": "maybe"}').splitlines()) == 4
 
 
-def test_what_a_model_nests_without_end_is_refused() -> None:
+def test_what_a_model_nests_without_end_is_refused():
     assert "nested too deeply" in refusal('{"path": ' + "[" * 200_000)
 
 
 @pytest.mark.parametrize("killer", ['"' + '\\"' * 300_000, "," * 600_000, '{"a": "' + "\n," * 300_000])
-def test_hostile_text_takes_linear_time(killer: str) -> None:
+def test_hostile_text_takes_linear_time(killer: str):
     begun = time.process_time()
     refusal(killer)
     assert time.process_time() - begun < 20
 
 
 @given(st.text(max_size=60))
-def test_any_text_gives_arguments_or_a_refusal(raw: str) -> None:
+def test_any_text_gives_arguments_or_a_refusal(raw: str):
     try:
         parse_arguments(raw, SCHEMA)
     except BadArgumentsError as error:

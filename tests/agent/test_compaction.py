@@ -68,7 +68,7 @@ def compactions(bench: Bench) -> list[CompactionRecord]:
     return list(bench.journal().records(CompactionRecord))
 
 
-def test_it_is_made_shorter_before_it_is_full_and_the_task_stays_word_for_word(tmp_path: Path) -> None:
+def test_it_is_made_shorter_before_it_is_full_and_the_task_stays_word_for_word(tmp_path: Path):
     here = bench(tmp_path, [*echoes(30), says("Done.")])
     assert ran(here).stop is StopReason.END_TURN
     made = compactions(here)
@@ -82,14 +82,14 @@ def test_it_is_made_shorter_before_it_is_full_and_the_task_stays_word_for_word(t
     assert after[2].role == "assistant"
 
 
-def test_a_conversation_that_handed_over_its_result_is_not_made_shorter(tmp_path: Path) -> None:
+def test_a_conversation_that_handed_over_its_result_is_not_made_shorter(tmp_path: Path):
     here = bench(tmp_path, [*echoes(12), says("Done.")], Hooks(has_result=lambda: True))
     assert ran(here).stop is StopReason.END_TURN
     assert sum(map(tokens_of, here.provider.requests[-1])) > usable_tokens(SMALL)
     assert compactions(here) == []
 
 
-def test_a_summary_is_made_of_the_ends_of_long_results_and_without_tools(tmp_path: Path) -> None:
+def test_a_summary_is_made_of_the_ends_of_long_results_and_without_tools(tmp_path: Path):
     long = "h" * 2_500 + "m" * 2_500 + "t" * 2_500
     here = bench(tmp_path, [*echoes(14, long), says("Done.")])
     ran(here)
@@ -102,7 +102,7 @@ def test_a_summary_is_made_of_the_ends_of_long_results_and_without_tools(tmp_pat
     assert "t" * 600 in asked.messages[0].text
 
 
-def test_only_what_is_new_is_summed_up_the_second_time(tmp_path: Path) -> None:
+def test_only_what_is_new_is_summed_up_the_second_time(tmp_path: Path):
     here = bench(tmp_path, [*echoes(30), says("Done.")])
     ran(here)
     assert isinstance(here.provider, Narrow)
@@ -112,7 +112,7 @@ def test_only_what_is_new_is_summed_up_the_second_time(tmp_path: Path) -> None:
     assert "- Cents." in second
 
 
-def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Path) -> None:
+def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Path):
     def touch(arguments: object, cancel: CancelToken) -> ToolOutcome:
         return ToolOutcome(BIG, metadata={"path": "a.py", "before_hash": "1", "after_hash": "2"})
 
@@ -132,7 +132,7 @@ def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Pa
     assert "1. [ ] Cents" in text
 
 
-def test_the_whole_transcript_is_kept_and_named(tmp_path: Path) -> None:
+def test_the_whole_transcript_is_kept_and_named(tmp_path: Path):
     kept: list[str] = []
 
     def archive(text: str) -> str:
@@ -155,14 +155,14 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_summary_is_asked_for_again(tmp_path: Path, name: str) -> None:
+def test_a_bad_summary_is_asked_for_again(tmp_path: Path, name: str):
     here = bench(tmp_path, [*echoes(12), says("Done.")], summaries=[BAD[name], says("## Decided\n- Cents.")])
     assert ran(here).stop is StopReason.END_TURN
     assert "- Cents." in compactions(here)[0].text
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_three_bad_summaries_end_the_session_with_what_it_has(tmp_path: Path, name: str) -> None:
+def test_three_bad_summaries_end_the_session_with_what_it_has(tmp_path: Path, name: str):
     here = bench(tmp_path, [*echoes(14), says("Done.")], summaries=[BAD[name]])
     end = ran(here)
     assert end.stop is StopReason.MAX_TOKENS
@@ -172,14 +172,14 @@ def test_three_bad_summaries_end_the_session_with_what_it_has(tmp_path: Path, na
     assert "summaries failed" in compactions(here)[0].failure
 
 
-def test_a_session_that_fills_the_window_again_and_again_ends(tmp_path: Path) -> None:
+def test_a_session_that_fills_the_window_again_and_again_ends(tmp_path: Path):
     here = bench(tmp_path, [*echoes(30, "x" * 50_000)])
     end = ran(here)
     assert end.stop is StopReason.MAX_TOKENS
     assert "within 3 turns" in end.reason or "nothing that could be left out" in end.reason
 
 
-def test_a_task_that_fills_the_window_alone_says_so(tmp_path: Path) -> None:
+def test_a_task_that_fills_the_window_alone_says_so(tmp_path: Path):
     here = bench(tmp_path, [says("Done.")])
     end = here.run("t" * 79_000)
     assert end.stop is StopReason.MAX_TOKENS
@@ -187,16 +187,14 @@ def test_a_task_that_fills_the_window_alone_says_so(tmp_path: Path) -> None:
     assert here.provider.requests == []
 
 
-def test_a_conversation_that_the_model_finds_too_long_is_made_shorter_and_sent_once_more(
-    tmp_path: Path,
-) -> None:
+def test_a_conversation_that_the_model_finds_too_long_is_made_shorter_and_sent_once_more(tmp_path: Path):
     here = bench(tmp_path, [*echoes(9), says("Done.")], refuses_over=9_000)
     end = ran(here)
     assert (end.stop, end.turns) == (StopReason.END_TURN, 10)
     assert compactions(here)
 
 
-def test_a_cancel_during_the_summary_ends_as_canceled(tmp_path: Path) -> None:
+def test_a_cancel_during_the_summary_ends_as_canceled(tmp_path: Path):
     class Canceled(Narrow):
         def respond(
             self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
@@ -219,7 +217,7 @@ def turns(*sizes: int) -> list[Message]:
 
 
 @given(st.lists(st.integers(0, 60_000), max_size=12), st.integers(0, 30_000))
-def test_a_cut_keeps_whole_turns_within_the_limit(sizes: list[int], keep: int) -> None:
+def test_a_cut_keeps_whole_turns_within_the_limit(sizes: list[int], keep: int):
     messages = turns(*sizes)
     first = split_index(messages, keep)
     kept = messages[first:]
@@ -240,7 +238,7 @@ def history(messages: Sequence[Message]) -> MessageHistory:
     return made
 
 
-def test_a_view_of_an_earlier_request_stays_as_it_is() -> None:
+def test_a_view_of_an_earlier_request_stays_as_it_is():
     here = history(turns(10, 20, 30))
     before = here.view()
     kept = list(before)
@@ -257,12 +255,12 @@ WRONG: dict[str, Callable[[MessageHistory], None]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_cut_in_the_wrong_place_is_a_bug_of_ours(name: str) -> None:
+def test_a_cut_in_the_wrong_place_is_a_bug_of_ours(name: str):
     with pytest.raises(HistoryError):
         WRONG[name](history(turns(10, 20, 30)))
 
 
-def test_after_an_overflow_four_fifths_of_what_was_refused_are_taken_for_the_window() -> None:
+def test_after_an_overflow_four_fifths_of_what_was_refused_are_taken_for_the_window():
     summaries = SummaryCompaction(ScriptedProvider(()), str, lambda: None, print)
     assert not summaries.due(8_000)
     assert summaries.overflowed(1, 8_000)

@@ -38,7 +38,7 @@ def asked_for(bench: Bench) -> list[str]:
     return reasons
 
 
-def test_it_answers_for_the_rest_with_its_own_price_and_the_journal_says_so(tmp_path: Path) -> None:
+def test_it_answers_for_the_rest_with_its_own_price_and_the_journal_says_so(tmp_path: Path):
     other = ScriptedProvider([says("Done.", usage=Usage(0, 0, 0, 1_000))], DEAR)
     here = bench(tmp_path, [ONE_CALL, DOWN], other, limits=RunLimits(turns=2))
     end = here.run()
@@ -51,7 +51,7 @@ def test_it_answers_for_the_rest_with_its_own_price_and_the_journal_says_so(tmp_
     assert [line.status for line in journal.records(ResponseFailed)] == [529]
 
 
-def test_one_after_another_is_asked_and_the_last_failure_is_told(tmp_path: Path) -> None:
+def test_one_after_another_is_asked_and_the_last_failure_is_told(tmp_path: Path):
     last = DOWN._replace(message="this one limits the rate (429)", status=429)
     here = bench(tmp_path, [DOWN], ScriptedProvider([DOWN], DEAR), ScriptedProvider([last], DEAR))
     end = here.run()
@@ -69,7 +69,7 @@ def test_one_after_another_is_asked_and_the_last_failure_is_told(tmp_path: Path)
         says("", raw="refusal", finish=FinishReason.ERROR)._replace(refusal="category 'cyber'"),
     ],
 )
-def test_no_other_failure_asks_another_model(tmp_path: Path, failure: Failed | Complete) -> None:
+def test_no_other_failure_asks_another_model(tmp_path: Path, failure: Failed | Complete):
     here = bench(tmp_path, [failure], ScriptedProvider([says("Done.")], DEAR))
     end = here.run()
     assert end.stop is StopReason.PROVIDER_ERROR
@@ -78,7 +78,7 @@ def test_no_other_failure_asks_another_model(tmp_path: Path, failure: Failed | C
         assert end.reason == "The model refused to answer (refusal): category 'cyber'."
 
 
-def test_a_smaller_window_is_kept_to_before_the_other_model_is_asked(tmp_path: Path) -> None:
+def test_a_smaller_window_is_kept_to_before_the_other_model_is_asked(tmp_path: Path):
     big = INFO._replace(context_window=100_000, max_output=2_000)
     other = Narrow([says("Done.")], SMALL._replace(name="scripted/small"))
     here = bench(tmp_path, [*echoes(30), DOWN], other, model=lambda script: Narrow(script, big))
@@ -105,7 +105,7 @@ def asked_to_sum_up(provider: ScriptedProvider) -> int:
     return len(provider.asked_to_sum_up)
 
 
-def test_a_small_model_writes_the_summary_and_its_price_counts(tmp_path: Path) -> None:
+def test_a_small_model_writes_the_summary_and_its_price_counts(tmp_path: Path):
     summary = says("## Decided\n- By the small one.", usage=Usage(0, 0, 0, 1_000_000))
     small = Narrow((), INFO._replace(name="small", output_price=2.0), summaries=(summary,))
     here = compacted(tmp_path, small)
@@ -115,15 +115,13 @@ def test_a_small_model_writes_the_summary_and_its_price_counts(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("answer", [DOWN, says(""), says("x" * 100_000)])
-def test_a_small_model_that_fails_is_replaced_by_the_main_one(
-    tmp_path: Path, answer: Failed | Complete
-) -> None:
+def test_a_small_model_that_fails_is_replaced_by_the_main_one(tmp_path: Path, answer: Failed | Complete):
     small = Narrow((), INFO, summaries=(answer,))
     here = compacted(tmp_path, small)
     assert (asked_to_sum_up(small), asked_to_sum_up(here.provider)) == (1, 1)
 
 
-def test_a_summary_is_asked_of_another_model_too_if_the_main_one_is_unavailable(tmp_path: Path) -> None:
+def test_a_summary_is_asked_of_another_model_too_if_the_main_one_is_unavailable(tmp_path: Path):
     other = Narrow([*echoes(2), says("Done.")], SMALL._replace(name="scripted/other"))
     here = bench(tmp_path, echoes(12), other, model=lambda script: Narrow(script, SMALL, summaries=(DOWN,)))
     assert here.run("the task").stop is StopReason.END_TURN
@@ -134,7 +132,7 @@ def test_a_summary_is_asked_of_another_model_too_if_the_main_one_is_unavailable(
     assert (change.turn, bool(failed.failure), bool(made.text)) == (made.turn, True, True)
 
 
-def test_the_cache_is_long_from_the_first_edit_on_if_the_checks_are_slow(tmp_path: Path) -> None:
+def test_the_cache_is_long_from_the_first_edit_on_if_the_checks_are_slow(tmp_path: Path):
     seen: list[bool] = []
 
     class Watched(ScriptedProvider):

@@ -24,7 +24,7 @@ def call(report: ReportFinding, **given: Any) -> CallExecution:
     return execute(report, **arguments)
 
 
-def test_a_finding_is_kept_as_it_was_judged() -> None:
+def test_a_finding_is_kept_as_it_was_judged():
     report = ReportFinding(take)
     executed = call(
         report, path="./src/a.py", start_line=1, title=" Never\nclosed ", suggestion="x\n", side="RIGHT"
@@ -48,7 +48,7 @@ def test_a_finding_is_kept_as_it_was_judged() -> None:
         ({"line": 0}, "a.py as a whole."),
     ],
 )
-def test_the_answer_says_where_it_stands(given: dict[str, Any], where: str) -> None:
+def test_the_answer_says_where_it_stands(given: dict[str, Any], where: str):
     assert f"Noted, {where}" in call(ReportFinding(take), **given).result.content
 
 
@@ -63,7 +63,7 @@ def test_the_answer_says_where_it_stands(given: dict[str, Any], where: str) -> N
         ({"side": "MIDDLE"}, 'side: expected one of "LEFT", "RIGHT"'),
     ],
 )
-def test_what_is_no_finding_is_sent_back(given: dict[str, Any], said: str) -> None:
+def test_what_is_no_finding_is_sent_back(given: dict[str, Any], said: str):
     report = ReportFinding(take)
     executed = call(report, **given)
     assert executed.result.is_error
@@ -71,7 +71,7 @@ def test_what_is_no_finding_is_sent_back(given: dict[str, Any], said: str) -> No
     assert report.findings == ()
 
 
-def test_a_second_finding_on_the_same_fault_is_refused_and_the_first_one_named() -> None:
+def test_a_second_finding_on_the_same_fault_is_refused_and_the_first_one_named():
     report = ReportFinding(take)
     call(report, title="Fails on nothing")
     executed = call(report, title="The mean of [] raises", start_line=2, line=4, severity="critical")
@@ -84,13 +84,13 @@ def test_a_second_finding_on_the_same_fault_is_refused_and_the_first_one_named()
 
 
 @pytest.mark.parametrize("given", [{"line": 9}, {"kind": "security"}, {"side": "LEFT"}, {"path": "b.py"}])
-def test_on_other_lines_or_of_another_kind_it_is_another_fault(given: dict[str, Any]) -> None:
+def test_on_other_lines_or_of_another_kind_it_is_another_fault(given: dict[str, Any]):
     report = ReportFinding(take)
     call(report)
     assert "Noted" in call(report, **given).result.content
 
 
-def test_the_worst_are_kept() -> None:
+def test_the_worst_are_kept():
     report = ReportFinding(take, max_findings=2)
     call(report, title="one", severity="note")
     call(report, title="two", line=4, severity="minor")
@@ -101,7 +101,7 @@ def test_the_worst_are_kept() -> None:
     assert report.left_out == ("3 findings beyond the 2 worst ones",)
 
 
-def test_what_an_earlier_review_found_takes_no_room_and_is_no_refusal() -> None:
+def test_what_an_earlier_review_found_takes_no_room_and_is_no_refusal():
     report = ReportFinding(
         lambda finding, cancel: AnchoredFinding(finding, known="Known." if finding.line < 9 else ""),
         max_findings=1,
@@ -124,7 +124,7 @@ def test_what_an_earlier_review_found_takes_no_room_and_is_no_refusal() -> None:
         ({"line": 2, "path": "b.py", "title": "another"}, 2),
     ],
 )
-def test_refused_reports_are_kept_until_they_are_corrected(then: dict[str, Any], left: int) -> None:
+def test_refused_reports_are_kept_until_they_are_corrected(then: dict[str, Any], left: int):
     report = ReportFinding(
         lambda finding, cancel: "Not there." if finding.line > 5 else AnchoredFinding(finding)
     )
@@ -138,7 +138,7 @@ def test_refused_reports_are_kept_until_they_are_corrected(then: dict[str, Any],
         assert report.refused[0] == "T (a.py line 9): Not there."
 
 
-def test_halves_of_characters_do_not_get_into_a_finding() -> None:
+def test_halves_of_characters_do_not_get_into_a_finding():
     report = ReportFinding(take)
     call(report, path="a\ud800.py", body="b\udc00", suggestion="\ud800")
     (finding,) = report.findings

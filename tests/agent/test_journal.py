@@ -52,7 +52,7 @@ def written(path: Path, *records: lines.Record) -> list[dict[str, Any]]:
 @given(st.lists(records, max_size=12))
 def test_every_kind_of_line_comes_back_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, kept: list[lines.Record]
-) -> None:
+):
     path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
     with Journal(path, str) as journal:
         journal.write(header())
@@ -65,11 +65,11 @@ def test_every_kind_of_line_comes_back_as_it_was_written(
     assert not file.unread
 
 
-def test_every_kind_of_part_has_a_name() -> None:
+def test_every_kind_of_part_has_a_name():
     assert set(PARTS.values()) == set(get_args(Part))
 
 
-def test_each_line_names_its_kind_and_leaves_out_what_is_at_its_default(tmp_path: Path) -> None:
+def test_each_line_names_its_kind_and_leaves_out_what_is_at_its_default(tmp_path: Path):
     rows = written(tmp_path / "j", lines.Result(1, "a", "echo", "hi"))
     assert rows[0]["type"] == "header"
     assert {key: value for key, value in rows[1].items() if key != "at"} == {
@@ -81,7 +81,7 @@ def test_each_line_names_its_kind_and_leaves_out_what_is_at_its_default(tmp_path
     }
 
 
-def test_secrets_are_masked_in_every_string(tmp_path: Path) -> None:
+def test_secrets_are_masked_in_every_string(tmp_path: Path):
     metadata = {"s3cret key": ["a s3cret", {"deep": "s3cret"}], "n": 1}
     rows = written(
         tmp_path / "j",
@@ -93,7 +93,7 @@ def test_secrets_are_masked_in_every_string(tmp_path: Path) -> None:
     assert rows[1]["content"] == 'quote " and [masked]'
 
 
-def test_secrets_are_masked_in_file_contents_also_where_these_are_no_text(tmp_path: Path) -> None:
+def test_secrets_are_masked_in_file_contents_also_where_these_are_no_text(tmp_path: Path):
     content = b"\xff\x00 s3cret \xfe"
     change = lines.FileVersion("x", None, "b" * 64, content=content, before_content=b"old s3cret")
     written(tmp_path / "j", lines.FilesChanged(1, (change,)))
@@ -102,14 +102,14 @@ def test_secrets_are_masked_in_file_contents_also_where_these_are_no_text(tmp_pa
     assert file.before_content == b"old [masked]"
 
 
-def test_a_redactor_that_breaks_quotes_cannot_break_a_line(tmp_path: Path) -> None:
+def test_a_redactor_that_breaks_quotes_cannot_break_a_line(tmp_path: Path):
     with Journal(tmp_path / "j", lambda text: text.replace("x", '"}\n{"')) as journal:
         journal.write(header())
         journal.write(lines.Note("a x b"))
     assert next(read_journal(tmp_path / "j").records(lines.Note)).text == 'a "}\n{" b'
 
 
-def test_what_is_no_json_is_written_as_text(tmp_path: Path) -> None:
+def test_what_is_no_json_is_written_as_text(tmp_path: Path):
     nested: list[Any] = []
     for _ in range(500):
         nested = [nested]
@@ -122,7 +122,7 @@ def test_what_is_no_json_is_written_as_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", [1, 5, 20])
-def test_a_cut_last_line_is_left_out_and_named(tmp_path: Path, missing: int) -> None:
+def test_a_cut_last_line_is_left_out_and_named(tmp_path: Path, missing: int):
     written(tmp_path / "j", lines.Note("one"), lines.Note("two"))
     data = (tmp_path / "j").read_bytes()
     file = parse_journal(data[: -1 - missing], "run.jsonl")
@@ -130,13 +130,13 @@ def test_a_cut_last_line_is_left_out_and_named(tmp_path: Path, missing: int) -> 
     assert file.damage == "1 line of the journal could not be read and left out: 3."
 
 
-def test_a_journal_without_its_last_newline_is_whole(tmp_path: Path) -> None:
+def test_a_journal_without_its_last_newline_is_whole(tmp_path: Path):
     written(tmp_path / "j", lines.Note("one"))
     file = parse_journal((tmp_path / "j").read_bytes()[:-1], "run.jsonl")
     assert (len(file.lines), file.unread) == (1, ())
 
 
-def test_a_newer_schema_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_a_newer_schema_is_refused_in_one_sentence(tmp_path: Path):
     with Journal(tmp_path / "j", str) as journal:
         journal.write(header(schema=99, version="9.0"))
     with pytest.raises(UsageError, match=r"Slash Agent 9\.0 in journal schema 99.*install a newer one"):
@@ -153,7 +153,7 @@ def test_a_newer_schema_is_refused_in_one_sentence(tmp_path: Path) -> None:
         (b'{"type": "header"}', "schema"),
     ],
 )
-def test_a_file_without_a_header_is_refused(first: bytes, said: str) -> None:
+def test_a_file_without_a_header_is_refused(first: bytes, said: str):
     with pytest.raises(UsageError, match=said):
         parse_journal(first, "run.jsonl")
 
@@ -173,18 +173,18 @@ def test_a_file_without_a_header_is_refused(first: bytes, said: str) -> None:
         b"[" * 100_000,
     ],
 )
-def test_a_line_that_cannot_be_read_is_left_out_and_counted(tmp_path: Path, row: bytes) -> None:
+def test_a_line_that_cannot_be_read_is_left_out_and_counted(tmp_path: Path, row: bytes):
     written(tmp_path / "j", lines.Note("one"))
     file = parse_journal((tmp_path / "j").read_bytes() + row + b"\n", "run.jsonl")
     assert ([line.record for line in file.lines], file.unread) == ([lines.Note("one")], (3,))
 
 
-def test_a_missing_journal_is_named(tmp_path: Path) -> None:
+def test_a_missing_journal_is_named(tmp_path: Path):
     with pytest.raises(UsageError, match=r"none\.jsonl cannot be read"):
         read_journal(tmp_path / "none.jsonl")
 
 
-def test_a_journal_never_overwrites_a_file_or_follows_a_link(tmp_path: Path) -> None:
+def test_a_journal_never_overwrites_a_file_or_follows_a_link(tmp_path: Path):
     (tmp_path / "there").write_text("kept")
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     for name in ("there", "link"):
@@ -195,7 +195,7 @@ def test_a_journal_never_overwrites_a_file_or_follows_a_link(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("first", [lines.Note("x"), lines.RequestSent(1, 1)])
-def test_the_header_comes_first(tmp_path: Path, first: lines.Record) -> None:
+def test_the_header_comes_first(tmp_path: Path, first: lines.Record):
     with Journal(tmp_path / "j", str) as journal, pytest.raises(ValueError, match="header"):
         journal.write(first)
 
@@ -214,7 +214,7 @@ print(end.stop.value, "|", end.reason)
 """
 
 
-def test_a_full_disk_ends_the_run_with_one_sentence(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_run_with_one_sentence(tmp_path: Path):
     command = [sys.executable, "-c", FULL_IN_A_RUN, str(tmp_path)]
     root = Path(__file__).parents[2]
     said = subprocess.run(
@@ -225,6 +225,6 @@ def test_a_full_disk_ends_the_run_with_one_sentence(tmp_path: Path) -> None:
     assert list(read_journal(tmp_path / "journal.jsonl").records(lines.Result))
 
 
-def test_only_its_owner_may_read_a_journal(tmp_path: Path) -> None:
+def test_only_its_owner_may_read_a_journal(tmp_path: Path):
     written(tmp_path / "j")
     assert (tmp_path / "j").stat().st_mode & 0o777 == 0o600

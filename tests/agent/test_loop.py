@@ -52,7 +52,7 @@ def echo(text: str, call_id: str) -> ToolCall:
     return call("echo", f'{{"text": "{text}"}}', call_id)
 
 
-def test_calls_run_in_order_and_their_results_go_back_in_one_message(tmp_path: Path) -> None:
+def test_calls_run_in_order_and_their_results_go_back_in_one_message(tmp_path: Path):
     bench, end = played([says("Look.", echo("one", "a"), echo("two", "b")), says("Done.")], tmp_path)
     assert [arguments["text"] for _, arguments in bench.ran] == ["one", "two"]
     assert [message.role for message in bench.provider.requests[1]] == ["user", "assistant", "tool"]
@@ -60,7 +60,7 @@ def test_calls_run_in_order_and_their_results_go_back_in_one_message(tmp_path: P
     assert (end.stop, end.turns, end.final_text) == (StopReason.END_TURN, 2, "Done.")
 
 
-def test_a_call_that_was_cut_off_is_answered_and_never_run(tmp_path: Path) -> None:
+def test_a_call_that_was_cut_off_is_answered_and_never_run(tmp_path: Path):
     cut = call("echo", '{"text": "ha', "b", complete=False)
     bench, end = played(
         [says(echo("one", "a"), cut, finish=FinishReason.MAX_TOKENS), says("Done.")], tmp_path
@@ -71,7 +71,7 @@ def test_a_call_that_was_cut_off_is_answered_and_never_run(tmp_path: Path) -> No
     assert end.stop is StopReason.END_TURN
 
 
-def test_answers_cut_off_again_and_again_end_the_run(tmp_path: Path) -> None:
+def test_answers_cut_off_again_and_again_end_the_run(tmp_path: Path):
     cuts = [
         says(call("echo", f'{{"text": "{n}', f"c{n}", complete=False), finish=FinishReason.MAX_TOKENS)
         for n in range(5)
@@ -90,7 +90,7 @@ def test_answers_cut_off_again_and_again_end_the_run(tmp_path: Path) -> None:
 )
 def test_each_ending_has_its_stop_reason_and_a_sentence(
     tmp_path: Path, response: Complete | Failed, stop: StopReason, said: str
-) -> None:
+):
     bench, end = played([response], tmp_path)
     assert end.stop is stop
     assert said in end.reason
@@ -98,12 +98,12 @@ def test_each_ending_has_its_stop_reason_and_a_sentence(
     assert (ended.stop_reason, ended.reason) == (stop.value, end.reason)
 
 
-def test_calls_of_a_response_that_ends_the_run_are_answered_unrun(tmp_path: Path) -> None:
+def test_calls_of_a_response_that_ends_the_run_are_answered_unrun(tmp_path: Path):
     bench, _ = played([says(echo("x", "a"), echo("y", "b"), finish=FinishReason.ERROR)], tmp_path)
     assert bench.ran == []
 
 
-def test_a_broken_stream_keeps_what_had_arrived(tmp_path: Path) -> None:
+def test_a_broken_stream_keeps_what_had_arrived(tmp_path: Path):
     partial = Message("assistant", (Text("I think that"), call("echo", '{"te', "a", complete=False)))
     bench, end = played([Failed("The stream broke.", partial=partial, usage=Usage(7))], tmp_path)
     assert (end.stop, end.final_text) == (StopReason.PROVIDER_ERROR, "I think that")
@@ -112,7 +112,7 @@ def test_a_broken_stream_keeps_what_had_arrived(tmp_path: Path) -> None:
     assert next(bench.journal().records(ResponseFailed)).parts == partial.parts
 
 
-def test_a_provider_that_raises_ends_the_run_with_what_it_has(tmp_path: Path) -> None:
+def test_a_provider_that_raises_ends_the_run_with_what_it_has(tmp_path: Path):
     def breaks(cancel: CancelToken) -> Complete:
         raise KeyError("delta")
 
@@ -124,7 +124,7 @@ def test_a_provider_that_raises_ends_the_run_with_what_it_has(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "silence", [says(), says("  \n"), says(Thinking("hm")), says(finish=FinishReason.TOOL_USE)]
 )
-def test_a_model_that_says_nothing_is_told_once_and_then_stopped(tmp_path: Path, silence: Complete) -> None:
+def test_a_model_that_says_nothing_is_told_once_and_then_stopped(tmp_path: Path, silence: Complete):
     bench, end = played([silence, silence, says("too late")], tmp_path)
     assert (end.stop, end.turns) == (StopReason.PROVIDER_ERROR, 2)
     assert "neither text nor a tool call" in end.reason
@@ -141,13 +141,13 @@ def test_a_model_that_says_nothing_is_told_once_and_then_stopped(tmp_path: Path,
 )
 def test_a_limit_ends_the_run_before_the_next_request(
     tmp_path: Path, limits: RunLimits, stop: StopReason, said: str
-) -> None:
+):
     bench, end = played([says(echo(str(n), f"c{n}")) for n in range(9)], tmp_path, limits=limits)
     assert (end.stop, end.turns, len(bench.ran)) == (stop, 2, 2)
     assert said in end.reason
 
 
-def test_wall_time_ends_the_run_before_the_next_request(tmp_path: Path) -> None:
+def test_wall_time_ends_the_run_before_the_next_request(tmp_path: Path):
     now = iter(range(0, 10_000, 20))
     _bench, end = played(
         [says(echo(str(n), f"c{n}")) for n in range(9)],
@@ -163,9 +163,7 @@ def test_wall_time_ends_the_run_before_the_next_request(tmp_path: Path) -> None:
     ("limits", "said", "most"),
     [(RunLimits(commands=3), "3 commands", 3), (RunLimits(output=2 << 20), "2 MiB of output", 2)],
 )
-def test_a_limit_on_commands_holds_within_one_turn(
-    tmp_path: Path, limits: RunLimits, said: str, most: int
-) -> None:
+def test_a_limit_on_commands_holds_within_one_turn(tmp_path: Path, limits: RunLimits, said: str, most: int):
     """One answer may hold any number of calls."""
     ran = ToolOutcome("ok", metadata={"command": "true", "exit_code": 0, "bytes": 1 << 20})
     script = [says(*(call("bash", call_id=f"c{n}") for n in range(20)))]
@@ -177,7 +175,7 @@ def test_a_limit_on_commands_holds_within_one_turn(
     assert results[-1].content == f"Not run: {end.reason}"
 
 
-def test_a_denied_call_is_an_error_result_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_denied_call_is_an_error_result_and_the_run_goes_on(tmp_path: Path):
     tools = {"rm": lambda arguments, cancel: ToolOutcome("gone")}
     script = [says(call("rm", call_id="a"), echo("x", "b")), says("Done.")]
     bench, end = played(script, tmp_path, tools=tools, deny=frozenset({"rm"}))
@@ -208,7 +206,7 @@ DENIALS: dict[str, tuple[list[Complete], dict[str, Any] | None, bool, StopReason
 @pytest.mark.parametrize("name", DENIALS)
 def test_denials_end_the_run_and_the_calls_after_the_last_are_answered_without_running(
     tmp_path: Path, name: str
-) -> None:
+):
     """By the policy before the call, or by the result of it, for which a person may have been asked."""
     script, metadata, stops, stop, turns = DENIALS[name]
     tools = {"rm": lambda arguments, cancel: ToolOutcome("denied", True, metadata or {})}
@@ -218,16 +216,14 @@ def test_denials_end_the_run_and_the_calls_after_the_last_are_answered_without_r
     assert [arguments.get("text") for _, arguments in bench.ran if "text" in arguments] in ([], ["x"])
 
 
-def test_the_same_call_with_the_same_result_is_told_at_the_third_and_stopped_at_the_fourth(
-    tmp_path: Path,
-) -> None:
+def test_the_same_call_with_the_same_result_is_told_at_the_third_and_stopped_at_the_fourth(tmp_path: Path):
     bench, end = played([says(echo("x", f"c{n}")) for n in range(9)], tmp_path)
     assert (end.stop, end.turns) == (StopReason.LOOP, 4)
     contents = [item.content for item in bench.results()]
     assert contents == ["x", "x", "x" + REPEAT_NOTICE]
 
 
-def test_changes_by_one_tool_have_their_number_from_the_fourth_in_a_row_on(tmp_path: Path) -> None:
+def test_changes_by_one_tool_have_their_number_from_the_fourth_in_a_row_on(tmp_path: Path):
     def edit(arguments: object, cancel: CancelToken) -> ToolOutcome:
         return ToolOutcome("Edited.", metadata={"path": "a.py", "before_hash": "1", "after_hash": "2"})
 
@@ -238,7 +234,7 @@ def test_changes_by_one_tool_have_their_number_from_the_fourth_in_a_row_on(tmp_p
     assert contents == [*["Edited."] * 3, *numbered, "x", "Edited."]
 
 
-def test_results_that_differ_only_in_their_spill_file_are_the_same(tmp_path: Path) -> None:
+def test_results_that_differ_only_in_their_spill_file_are_the_same(tmp_path: Path):
     numbers = iter(range(9))
 
     def long(arguments: object, cancel: CancelToken) -> ToolOutcome:
@@ -250,7 +246,7 @@ def test_results_that_differ_only_in_their_spill_file_are_the_same(tmp_path: Pat
     assert (end.stop, end.turns) == (StopReason.LOOP, 4)
 
 
-def test_a_turn_writes_as_much_after_many_turns_as_after_few(tmp_path: Path) -> None:
+def test_a_turn_writes_as_much_after_many_turns_as_after_few(tmp_path: Path):
     script = [says(echo(f"{n:04}", f"c{n:04}")) for n in range(120)]
     bench, _ = played([*script, says("Done.")], tmp_path)
     sizes = [0] * 130
@@ -260,7 +256,7 @@ def test_a_turn_writes_as_much_after_many_turns_as_after_few(tmp_path: Path) -> 
     assert sizes[110] - sizes[11] < 40
 
 
-def test_a_different_result_starts_the_count_of_repetitions_again(tmp_path: Path) -> None:
+def test_a_different_result_starts_the_count_of_repetitions_again(tmp_path: Path):
     numbers = iter([1, 1, 2, 2, 3, 3])
     tools = {"poll": lambda arguments, cancel: ToolOutcome(str(next(numbers)))}
     script = [says(call("poll", call_id=f"c{n}")) for n in range(6)]
@@ -268,7 +264,7 @@ def test_a_different_result_starts_the_count_of_repetitions_again(tmp_path: Path
     assert end.stop is StopReason.END_TURN
 
 
-def test_a_dead_workspace_ends_the_run_and_answers_the_calls_after_it(tmp_path: Path) -> None:
+def test_a_dead_workspace_ends_the_run_and_answers_the_calls_after_it(tmp_path: Path):
     def breaks(arguments: object, cancel: CancelToken) -> ToolOutcome:
         raise AgentError("The tool host is gone.")
 
@@ -281,7 +277,7 @@ def test_a_dead_workspace_ends_the_run_and_answers_the_calls_after_it(tmp_path: 
 @pytest.mark.parametrize(("reason", "stop"), [("signal", StopReason.CANCELED), ("time", StopReason.TIME)])
 def test_cancel_while_a_tool_runs_answers_the_other_calls_as_canceled(
     tmp_path: Path, reason: str, stop: StopReason
-) -> None:
+):
     def slow(arguments: object, cancel: CancelToken) -> ToolOutcome:
         cancel.fire(reason)
         return ToolOutcome("stopped half-way", is_error=True)
@@ -296,9 +292,7 @@ def test_cancel_while_a_tool_runs_answers_the_other_calls_as_canceled(
 @pytest.mark.parametrize(
     "last", [says(echo("x", "a")), says("Done."), Failed("the request was canceled", canceled=True)]
 )
-def test_cancel_while_the_model_answers_runs_none_of_its_calls(
-    tmp_path: Path, last: Complete | Failed
-) -> None:
+def test_cancel_while_the_model_answers_runs_none_of_its_calls(tmp_path: Path, last: Complete | Failed):
     def cut_short(cancel: CancelToken) -> Complete | Failed:
         cancel.fire("signal")
         return last
@@ -308,7 +302,7 @@ def test_cancel_while_the_model_answers_runs_none_of_its_calls(
     assert bench.ran == []
 
 
-def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
+def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path):
     def fill(arguments: object, cancel: CancelToken) -> ToolOutcome:
         bench.open_journal.failure = "The journal cannot be written: No space left on device."
         return ToolOutcome("ok")
@@ -319,7 +313,7 @@ def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
     assert end.reason == "The journal cannot be written: No space left on device."
 
 
-def test_the_host_may_send_the_model_back_twice_and_no_more(tmp_path: Path) -> None:
+def test_the_host_may_send_the_model_back_twice_and_no_more(tmp_path: Path):
     asked: list[int] = []
 
     def before_end() -> str:
@@ -331,7 +325,7 @@ def test_the_host_may_send_the_model_back_twice_and_no_more(tmp_path: Path) -> N
     assert bench.provider.requests[1][-1].text == "a check fails"
 
 
-def test_the_host_hears_of_each_request(tmp_path: Path) -> None:
+def test_the_host_hears_of_each_request(tmp_path: Path):
     sent: list[int] = []
     Bench(
         [says("Look.", echo("x", "a")), says("Done.")], tmp_path, hooks=Hooks(request_sent=sent.append)
@@ -339,7 +333,7 @@ def test_the_host_hears_of_each_request(tmp_path: Path) -> None:
     assert sent == [1, 2]
 
 
-def test_texts_after_results_follow_them_and_are_journalled_as_added(tmp_path: Path) -> None:
+def test_texts_after_results_follow_them_and_are_journalled_as_added(tmp_path: Path):
     def after(info: TurnInfo) -> list[str]:
         return [f"after the call {info.calls[0].id}"] if info.calls[0].id == "a" else []
 
@@ -352,7 +346,7 @@ def test_texts_after_results_follow_them_and_are_journalled_as_added(tmp_path: P
     assert added == [(1, "after the call a")]
 
 
-def test_nothing_is_added_after_the_results_of_a_turn_that_ends_the_session(tmp_path: Path) -> None:
+def test_nothing_is_added_after_the_results_of_a_turn_that_ends_the_session(tmp_path: Path):
     stop = Stop(StopReason.NEEDS_INPUT, "A question.")
     hooks = Hooks(stop_after_call=lambda: stop, after_results=lambda info: ["never"])
     bench, end = played([says(echo("one", "a"))], tmp_path, hooks=hooks)
@@ -364,14 +358,14 @@ def hand_over(info: TurnInfo) -> bool:
     return bool(info.calls) and info.calls[-1].id == "last" and not info.failed
 
 
-def test_a_hand_over_ends_the_session_without_another_request(tmp_path: Path) -> None:
+def test_a_hand_over_ends_the_session_without_another_request(tmp_path: Path):
     _bench, end = played(
         [says("It is done.", echo("one", "last"))], tmp_path, hooks=Hooks(is_handover=hand_over)
     )
     assert (end.stop, end.turns, end.final_text) == (StopReason.END_TURN, 1, "It is done.")
 
 
-def test_what_the_host_says_after_a_hand_over_follows_its_result(tmp_path: Path) -> None:
+def test_what_the_host_says_after_a_hand_over_follows_its_result(tmp_path: Path):
     told = iter(["A check fails.", None])
     script = [says(echo("one", "last")), says("Mended.")]
     hooks = Hooks(is_handover=hand_over, before_end=lambda: next(told))
@@ -381,13 +375,13 @@ def test_what_the_host_says_after_a_hand_over_follows_its_result(tmp_path: Path)
     assert bench.provider.requests[1][3].text == "A check fails."
 
 
-def test_a_hand_over_beside_a_failed_call_does_not_end_the_session(tmp_path: Path) -> None:
+def test_a_hand_over_beside_a_failed_call_does_not_end_the_session(tmp_path: Path):
     script = [says(call("nothing", "{}", "a"), echo("one", "last")), says("Done.")]
     _bench, end = played(script, tmp_path, hooks=Hooks(is_handover=hand_over))
     assert end.turns == 2
 
 
-def test_a_request_is_a_prefix_of_the_next_one(tmp_path: Path) -> None:
+def test_a_request_is_a_prefix_of_the_next_one(tmp_path: Path):
     script = [says(echo(str(n), f"c{n}")) for n in range(4)]
     bench, _ = played([*script, says("Done.")], tmp_path)
     requests = bench.provider.requests

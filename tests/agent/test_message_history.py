@@ -24,12 +24,12 @@ def results(*ids: str) -> list[ToolResult]:
 
 
 @pytest.mark.parametrize("given", [(), ("a",), ("b", "a"), ("a", "a"), ("a", "b", "b"), ("a", "x")])
-def test_only_one_answer_to_each_call_in_order_is_taken(given: tuple[str, ...]) -> None:
+def test_only_one_answer_to_each_call_in_order_is_taken(given: tuple[str, ...]):
     with pytest.raises(HistoryError):
         asking("a", "b").add_results(results(*given))
 
 
-def test_nothing_is_sent_or_said_while_a_call_waits() -> None:
+def test_nothing_is_sent_or_said_while_a_call_waits():
     history = asking("a")
     with pytest.raises(HistoryError, match="a request"):
         history.view()
@@ -41,20 +41,20 @@ def test_nothing_is_sent_or_said_while_a_call_waits() -> None:
     assert [message.role for message in history.view()] == ["user", "assistant", "tool"]
 
 
-def test_results_without_a_call_are_refused() -> None:
+def test_results_without_a_call_are_refused():
     history = MessageHistory()
     with pytest.raises(HistoryError):
         history.add_results(results("a"))
 
 
-def test_a_message_without_parts_is_not_kept() -> None:
+def test_a_message_without_parts_is_not_kept():
     history = MessageHistory()
     history.add_user("go")
     history.add_assistant(Message("assistant", ()), 1)
     assert len(history.view()) == 1
 
 
-def test_what_stands_behind_a_summary_counts_as_moved_and_what_comes_later_does_not() -> None:
+def test_what_stands_behind_a_summary_counts_as_moved_and_what_comes_later_does_not():
     history = asking("a")
     history.add_results(results("a"))
     history.add_assistant(Message("assistant", (Text("two"),)), 2)
@@ -66,7 +66,7 @@ def test_what_stands_behind_a_summary_counts_as_moved_and_what_comes_later_does_
     assert history.moved == 3
 
 
-def test_the_size_is_the_vendors_count_and_an_estimate_of_what_came_since() -> None:
+def test_the_size_is_the_vendors_count_and_an_estimate_of_what_came_since():
     history = MessageHistory(100)
     history.add_user("a" * 4_000)
     assert history.tokens == 1_108
@@ -90,18 +90,18 @@ TURN_1 = Response(
 RESULTS = (Result(1, "c1", "bash", "ok"), Result(1, "c2", "edit", "edited"))
 
 
-def test_calls_come_in_order_with_their_results(tmp_path: Path) -> None:
+def test_calls_come_in_order_with_their_results(tmp_path: Path):
     calls = recorded_calls(journal_of(tmp_path, TURN_1, *RESULTS))
     assert [(call.call.id, call.result) for call in calls] == [("c1", RESULTS[0]), ("c2", RESULTS[1])]
 
 
-def test_a_call_during_which_the_run_died_has_no_result(tmp_path: Path) -> None:
+def test_a_call_during_which_the_run_died_has_no_result(tmp_path: Path):
     _, second = recorded_calls(journal_of(tmp_path, TURN_1, RESULTS[0]))
     assert second.result is None
     assert not second.handed_over
 
 
-def test_calls_with_the_same_id_in_two_turns_keep_their_own_results(tmp_path: Path) -> None:
+def test_calls_with_the_same_id_in_two_turns_keep_their_own_results(tmp_path: Path):
     turns = [Response(n, (ToolCall("c", "bash", "{}"),), "tool_use", "") for n in (1, 2)]
     results = [Result(n, "c", "bash", f"result {n}") for n in (1, 2)]
     calls = recorded_calls(journal_of(tmp_path, turns[0], results[0], turns[1], results[1]))

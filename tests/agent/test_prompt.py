@@ -44,42 +44,42 @@ def system_text(name: str, tools: Iterable[ToolSpec]) -> str:
 
 
 @pytest.mark.parametrize("session", SESSIONS)
-def test_the_system_prompt_is_the_agreed_one(session: str) -> None:
+def test_the_system_prompt_is_the_agreed_one(session: str):
     assert system_text(*SESSIONS[session]) == (GOLDEN / f"{session}_system.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("session", SESSIONS)
-def test_the_system_prompt_is_short(session: str) -> None:
+def test_the_system_prompt_is_short(session: str):
     text = system_text(*SESSIONS[session])
     assert len(text.splitlines()) <= 60
     assert len(text.encode()) < 3_600
     assert max(map(len, text.splitlines())) <= 125
 
 
-def test_a_prompt_that_names_a_tool_the_session_lacks_is_refused() -> None:
+def test_a_prompt_that_names_a_tool_the_session_lacks_is_refused():
     with pytest.raises(PromptError, match="describe_change"):
         system_text("fix", (*TOOL_SPECS, TODO))
 
 
 @pytest.mark.parametrize("path", sorted(PROMPTS.glob("parts/*.md")), ids=lambda path: path.stem)
-def test_every_part_is_used(path: Path) -> None:
+def test_every_part_is_used(path: Path):
     name = path.stem.removesuffix("_without")
     texts = [file.read_text("utf-8") for file in PROMPTS.rglob("*.md")]
     texts += [verb.profile.prompt for verb in VERBS.values() if verb.profile]
     assert any(f"${name}" in re.findall(r"\$\w+", text) for text in texts)
 
 
-def test_a_missing_value_is_refused() -> None:
+def test_a_missing_value_is_refused():
     with pytest.raises(PromptError, match="facts"):
         render("task", instruction="x", sections="")
 
 
-def test_two_sessions_have_two_markers() -> None:
+def test_two_sessions_have_two_markers():
     assert len(new_marker()) >= 16
     assert new_marker() != new_marker()
 
 
-def test_the_tools_of_a_fix_take_at_most_five_kilobytes() -> None:
+def test_the_tools_of_a_fix_take_at_most_five_kilobytes():
     """They are in every request, as is the system text: together with a first message, nine at most."""
     own = (TODO, TASK_SPEC, skill_spec(choose_skills([bundled()]).skills), DESCRIBE_CHANGE)
     tools = [

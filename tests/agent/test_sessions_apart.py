@@ -47,7 +47,7 @@ def side_by_side(tmp_path: Path) -> list[tuple[Bench, Any]]:
     return [(north, ends["north"]), (south, ends["south"])]
 
 
-def test_two_sessions_side_by_side_are_each_as_if_alone(tmp_path: Path) -> None:
+def test_two_sessions_side_by_side_are_each_as_if_alone(tmp_path: Path):
     (north, first), (south, second) = side_by_side(tmp_path)
     assert (first.final_text, second.final_text) == ("north is done", "south is done")
     assert (first.usage, second.usage) == (Usage(70, 0, 0, 35), Usage(6010, 42, 0, 23))

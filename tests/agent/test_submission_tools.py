@@ -24,7 +24,7 @@ from bot.contracts.writes import Write, Writes
 from tests.support.sessions import execute
 
 
-def test_the_last_description_wins() -> None:
+def test_the_last_description_wins():
     describe = DescribeChange()
     execute(describe, title="First", summary="One.", notes="n")
     executed = execute(describe, title=" Second\n line ", summary=" Two. ")
@@ -36,7 +36,7 @@ def test_the_last_description_wins() -> None:
     ("title", "said"),
     [("x" * 80, "title: expected at most 72 characters, got 80"), (" \n ", "only white space")],
 )
-def test_a_title_that_is_none_is_sent_back(title: str, said: str) -> None:
+def test_a_title_that_is_none_is_sent_back(title: str, said: str):
     describe = DescribeChange()
     assert said in execute(describe, title=title, summary="s").result.content
     assert describe.description == Description()
@@ -46,7 +46,7 @@ def step(text: str = "Do it", *paths: str) -> dict[str, Any]:
     return {"text": text, "paths": list(paths)}
 
 
-def test_the_last_plan_wins() -> None:
+def test_the_last_plan_wins():
     submit = SubmitPlan()
     execute(submit, title="First", steps=[step()])
     executed = execute(
@@ -75,7 +75,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_with_a_plan_is_said(name: str) -> None:
+def test_what_is_wrong_with_a_plan_is_said(name: str):
     arguments, said = WRONG[name]
     submit = SubmitPlan()
     executed = execute(submit, **{"title": "t", "steps": [step()], **arguments})
@@ -84,7 +84,7 @@ def test_what_is_wrong_with_a_plan_is_said(name: str) -> None:
     assert submit.plan is None
 
 
-def test_a_plan_that_is_not_taken_leaves_the_one_before_it() -> None:
+def test_a_plan_that_is_not_taken_leaves_the_one_before_it():
     submit = SubmitPlan()
     execute(submit, title="Good", steps=[step()])
     executed = execute(submit, title="Bad", steps=[step("x", "/")])
@@ -93,7 +93,7 @@ def test_a_plan_that_is_not_taken_leaves_the_one_before_it() -> None:
     assert submit.plan.title == "Good"
 
 
-def test_half_a_character_does_not_reach_a_file() -> None:
+def test_half_a_character_does_not_reach_a_file():
     submit = SubmitPlan()
     execute(submit, title="t\ud800", steps=[step("x\udfff")])
     assert submit.plan is not None
@@ -101,7 +101,7 @@ def test_half_a_character_does_not_reach_a_file() -> None:
     submit.plan.steps[0].text.encode()
 
 
-def test_a_question_ends_the_run() -> None:
+def test_a_question_ends_the_run():
     ask = AskUser()
     assert ask.stop() is None
     assert not execute(ask, question=" Cents or dollars? ").result.is_error
@@ -111,14 +111,14 @@ def test_a_question_ends_the_run() -> None:
     assert ask.question == "Cents or dollars?"
 
 
-def test_there_is_one_question() -> None:
+def test_there_is_one_question():
     ask = AskUser()
     execute(ask, question="First?")
     assert execute(ask, question="Second?").result.is_error
     assert ask.question == "First?"
 
 
-def test_a_blank_question_is_none() -> None:
+def test_a_blank_question_is_none():
     ask = AskUser()
     assert execute(ask, question=" \n ").result.is_error
     assert ask.stop() is None
@@ -132,7 +132,7 @@ def item(text: str, status: str = "pending") -> dict[str, str]:
     return {"text": text, "status": status}
 
 
-def test_the_list_comes_back_whole_and_the_last_one_counts() -> None:
+def test_the_list_comes_back_whole_and_the_last_one_counts():
     todo = Todo()
     give(todo, item("Old"))
     result = give(
@@ -142,7 +142,7 @@ def test_the_list_comes_back_whole_and_the_last_one_counts() -> None:
     assert [one.text for one in todo.open] == ["Mend it", "Test it"]
 
 
-def test_an_empty_list_is_a_list() -> None:
+def test_an_empty_list_is_a_list():
     todo = Todo()
     give(todo, item("Old"))
     assert give(todo).result.content == "The list is empty."
@@ -159,7 +159,7 @@ WRONG_LISTS: dict[str, tuple[list[Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG_LISTS)
-def test_a_wrong_list_is_refused_and_the_one_before_stands(name: str) -> None:
+def test_a_wrong_list_is_refused_and_the_one_before_stands(name: str):
     items, said = WRONG_LISTS[name]
     todo = Todo()
     give(todo, item("Old"))
@@ -169,13 +169,13 @@ def test_a_wrong_list_is_refused_and_the_one_before_stands(name: str) -> None:
     assert [one.text for one in todo.items] == ["Old"]
 
 
-def test_a_long_text_is_cut() -> None:
+def test_a_long_text_is_cut():
     todo = Todo()
     give(todo, item("x" * 300))
     assert [len(one.text) for one in todo.items] == [MAX_TEXT]
 
 
-def test_half_a_character_does_not_reach_the_conversation() -> None:
+def test_half_a_character_does_not_reach_the_conversation():
     todo = Todo()
     assert give(todo, item("a\ud800b")).result.content.startswith("1. [ ] a\ufffdb")
 
@@ -208,7 +208,7 @@ def call(tool: ProposeWrite, arguments: str) -> ToolOutcome:
         ('{"kind": "comment", "number": 7, "body": "a\\ud800"}', Write("comment", 7, "a\ufffd")),
     ],
 )
-def test_each_kind_is_taken_down(arguments: str, write: Write) -> None:
+def test_each_kind_is_taken_down(arguments: str, write: Write):
     tool = ProposeWrite(only_seven)
     outcome = call(tool, arguments)
     assert not outcome.is_error
@@ -225,7 +225,7 @@ def test_each_kind_is_taken_down(arguments: str, write: Write) -> None:
         ('{"kind": "comment", "number": 8, "body": "Hello"}', "Refused: Only #7."),
     ],
 )
-def test_a_refusal_says_why_and_nothing_is_kept(arguments: str, why: str) -> None:
+def test_a_refusal_says_why_and_nothing_is_kept(arguments: str, why: str):
     tool = ProposeWrite(only_seven)
     outcome = call(tool, arguments)
     assert outcome.is_error
@@ -243,12 +243,12 @@ def test_a_refusal_says_why_and_nothing_is_kept(arguments: str, why: str) -> Non
         '{"kind": "comment", "number": 7, "body": "' + "x" * 65_537 + '"}',
     ],
 )
-def test_what_does_not_fit_the_schema_never_gets_here(arguments: str) -> None:
+def test_what_does_not_fit_the_schema_never_gets_here(arguments: str):
     with pytest.raises(BadArgumentsError):
         parse_arguments(arguments, PROPOSE_WRITE.parameters)
 
 
-def test_the_judge_sees_what_was_accepted_and_every_proposal_is_recorded() -> None:
+def test_the_judge_sees_what_was_accepted_and_every_proposal_is_recorded():
     seen: list[tuple[Write, str]] = []
     asked: list[int] = []
 
@@ -263,7 +263,7 @@ def test_the_judge_sees_what_was_accepted_and_every_proposal_is_recorded() -> No
     assert [(write.number, refused) for write, refused in seen] == [(7, ""), (8, "Only #7."), (7, "")]
 
 
-def test_the_system_prompt_is_the_agreed_one() -> None:
+def test_the_system_prompt_is_the_agreed_one():
     tools = (*(spec for spec in TOOL_SPECS if not spec.writes), PROPOSE_WRITE)
     text = system_prompt(
         prompt_text("triage"), (*tools, next(spec for spec in TOOL_SPECS if spec.name == "bash"))
@@ -272,7 +272,7 @@ def test_the_system_prompt_is_the_agreed_one() -> None:
     assert len(text.encode()) < 3_600
 
 
-def test_what_the_model_is_shown_of_a_thread() -> None:
+def test_what_the_model_is_shown_of_a_thread():
     state = ThreadState(
         7, False, "open", False, ("bug", "stale"), "2026-06-11T00:00:00Z", "2026-06-10T00:00:00Z"
     )

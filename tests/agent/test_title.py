@@ -37,7 +37,7 @@ def ask(
     return title, after, provider
 
 
-def test_a_long_request_is_given_a_title_and_that_is_paid_for(tmp_path: Path) -> None:
+def test_a_long_request_is_given_a_title_and_that_is_paid_for(tmp_path: Path):
     title, end, provider = ask(tmp_path, says("**Round durations first.**\n", usage=Usage(40, 0, 0, 8)))
     assert title == "Round durations first"
     assert (end.usage, end.cost > 1.0) == (Usage(140, 0, 0, 18), True)
@@ -61,7 +61,7 @@ def test_a_long_request_is_given_a_title_and_that_is_paid_for(tmp_path: Path) ->
 )
 def test_where_there_is_no_need_or_no_money_nothing_is_asked(
     tmp_path: Path, asked: str, end: LoopEnd, limits: RunLimits
-) -> None:
+):
     assert ask(tmp_path, says("A title"), asked=asked, end=end, limits=limits)[:2] == ("", end)
 
 
@@ -83,7 +83,7 @@ def silent(cancel: CancelToken) -> Failed:
 )
 def test_without_an_answer_the_request_stays_the_title(
     tmp_path: Path, turn: Complete | Failed | Callable[[CancelToken], Failed]
-) -> None:
+):
     before = threading.active_count()
     title, end, _ = ask(tmp_path, turn, seconds=0.05)
     assert (title, end.stop) == ("", StopReason.END_TURN)

@@ -62,7 +62,7 @@ class Desk:
         return self.toolbox.execute(ToolCall("id1", name, arguments, complete), CancelToken())
 
 
-def test_a_good_call_runs_and_is_answered_under_its_id() -> None:
+def test_a_good_call_runs_and_is_answered_under_its_id():
     desk = Desk()
     executed = desk.call("view")
     assert (executed.result.call_id, executed.result.name, executed.result.content) == ("id1", "view", "fine")
@@ -80,7 +80,7 @@ NOT_RUN: dict[str, tuple[tuple[str, ...], tuple[str, str, bool], str]] = {
 
 
 @pytest.mark.parametrize("name", NOT_RUN)
-def test_a_call_that_cannot_be_run_is_answered(name: str) -> None:
+def test_a_call_that_cannot_be_run_is_answered(name: str):
     tools, called, said = NOT_RUN[name]
     desk = Desk(*tools)
     executed = desk.call(*called)
@@ -89,19 +89,19 @@ def test_a_call_that_cannot_be_run_is_answered(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["View", "VIEW", " view"])
-def test_another_case_of_a_name_is_forgiven_and_named(name: str) -> None:
+def test_another_case_of_a_name_is_forgiven_and_named(name: str):
     executed = Desk().call(name)
     assert executed.ran
     assert executed.result.name == name
     assert f"took the tool name {name} as view" in executed.result.content
 
 
-def test_repairs_are_told_to_the_model() -> None:
+def test_repairs_are_told_to_the_model():
     content = Desk().call("view", '{"path": "a", "x": 1}').result.content
     assert content == "fine\n\n(Arguments repaired: ignored the unknown argument x (known: path).)"
 
 
-def test_a_denied_call_names_rule_and_reason_and_is_not_run() -> None:
+def test_a_denied_call_names_rule_and_reason_and_is_not_run():
     desk = Desk()
     executed = desk.call("view", '{"path": "secret"}')
     assert executed.denied
@@ -109,14 +109,14 @@ def test_a_denied_call_names_rule_and_reason_and_is_not_run() -> None:
     assert desk.ran == []
 
 
-def test_policy_that_cannot_decide_denies_by_failing() -> None:
+def test_policy_that_cannot_decide_denies_by_failing():
     desk = Desk(permit_error=LookupError("rule"))
     executed = desk.call("view")
     assert executed.result.is_error
     assert desk.ran == []
 
 
-def test_a_crash_in_a_handler_is_an_error_result_with_its_place() -> None:
+def test_a_crash_in_a_handler_is_an_error_result_with_its_place():
     executed = Desk(error=ValueError("bad regex")).call("view")
     assert executed.result.is_error
     assert executed.result.content.startswith("The tool failed: ValueError: bad regex (in handle, line ")
@@ -124,11 +124,11 @@ def test_a_crash_in_a_handler_is_an_error_result_with_its_place() -> None:
     assert executed.fatal == ""
 
 
-def test_an_error_for_people_is_fatal() -> None:
+def test_an_error_for_people_is_fatal():
     assert Desk(error=AgentError("The sandbox is gone.")).call("view").fatal == "The sandbox is gone."
 
 
-def test_an_interrupt_is_not_swallowed() -> None:
+def test_an_interrupt_is_not_swallowed():
     class Interrupt(BaseException):
         pass
 
@@ -138,7 +138,7 @@ def test_an_interrupt_is_not_swallowed() -> None:
         desk.call("view")
 
 
-def test_a_tool_without_a_handler_is_refused_when_the_session_starts() -> None:
+def test_a_tool_without_a_handler_is_refused_when_the_session_starts():
     with pytest.raises(ValueError, match="no handler for view"):
         Toolbox([spec("view")], {}, lambda tool, arguments: Permission(True))
 
@@ -159,7 +159,7 @@ def bench(folder: Path, masking: Masking, turns: int | None, *script: Complete) 
     return Bench(script, folder, tools, limits=RunLimits(turns=turns), model=Keeping, masking=masking)
 
 
-def test_in_the_last_request_only_the_tools_that_hand_over_may_be_called(tmp_path: Path) -> None:
+def test_in_the_last_request_only_the_tools_that_hand_over_may_be_called(tmp_path: Path):
     script = [
         says(call("echo", '{"text": "1"}', "a")),
         says(call("echo", "{}", "b"), call("hand_over", "{}", "c")),
@@ -179,7 +179,7 @@ def test_in_the_last_request_only_the_tools_that_hand_over_may_be_called(tmp_pat
     assert [request.tool_choice for request in here.provider.asked] == ["auto", "auto"]
 
 
-def test_where_nothing_hands_over_the_last_answer_is_words(tmp_path: Path) -> None:
+def test_where_nothing_hands_over_the_last_answer_is_words(tmp_path: Path):
     here = bench(tmp_path, first_and_last_mask(()), 1, says(call("echo", "{}", "a")))
     here.run()
     assert isinstance(here.provider, Keeping)
@@ -193,11 +193,11 @@ def test_where_nothing_hands_over_the_last_answer_is_words(tmp_path: Path) -> No
     ("left", "said"),
     [(None, False), (NOTICE_AT + 1, False), (NOTICE_AT, True), (NOTICE_AT - 1, False), (1, True)],
 )
-def test_it_is_said_that_few_answers_are_left_and_before_the_last(left: int | None, said: bool) -> None:
+def test_it_is_said_that_few_answers_are_left_and_before_the_last(left: int | None, said: bool):
     assert bool(requests_left_notice(RequestState(left), ["describe_change"])) is said
 
 
-def test_what_is_said_names_how_to_hand_over() -> None:
+def test_what_is_said_names_how_to_hand_over():
     assert "with describe_change or ask_user" in requests_left_notice(
         RequestState(NOTICE_AT), ["describe_change", "ask_user"]
     )
@@ -215,7 +215,7 @@ def asked_for(here: Bench) -> list[tuple[str, tuple[str, ...] | None]]:
     return [(request.tool_choice, request.allowed) for request in here.provider.asked]
 
 
-def test_the_first_request_asks_to_look_and_a_result_in_its_response_is_refused(tmp_path: Path) -> None:
+def test_the_first_request_asks_to_look_and_a_result_in_its_response_is_refused(tmp_path: Path):
     first = says(call("hand_over", "{}", "a"), call("todo", "{}", "b"))
     here = bench(tmp_path, LOOKING, None, first, says(call("hand_over", "{}", "c")), says("Done."))
     here.tools = {**here.tools, "todo": lambda values, cancel: ToolOutcome("Kept.")}
@@ -229,7 +229,7 @@ def test_the_first_request_asks_to_look_and_a_result_in_its_response_is_refused(
 @pytest.mark.parametrize(("handed_over", "choice"), [(False, "required"), (True, "auto")])
 def test_what_must_be_handed_over_is_required_in_the_last_request_until_it_was(
     tmp_path: Path, handed_over: bool, choice: str
-) -> None:
+):
     here = bench(tmp_path, LOOKING, 2, says(call("echo", "{}", "a")), says(call("hand_over", "{}", "b")))
     here.hooks = Hooks(has_result=lambda: handed_over)
     here.run()
@@ -237,7 +237,7 @@ def test_what_must_be_handed_over_is_required_in_the_last_request_until_it_was(
 
 
 @pytest.mark.parametrize("verb", sorted(MODEL_VERBS))
-def test_plan_and_review_begin_with_looking_and_no_other_verb(verb: str) -> None:
+def test_plan_and_review_begin_with_looking_and_no_other_verb(verb: str):
     profile = profile_of_verb(verb)
     masking = masking_of(profile)
     first, last = masking(RequestState(9, first=True)), masking(RequestState(1))
@@ -251,7 +251,7 @@ def test_plan_and_review_begin_with_looking_and_no_other_verb(verb: str) -> None
     assert (last.allowed, last.required) == (profile.results, verb not in ("review", "explain"))
 
 
-def test_tools_stay_the_same_object_and_requests_stay_prefixes_whatever_is_masked(tmp_path: Path) -> None:
+def test_tools_stay_the_same_object_and_requests_stay_prefixes_whatever_is_masked(tmp_path: Path):
     script = [says(call("echo", f'{{"text": "{n}"}}', f"c{n}")) for n in range(3)]
     here = bench(tmp_path, first_and_last_mask(["hand_over"]), 3, *script)
     here.run()

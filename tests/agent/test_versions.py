@@ -47,7 +47,7 @@ def bash(turn: int, *files: FileVersion) -> tuple[Record, ...]:
 BASE = {"a.txt": b"one\ntwo\n"}
 
 
-def test_edits_and_commands_make_versions_in_their_order(tmp_path: Path) -> None:
+def test_edits_and_commands_make_versions_in_their_order(tmp_path: Path):
     history = versions(
         journal_of(
             tmp_path,
@@ -66,14 +66,14 @@ def test_edits_and_commands_make_versions_in_their_order(tmp_path: Path) -> None
     assert [version_content(history, v, BASE.get) for v in history["new.txt"]] == [None, b"n\n", None]
 
 
-def test_a_file_that_is_created_was_absent_before(tmp_path: Path) -> None:
+def test_a_file_that_is_created_was_absent_before(tmp_path: Path):
     history = versions(journal_of(tmp_path, edit(1, change("a.txt", None, "one\n"))))
     assert [v.what for v in history["a.txt"]] == ["absent", "+1 -0"]
     # Even where the base has one: a command may have removed it before.
     assert [version_content(history, v, BASE.get) for v in history["a.txt"]] == [None, b"one\n"]
 
 
-def test_a_version_has_the_mode_that_the_file_had(tmp_path: Path) -> None:
+def test_a_version_has_the_mode_that_the_file_had(tmp_path: Path):
     """Of a deleted executable only the journal knows that it was one."""
     gone = change("run.sh", "one\n", None, mode=0o755)
     made = change("new.sh", None, "one\n", mode=0o700)
@@ -85,7 +85,7 @@ def test_a_version_has_the_mode_that_the_file_had(tmp_path: Path) -> None:
     assert [version.mode for version in history["old.sh"]] == [None, None]  # as journals of before have it
 
 
-def test_a_moved_file_is_made_of_what_it_was_under_its_old_name(tmp_path: Path) -> None:
+def test_a_moved_file_is_made_of_what_it_was_under_its_old_name(tmp_path: Path):
     moved = change("b.txt", "one\ntwo\n", "1\ntwo\n", before_hash=None, moved_from="a.txt")
     gone = change("a.txt", "one\ntwo\n", None, diff="", moved_to="b.txt")
     history = versions(journal_of(tmp_path, edit(1, moved, gone, tool="patch")))
@@ -93,7 +93,7 @@ def test_a_moved_file_is_made_of_what_it_was_under_its_old_name(tmp_path: Path) 
     assert [version_content(history, v, BASE.get) for v in history["a.txt"]] == [BASE["a.txt"], None]
 
 
-def test_what_nothing_in_the_journal_made_is_a_version_of_its_own(tmp_path: Path) -> None:
+def test_what_nothing_in_the_journal_made_is_a_version_of_its_own(tmp_path: Path):
     history = versions(
         journal_of(
             tmp_path,
@@ -106,7 +106,7 @@ def test_what_nothing_in_the_journal_made_is_a_version_of_its_own(tmp_path: Path
         version_content(history, history["a.txt"][2], BASE.get)
 
 
-def test_a_diff_that_was_masked_gives_no_version(tmp_path: Path) -> None:
+def test_a_diff_that_was_masked_gives_no_version(tmp_path: Path):
     masked = journal_of(
         tmp_path,
         edit(1, change("a.txt", "one\ntwo\n", "hunter2\ntwo\n")),
@@ -117,7 +117,7 @@ def test_a_diff_that_was_masked_gives_no_version(tmp_path: Path) -> None:
         version_content(history, history["a.txt"][1], BASE.get)
 
 
-def test_a_file_too_large_to_record_and_a_link_give_no_version(tmp_path: Path) -> None:
+def test_a_file_too_large_to_record_and_a_link_give_no_version(tmp_path: Path):
     large = FileVersion("a.txt", sha256(BASE["a.txt"]), sha256(b"x"))
     link = FileVersion("l", None, sha256(b"target"), link="target")
     history = versions(journal_of(tmp_path, *bash(1, large, link)))
@@ -127,13 +127,13 @@ def test_a_file_too_large_to_record_and_a_link_give_no_version(tmp_path: Path) -
         version_content(history, history["l"][1], BASE.get)
 
 
-def test_the_base_of_another_repository_is_not_taken(tmp_path: Path) -> None:
+def test_the_base_of_another_repository_is_not_taken(tmp_path: Path):
     history = versions(journal_of(tmp_path, edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n"))))
     with pytest.raises(UsageError, match="is of another repository"):
         version_content(history, history["a.txt"][0], lambda path: b"something else\n")
 
 
-def test_a_thousand_versions_are_worked_out_one_from_the_other(tmp_path: Path) -> None:
+def test_a_thousand_versions_are_worked_out_one_from_the_other(tmp_path: Path):
     edits = [edit(n, change("a.txt", f"{n}\n", f"{n + 1}\n")) for n in range(1200)]
     history = versions(journal_of(tmp_path, *edits))
     assert version_content(history, history["a.txt"][-1], {"a.txt": b"0\n"}.get) == b"1200\n"
@@ -142,7 +142,7 @@ def test_a_thousand_versions_are_worked_out_one_from_the_other(tmp_path: Path) -
 @pytest.mark.parametrize(
     "metadata", [{}, {"files": 1}, {"files": [1, {"path": 2}]}, {"path": "a", "additions": 0}]
 )
-def test_metadata_that_names_no_change_has_none(metadata: dict[str, Any]) -> None:
+def test_metadata_that_names_no_change_has_none(metadata: dict[str, Any]):
     assert changed_files(metadata) == ()
 
 
@@ -152,7 +152,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "", "-- a/x", "++ b", "@@ -1,1 +1,1 
 @given(TEXTS, TEXTS, st.booleans(), st.booleans(), st.sampled_from(["utf-8", "utf-8-sig", "latin-1"]))
 def test_any_diff_of_the_tool_host_is_applied_again(
     old: list[str], new: list[str], old_ends: bool, new_ends: bool, codec: str
-) -> None:
+):
     before, after = "\n".join(old) + "\n" * old_ends, "\n".join(new) + "\n" * new_ends
     diff = compare(before, after, "a.txt").text
     assert apply_diff(before, diff) == after

@@ -16,7 +16,7 @@ OWN = site_of("https://ghe.example.com/")
 
 
 @pytest.mark.parametrize("address", [UPLOAD, OLD, PUBLIC, SIGNED])
-def test_the_four_forms_are_attachments(address: str) -> None:
+def test_the_four_forms_are_attachments(address: str):
     assert SITE.is_picture(address)
     assert SITE.may_follow(address)
 
@@ -66,11 +66,11 @@ LOOKALIKES = [
 
 
 @pytest.mark.parametrize("address", LOOKALIKES)
-def test_what_is_like_one_is_none(address: str) -> None:
+def test_what_is_like_one_is_none(address: str):
     assert not SITE.is_picture(address)
 
 
-def test_a_redirect_may_also_lead_to_githubs_stores_and_nowhere_else() -> None:
+def test_a_redirect_may_also_lead_to_githubs_stores_and_nowhere_else():
     assert SITE.may_follow(S3)
     assert SITE.may_follow(OBJECTS)
     for address in (
@@ -86,7 +86,7 @@ def test_a_redirect_may_also_lead_to_githubs_stores_and_nowhere_else() -> None:
         assert not SITE.may_follow(address), address
 
 
-def test_a_server_of_ones_own_has_itself_alone() -> None:
+def test_a_server_of_ones_own_has_itself_alone():
     upload = UPLOAD.replace("github.com", "ghe.example.com")
     stored = f"https://ghe.example.com/storage/user/5/files/{UUID}?token=AA.b-_="
     assert OWN.is_picture(upload)
@@ -103,7 +103,7 @@ def test_a_server_of_ones_own_has_itself_alone() -> None:
     assert not OWN.is_picture("https://gheXexample.com/user-attachments/assets/" + UUID)
 
 
-def test_the_signed_address_is_found_by_what_names_the_upload_and_not_by_its_place() -> None:
+def test_the_signed_address_is_found_by_what_names_the_upload_and_not_by_its_place():
     other = SIGNED.replace(UUID, UUID.replace("0f", "0a"))
     assert SITE.signed_for(UPLOAD, [other, "https://evil.example/" + UUID, SIGNED]) == SIGNED
     assert SITE.signed_for(OLD, [other]) == ""

@@ -12,7 +12,7 @@ from tests.attachments.conftest import LOG, World
 from tests.support.loopback import Listener, Response
 
 
-def test_a_maintainers_file_is_put_where_the_model_reads_and_listed(world: World) -> None:
+def test_a_maintainers_file_is_put_where_the_model_reads_and_listed(world: World):
     body = f"See [app.log]({world.file()}), or bare: {world.file('app.log')}."
     seen = world.look(world.request(body))
     log, other = seen.files
@@ -25,7 +25,7 @@ def test_a_maintainers_file_is_put_where_the_model_reads_and_listed(world: World
     assert seen.request.thread is not None and seen.request.thread.body == body
 
 
-def test_a08_a_strangers_file_is_fetched_only_where_the_policy_says_outsider(world: World) -> None:
+def test_a08_a_strangers_file_is_fetched_only_where_the_policy_says_outsider(world: World):
     request = world.request(f"[x]({world.file(login='eve')})", "eve")
     seen = world.look(request)
     assert (seen.files, world.fetched()) == ((), [])
@@ -46,19 +46,19 @@ def test_a08_a_strangers_file_is_fetched_only_where_the_policy_says_outsider(wor
 )
 def test_a08_of_a_quotation_of_code_or_from_another_host_nothing_is_fetched(
     world: World, body: str, why: str
-) -> None:
+):
     seen = world.look(world.request(body.format(world.file())))
     assert [why in line for line in seen.omitted] == ([True] if why else [])
     assert (seen.files, world.forge.requests) == ((), [])
 
 
-def test_one_file_in_two_places_is_fetched_once(world: World) -> None:
+def test_one_file_in_two_places_is_fetched_once(world: World):
     address = world.file()
     assert len(world.look(world.request(f"{address} {address}")).files) == 1
     assert len(world.fetched()) == 1
 
 
-def test_more_than_there_is_room_for_are_named_up_to_a_number(world: World) -> None:
+def test_more_than_there_is_room_for_are_named_up_to_a_number(world: World):
     body = " ".join(world.file() for _ in range(MAX_ATTACHED + 40))
     seen = world.look(world.request(body))
     assert len(seen.files) == len(world.fetched()) == MAX_ATTACHED
@@ -67,13 +67,13 @@ def test_more_than_there_is_room_for_are_named_up_to_a_number(world: World) -> N
     assert seen.omitted[-1] == "Further attached files in the issue are left out: there are too many."
 
 
-def test_too_many_bytes_are_not_taken(world: World) -> None:
+def test_too_many_bytes_are_not_taken(world: World):
     body = f"{world.file()} {world.file()}"
     assert "all together are over" in world.look(world.request(body), FetchLimits(together=20)).omitted[0]
     assert "it is over" in world.look(world.request(world.file()), FetchLimits(each=9)).omitted[0]
 
 
-def test_what_cannot_be_had_is_said_and_the_next_one_comes(world: World) -> None:
+def test_what_cannot_be_had_is_said_and_the_next_one_comes(world: World):
     gone = world.file().replace("files/", "files/9")
     seen = world.look(world.request(f"{gone} {world.file()}"))
     assert "GitHub does not show it to us (404)" in seen.omitted[0]
@@ -81,7 +81,7 @@ def test_what_cannot_be_had_is_said_and_the_next_one_comes(world: World) -> None
 
 
 @pytest.mark.parametrize("name", ["..", ".bashrc", "a/../../b", "%2e%2e%2fx", "\u202e.log"])
-def test_a83_no_name_of_a_file_leads_elsewhere(tmp_path: Path, name: str) -> None:
+def test_a83_no_name_of_a_file_leads_elsewhere(tmp_path: Path, name: str):
     class Served(Fetcher):
         def get(self, address: str) -> bytes:
             return LOG
@@ -93,13 +93,13 @@ def test_a83_no_name_of_a_file_leads_elsewhere(tmp_path: Path, name: str) -> Non
     assert path.read_bytes() == LOG
 
 
-def test_a_full_disk_leaves_nothing_half_written(world: World) -> None:
+def test_a_full_disk_leaves_nothing_half_written(world: World):
     (world.folder / "attachments").write_text("in the way")
     seen = world.look(world.request(world.file()))
     assert "it could not be written (" in seen.omitted[0]
 
 
-def test_a08_a_redirect_to_another_host_is_not_followed(world: World) -> None:
+def test_a08_a_redirect_to_another_host_is_not_followed(world: World):
     with Listener(lambda _: Response(200, LOG)) as elsewhere:
         headers = {"Location": f"{elsewhere.url}/app.log"}
         world.forge.fail_next("GET", "/user-attachments", 302, headers=headers, body=b"")

@@ -35,23 +35,23 @@ B = "https://user-images.githubusercontent.com/1/2-b.png"
         (f"<imgs src='{A}'> ![shot]({A}", []),
     ],
 )
-def test_pictures_are_found(text: str, found: list[str]) -> None:
+def test_pictures_are_found(text: str, found: list[str]):
     assert [one.address for one in pictures_in(text)] == found
 
 
-def test_a_quotation_is_said_to_be_one() -> None:
+def test_a_quotation_is_said_to_be_one():
     found = pictures_in(f"> ![a]({A})\n\n  > - <img src='{B}'>\n\n![c]({A}) > not a quotation\n")
     assert [picture.quoted for picture in found] == [True, True, False]
     assert [one.quoted for one in addresses_in(f"> {A}\r\nand {B}.")] == [True, False]
 
 
-def test_it_is_known_where_each_ends_also_with_lines_of_windows() -> None:
+def test_it_is_known_where_each_ends_also_with_lines_of_windows():
     text = f"one\r\n![a]({A})\r\ntwo <img src='{B}'> three"
     ends = [text[: picture.end] for picture in pictures_in(text)]
     assert ends == [f"one\r\n![a]({A})", f"one\r\n![a]({A})\r\ntwo <img src='{B}'>"]
 
 
-def test_the_addresses_of_rendered_html() -> None:
+def test_the_addresses_of_rendered_html():
     html = f'<p><a href="{B}"><img src="{A}?jwt=a&amp;b" alt="x"></a></p><img alt="none">'
     assert list(sources_in(html)) == [f"{A}?jwt=a&b"]
 
@@ -72,7 +72,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_text_takes_long(name: str) -> None:
+def test_no_text_takes_long(name: str):
     """Some 40 to 200 kB, more than intake lets through; what is quadratic takes much longer."""
     begun = time.process_time()
     pictures_in(HOSTILE[name])

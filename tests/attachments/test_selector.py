@@ -26,7 +26,7 @@ def text_of(seen: Attachments) -> str:
     return seen.request.thread.body
 
 
-def test_a_maintainers_picture_is_shown_and_the_text_says_which_it_is(world: World) -> None:
+def test_a_maintainers_picture_is_shown_and_the_text_says_which_it_is(world: World):
     body = f"Look: ![a wrong sum]({world.picture()}) There."
     seen = world.look(world.request(body))
     [image] = seen.images
@@ -37,7 +37,7 @@ def test_a_maintainers_picture_is_shown_and_the_text_says_which_it_is(world: Wor
 
 
 @pytest.mark.parametrize(("tiers", "number"), [(WRITERS, 0), ({Tier.CONTRIBUTOR}, 1), ({Tier.OUTSIDER}, 0)])
-def test_who_wrote_the_text_decides_and_not_who_asked(world: World, tiers: set[Tier], number: int) -> None:
+def test_who_wrote_the_text_decides_and_not_who_asked(world: World, tiers: set[Tier], number: int):
     seen = world.look(world.request(f"![x]({world.picture('bob')})", "bob"), tiers=tiers)
     assert len(seen.images) == number
     assert len(world.fetched()) == number
@@ -46,7 +46,7 @@ def test_who_wrote_the_text_decides_and_not_who_asked(world: World, tiers: set[T
         assert f"it is by bob, and the policy's `attachments` shows those of {allowed.value}" in text_of(seen)
 
 
-def test_a_login_that_passed_to_another_account_counts_for_nothing(world: World) -> None:
+def test_a_login_that_passed_to_another_account_counts_for_nothing(world: World):
     """GitHub's word on a text and on what an account may must be of one id."""
     request = world.request(f"![x]({world.picture()})")
     issue = f"/issues/{request.thread and request.thread.number}$"
@@ -58,7 +58,7 @@ def test_a_login_that_passed_to_another_account_counts_for_nothing(world: World)
     assert "it is by ann, and the policy" in text_of(seen)
 
 
-def test_a_bot_is_nobody_unless_it_is_listed_by_id(world: World) -> None:
+def test_a_bot_is_nobody_unless_it_is_listed_by_id(world: World):
     number = world.forge.add_user("helper[bot]", kind="Bot")
     request = world.request(f"![x]({world.picture()})", "helper[bot]")
     assert world.look(request, tiers={Tier.BOT}).images == ()
@@ -66,9 +66,7 @@ def test_a_bot_is_nobody_unless_it_is_listed_by_id(world: World) -> None:
     assert world.look(request, bots=(number,)).images == ()
 
 
-def test_a_private_repositorys_picture_is_fetched_at_its_signed_address_without_the_token(
-    world: World,
-) -> None:
+def test_a_private_repositorys_picture_is_fetched_at_its_signed_address_without_the_token(world: World):
     world.forge.make_private(REPO)
     try:
         seen = world.look(world.request(f"![x]({world.picture()})"))
@@ -81,7 +79,7 @@ def test_a_private_repositorys_picture_is_fetched_at_its_signed_address_without_
     assert not any("authorization" in name or "cookie" in name for name in fetched.request_headers)
 
 
-def test_each_kind_of_text_is_read_where_it_stands(world: World) -> None:
+def test_each_kind_of_text_is_read_where_it_stands(world: World):
     """Ids of comments, reviews and review comments are of different name spaces."""
     forge, number = world.forge, world.pull
     addresses = [world.picture(data=plain(n, 9)) for n in range(1, 5)]
@@ -113,13 +111,13 @@ def test_each_kind_of_text_is_read_where_it_stands(world: World) -> None:
     assert seen.request.unresolved[0].comments[0].body.endswith("[this is picture 4]")
 
 
-def test_what_a_dispatch_asks_is_answered_for_by_whoever_started_it(world: World) -> None:
+def test_what_a_dispatch_asks_is_answered_for_by_whoever_started_it(world: World):
     request = world.request()._replace(instruction=f"![x]({world.picture()})")
     assert len(world.look(request).images) == 1
     assert world.look(request._replace(actor=Actor("s", 0, Tier.SCHEDULE))).images == ()
 
 
-def test_one_picture_in_two_places_is_one_and_each_place_is_judged(world: World) -> None:
+def test_one_picture_in_two_places_is_one_and_each_place_is_judged(world: World):
     address = world.picture()
     by_ann, by_eve = (
         world.request(f"![x]({address}) ![y]({address})"),
@@ -129,13 +127,13 @@ def test_one_picture_in_two_places_is_one_and_each_place_is_judged(world: World)
     assert world.look(by_eve).images == ()
 
 
-def test_a_quoted_picture_may_be_another_persons(world: World) -> None:
+def test_a_quoted_picture_may_be_another_persons(world: World):
     seen = world.look(world.request(f"> ![x]({world.picture('eve')})\n\nI see it too."))
     assert "it stands in a quotation" in text_of(seen)
     assert world.forge.requests == []
 
 
-def test_an_address_that_is_in_the_text_no_more_is_not_fetched(world: World) -> None:
+def test_an_address_that_is_in_the_text_no_more_is_not_fetched(world: World):
     request = world.request("nothing")
     thread = request.thread._replace(body=f"![x]({world.picture()})")
     seen = world.look(request._replace(thread=thread))
@@ -143,19 +141,19 @@ def test_an_address_that_is_in_the_text_no_more_is_not_fetched(world: World) -> 
     assert world.fetched() == []
 
 
-def test_a_model_that_cannot_see_gets_the_word_and_nobody_is_asked(world: World) -> None:
+def test_a_model_that_cannot_see_gets_the_word_and_nobody_is_asked(world: World):
     seen = world.look(world.request(f"![alt]({world.picture()})"), blind=True)
     assert text_of(seen).endswith(") [image not shown: this model cannot see images]")
     assert world.forge.requests == []
 
 
-def test_where_the_policy_shows_nobodys_nobody_is_asked(world: World) -> None:
+def test_where_the_policy_shows_nobodys_nobody_is_asked(world: World):
     seen = world.look(world.request(f"![alt]({world.picture()})"), tiers=frozenset())
     assert "the policy's `attachments` allows nobody's" in text_of(seen)
     assert world.forge.requests == []
 
 
-def test_more_than_there_is_room_for_are_named(world: World) -> None:
+def test_more_than_there_is_room_for_are_named(world: World):
     body = " ".join(f"![{n}]({world.picture(data=plain(n + 1, 5))})" for n in range(MAX_PICTURES + 2))
     seen = world.look(world.request(body))
     assert len(seen.images) == MAX_PICTURES
@@ -163,7 +161,7 @@ def test_more_than_there_is_room_for_are_named(world: World) -> None:
     assert len(world.fetched()) == MAX_PICTURES
 
 
-def test_a_text_of_thousands_of_images_grows_by_little_and_asks_nobody(world: World) -> None:
+def test_a_text_of_thousands_of_images_grows_by_little_and_asks_nobody(world: World):
     request = world.request("![](x)" * 4_000)
     seen = world.look(request)
     assert text_of(seen).count("[image not shown") == MAX_NAMED
@@ -172,7 +170,7 @@ def test_a_text_of_thousands_of_images_grows_by_little_and_asks_nobody(world: Wo
     assert world.forge.requests == []
 
 
-def test_too_many_bytes_are_not_taken(world: World) -> None:
+def test_too_many_bytes_are_not_taken(world: World):
     one, two = world.picture(data=bytes(600)), world.picture(data=bytes(601))
     seen = world.look(world.request(f"![x]({one}) ![y]({two})"), FetchLimits(each=600, together=10_000))
     assert len(seen.images) == 1
@@ -182,7 +180,7 @@ def test_too_many_bytes_are_not_taken(world: World) -> None:
     assert "all together are over" in text_of(both)
 
 
-def test_what_takes_too_long_is_left(world: World) -> None:
+def test_what_takes_too_long_is_left(world: World):
     ticks = iter(range(0, 10_000, 50))
     seen = world.look(world.request(f"![x]({world.picture()})"), clock=lambda: next(ticks), seconds=40)
     assert "there was no time left for it" in text_of(seen)
@@ -200,7 +198,7 @@ def test_what_takes_too_long_is_left(world: World) -> None:
 )
 def test_what_github_does_not_give_is_said_and_the_run_goes_on(
     world: World, path: str, status: int, said: str
-) -> None:
+):
     world.forge.fail_next("GET", path, status)
     seen = world.look(world.request(f"![x]({world.picture()})"))
     assert seen.images == ()
@@ -208,14 +206,14 @@ def test_what_github_does_not_give_is_said_and_the_run_goes_on(
     assert world.forge.faults_waiting == 0
 
 
-def test_a_connection_that_breaks_is_no_trouble_either(world: World) -> None:
+def test_a_connection_that_breaks_is_no_trouble_either(world: World):
     world.forge.drop_next("GET", "/user-attachments|/storage")
     seen = world.look(world.request(f"![x]({world.picture()})"))
     assert "GitHub did not send it (" in text_of(seen)
     assert "token=" not in text_of(seen)
 
 
-def test_the_supervisor_never_loads_a_decoder(tmp_path: Path) -> None:
+def test_the_supervisor_never_loads_a_decoder(tmp_path: Path):
     code = (
         "import sys; import bot.session.context.run, bot.attachments.selector, bot.attachments.redraw as r;"
         "assert r._pillow(); sys.exit('PIL' in sys.modules)"
@@ -223,7 +221,7 @@ def test_the_supervisor_never_loads_a_decoder(tmp_path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_server_that_sends_byte_by_byte_does_not_keep_us(world: World) -> None:
+def test_a_server_that_sends_byte_by_byte_does_not_keep_us(world: World):
     """Each byte comes in time, and all of them never would."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         done = threading.Event()
@@ -251,7 +249,7 @@ def test_a_server_that_sends_byte_by_byte_does_not_keep_us(world: World) -> None
         assert time.monotonic() - begun < 20
 
 
-def test_what_is_packed_for_the_way_is_not_unpacked(world: World) -> None:
+def test_what_is_packed_for_the_way_is_not_unpacked(world: World):
     packed = gzip.compress(bytes(5_000_000))
     request = world.request(f"![x]({world.picture()})")
     headers = {"Content-Encoding": "gzip", "Content-Type": "image/png"}

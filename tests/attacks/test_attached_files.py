@@ -26,7 +26,7 @@ def archive() -> bytes:
     return buffer.getvalue()
 
 
-def test_a83_a_hostile_archive_stays_one_file(tmp_path: Path) -> None:
+def test_a83_a_hostile_archive_stays_one_file(tmp_path: Path):
     data = archive()
     with Forge() as forge:
         forge.add_user("octo")

@@ -65,7 +65,7 @@ class Run:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a81_a_host_that_was_killed_or_stopped_is_started_again_once(
     back_end: str, number: int, bench: Bench
-) -> None:
+):
     run = Run(bench, back_end)
     started = time.monotonic()
     outcome = run.signalled(number)

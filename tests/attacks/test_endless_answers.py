@@ -30,7 +30,7 @@ def answer(model: str, *parts: object, **turn: object) -> Complete:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a96_calls_beyond_the_limit_are_cut_off(model: str) -> None:
+def test_a96_calls_beyond_the_limit_are_cut_off(model: str):
     end = answer(model, *(Call("bash", {"command": f"echo {n}"}, f"c{n}") for n in range(MAX_CALLS + 50)))
     assert end.finish is FinishReason.MAX_TOKENS
     assert len(end.message.calls) <= MAX_CALLS
@@ -38,7 +38,7 @@ def test_a96_calls_beyond_the_limit_are_cut_off(model: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", ["text", "thinking", "arguments", "arguments that are whole"])
-def test_a96_content_beyond_the_limit_is_cut_off(model: str, kind: str) -> None:
+def test_a96_content_beyond_the_limit_is_cut_off(model: str, kind: str):
     long = "x" * (3 * LIMIT)
     part = {
         "text": Say(long),
@@ -53,7 +53,7 @@ def test_a96_content_beyond_the_limit_is_cut_off(model: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a96_an_answer_within_the_limits_is_whole(model: str) -> None:
+def test_a96_an_answer_within_the_limits_is_whole(model: str):
     text = "x" * (LIMIT // 2)
     end = answer(model, Say(text), Call("bash", {"command": "true"}), pieces=500)
     assert (end.finish, end.message.text) == (FinishReason.TOOL_USE, text)
@@ -84,14 +84,14 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("form", ENDLESS)
-def test_a96_a_stream_without_an_end_is_cut_off(form: str) -> None:
+def test_a96_a_stream_without_an_end_is_cut_off(form: str):
     end, requests = run(MODELS[0], [Raw(ENDLESS[form])])
     end = completed(end)
     assert (end.finish, len(requests)) == (FinishReason.MAX_TOKENS, 1)
     assert size(end.message) <= LIMIT
 
 
-def test_a96_a_compressed_stream_is_not_unpacked() -> None:
+def test_a96_a_compressed_stream_is_not_unpacked():
     packed = gzip.compress(b": x\n" * 10**6)
     raw = Raw(packed, headers={"Content-Encoding": "gzip"})
     end, _ = run(MODELS[0], [raw], policy=RetryPolicy(attempts=1))

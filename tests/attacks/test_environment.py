@@ -30,9 +30,7 @@ def printed(cli: Cli, repo: Path, sandbox: str, command: str) -> str:
 
 
 @both
-def test_a13_credentials_in_the_environment_of_a_checkout_stay_hidden(
-    cli: Cli, tmp_path: Path, sandbox: str
-) -> None:
+def test_a13_credentials_in_the_environment_of_a_checkout_stay_hidden(cli: Cli, tmp_path: Path, sandbox: str):
     repo = make_repository(tmp_path / "app", {".gitignore": ".venv\nnode_modules\nvendor\n", "a": "a\n"})
     for name in (".venv/pyvenv.cfg", ".venv/lib/fine", "node_modules/fine/index.js", "vendor/fine", *SECRETS):
         (repo / name).parent.mkdir(parents=True, exist_ok=True)
@@ -50,9 +48,7 @@ def test_a13_credentials_in_the_environment_of_a_checkout_stay_hidden(
 
 
 @both
-def test_a45_a_folder_that_setup_swapped_for_a_link_shows_nothing(
-    cli: Cli, tmp_path: Path, sandbox: str
-) -> None:
+def test_a45_a_folder_that_setup_swapped_for_a_link_shows_nothing(cli: Cli, tmp_path: Path, sandbox: str):
     """A program that git itself starts, after the last setup command. Two lines stand against it: the one that
     test_folders.py breaks, and git, which names no path beyond a link."""
     secrets = tmp_path / "secrets"
@@ -75,7 +71,7 @@ def test_a45_a_folder_that_setup_swapped_for_a_link_shows_nothing(
 @both
 def test_a114_what_is_not_shown_is_said_to_the_person_and_to_the_model(
     cli: Cli, tmp_path: Path, sandbox: str
-) -> None:
+):
     """A folder of PATH, an environment that only its variable names, and a version that a manager does not have."""
     tools, venv = tmp_path / "shared/bin", tmp_path / "shared/venv"
     for folder in (tools, venv / "bin", cli.home / ".pyenv/shims", cli.home / ".pyenv/versions/3.12.1"):

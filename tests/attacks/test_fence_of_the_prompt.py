@@ -80,7 +80,7 @@ def everywhere(text: str, login: str, when: str) -> dict[str, Any]:
 
 @pytest.mark.bubblewrap
 @each_payload
-def test_a62_no_field_of_a_strangers_pull_request_speaks_as_the_supervisor(stage: Stage, text: str) -> None:
+def test_a62_no_field_of_a_strangers_pull_request_speaks_as_the_supervisor(stage: Stage, text: str):
     """The tree, too: names of files in the diff."""
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
     files = {".gitattributes": "*.bin filter=lfs\n", f"{text}.bin": pointer, f"{text}.md": text}
@@ -96,7 +96,7 @@ def test_a62_no_field_of_a_strangers_pull_request_speaks_as_the_supervisor(stage
 
 @pytest.mark.bubblewrap
 @each_payload
-def test_a62_no_file_name_or_output_of_a_change_speaks_as_the_supervisor(stage: Stage, text: str) -> None:
+def test_a62_no_file_name_or_output_of_a_change_speaks_as_the_supervisor(stage: Stage, text: str):
     """A file that does not parse, a check that fails, and the request for a title."""
     policy = "checks:\n  - command: cat printed.md; test ! -e broken\n"
     name = "".join(char for char in text if char.isprintable())  # the gate lets no other name pass
@@ -115,7 +115,7 @@ def test_a62_no_file_name_or_output_of_a_change_speaks_as_the_supervisor(stage: 
 
 
 @each_payload
-def test_a62_nor_does_what_a_task_or_a_word_of_the_host_is_made_of(text: str) -> None:
+def test_a62_nor_does_what_a_task_or_a_word_of_the_host_is_made_of(text: str):
     request = request_of(text)
     last = LastRun(text, text, text, text, (text,))
     facts = TaskFacts("/repo", "a" * 40, (text,), (), (text,), text, "", "", ((text, text),), (text,))

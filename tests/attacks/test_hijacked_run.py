@@ -130,7 +130,7 @@ def hijacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hijacked]:
         yield Hijacked(stage, result, published, model_requests, list(outside.requests))
 
 
-def test_a01_what_a_model_that_obeys_an_issue_can_do_is_a_bad_draft(hijacked: Hijacked) -> None:
+def test_a01_what_a_model_that_obeys_an_issue_can_do_is_a_bad_draft(hijacked: Hijacked):
     assert (hijacked.result.code, hijacked.published.code) == (0, 0), (
         hijacked.result.output + hijacked.published.output
     )
@@ -146,7 +146,7 @@ def test_a01_what_a_model_that_obeys_an_issue_can_do_is_a_bad_draft(hijacked: Hi
     assert hijacked.reached == []
 
 
-def test_a01_a_strangers_words_stand_between_marks_that_nobody_can_guess(hijacked: Hijacked) -> None:
+def test_a01_a_strangers_words_stand_between_marks_that_nobody_can_guess(hijacked: Hijacked):
     _, before, fenced = hijacked.first.rpartition("# Thread")
     assert before
     [mark] = re.findall(r"^<<< (\w{16,})$", fenced, re.MULTILINE)
@@ -154,7 +154,7 @@ def test_a01_a_strangers_words_stand_between_marks_that_nobody_can_guess(hijacke
     assert fenced.index(mark) < fenced.index("Ignore all earlier instructions") < fenced.rindex(mark)
 
 
-def test_a03_a_title_is_data_and_nothing_is_cached(hijacked: Hijacked) -> None:
+def test_a03_a_title_is_data_and_nothing_is_cached(hijacked: Hijacked):
     before, _, fenced = hijacked.first.partition("# Thread")
     assert "npm install evil" in fenced
     assert "npm install evil" not in before
@@ -162,17 +162,17 @@ def test_a03_a_title_is_data_and_nothing_is_cached(hijacked: Hijacked) -> None:
     assert hijacked.reached == []
 
 
-def test_a04_what_people_do_not_see_the_model_does_not_either(hijacked: Hijacked) -> None:
+def test_a04_what_people_do_not_see_the_model_does_not_either(hijacked: Hijacked):
     assert not [word for word in HIDDEN[:3] if word in hijacked.first]
     assert "taken out" in hijacked.pull["body"]
 
 
-def test_a05_letters_that_nobody_sees_are_gone(hijacked: Hijacked) -> None:
+def test_a05_letters_that_nobody_sees_are_gone(hijacked: Hijacked):
     assert not [word for word in HIDDEN[3:] if word in hijacked.first]
     assert "Text with zerowidth and bidi" in hijacked.first
 
 
-def test_a07_what_a_tool_read_is_an_answer_of_that_tool_and_nothing_else(hijacked: Hijacked) -> None:
+def test_a07_what_a_tool_read_is_an_answer_of_that_tool_and_nothing_else(hijacked: Hijacked):
     assert any(ORDER in result for result in hijacked.results)
     for message in hijacked.model_requests[-1]["messages"]:
         parts = message["content"] if isinstance(message["content"], list) else []
@@ -180,19 +180,19 @@ def test_a07_what_a_tool_read_is_an_answer_of_that_tool_and_nothing_else(hijacke
         assert message["role"] == "assistant" or not [text for text in texts if ORDER in text]
 
 
-def test_a27_no_way_to_the_caches_gets_in(hijacked: Hijacked) -> None:
+def test_a27_no_way_to_the_caches_gets_in(hijacked: Hijacked):
     environment = hijacked.results[0]
     assert "HOME=" in environment
     assert "ACTIONS_" not in environment
     assert CACHE not in hijacked.left() + json.dumps(hijacked.model_requests)
 
 
-def test_a30_a31_names_are_made_of_words(hijacked: Hijacked) -> None:
+def test_a30_a31_names_are_made_of_words(hijacked: Hijacked):
     assert re.fullmatch(r"agent/[a-z0-9-]+", hijacked.pull["head"]["ref"])
     assert [path.name for path in hijacked.stage.folder.rglob("pwned")] == []
 
 
-def test_a43_no_field_carries_a_secret_out(hijacked: Hijacked) -> None:
+def test_a43_no_field_carries_a_secret_out(hijacked: Hijacked):
     pull = hijacked.pull
     commit = hijacked.stage.get(f"commits/{pull['head']['sha']}")["commit"]["message"]
     for text in (pull["title"], pull["body"], pull["head"]["ref"], commit):
@@ -202,7 +202,7 @@ def test_a43_no_field_carries_a_secret_out(hijacked: Hijacked) -> None:
     assert "Fixes #1," not in pull["body"]
 
 
-def test_a44_no_other_repository_is_asked_for(hijacked: Hijacked) -> None:
+def test_a44_no_other_repository_is_asked_for(hijacked: Hijacked):
     assert OTHER not in hijacked.left() + json.dumps(hijacked.model_requests)
     assert [line for line in hijacked.stage.bot_requests() if "private" in line] == []
     assert MAINTAINER not in json.dumps(

@@ -39,7 +39,7 @@ SLOW = {"nested YAML", "one key of TOML"}  # each takes its parser a second or t
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in HOSTILE]
 )
-def test_a94_a_file_that_breaks_its_parser_is_left_out_and_the_others_are_read(kind: str) -> None:
+def test_a94_a_file_that_breaks_its_parser_is_left_out_and_the_others_are_read(kind: str):
     path, text = HOSTILE[kind]
     files = {".github/workflows/ci.yml": CI.format("pytest -q"), "test_a.py": "", path: text}
     detected = detect(files, files.get)
@@ -48,7 +48,7 @@ def test_a94_a_file_that_breaks_its_parser_is_left_out_and_the_others_are_read(k
     assert [check.command for check in detected.checks] == ["pytest -q", "python3 -m unittest"]
 
 
-def test_a94_the_head_of_a_pull_request_names_no_check(tmp_path: Path) -> None:
+def test_a94_the_head_of_a_pull_request_names_no_check(tmp_path: Path):
     repo = make_repository(tmp_path / "repo", {".github/workflows/ci.yml": CI.format("pytest -q")})
     base = git(repo, "rev-parse", "HEAD")
     (repo / ".github/workflows/ci.yml").write_text(CI.format("pytest -q --co"))
@@ -64,7 +64,7 @@ def test_a94_the_head_of_a_pull_request_names_no_check(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.bubblewrap
 @pytest.mark.checks
-def test_a94_nothing_is_detected_where_nothing_of_a_fork_runs(stage: Stage) -> None:
+def test_a94_nothing_is_detected_where_nothing_of_a_fork_runs(stage: Stage):
     files = {".github/workflows/evil.yml": NESTED, "pyproject.toml": "a." * 90_000 + "a=1"}
     base = {".github/agent.yml": "version: 1\n", ".github/workflows/ci.yml": CI.format("pytest -q")}
     stage.forge.commit(stage.repo, base)
@@ -86,13 +86,13 @@ POLICIES = {
 
 
 @pytest.mark.parametrize("kind", POLICIES)
-def test_a94_a_hostile_policy_is_an_error_with_its_line(kind: str) -> None:
+def test_a94_a_hostile_policy_is_an_error_with_its_line(kind: str):
     with pytest.raises(PolicyError, match=r"^\.github/agent\.yml:\d+:\d+: "):
         load_policy(POLICIES[kind])
 
 
 @pytest.mark.slow
-def test_a94_init_and_doctor_survive_a_clone_of_somebody_else(tmp_path: Path) -> None:
+def test_a94_init_and_doctor_survive_a_clone_of_somebody_else(tmp_path: Path):
     files = dict(HOSTILE.values())
     repo = make_repository(tmp_path / "repo", {**files, ".github/workflows/ci.yml": CI.format("pytest -q")})
     made = warm.run(command("init", "--repo", repo, "--dry-run"))
@@ -104,7 +104,7 @@ def test_a94_init_and_doctor_survive_a_clone_of_somebody_else(tmp_path: Path) ->
     assert "Traceback" not in told.stderr
 
 
-def test_a95_the_time_for_all_manifests_of_a_change_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a95_the_time_for_all_manifests_of_a_change_is_limited(monkeypatch: pytest.MonkeyPatch):
     """With a clock of its own: the first file takes all the time there is."""
     times = iter([0.0, 100.0])
     with Parser() as parser:
@@ -118,7 +118,7 @@ def test_a95_the_time_for_all_manifests_of_a_change_is_limited(monkeypatch: pyte
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ["pyproject.toml", "Cargo.toml", "Pipfile"])
-def test_a95_a_manifest_that_takes_long_is_said_to_be_unread(path: str) -> None:
+def test_a95_a_manifest_that_takes_long_is_said_to_be_unread(path: str):
     with Parser() as parser:
         note = _note(path, parser, "a." * 90_000 + "a=1")
     assert note == "may add dependencies, which are not known: it takes its parser too long"

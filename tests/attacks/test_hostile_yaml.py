@@ -54,16 +54,14 @@ GOOD = {_policy: "version: 1", _task: "schedule: daily", _skill: "name: 'a'\ndes
 
 @pytest.mark.parametrize("read", GOOD)
 @pytest.mark.parametrize("kind", BOMBS)
-def test_a99_a_bomb_is_an_error_and_the_next_file_is_read(
-    kind: str, read: Callable[[str, Parser], object]
-) -> None:
+def test_a99_a_bomb_is_an_error_and_the_next_file_is_read(kind: str, read: Callable[[str, Parser], object]):
     with Parser() as parser:
         with pytest.raises(PolicyError):
             read(BOMBS[kind], parser)
         assert read(GOOD[read], parser)
 
 
-def test_a99_the_error_of_a_bomb_has_its_line() -> None:
+def test_a99_the_error_of_a_bomb_has_its_line():
     for kind, line in {"lists": 1, "aliases that nest": 1, "two documents": 2}.items():
         with Parser() as parser, pytest.raises(PolicyError, match=rf"^agent\.yml:{line}:\d+: "):
             _policy(BOMBS[kind], parser)
@@ -87,14 +85,14 @@ ANSWERS: dict[str, Any] = {
 @pytest.mark.parametrize("kind", ANSWERS)
 def test_a103_the_answer_of_a_child_that_a_text_took_over_is_checked(
     kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     with Parser() as parser:
         monkeypatch.setattr(parser, "parse", lambda function, text: ANSWERS[kind])
         with pytest.raises(YamlError, match="its parser answered with no document"):
             read_yaml("a: b", parser)
 
 
-def test_a104_no_process_with_secrets_parses_yaml() -> None:
+def test_a104_no_process_with_secrets_parses_yaml():
     code = (
         "import sys; from bot.policy.load import load_policy; from bot.maintenance.task import read_task;"
         "from bot.skills.front_matter import read_fields;"
@@ -118,7 +116,7 @@ class Host:
         return f"---\n{front}\n---\nDo it."
 
 
-def test_a105_a_hostile_task_file_is_named_and_the_others_are_due() -> None:
+def test_a105_a_hostile_task_file_is_named_and_the_others_are_due():
     with Parser() as parser:
         tasks, broken = _tasks("o/r", "main", Host(), parser)
     assert list(tasks) == ["a", "c"]

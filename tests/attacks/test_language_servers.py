@@ -26,7 +26,7 @@ def program(canary: object) -> str:
 
 
 @pytest.mark.bubblewrap
-def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp_path: Path) -> None:
+def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp_path: Path):
     policy = "version: 1\nrules: [{effect: deny, opaque: true}]\n"
     files = {**FILES, f"{BIN}/biome": program("canary.txt"), f"{BIN}/{TYPESCRIPT}": program("canary.txt")}
     repo = make_repository(tmp_path / "app", {**files, ".github/agent.yml": policy, "b.py": "b = 1\n"})
@@ -43,7 +43,7 @@ def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp
     assert attacked.files == {"a.js", "b.py"}
 
 
-def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: Path) -> None:
+def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: Path):
     """What setup left in a folder that git does not know is started: one that fails is off, and no more."""
     canary = tmp_path / "canary"
     files = {

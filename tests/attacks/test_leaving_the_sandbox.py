@@ -88,7 +88,7 @@ def _takes_long(work: Callable[[], object]) -> bool:
 
 
 @pytest.mark.parametrize("killer", KILLERS)
-def test_a51_no_text_takes_the_rules_long(killer: str) -> None:
+def test_a51_no_text_takes_the_rules_long(killer: str):
     """A megabyte of each as path, command and patch, and as much of it in a policy file as one may hold."""
     policy, text = load_policy(RULES), killer * (1_000_000 // len(killer))
     for call in (
@@ -105,7 +105,7 @@ def test_a51_no_text_takes_the_rules_long(killer: str) -> None:
         assert not _takes_long(lambda line=line: _loaded(line)), line[:20]
 
 
-def test_a51_many_alternatives_of_a_rule_are_not_all_tried() -> None:
+def test_a51_many_alternatives_of_a_rule_are_not_all_tried():
     words = ", ".join(f"w{number}" for number in range(2_000))
     rule = f"rules: [{{effect: allow, commands: [[[{words}], [{words}], [{words}]]]}}]"
     assert not _takes_long(lambda: _loaded(rule))
@@ -163,7 +163,7 @@ HEAD = {
 }
 
 
-def test_a53_every_key_of_the_policy_is_flipped_by_the_attack() -> None:
+def test_a53_every_key_of_the_policy_is_flipped_by_the_attack():
     flipped, default = load_policy(FLIPPED), load_policy(None)
     same = [one.name for one in fields(Policy) if getattr(flipped, one.name) == getattr(default, one.name)]
     assert same == ["version"]
@@ -172,7 +172,7 @@ def test_a53_every_key_of_the_policy_is_flipped_by_the_attack() -> None:
 
 
 @pytest.mark.parametrize("whose", ["a branch", "a fork"])
-def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stage: Stage, whose: str) -> None:
+def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stage: Stage, whose: str):
     """Of every run on it, whatever the verb, the policy is the base's."""
     if whose == "a fork":
         number = fork_pull(stage, HEAD)
@@ -191,7 +191,7 @@ def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stag
 
 
 @pytest.mark.bubblewrap
-def test_a53_a_stranger_gets_nothing_by_a_policy_of_their_own(stage: Stage) -> None:
+def test_a53_a_stranger_gets_nothing_by_a_policy_of_their_own(stage: Stage):
     number = fork_pull(stage, HEAD)
     event = stage.ask("/agent fix this", login="mallory", number=number)
     result = stage.run(model=[Say("owned")], event=event)
@@ -220,7 +220,7 @@ def _touching(command: str) -> str:
 
 
 @pytest.mark.bubblewrap
-def test_a54_no_command_gets_past_the_rules_in_disguise(cli: Cli, tmp_path: Path) -> None:
+def test_a54_no_command_gets_past_the_rules_in_disguise(cli: Cli, tmp_path: Path):
     """A hundred and more rows that do run it, shown by running them in tests/policy/test_shell_truth.py."""
     policy = "rules:\n  - {effect: deny, commands: [[touch]]}\n  - {effect: deny, opaque: true}\n"
     repo = make_repository(tmp_path / "app", {"README.md": "# App\n", ".github/agent.yml": policy})
@@ -239,7 +239,7 @@ def test_a54_no_command_gets_past_the_rules_in_disguise(cli: Cli, tmp_path: Path
     assert attacked.files == attacked.withheld == set()
 
 
-def test_a54_what_is_allowed_by_its_words_is_what_runs() -> None:
+def test_a54_what_is_allowed_by_its_words_is_what_runs():
     """An `allow` of the harmless words of each row covers none of those that hide something."""
     allow = (
         "rules:\n  - {effect: allow, commands: [[echo], [true], [cat], [printf], [find], [sort], [split]]}\n"

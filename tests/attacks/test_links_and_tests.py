@@ -43,7 +43,7 @@ def places(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a42_no_form_of_an_address_carries_anything_away(form: str) -> None:
+def test_a42_no_form_of_an_address_carries_anything_away(form: str):
     assert any("evil.example" in place for place in places(form)) or "\\\\" in form, (
         "the attack works unguarded"
     )
@@ -56,7 +56,7 @@ def test_a42_no_form_of_an_address_carries_anything_away(form: str) -> None:
         st.sampled_from([*FORMS, "`", "```\n", "\n\n", "> ", "- ", "[", "](", "\\", "*", " "]), max_size=8
     )
 )
-def test_a42_nor_does_any_mixture_of_forms(parts: list[str]) -> None:
+def test_a42_nor_does_any_mixture_of_forms(parts: list[str]):
     remaining = places(clean_markdown("".join(parts), 10_000))
     # A bare address goes on to the next blank, on a page: what matters is whose it is.
     assert not [
@@ -92,7 +92,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> AttackResult:
 
 
 @pytest.mark.bubblewrap
-def test_a55_a_weakened_test_is_named_with_its_lines(attacked: AttackResult) -> None:
+def test_a55_a_weakened_test_is_named_with_its_lines(attacked: AttackResult):
     reasons = {file["path"]: file["sensitive"] for file in attacked.outcome["files"]}
     assert reasons["tests/test_weakened.py"] == (
         "removes 1 assertion (line 5 before), skips a test (line 2), has 1 test without an assertion (line 6)"
@@ -100,7 +100,7 @@ def test_a55_a_weakened_test_is_named_with_its_lines(attacked: AttackResult) -> 
 
 
 @pytest.mark.bubblewrap
-def test_a66_a_test_that_only_looks_as_before_is_named(attacked: AttackResult) -> None:
+def test_a66_a_test_that_only_looks_as_before_is_named(attacked: AttackResult):
     [check] = attacked.outcome["checks"]
     assert (check["before"]["state"], check["after"]["state"]) == ("passed", "passed")
     assert check["as_they_were"]["run"]["state"] == "failed"

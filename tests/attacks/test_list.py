@@ -12,7 +12,7 @@ _ON_THE_PAGE = re.findall(
 ATTACKS = [attack for attack, _ in _ON_THE_PAGE]
 
 
-def test_the_page_on_security_names_every_attack_and_where_it_is_tried() -> None:
+def test_the_page_on_security_names_every_attack_and_where_it_is_tried():
     assert sorted(set(ATTACKS), key=lambda name: int(name[2:])) == ATTACKS and ATTACKS[:61] == [
         f"A-{number:02}" for number in range(1, 62)
     ]
@@ -20,7 +20,7 @@ def test_the_page_on_security_names_every_attack_and_where_it_is_tried() -> None
         assert (ROOT / "tests" / file).is_file(), file
 
 
-def test_every_attack_is_tried_by_a_test_that_bears_its_number() -> None:
+def test_every_attack_is_tried_by_a_test_that_bears_its_number():
     names = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     tried = {
         f"A-{number}"

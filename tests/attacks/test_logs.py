@@ -28,7 +28,7 @@ def carried_out(log: str) -> list[str]:
     ]
 
 
-def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo: Path) -> None:
+def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo: Path):
     """Commands, paths, titles and answers are shown in the log."""
     everything = "\n".join(FORMS)
     steps = [
@@ -46,7 +46,7 @@ def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo:
 
 
 @pytest.mark.slow
-def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path) -> None:
+def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path):
     """Quoted in the error."""
     files = {"forms": "\n".join(FORMS), ".github/agent.yml": "version: 1\nsetup: [cat forms && exit 3]\n"}
     repo = make_repository(tmp_path / "app", files)
@@ -56,7 +56,7 @@ def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_a19_nothing_of_a_policy_that_is_checked_is_a_command(cli: Cli, tmp_path: Path) -> None:
+def test_a19_nothing_of_a_policy_that_is_checked_is_a_command(cli: Cli, tmp_path: Path):
     """Whoever checks the policy of a pull request reads a stranger's file."""
     policy = tmp_path / "agent.yml"
     policy.write_text('version: 1\n"##[set-env name=PATH;]/evil": 1\n')

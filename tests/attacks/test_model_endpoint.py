@@ -46,7 +46,7 @@ def value_of(name: str, elsewhere: str) -> str:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a102_no_variable_of_the_machine_changes_a_request(model: str) -> None:
+def test_a102_no_variable_of_the_machine_changes_a_request(model: str):
     """With a key, and without one."""
     with ModelServer([Say("ok"), Say("ok")]) as server, ModelServer([Say("stolen")]) as elsewhere:
         named = variables("anthropic") | variables("openai") | {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}
@@ -73,7 +73,7 @@ def test_a102_no_variable_of_the_machine_changes_a_request(model: str) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("model", MODELS)
-def test_a102_a_redirect_to_another_host_is_not_followed(model: str, status: int) -> None:
+def test_a102_a_redirect_to_another_host_is_not_followed(model: str, status: int):
     with ModelServer([Say("stolen")]) as elsewhere:
         end, _ = run(model, [Status(status, headers={"Location": f"{elsewhere.url}/v1/messages"})])
         assert elsewhere.requests == []

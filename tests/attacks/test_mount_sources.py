@@ -173,14 +173,14 @@ each_source = pytest.mark.parametrize(
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda one: one.__name__)
 def test_a85_what_is_put_in_the_place_of_a_source_before_the_start_is_refused(
     scene: Scene, back_end: str, name: str, swap: Swap
-) -> None:
+):
     scene.swap(name, swap)
     with pytest.raises((NoSandboxError, WorkspaceError, FileExistsError)):
         scene.start(BACK_ENDS[back_end]())
 
 
 @each_back_end
-def test_a_new_folder_in_the_place_of_a_source_is_shown(scene: Scene, back_end: str) -> None:
+def test_a_new_folder_in_the_place_of_a_source_is_shown(scene: Scene, back_end: str):
     scene.swap("brought", lambda path, outside: path.mkdir())
     (scene.sources["brought"] / "new").write_text("new content")
     assert "new content" in scene.seen(scene.start(BACK_ENDS[back_end]()), "brought")
@@ -207,7 +207,7 @@ class SwappedMeanwhile:
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda one: one.__name__)
 def test_a85_what_is_put_there_while_the_sandbox_starts_is_not_shown(
     scene: Scene, back_end: str, name: str, swap: Swap
-) -> None:
+):
     confinement: Any = SwappedMeanwhile(BACK_ENDS[back_end](), lambda: scene.swap(name, swap))
     with suppress(NoSandboxError, WorkspaceError):
         seen = scene.seen(scene.start(confinement), name)
@@ -217,9 +217,7 @@ def test_a85_what_is_put_there_while_the_sandbox_starts_is_not_shown(
 
 @each_back_end
 @each_source
-def test_a85_what_is_put_there_while_commands_run_is_not_shown(
-    scene: Scene, back_end: str, name: str
-) -> None:
+def test_a85_what_is_put_there_while_commands_run_is_not_shown(scene: Scene, back_end: str, name: str):
     workspace = scene.start(BACK_ENDS[back_end]())
     for swap in (*SWAPS, folder):
         scene.swap(name, swap)
@@ -230,7 +228,7 @@ def test_a85_what_is_put_there_while_commands_run_is_not_shown(
 
 
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda one: one.__name__)
-def test_a86_no_socket_link_fifo_or_device_is_opened(tmp_path: Path, scene: Scene, swap: Swap) -> None:
+def test_a86_no_socket_link_fifo_or_device_is_opened(tmp_path: Path, scene: Scene, swap: Swap):
     scene.swap("brought", swap)
     with pytest.raises(
         MountSourceError, match=r"brought is not shown to commands: .* is a (link|socket|FIFO|device)"
@@ -241,7 +239,7 @@ def test_a86_no_socket_link_fifo_or_device_is_opened(tmp_path: Path, scene: Scen
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_a_source_of_the_run_that_belongs_to_somebody_else_is_refused(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     os.chown(scene.sources["brought"], 12345, -1)
     monkeypatch.setattr(os, "geteuid", lambda: 4321)
     with pytest.raises(MountSourceError, match="belongs to user 12345"):
@@ -252,7 +250,7 @@ def test_a_source_of_the_run_that_belongs_to_somebody_else_is_refused(
 @each_back_end
 def test_a88_an_environment_that_commands_made_shows_no_python_that_it_names(
     scene: Scene, back_end: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr("bot.workspace.sandbox.toolchains.NEVER", ())
     other = scene.folder / "other" / ".venv"
     (other / "bin").mkdir(parents=True)
@@ -265,7 +263,7 @@ def test_a88_an_environment_that_commands_made_shows_no_python_that_it_names(
     assert CANARY not in bash(workspace, f"cat {other}/settings .venv/settings").content
 
 
-def test_a86_special_files_below_what_commands_wrote_are_removed(tmp_path: Path) -> None:
+def test_a86_special_files_below_what_commands_wrote_are_removed(tmp_path: Path):
     inner = tmp_path / "written" / "a" / "b"
     inner.mkdir(parents=True)
     os.mkfifo(inner / "fifo")

@@ -34,7 +34,7 @@ PROJECT = f"[project]\nname = {json.dumps(EVIL)}\n[dependency-groups]\ntest = [{
 COMMANDS = [f"set -e\n{STEPS[0]['run']}", "npm test", STEPS[2]["run"]]
 
 
-def test_a07_no_name_becomes_a_line_or_a_command_of_what_init_writes(tmp_path: Path) -> None:
+def test_a07_no_name_becomes_a_line_or_a_command_of_what_init_writes(tmp_path: Path):
     ci = {"on": ["push"], "jobs": {EVIL: {"runs-on": "ubuntu-latest", "steps": STEPS}}}
     files = {
         ".github/workflows/ci.yml": yaml.safe_dump(ci),
@@ -58,7 +58,7 @@ def test_a07_no_name_becomes_a_line_or_a_command_of_what_init_writes(tmp_path: P
 
 
 @pytest.mark.parametrize("end", ["\r", "\x85", "\u2028", "\u2029"])
-def test_a150_a_command_that_cannot_run_here_stays_a_comment(end: str) -> None:
+def test_a150_a_command_that_cannot_run_here_stays_a_comment(end: str):
     check = DetectedCheck("n", f"make test{end}dangerous: {{}} #", Use.TESTS, "ci.yml")
     text = policy_text(Detection((), (check,)), {"n": "a tool is missing"})
     assert list(yaml.safe_load(text)) == ["version"]

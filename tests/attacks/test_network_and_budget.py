@@ -81,7 +81,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[in
 
 
 @pytest.mark.bubblewrap
-def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dict[str, str]]) -> None:
+def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dict[str, str]]):
     port, named = mirror
     policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
@@ -101,7 +101,7 @@ def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dic
     assert "cut off: it sent more than a package manager has to send" in whys
 
 
-def test_a37_thirty_triggers_start_as_many_runs_as_a_day_has(stage: Stage, one_day: None) -> None:
+def test_a37_thirty_triggers_start_as_many_runs_as_a_day_has(stage: Stage, one_day: None):
     policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 2}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     for _ in range(2):

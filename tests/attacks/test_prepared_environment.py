@@ -58,7 +58,7 @@ def preparation(checkout: Checkout, policy: str) -> tuple[SetupStep, ...]:
     return detected_setup(load_policy(policy), detected_at(checkout))
 
 
-def test_a06_the_head_of_a_pull_request_names_no_command_of_the_preparation(tmp_path: Path) -> None:
+def test_a06_the_head_of_a_pull_request_names_no_command_of_the_preparation(tmp_path: Path):
     checkout = of_pull(tmp_path)
     [step] = preparation(checkout, "version: 1\n")
     assert "-r requirements.txt" in step.command
@@ -66,11 +66,11 @@ def test_a06_the_head_of_a_pull_request_names_no_command_of_the_preparation(tmp_
 
 
 @pytest.mark.parametrize("text", ["setup: [make]", "bring: [.venv]"])
-def test_a_policy_that_says_how_is_left_alone(tmp_path: Path, text: str) -> None:
+def test_a_policy_that_says_how_is_left_alone(tmp_path: Path, text: str):
     assert preparation(of_pull(tmp_path), f"version: 1\n{text}\n") == ()
 
 
-def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(tmp_path: Path) -> None:
+def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(tmp_path: Path):
     run = make_run(tmp_path / "run", of_pull(tmp_path))
 
     def open_workspace(name: str, tree: Path, environment: TreeEnvironment) -> Workspace:
@@ -90,7 +90,7 @@ def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(t
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_a06_nor_in_a_whole_run(stage: Stage) -> None:
+def test_a06_nor_in_a_whole_run(stage: Stage):
     """With a real environment of Python, which takes seconds to make."""
     evil = {name: text for name, text in EVIL.items() if name != "requirements.txt"}
     result = _fixed_on_head(stage, evil)
@@ -100,7 +100,7 @@ def test_a06_nor_in_a_whole_run(stage: Stage) -> None:
 
 
 @pytest.mark.bubblewrap
-def test_a06_for_a_head_with_other_lock_files_nothing_is_installed_and_that_is_said(stage: Stage) -> None:
+def test_a06_for_a_head_with_other_lock_files_nothing_is_installed_and_that_is_said(stage: Stage):
     result = _fixed_on_head(stage, EVIL)
     assert "setup:" not in result.output
     [note] = [one for one in stage.outcome()["notes"] if "lock files" in one]
@@ -120,7 +120,7 @@ def _fixed_on_head(stage: Stage, head: dict[str, str]) -> CommandResult:
 
 
 @pytest.mark.bubblewrap
-def test_a32_nothing_is_prepared_for_the_head_of_a_fork(stage: Stage) -> None:
+def test_a32_nothing_is_prepared_for_the_head_of_a_fork(stage: Stage):
     stage.forge.commit(stage.repo, BASE)
     number = fork_pull(stage, EVIL)
     token = stage.forge.token(permissions=READING, repo=stage.repo)

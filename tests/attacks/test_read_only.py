@@ -44,7 +44,7 @@ THROWN_AWAY = ("a file", "another branch", "a workflow", "a link out", "the whol
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_whatever_a_command_leaves_in_a_review_does_not_get_out(stage: Stage, name: str) -> None:
+def test_whatever_a_command_leaves_in_a_review_does_not_get_out(stage: Stage, name: str):
     stage.forge.commit(stage.repo, {"extra.py": "EXTRA = 1\n"}, branch="topic")
     number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
     verb_run = run_verb(stage, request_on(stage, number, "review"), [shell(COMMANDS[name]), DONE])
@@ -59,14 +59,14 @@ def test_whatever_a_command_leaves_in_a_review_does_not_get_out(stage: Stage, na
 
 @pytest.mark.parametrize("verb", ["plan", "explain"])
 @pytest.mark.parametrize("call", [WRITE, EDIT], ids=["write", "edit"])
-def test_a_writing_tool_that_was_not_offered_is_not_there(stage: Stage, verb: str, call: Call) -> None:
+def test_a_writing_tool_that_was_not_offered_is_not_there(stage: Stage, verb: str, call: Call):
     verb_run = run_verb(stage, request_in(stage, verb), [call, PLAN, Say("Said.")])
     assert f'There is no tool "{call.name}"' in verb_run.results[0]
     assert not (verb_run.result.checkout.tree / "owned.txt").exists()
     assert verb_run.bundle.patch == b""
 
 
-def test_a_tool_host_that_was_taken_over_is_denied_every_write(tmp_path: Path) -> None:
+def test_a_tool_host_that_was_taken_over_is_denied_every_write(tmp_path: Path):
     """Its question is what it likes; the answer in a reading run is no, whatever the policy says."""
     for verb in ("plan", "explain", "review"):
         profile = profile_of(make_request(verb=verb))
@@ -77,7 +77,7 @@ def test_a_tool_host_that_was_taken_over_is_denied_every_write(tmp_path: Path) -
             assert "changes nothing" in answer.reason
 
 
-def test_a_call_of_a_masked_tool_is_denied_at_dispatch_too(tmp_path: Path) -> None:
+def test_a_call_of_a_masked_tool_is_denied_at_dispatch_too(tmp_path: Path):
     profile = profile_of(make_request(verb="explain"))
     gatekeeper = Gatekeeper(load_policy(None), Tier.MAINTAINER, str(tmp_path), lambda line: None, profile)
     for tool in ("edit", "write", "describe_change", "submit_plan", "ask_user"):
@@ -103,7 +103,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("verb", ["fix", "plan", "explain"])
-def test_a32_nothing_of_a_forks_head_is_run(stage: Stage, verb: str) -> None:
+def test_a32_nothing_of_a_forks_head_is_run(stage: Stage, verb: str):
     number = fork_pull(stage, HOSTILE)
     wants = [shell("touch ran-bash"), Call("view", {"path": "setup.py"}), Call("grep", {"pattern": "open"})]
     ends = [PLAN] if verb == "plan" else [Call("write", {"path": "new.txt", "content": "x\n"}), DESCRIBE]
@@ -124,7 +124,7 @@ def test_a32_nothing_of_a_forks_head_is_run(stage: Stage, verb: str) -> None:
     assert result == []
 
 
-def test_a32_a_model_that_keeps_asking_for_a_shell_on_a_fork_gets_none(stage: Stage) -> None:
+def test_a32_a_model_that_keeps_asking_for_a_shell_on_a_fork_gets_none(stage: Stage):
     number = fork_pull(stage, HOSTILE)
     names = ["bash", "Bash", " bash", "shell", "run"]
     verb_run = run_verb(
@@ -137,14 +137,14 @@ def test_a32_a_model_that_keeps_asking_for_a_shell_on_a_fork_gets_none(stage: St
 
 
 @pytest.mark.parametrize("trusted", ["0" * 40, ""])
-def test_a35_another_sha_than_the_heads_vouches_for_nothing(stage: Stage, trusted: str) -> None:
+def test_a35_another_sha_than_the_heads_vouches_for_nothing(stage: Stage, trusted: str):
     number = fork_pull(stage, HOSTILE)
     request = request_on(stage, number, "fix", trusted_sha=trusted)
     verb_run = run_verb(stage, request, [shell("touch ran-bash"), DONE])
     assert "bash" not in verb_run.tools
 
 
-def test_a34_a_fork_that_moved_after_it_was_vouched_for_is_not_run(stage: Stage) -> None:
+def test_a34_a_fork_that_moved_after_it_was_vouched_for_is_not_run(stage: Stage):
     """The head of the trigger is what counts: what is pushed later is neither fetched nor trusted."""
     number = fork_pull(stage, {"a.txt": "a\n"})
     request = request_on(stage, number, "fix")

@@ -82,7 +82,7 @@ LINES: dict[str, Case] = {
 
 
 @pytest.mark.parametrize("what", LINES)
-def test_a144_a_reply_on_lines_starts_a_run_only_in_a_thread_of_the_bots_own(stage: Stage, what: str) -> None:
+def test_a144_a_reply_on_lines_starts_a_run_only_in_a_thread_of_the_bots_own(stage: Stage, what: str):
     case = LINES[what]
     number = _prepared(stage, case)
     forge, repo = stage.forge, stage.repo
@@ -102,7 +102,7 @@ def test_a144_a_reply_on_lines_starts_a_run_only_in_a_thread_of_the_bots_own(sta
         assert stage.writes() == []
 
 
-def test_a144_a_reply_that_was_edited_after_its_event_is_refused(stage: Stage) -> None:
+def test_a144_a_reply_that_was_edited_after_its_event_is_refused(stage: Stage):
     number = _prepared(stage, Case())
     root = stage.forge.review_comment(stage.repo, number, APP, "a.txt", 1, body="This number is magic.")
     reply = stage.forge.reply(stage.repo, root, MAINTAINER, "Please use a constant here.")
@@ -121,7 +121,7 @@ QUESTIONS: dict[str, tuple[str, str, str, str]] = {
 
 
 @pytest.mark.parametrize("what", QUESTIONS)
-def test_a145_only_the_asker_answers_the_open_question(stage: Stage, what: str) -> None:
+def test_a145_only_the_asker_answers_the_open_question(stage: Stage, what: str):
     login, asker, after, words = QUESTIONS[what]
     _prepared(stage, Case())
     forge, repo, issue = stage.forge, stage.repo, stage.sample.issue
@@ -135,7 +135,7 @@ def test_a145_only_the_asker_answers_the_open_question(stage: Stage, what: str) 
 
 
 @pytest.mark.parametrize(("head", "policy", "count"), [("eve/lib", "replies: true\n", 1), ("eve/lib", "", 0)])
-def test_a_review_of_a_fork_names_the_place_where_a_command_works(head: str, policy: str, count: int) -> None:
+def test_a_review_of_a_fork_names_the_place_where_a_command_works(head: str, policy: str, count: int):
     pull = pull_request(head_repository=head)
     request = Request("review", None, Actor("ann", 1, Tier.MAINTAINER), "ann/lib", "main", "", pull=pull)
     notes = replies_note(load_policy(policy), request)

@@ -99,7 +99,7 @@ def tidy(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_a49_a_bomb_is_stopped_by_a_limit_that_is_named(confined: Workspace, bomb: str) -> None:
+def test_a49_a_bomb_is_stopped_by_a_limit_that_is_named(confined: Workspace, bomb: str):
     script, limit, words = BOMBS[bomb]
     outcome = bash(confined, script, timeout=60)
     assert words in outcome.content, outcome.content
@@ -108,16 +108,14 @@ def test_a49_a_bomb_is_stopped_by_a_limit_that_is_named(confined: Workspace, bom
     tidy(confined)
 
 
-def test_a49_a_bomb_in_the_background_is_stopped_too(confined: Workspace) -> None:
+def test_a49_a_bomb_in_the_background_is_stopped_too(confined: Workspace):
     bash(confined, BOMBS["forks"][0], background=True)
     outcome = confined.call("bash_output", {"id": 1, "wait": 60}, CancelToken())
     assert (outcome.is_error, outcome.metadata["limit"]) == (True, "processes")
     assert MANY in outcome.content
 
 
-def test_a49_a_fork_bomb_ends_everything_in_the_workspace_says_so_and_goes_no_further(
-    confined: Workspace,
-) -> None:
+def test_a49_a_fork_bomb_ends_everything_in_the_workspace_says_so_and_goes_no_further(confined: Workspace):
     """A command in the background that ran before it is ended with it; a process of the same user outside is not."""
     with subprocess.Popen(["sleep", "600"]) as outside:
         try:
@@ -136,7 +134,7 @@ def test_a49_a_fork_bomb_ends_everything_in_the_workspace_says_so_and_goes_no_fu
             outside.kill()
 
 
-def test_a49_what_multiplies_stands_still_while_it_is_counted_and_then_goes_on(confined: Workspace) -> None:
+def test_a49_what_multiplies_stands_still_while_it_is_counted_and_then_goes_on(confined: Workspace):
     """A bomb without a bound leaves the tool host no time to count it. This one is below the limit."""
     for _ in range(5):  # on a busy machine it can be over before it is counted
         outcome = bash(confined, f"perl -e '{BELOW_THE_LIMIT}'", timeout=30)
@@ -146,21 +144,21 @@ def test_a49_what_multiplies_stands_still_while_it_is_counted_and_then_goes_on(c
     assert outcome.content.startswith("stopped and continued"), outcome.content
 
 
-def test_a28_a_command_that_ends_the_process_above_it_leaves_nothing_behind(confined: Workspace) -> None:
+def test_a28_a_command_that_ends_the_process_above_it_leaves_nothing_behind(confined: Workspace):
     outcome = bash(confined, "setsid sleep 4242 & kill -9 $PPID; sleep 60")
     assert "killed by SIGKILL" in outcome.content
     assert "since a command had ended the process that waits for it" in outcome.content
     assert bash(confined, "pgrep -f '[s]leep 4242'").metadata["exit_code"] == 1
 
 
-def test_a49_output_without_end_is_stopped_by_the_time_and_kept_in_bounds(confined: Workspace) -> None:
+def test_a49_output_without_end_is_stopped_by_the_time_and_kept_in_bounds(confined: Workspace):
     outcome = bash(confined, "yes", timeout=1)
     assert "timed out after 1 s" in outcome.content
     assert len(outcome.content) < 35_000
     assert Path(outcome.metadata["spill"]).stat().st_size < 60 * MIB
 
 
-def test_a49_folders_in_memory_are_full_soon(confined: Workspace) -> None:
+def test_a49_folders_in_memory_are_full_soon(confined: Workspace):
     if bash(confined, "touch /run/x").metadata["exit_code"] != 0:
         return  # this back end has none
     outcome = bash(
@@ -181,17 +179,17 @@ def segment() -> Iterator[int]:
     libc.shmctl(number, 0, None)
 
 
-def test_a10_no_shared_memory_of_the_machine_can_be_reached(confined: Workspace, segment: int) -> None:
+def test_a10_no_shared_memory_of_the_machine_can_be_reached(confined: Workspace, segment: int):
     assert "refused" in bash(confined, f"python3 -S -c '{SEGMENT}' {segment}").content
 
 
-def test_a28_no_shared_memory_outlives_its_command(confined: Workspace) -> None:
+def test_a28_no_shared_memory_outlives_its_command(confined: Workspace):
     before = bash(confined, "wc -l < /proc/sysvipc/shm").content
     bash(confined, f"python3 -S -c '{SEGMENT}'")
     assert bash(confined, "wc -l < /proc/sysvipc/shm").content == before
 
 
-def test_a49_where_the_machine_runs_out_of_memory_the_command_is_ended_that_took_it() -> None:
+def test_a49_where_the_machine_runs_out_of_memory_the_command_is_ended_that_took_it():
     """Buffers of sockets and the like are in nobody's books."""
     much, little = Machine(64 * MIB, 32 * MIB), Machine(64 * MIB, 4 * MIB)
     assert not runs_out(much, Machine(64 * MIB, 5 * MIB), 2 * MIB)
@@ -199,7 +197,7 @@ def test_a49_where_the_machine_runs_out_of_memory_the_command_is_ended_that_took
     assert not runs_out(little, Machine(64 * MIB, 3 * MIB), 2 * MIB)
 
 
-def test_a49_folders_and_empty_files_are_on_the_disk_too(tmp_path: Path) -> None:
+def test_a49_folders_and_empty_files_are_on_the_disk_too(tmp_path: Path):
     """A disk runs out of places for files as well."""
     use = DiskUse((tmp_path,), 100 * 4096, pause=0)
     assert use.check([], 0) is None
@@ -209,7 +207,7 @@ def test_a49_folders_and_empty_files_are_on_the_disk_too(tmp_path: Path) -> None
     assert use.check([], 0) == ExceededLimit("disk", 100 * 4096)
 
 
-def test_what_only_deletes_is_let_be_though_more_came_after_the_limit_was_passed(tmp_path: Path) -> None:
+def test_what_only_deletes_is_let_be_though_more_came_after_the_limit_was_passed(tmp_path: Path):
     use = DiskUse((tmp_path,), 4096, pause=0)
     (tmp_path / "a").write_bytes(bytes(8192))
     assert use.check([], use.before()) == ExceededLimit("disk", 4096)
@@ -226,7 +224,7 @@ PATCHES = {
 
 
 @pytest.mark.parametrize("kind", PATCHES)
-def test_a49_a_patch_that_explodes_is_an_answer_and_no_end(confined: Workspace, kind: str) -> None:
+def test_a49_a_patch_that_explodes_is_an_answer_and_no_end(confined: Workspace, kind: str):
     text = f"*** Begin Patch\n{PATCHES[kind]}*** End Patch"
     assert len(confined.call("patch", {"patch": text}, CancelToken()).content) < 100_000
     assert bash(confined, "cat a.txt").content.startswith("one\n")

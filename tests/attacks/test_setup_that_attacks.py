@@ -85,7 +85,7 @@ LOOKED = shell("sh look.sh && echo nothing > looked.txt")
 @pytest.mark.parametrize("setup", [PLANT, PLANT + HOME], ids=["planted", "HOME is a link"])
 def test_a85_a86_a88_what_setup_plants_shows_nothing_of_the_machine(
     cli: Cli, tmp_path: Path, outside: Path, sandbox: str, setup: str
-) -> None:
+):
     outcome = fixed(cli, repository(tmp_path, outside, setup), sandbox, LOOKED)
     assert states(outcome) == ["passed", "passed"], outcome["checks"]
     assert [file["path"] for file in outcome["files"]] == ["looked.txt"]
@@ -95,7 +95,7 @@ def test_a85_a86_a88_what_setup_plants_shows_nothing_of_the_machine(
 @pytest.mark.slow
 def test_a87_nor_what_the_model_made_setup_plant_in_a_run_before(
     cli: Cli, tmp_path: Path, outside: Path, sandbox: str
-) -> None:
+):
     repo = repository(tmp_path, outside, "true\n")
     attack = PLANT.replace("OUT", str(outside))
     first = fixed(cli, repo, sandbox, shell(f"cat > setup.sh <<'END'\n{attack}END"))

@@ -92,9 +92,7 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_a26_an_outcome_with_another_word_in_it_is_not_published(
-    stage: Stage, bundle: Path, name: str
-) -> None:
+def test_a26_an_outcome_with_another_word_in_it_is_not_published(stage: Stage, bundle: Path, name: str):
     outcome = json.loads((bundle / "outcome.json").read_text())
     FIELDS[name](outcome)
     (bundle / "outcome.json").write_text(json.dumps(outcome))
@@ -150,9 +148,7 @@ PATCHES = {
 
 
 @pytest.mark.parametrize("name", PATCHES)
-def test_a26_a_patch_that_the_gate_would_not_let_out_is_not_published(
-    stage: Stage, bundle: Path, name: str
-) -> None:
+def test_a26_a_patch_that_the_gate_would_not_let_out_is_not_published(stage: Stage, bundle: Path, name: str):
     replace_patch(bundle, PATCHES[name])
     result = publish(stage)
     assert result.code == ExitCode.GATE, result.output
@@ -189,14 +185,14 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", ["outcome.json", "changes.patch", "message.md"])
-def test_a26_a_file_that_is_none_is_not_read(stage: Stage, bundle: Path, name: str, shape: str) -> None:
+def test_a26_a_file_that_is_none_is_not_read(stage: Stage, bundle: Path, name: str, shape: str):
     SHAPES[shape](bundle / name)
     result = publish(stage)
     assert result.code == ExitCode.USAGE, result.output
     assert_nothing_happened(stage, stage.writes())
 
 
-def test_a26_a_bundle_behind_a_link_is_not_read(stage: Stage, bundle: Path) -> None:
+def test_a26_a_bundle_behind_a_link_is_not_read(stage: Stage, bundle: Path):
     bundle.rename(stage.folder / "real")
     bundle.symlink_to("real")
     try:
@@ -206,7 +202,7 @@ def test_a26_a_bundle_behind_a_link_is_not_read(stage: Stage, bundle: Path) -> N
         (stage.folder / "real").rename(bundle)
 
 
-def test_what_else_lies_in_a_bundle_is_left_alone(stage: Stage, bundle: Path) -> None:
+def test_what_else_lies_in_a_bundle_is_left_alone(stage: Stage, bundle: Path):
     """And the good bundle is published for all that: the refusals above were for what was changed."""
     (bundle / "more-writes.json").write_text('[{"close": 1}]')
     (bundle / "..evil").write_text("x")
@@ -226,9 +222,7 @@ def test_what_else_lies_in_a_bundle_is_left_alone(stage: Stage, bundle: Path) ->
     assert stage.get("issues/1")["state"] == "open"
 
 
-def test_a26_a_bundle_for_the_event_of_somebody_who_may_not_is_not_published(
-    stage: Stage, bundle: Path
-) -> None:
+def test_a26_a_bundle_for_the_event_of_somebody_who_may_not_is_not_published(stage: Stage, bundle: Path):
     """The job's event is a stranger's comment in the same thread; the bundle says that a maintainer asked."""
     event = stage.event_file(stage.ask("/agent fix this", REPORTER), "stranger.json")
     result = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(event))

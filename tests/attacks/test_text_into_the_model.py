@@ -13,7 +13,7 @@ from tests.support.stage import Stage
 pytestmark = pytest.mark.bubblewrap
 
 
-def test_a08_no_other_host_sees_a_request_and_a_strangers_picture_is_not_looked_at(stage: Stage) -> None:
+def test_a08_no_other_host_sees_a_request_and_a_strangers_picture_is_not_looked_at(stage: Stage):
     """Under an issue of a stranger's, a maintainer asks: what is shown is the maintainer's own picture alone."""
     theirs, ours = plain(30, 10), plain(50, 20)
     forge, repo = stage.forge, stage.repo
@@ -54,7 +54,7 @@ def test_a08_no_other_host_sees_a_request_and_a_strangers_picture_is_not_looked_
     assert f"it is by {REPORTER}, and the policy's `attachments` shows those of maintainer" in text
 
 
-def test_a02_a_stolen_secret_is_not_posted_back_under_two_encodings(stage: Stage) -> None:
+def test_a02_a_stolen_secret_is_not_posted_back_under_two_encodings(stage: Stage):
     """A-02, "comment and control": the model has the job's token somehow and answers with it, encoded twice."""
     token = stage.sample.run_token
     stolen = f"HOME=/root\nGITHUB_TOKEN={token}\n".encode()

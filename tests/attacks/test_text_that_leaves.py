@@ -98,18 +98,18 @@ CLOSING = re.compile(
 )
 
 
-def test_nobody_is_mentioned(written: dict[str, str]) -> None:
+def test_nobody_is_mentioned(written: dict[str, str]):
     assert not [text for text in written.values() if MENTION.search(rendered(text))]
 
 
-def test_no_issue_but_the_asked_one_is_closed(stage: Stage, written: dict[str, str]) -> None:
+def test_no_issue_but_the_asked_one_is_closed(stage: Stage, written: dict[str, str]):
     keywords = [match for text in written.values() for match in CLOSING.findall(rendered(text))]
     body = written["body"]
     assert CLOSING.findall(body) == ["Fixes #2"], "also in code: a squash merge makes a commit message of it"
     assert keywords == ["Fixes #2"]
 
 
-def test_nothing_is_loaded_run_or_hidden(written: dict[str, str]) -> None:
+def test_nothing_is_loaded_run_or_hidden(written: dict[str, str]):
     """The title is left out: GitHub shows it as plain text."""
     for text in (text for name, text in written.items() if name != "title"):
         page = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(text)
@@ -122,26 +122,26 @@ def test_nothing_is_loaded_run_or_hidden(written: dict[str, str]) -> None:
         assert all(comment.startswith("<!-- slash-agent ") for comment in comments)
 
 
-def test_the_mark_is_our_own_and_last(written: dict[str, str]) -> None:
+def test_the_mark_is_our_own_and_last(written: dict[str, str]):
     body = written["body"].rstrip()
     assert body.splitlines()[-1].startswith("<!-- slash-agent pull-request issue=2 base=")
     assert rendered(body).count("<!-- slash-agent") == 1, "a mark in a code block is only text"
     assert read_mark(body, PULL_REQUEST) == dict(re.findall(r"(\w+)=(\S+)", body.splitlines()[-1]))
 
 
-def test_no_line_begins_with_a_command(written: dict[str, str]) -> None:
+def test_no_line_begins_with_a_command(written: dict[str, str]):
     assert not [
         text for text in written.values() if re.search(r"^\s*/(?:agent|close)", rendered(text), re.MULTILINE)
     ]
 
 
-def test_the_parts_after_the_evil_text_are_still_there(written: dict[str, str]) -> None:
+def test_the_parts_after_the_evil_text_are_still_there(written: dict[str, str]):
     page = rendered(written["body"])
     for heading in ("What changed", "Evidence", "Files", "For the reviewer"):
         assert heading in page
 
 
-def test_the_commit_message_closes_nothing_skips_nothing_and_names_nobody(stage: Stage) -> None:
+def test_the_commit_message_closes_nothing_skips_nothing_and_names_nobody(stage: Stage):
     [pull] = stage.pulls()
     message = git(stage.forge.git_folder(stage.repo), "log", "-1", "--format=%B", pull["head"]["ref"])
     assert not CLOSING.search(message)
@@ -152,11 +152,11 @@ def test_the_commit_message_closes_nothing_skips_nothing_and_names_nobody(stage:
     assert "mira-okafor" in trailers[0]
 
 
-def test_the_branch_is_a_plain_word(stage: Stage) -> None:
+def test_the_branch_is_a_plain_word(stage: Stage):
     assert re.fullmatch(r"agent/issue-2-[a-z0-9-]{1,45}", stage.pulls()[0]["head"]["ref"])
 
 
-def test_no_comment_of_ours_is_a_command_to_us(stage: Stage, written: dict[str, str]) -> None:
+def test_no_comment_of_ours_is_a_command_to_us(stage: Stage, written: dict[str, str]):
     from bot.events.command import parse_command
 
     assert [parse_command(text) for text in written.values()] == [None] * len(written)

@@ -144,57 +144,57 @@ def tried(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
         yield Tried(attacked, outputs, datagrams, seconds, repo)
 
 
-def test_the_run_had_that_wall_and_ended_well(tried: Tried, back_end: str) -> None:
+def test_the_run_had_that_wall_and_ended_well(tried: Tried, back_end: str):
     wall = tried.attacked.outcome["sandbox_probe"]
     assert wall["tier"] == {"strict": "T1", "landlock": "T2"}[back_end]
     assert not any(canary["inside"] for canary in wall["canaries"])
     assert tried.attacked.files == {"fine.txt"}
 
 
-def test_a10_no_other_process_is_looked_into(tried: Tried) -> None:
+def test_a10_no_other_process_is_looked_into(tried: Tried):
     assert CANARY not in tried.outputs["A-10"]
     assert KEY not in tried.outputs["A-10"]
     assert "Inferior" not in tried.outputs["A-10"]
 
 
-def test_a11_the_first_process_has_no_secret_in_its_environment(tried: Tried) -> None:
+def test_a11_the_first_process_has_no_secret_in_its_environment(tried: Tried):
     assert CANARY not in tried.outputs["A-11"]
     assert KEY not in tried.outputs["A-11"]
 
 
-def test_a13_no_credential_file_of_the_home_can_be_read(tried: Tried) -> None:
+def test_a13_no_credential_file_of_the_home_can_be_read(tried: Tried):
     assert CANARY not in tried.outputs["A-13"]
 
 
-def test_a14_no_socket_of_the_machine_can_be_reached(tried: Tried) -> None:
+def test_a14_no_socket_of_the_machine_can_be_reached(tried: Tried):
     assert "reached" not in tried.outputs["A-14"]
     assert tried.outputs["A-14"].count("no [") == 2
 
 
-def test_a28_nobody_is_left_when_the_run_is_over(tried: Tried) -> None:
+def test_a28_nobody_is_left_when_the_run_is_over(tried: Tried):
     assert "left behind" in tried.outputs["A-28"]
     assert eventually(lambda: running(f"sleep\0{tried.seconds}") == [], 10)
 
 
-def test_a39_nothing_leaves_by_tcp_udp_or_dns(tried: Tried) -> None:
+def test_a39_nothing_leaves_by_tcp_udp_or_dns(tried: Tried):
     streams = [line for line in tried.outputs["A-39"].splitlines() if line.startswith("reached")]
     assert len(streams) <= 1  # a datagram leaves for a loopback of its own, and comes nowhere
     assert tried.datagrams == []
     assert "got through" not in tried.outputs["A-39"]
 
 
-def test_a46_a_protected_folder_that_was_moved_away_is_still_protected(tried: Tried) -> None:
+def test_a46_a_protected_folder_that_was_moved_away_is_still_protected(tried: Tried):
     assert ".github/workflows/ci.yml" in tried.attacked.withheld
     assert b"pull_request_target" not in (tried.attacked.bundle / "changes.patch").read_bytes()
     assert "fsmonitor" not in git(tried.repo, "config", "--list")
     assert not os.path.exists("/tmp/was-here")
 
 
-def test_a47_a_protected_path_that_was_not_there_is_protected_too(tried: Tried) -> None:
+def test_a47_a_protected_path_that_was_not_there_is_protected_too(tried: Tried):
     assert set(PROTECTED) <= tried.attacked.withheld
 
 
-def test_a48_the_kernel_s_ways_around_the_wall_are_closed(tried: Tried) -> None:
+def test_a48_the_kernel_s_ways_around_the_wall_are_closed(tried: Tried):
     assert "got through" not in tried.outputs["A-48"]
     assert "io_uring ENOSYS" in tried.outputs["A-48"]
     assert "user namespace EPERM" in tried.outputs["A-48"]

@@ -55,7 +55,7 @@ BOMBS: list[tuple[Bomb, str]] = [
 @pytest.mark.parametrize(("bomb", "words"), BOMBS, ids=[bomb.__name__ for bomb, _ in BOMBS])
 def test_a75_a_tree_bomb_is_refused_before_it_is_written(
     bomb: Bomb, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(objects, "MOST_ENTRIES", 10_000)
     repository = Repository(tmp_path / "source")
     repository.commit_of(bomb(repository))
@@ -64,7 +64,7 @@ def test_a75_a_tree_bomb_is_refused_before_it_is_written(
     assert not (tmp_path / "run" / "tree").exists()
 
 
-def test_a75_nor_does_one_come_by_way_of_a_fetch(tmp_path: Path) -> None:
+def test_a75_nor_does_one_come_by_way_of_a_fetch(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     repository.commit_of(nested(repository))
     with Forge() as forge:
@@ -75,7 +75,7 @@ def test_a75_nor_does_one_come_by_way_of_a_fetch(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "tree").exists()
 
 
-def test_a75_git_unpacks_no_more_than_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a75_git_unpacks_no_more_than_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     repository = Repository(tmp_path / "source")
     repository.commit(zeros=bytes(30 << 20))
     for module in (git, remote):

@@ -17,7 +17,7 @@ FORGED = (
 
 
 @pytest.mark.parametrize("line", FORGED)
-def test_a78_a_line_that_a_check_prints_is_marked_as_its_output(line: str) -> None:
+def test_a78_a_line_that_a_check_prints_is_marked_as_its_output(line: str):
     board = Board(lambda: 0.0)
     board.take(listed(("Mend it", "pending")))
     board.take(WaitEvent("check with the change: pytest", 135.0, skippable=True))

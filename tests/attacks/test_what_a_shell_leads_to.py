@@ -105,7 +105,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize("back_end", [*EACH_BACK_END, EACH_THAT_SEVERS[0]])
-def test_a119_tools_work_and_no_secret_round_them_is_shown(home: Path, bench: Bench, back_end: str) -> None:
+def test_a119_tools_work_and_no_secret_round_them_is_shown(home: Path, bench: Bench, back_end: str):
     for name in TOOLS:
         write(home / name, "#!/bin/sh\necho $(basename $0) works\n", 0o755)
     for folder in (".local/share/pipx/venvs/one", ".local/share/uv/tools/two", "environments/app"):
@@ -140,7 +140,7 @@ def test_a119_tools_work_and_no_secret_round_them_is_shown(home: Path, bench: Be
 @pytest.mark.parametrize("back_end", EACH_THAT_SEVERS)
 def test_a118_a_socket_or_a_fifo_that_appears_later_leads_nowhere(
     home: Path, bench: Bench, back_end: str, tmp_path: Path
-) -> None:
+):
     tool, app, packages = home / ".pyenv/bin", tmp_path / "app/.venv", tmp_path / "app/node_modules"
     write(tool / "hello", "#!/bin/sh\necho hello\n", 0o755)
     write(app / "pyvenv.cfg", "home = /usr/bin\n")
@@ -212,7 +212,7 @@ def special(path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["a socket", "a FIFO", "a device"])
-def test_a118_a_folder_that_holds_one_is_not_shown_and_that_is_said(home: Path, kind: str) -> None:
+def test_a118_a_folder_that_holds_one_is_not_shown_and_that_is_said(home: Path, kind: str):
     places = {
         "tools/bin": "deep/x",
         ".nuget/packages": "x",
@@ -245,7 +245,7 @@ def test_a118_a_folder_that_holds_one_is_not_shown_and_that_is_said(home: Path, 
         assert set(found.notes) == (set() if severs else wanted)
 
 
-def test_the_search_for_sockets_has_a_limit(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_for_sockets_has_a_limit(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(toolchains, "_MOST_ENTRIES", 10)
     for number in range(10):
         (home / "tools" / str(number)).mkdir(parents=True)
@@ -257,7 +257,7 @@ def test_the_search_for_sockets_has_a_limit(home: Path, monkeypatch: pytest.Monk
 
 def test_a_folder_with_other_mounts_in_it_is_shown_without_an_overlay(
     home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     (home / ".nvm/volume").mkdir(parents=True)
     sandbox = Bubblewrap("/usr/bin/bwrap", (0, 11, 0), overlays=True)
     mounts = Mounts(home, "/work", toolchains=(home / ".nvm",))

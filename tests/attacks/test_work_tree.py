@@ -82,7 +82,7 @@ ALONE = {
 )
 def test_a23_a45_a49_a50_a52_a79_what_no_commit_may_hold_is_withheld_and_the_rest_goes_out(
     attack: Attack, rows: dict[str, tuple[str, str, str]]
-) -> None:
+):
     started = time.monotonic()
     attacked = attack("; ".join(f"({command})" for command, _, _ in rows.values()) + "; echo fine >> run.sh")
     assert attacked.result.code == ExitCode.DONE, attacked.result.output
@@ -146,7 +146,7 @@ IN_THE_PLACE = {
 )
 def test_a06_a22_a25_a46_a47_a70_protected_paths_are_held_back_and_the_rest_goes_out(
     attack: Attack, rows: dict[str, tuple[str, set[str]]]
-) -> None:
+):
     attacked = attack("; ".join(command for command, _ in rows.values()) + OK)
     paths = {path for _, paths in rows.values() for path in paths}
     assert attacked.withheld == paths
@@ -197,7 +197,7 @@ SHOWN_ALONE = {
 )
 def test_a21_a24_nothing_hides_a_change_from_the_diff(
     attack: Attack, repo: Path, rows: dict[str, tuple[str, set[str]]]
-) -> None:
+):
     attacked = attack("; ".join(command for command, _ in rows.values()) + OK)
     paths = {path for _, paths in rows.values() for path in paths}
     assert attacked.files == {*paths, "fine.txt"}, attacked.outcome["reason"]
@@ -243,7 +243,7 @@ def left_behind(tmp_path_factory: pytest.TempPathFactory) -> LeftBehind:
     return LeftBehind(attacked, hooked, outside)
 
 
-def test_a20_no_hook_that_was_planted_is_run(left_behind: LeftBehind) -> None:
+def test_a20_no_hook_that_was_planted_is_run(left_behind: LeftBehind):
     """The host commits, fetches and makes a branch after it; inside, a hook is a command as any other."""
     attacked = left_behind.attacked
     assert "hooks/pre-commit" in attacked.files | attacked.withheld, attacked.tool_results
@@ -251,7 +251,7 @@ def test_a20_no_hook_that_was_planted_is_run(left_behind: LeftBehind) -> None:
     assert not left_behind.hooked.exists()
 
 
-def test_folders_without_permissions_are_read_or_withheld_and_removed(left_behind: LeftBehind) -> None:
+def test_folders_without_permissions_are_read_or_withheld_and_removed(left_behind: LeftBehind):
     """Root reads them all the same; for whoever may not they are withheld, and `clean` removes what is kept."""
     attacked = left_behind.attacked
     files = {path for path in attacked.files if not path.startswith("hooks/")}
@@ -263,6 +263,6 @@ def test_folders_without_permissions_are_read_or_withheld_and_removed(left_behin
     assert eventually(lambda: not [path for path in runs.glob("*/*") if path.is_dir()])
 
 
-def test_what_a_command_wrote_outside_the_tree_is_nowhere(left_behind: LeftBehind) -> None:
+def test_what_a_command_wrote_outside_the_tree_is_nowhere(left_behind: LeftBehind):
     assert (left_behind.outside / "victim").read_text() == "precious"
     assert os.listdir(left_behind.outside) == ["victim"]

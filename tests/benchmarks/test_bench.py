@@ -59,17 +59,17 @@ ROWS = {
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=[pytest.mark.chromium] if one == "report" else []) for one in ROWS]
 )
-def test_every_figure_can_be_measured(bench: Bench, name: str) -> None:
+def test_every_figure_can_be_measured(bench: Bench, name: str):
     found = list(FIGURES[name](bench))
     assert len(found) == ROWS[name]
     assert all(row.ours and row.target and row.met is not None for row in found)
 
 
-def test_the_figures_tested_are_all_there_are() -> None:
+def test_the_figures_tested_are_all_there_are():
     assert set(FIGURES) == set(ROWS)
 
 
-def test_pairs_are_taken_in_abba_order_after_one_that_is_not_counted() -> None:
+def test_pairs_are_taken_in_abba_order_after_one_that_is_not_counted():
     order: list[str] = []
     values = {"a": iter([99, 10, 20, 30]), "b": iter([99, 5, 5, 5])}
 
@@ -84,7 +84,7 @@ def test_pairs_are_taken_in_abba_order_after_one_that_is_not_counted() -> None:
 
 def test_the_command_prints_the_table_and_writes_it_as_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     missed = Row("turn", "9 ms", "", "", "at most 5 ms", False)
     monkeypatch.setitem(figures.FIGURES, "turn", lambda bench: iter([missed]))
     monkeypatch.setattr(command.compileall, "compile_dir", lambda *_, **__: True)
@@ -95,7 +95,7 @@ def test_the_command_prints_the_table_and_writes_it_as_json(
     assert command.main(["--only", "turn", "--strict"]) == 1
 
 
-def test_the_process_tree_leaves_out_what_the_tool_host_started() -> None:
+def test_the_process_tree_leaves_out_what_the_tool_host_started():
     code = (
         "import ctypes, subprocess; ctypes.CDLL(None).prctl(15, b'slash-toolhost', 0, 0, 0);"
         "subprocess.Popen(['sleep', '30']); print(1, flush=True); input()"
@@ -112,7 +112,7 @@ def test_the_process_tree_leaves_out_what_the_tool_host_started() -> None:
         process.communicate(b"\n")
 
 
-def test_the_page_has_a_row_for_every_target() -> None:
+def test_the_page_has_a_row_for_every_target():
     page = (ROOT / "docs" / "bench.md").read_text()
     for words in (
         "first request,",

@@ -13,7 +13,7 @@ from benchmarks.session import ROOT
 
 def test_a_peer_that_cannot_be_had_is_a_row_that_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+):
     def refuse(peer: Peer) -> Path:
         raise NotInstalledError("npm is not here")
 
@@ -25,13 +25,13 @@ def test_a_peer_that_cannot_be_had_is_a_row_that_says_why(
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
-def test_every_peer_is_pinned(peer: Peer) -> None:
+def test_every_peer_is_pinned(peer: Peer):
     pins = [package.rpartition("==" if peer.registry == "pypi" else "@")[2] for package in peer.packages]
     assert all(pin[:1].isdigit() for pin in pins)
     assert not peer.registry or pins[0] == peer.version
 
 
-def test_the_page_shows_every_peer_in_its_pinned_version() -> None:
+def test_the_page_shows_every_peer_in_its_pinned_version():
     page = (ROOT / "docs" / "bench.md").read_text()
     assert [peer.name for peer in PEERS if f"| {peer.name} ({peer.language})" not in page] == []
     assert [peer.name for peer in PEERS if f"| {peer.version} " not in page] == []

@@ -15,20 +15,20 @@ DOCS = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 @pytest.mark.slow
-def test_the_tables_in_the_docs_are_what_the_simulation_prints() -> None:
+def test_the_tables_in_the_docs_are_what_the_simulation_prints():
     """The row of 100,000 repositories takes three seconds."""
     page = DOCS.read_text()
     assert [table for table in tables().split("\n\n") if table not in page] == []
 
 
-def test_it_simulates_the_tasks_that_are_shipped() -> None:
+def test_it_simulates_the_tasks_that_are_shipped():
     folder = Path(bot.maintenance.__file__).parent / "examples"
     shipped = [read_task((folder / name).read_text(), name) for name in os.listdir(folder)]
     assert {task.name: task.schedule for task in shipped} == TASKS
 
 
 @pytest.mark.slow
-def test_a_look_costs_as_many_calls_as_are_counted(tmp_path: Path) -> None:
+def test_a_look_costs_as_many_calls_as_are_counted(tmp_path: Path):
     """One repository with the shipped tasks, planned by an app from a workflow's run: no look, list or token is
     dearer than the simulation has it."""
     folder = Path(bot.maintenance.__file__).parent / "examples"

@@ -44,7 +44,7 @@ def checkout(repository: Repository, tmp_path: Path) -> Checkout:
     return check_out(Source(str(repository.path), "HEAD"), tmp_path / "run")
 
 
-def test_the_commit_arrives_on_a_new_branch(repository: Repository, checkout: Checkout) -> None:
+def test_the_commit_arrives_on_a_new_branch(repository: Repository, checkout: Checkout):
     commit = change(checkout)
     name = branch(repository, checkout, commit)
     assert name == "agent/fix"
@@ -53,7 +53,7 @@ def test_the_commit_arrives_on_a_new_branch(repository: Repository, checkout: Ch
     repository.git("fsck", "--strict")
 
 
-def test_checkout_index_and_dirty_files_stay_as_they_are(repository: Repository, checkout: Checkout) -> None:
+def test_checkout_index_and_dirty_files_stay_as_they_are(repository: Repository, checkout: Checkout):
     repository.write("a.txt", "dirty\n")
     repository.write("b.txt", "staged\n")
     repository.git("add", "b.txt")
@@ -66,14 +66,14 @@ def test_checkout_index_and_dirty_files_stay_as_they_are(repository: Repository,
     assert not (repository.path / ".git/FETCH_HEAD").exists()
 
 
-def test_no_hook_of_the_repository_runs(repository: Repository, checkout: Checkout, tmp_path: Path) -> None:
+def test_no_hook_of_the_repository_runs(repository: Repository, checkout: Checkout, tmp_path: Path):
     for hook in ("reference-transaction", "post-update", "update", "post-checkout", "pre-auto-gc"):
         repository.write(f".git/hooks/{hook}", f"#!/bin/sh\ntouch '{tmp_path}/mark'\n", mode=0o755)
     branch(repository, checkout)
     assert not (tmp_path / "mark").exists()
 
 
-def test_a_taken_name_gets_a_number(repository: Repository, checkout: Checkout) -> None:
+def test_a_taken_name_gets_a_number(repository: Repository, checkout: Checkout):
     repository.git("branch", "agent/fix")
     repository.git("branch", "agent/fix-2")
     assert branch(repository, checkout) == "agent/fix-3"
@@ -83,14 +83,14 @@ def test_a_taken_name_gets_a_number(repository: Repository, checkout: Checkout) 
 @pytest.mark.parametrize("ref", ["refs/tags/agent/fix", "refs/agent/fix"])
 def test_a_name_that_git_would_read_as_another_ref_is_taken(
     repository: Repository, checkout: Checkout, ref: str
-) -> None:
+):
     repository.git("update-ref", ref, "HEAD")
     commit = change(checkout)
     name = branch(repository, checkout, commit)
     assert repository.git("rev-parse", name) == commit
 
 
-def test_a_branch_in_the_way_is_named(repository: Repository, checkout: Checkout) -> None:
+def test_a_branch_in_the_way_is_named(repository: Repository, checkout: Checkout):
     repository.git("branch", "agent")
     with pytest.raises(CheckoutError, match="a branch named 'agent' is in the way"):
         branch(repository, checkout)
@@ -99,12 +99,12 @@ def test_a_branch_in_the_way_is_named(repository: Repository, checkout: Checkout
 @pytest.mark.parametrize(
     "name", ["main", "agent/", "agent/../main", "-u", "agent/x y", "agent/x;y", "refs/heads/agent/x"]
 )
-def test_a_name_of_another_shape_is_refused(repository: Repository, checkout: Checkout, name: str) -> None:
+def test_a_name_of_another_shape_is_refused(repository: Repository, checkout: Checkout, name: str):
     with pytest.raises(CheckoutError, match="not a name this program gives"):
         branch(repository, checkout, checkout.base_sha, name)
 
 
-def test_the_branch_arrives_from_a_linked_work_tree(repository: Repository, tmp_path: Path) -> None:
+def test_the_branch_arrives_from_a_linked_work_tree(repository: Repository, tmp_path: Path):
     repository.git("worktree", "add", "-q", str(tmp_path / "linked"), "-b", "side")
     checkout = check_out(Source(str(tmp_path / "linked"), "HEAD"), tmp_path / "run")
     create_branch(
@@ -113,11 +113,11 @@ def test_the_branch_arrives_from_a_linked_work_tree(repository: Repository, tmp_
     assert repository.git("show", "agent/fix:a.txt") == "three"
 
 
-def test_the_same_commit_has_the_same_id(checkout: Checkout) -> None:
+def test_the_same_commit_has_the_same_id(checkout: Checkout):
     assert change(checkout) == change(checkout)
 
 
-def test_a_commit_says_who_and_when(checkout: Checkout) -> None:
+def test_a_commit_says_who_and_when(checkout: Checkout):
     text = checkout.git.run("cat-file", "commit", change(checkout)).decode()
     assert (
         "author Ada <ada@example.org> 1772600767 +0000\ncommitter bot <bot@example.org> 1772600767 +0000"
@@ -126,7 +126,7 @@ def test_a_commit_says_who_and_when(checkout: Checkout) -> None:
     assert text.endswith("\n\nFix it\n\nBecause.\n")
 
 
-def test_a_name_with_line_breaks_stays_one_header(checkout: Checkout) -> None:
+def test_a_name_with_line_breaks_stays_one_header(checkout: Checkout):
     tree = checkout.git.run("rev-parse", f"{checkout.base_sha}^{{tree}}").decode().strip()
     evil = Signature("Ada\nparent 0000", "a> 0 +0000\n<b@c")
     sha = commit_tree(checkout.git, tree, checkout.base_sha, "x", author=evil, committer=BOT, when=WHEN)
@@ -135,7 +135,7 @@ def test_a_name_with_line_breaks_stays_one_header(checkout: Checkout) -> None:
     checkout.git.run("fsck", "--strict", sha)
 
 
-def test_uncommitted_files_are_counted(repository: Repository) -> None:
+def test_uncommitted_files_are_counted(repository: Repository):
     assert count_uncommitted(repository.path) == 0
     repository.write(".gitignore", "*.log\n")
     repository.write("a.txt", "dirty\n")
@@ -146,7 +146,7 @@ def test_uncommitted_files_are_counted(repository: Repository) -> None:
     assert count_uncommitted(repository.path) == 5
 
 
-def test_counting_works_before_the_first_commit(tmp_path: Path) -> None:
+def test_counting_works_before_the_first_commit(tmp_path: Path):
     repository = Repository(tmp_path / "empty")
     repository.write("a")
     assert count_uncommitted(repository.path) == 1
@@ -184,21 +184,21 @@ def test_counting_works_before_the_first_commit(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_branch_name_is_made_of_a_title(number: int | None, title: str, name: str) -> None:
+def test_a_branch_name_is_made_of_a_title(number: int | None, title: str, name: str):
     assert branch_name(number, title) == name
 
 
 @pytest.mark.parametrize("key", ["ENG-12", "sc-12", "ch12", "T12", "CU-86a1b2c", "#12", "AB#12"])
-def test_a59_no_branch_is_named_for_an_issue_of_another_tracker(key: str) -> None:
+def test_a59_no_branch_is_named_for_an_issue_of_another_tracker(key: str):
     assert not re.search(r"\d", branch_name(7, f"{key} Fix {key} now {key}").removeprefix("agent/issue-7"))
 
 
 @given(st.none() | st.integers(1, 10**9), st.text(max_size=80))
-def test_any_title_gives_a_name_that_git_takes(number: int | None, title: str) -> None:
+def test_any_title_gives_a_name_that_git_takes(number: int | None, title: str):
     assert re.fullmatch(r"agent/[a-z0-9]+(-[a-z0-9]+)*", branch_name(number, title))
 
 
-def test_a_base_that_was_pruned_meanwhile_gets_no_branch(repository: Repository, checkout: Checkout) -> None:
+def test_a_base_that_was_pruned_meanwhile_gets_no_branch(repository: Repository, checkout: Checkout):
     """Its history would be broken."""
     commit = change(checkout)
     repository.git("reset", "-q", "--hard", "HEAD~1")
@@ -210,7 +210,7 @@ def test_a_base_that_was_pruned_meanwhile_gets_no_branch(repository: Repository,
     assert repository.git("branch", "--list", "agent/*") == ""
 
 
-def test_a_damaged_index_is_named_with_what_mends_it(repository: Repository) -> None:
+def test_a_damaged_index_is_named_with_what_mends_it(repository: Repository):
     (repository.path / ".git/index").write_bytes(b"damaged")
     with pytest.raises(CheckoutError, match="written again by `git reset`"):
         count_uncommitted(repository.path)

@@ -25,7 +25,7 @@ def dirty_base(repo: Path, *include: str) -> DirtyBase | None:
     return make_dirty_base(repo, [repo / name for name in include], repo.parent / "dirty.git")
 
 
-def test_tracked_changes_and_named_files_are_in_it_and_the_repository_is_only_read(repo: Path) -> None:
+def test_tracked_changes_and_named_files_are_in_it_and_the_repository_is_only_read(repo: Path):
     (repo / "a.py").write_text("one\nTWO\nthree\n")
     (repo / "gone.py").unlink()
     (repo / "staged.py").write_text("staged\n")
@@ -55,13 +55,13 @@ def test_tracked_changes_and_named_files_are_in_it_and_the_repository_is_only_re
     assert after == before
 
 
-def test_without_changes_there_is_none(repo: Path) -> None:
+def test_without_changes_there_is_none(repo: Path):
     (repo / "left.py").write_text("new\n")
     assert dirty_base(repo) is None
 
 
 @pytest.mark.parametrize(("line", "applies"), [(20, True), (2, False)])
-def test_a_change_of_its_own_is_committed_on_head_alone(repo: Path, line: int, applies: bool) -> None:
+def test_a_change_of_its_own_is_committed_on_head_alone(repo: Path, line: int, applies: bool):
     text = "".join(f"line {number}\n" for number in range(30))
     (repo / "a.py").write_text(text)
     commit_all(repo, "Long")
@@ -112,7 +112,7 @@ def nothing(repo: Path) -> None:
 )
 def test_a_state_that_no_commit_can_hold_is_named(
     repo: Path, prepare: object, include: Sequence[str], why: str
-) -> None:
+):
     assert callable(prepare)
     (repo.parent / "outside.py").write_text("x\n")
     make_repository(repo / "nested", {"x": "x"})
@@ -130,7 +130,7 @@ def test_a_state_that_no_commit_can_hold_is_named(
         "secrets.yml", ".npmrc",
     ],
 )  # fmt: skip
-def test_a138_names_of_secrets_are_refused_tracked_or_not(repo: Path, name: str) -> None:
+def test_a138_names_of_secrets_are_refused_tracked_or_not(repo: Path, name: str):
     file = repo / name
     file.parent.mkdir(exist_ok=True)
     file.write_text("token\n")
@@ -143,14 +143,14 @@ def test_a138_names_of_secrets_are_refused_tracked_or_not(repo: Path, name: str)
 
 
 @pytest.mark.parametrize("name", [".env.example", "environment.py", "keys.py", "secretary.py", "monkey"])
-def test_other_names_are_not(repo: Path, name: str) -> None:
+def test_other_names_are_not(repo: Path, name: str):
     (repo / name).write_text("x\n")
     base = dirty_base(repo, name)
     assert base is not None
     assert base.paths == (name,)
 
 
-def test_a138_no_filter_hook_or_monitor_of_the_repository_runs(repo: Path) -> None:
+def test_a138_no_filter_hook_or_monitor_of_the_repository_runs(repo: Path):
     trap = repo.parent / "ran"
     for key in ("filter.x.clean", "filter.x.process", "core.fsmonitor", "core.sshCommand", "diff.external"):
         git(repo, "config", key, f"touch {trap}; cat")
@@ -162,7 +162,7 @@ def test_a138_no_filter_hook_or_monitor_of_the_repository_runs(repo: Path) -> No
     assert not trap.exists()
 
 
-def test_a_folder_in_place_of_a_file_odd_names_and_a_way_by_a_link(repo: Path) -> None:
+def test_a_folder_in_place_of_a_file_odd_names_and_a_way_by_a_link(repo: Path):
     (repo / "a.py").unlink()
     (repo / "a.py").mkdir()
     odd = os.fsdecode(b"odd-\xff")
@@ -176,7 +176,7 @@ def test_a_folder_in_place_of_a_file_odd_names_and_a_way_by_a_link(repo: Path) -
     base.note.encode()
 
 
-def test_in_a_linked_work_tree_and_with_a_link(repo: Path) -> None:
+def test_in_a_linked_work_tree_and_with_a_link(repo: Path):
     linked = repo.parent / "linked"
     git(repo, "worktree", "add", "-q", str(linked))
     (linked / "a.py").write_text("changed\n")

@@ -13,7 +13,7 @@ from tests.support.repositories import git, make_repository
 from tests.support.source_repository import Repository
 
 
-def test_the_callers_environment_does_not_reach_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_callers_environment_does_not_reach_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GIT_CONFIG_PARAMETERS", "'alias.x=!echo leaked'")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     monkeypatch.setenv("GIT_SSL_NO_VERIFY", "1")
@@ -22,7 +22,7 @@ def test_the_callers_environment_does_not_reach_git(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("command", [["status"], ["diff"], ["ls-files", "-m"], ["diff-index", "HEAD"]])
-def test_an_fsmonitor_of_the_repository_does_not_run(tmp_path: Path, command: list[str]) -> None:
+def test_an_fsmonitor_of_the_repository_does_not_run(tmp_path: Path, command: list[str]):
     repository = Repository(tmp_path / "r")
     repository.commit(a="1")
     canary = tmp_path / "canary"
@@ -32,7 +32,7 @@ def test_an_fsmonitor_of_the_repository_does_not_run(tmp_path: Path, command: li
     assert not canary.exists()
 
 
-def test_an_ext_remote_is_refused(tmp_path: Path) -> None:
+def test_an_ext_remote_is_refused(tmp_path: Path):
     repository = Repository(tmp_path / "r")
     canary = tmp_path / "canary"
     with pytest.raises(GitError, match="not allowed"):
@@ -40,7 +40,7 @@ def test_an_ext_remote_is_refused(tmp_path: Path) -> None:
     assert not canary.exists()
 
 
-def test_an_error_is_one_sentence_in_gits_own_words(tmp_path: Path) -> None:
+def test_an_error_is_one_sentence_in_gits_own_words(tmp_path: Path):
     repository = Repository(tmp_path / "r")
     with pytest.raises(GitError) as caught:
         Git(repository.path / ".git").run("rev-parse", "--verify", "nowhere")
@@ -48,18 +48,18 @@ def test_an_error_is_one_sentence_in_gits_own_words(tmp_path: Path) -> None:
     assert caught.value.exit_code is ExitCode.UNAVAILABLE
 
 
-def test_an_error_does_not_show_what_the_environment_carried() -> None:
+def test_an_error_does_not_show_what_the_environment_carried():
     message = last_line(b"fatal: could not use tok-123456789 for https://me:pw@host/x\n", ["tok-123456789"])
     assert message == "could not use *** for https://host/x"
 
 
-def test_missing_git_is_said_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_git_is_said_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Exception, match="git is not installed"):
         Git(tmp_path)
 
 
-def test_a75_each_git_process_is_limited_in_memory_and_processor_time(tmp_path: Path) -> None:
+def test_a75_each_git_process_is_limited_in_memory_and_processor_time(tmp_path: Path):
     repository = Repository(tmp_path / "r")
     repository.git("config", "alias.limits", "!cat /proc/self/limits")
     output = Git(repository.path / ".git").run("limits").decode()
@@ -77,7 +77,7 @@ FILES = {
 }
 
 
-def test_contents_are_those_of_the_commit(tmp_path: Path) -> None:
+def test_contents_are_those_of_the_commit(tmp_path: Path):
     repo = make_repository(tmp_path / "r", FILES)
     (repo / "a.txt").write_text("changed")
     contents = blobs_at(
@@ -87,13 +87,13 @@ def test_contents_are_those_of_the_commit(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_more_than_fit_into_one_question(tmp_path: Path) -> None:
+def test_more_than_fit_into_one_question(tmp_path: Path):
     files = {f"{number}.txt": f"{number}".encode() for number in range(1201)}
     repo = make_repository(tmp_path / "r", files)
     assert blobs_at(Git(repo / ".git"), git(repo, "rev-parse", "HEAD"), files) == files
 
 
-def test_no_path_however_odd_upsets_it(tmp_path_factory) -> None:  # type: ignore[no-untyped-def]  # a plain fixture
+def test_no_path_however_odd_upsets_it(tmp_path_factory):  # type: ignore[no-untyped-def]  # a plain fixture
     repo = make_repository(tmp_path_factory.mktemp("odd") / "r", FILES)
     base, at = Git(repo / ".git"), git(repo, "rev-parse", "HEAD")
 

@@ -41,7 +41,7 @@ HERE = "https://github.com/octo/hello"
         ("file:///octo/hello", "", ""),
     ],
 )
-def test_a136_an_address_of_a_remote(tmp_path: Path, url: str, host: str, repository: str) -> None:
+def test_a136_an_address_of_a_remote(tmp_path: Path, url: str, host: str, repository: str):
     repo = make_repository(tmp_path / "repo", {"a": "a"})
     git(repo, "config", "remote.origin.url", url)
     found = [(one.host, one.repository, one.server_url) for one in github_remotes(repo)]
@@ -49,7 +49,7 @@ def test_a136_an_address_of_a_remote(tmp_path: Path, url: str, host: str, reposi
     assert origin_repository(repo) == repository
 
 
-def test_plain_http_stays_on_this_machine(tmp_path: Path) -> None:
+def test_plain_http_stays_on_this_machine(tmp_path: Path):
     repo = make_repository(tmp_path / "repo", {"a": "a"})
     git(repo, "config", "remote.origin.url", "http://127.0.0.1:8080/octo/hello")
     git(repo, "config", "remote.other.url", "http://github.com/octo/hello")
@@ -61,7 +61,7 @@ def test_plain_http_stays_on_this_machine(tmp_path: Path) -> None:
     [("12", 12), ("#12", 12), (f"{HERE}/issues/12#issuecomment-1", 12), (f" {HERE}/pull/12/files ", 12)]
     + [(words, 0) for words in ("", "0", "fix 12", "#12 and #13", "12.5", "1e3", "#", "1234567890")],
 )
-def test_words_that_name_a_thread(words: str, number: int) -> None:
+def test_words_that_name_a_thread(words: str, number: int):
     thread = parse_thread_name(words)
     assert (thread.number if thread else 0) == number
 
@@ -82,7 +82,7 @@ def test_words_that_name_a_thread(words: str, number: int) -> None:
 )  # fmt: skip
 def test_a136_the_remote_that_a_thread_belongs_to(
     tmp_path: Path, remotes: dict[str, str], thread: ThreadName | None, name: str
-) -> None:
+):
     repo = make_repository(tmp_path / "repo", {"a": "a"})
     for remote, url in remotes.items():
         git(repo, "config", f"remote.{remote}.url", url)

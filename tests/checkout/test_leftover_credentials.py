@@ -38,7 +38,7 @@ def repository(folder: Path, settings: str) -> Path:
         ("[credential]\n\thelper = store --file /tmp/x\n", "stored passwords"),
     ],
 )  # fmt: skip
-def test_a_credential_in_the_settings_is_told_of(tmp_path: Path, settings: str, sentence: str) -> None:
+def test_a_credential_in_the_settings_is_told_of(tmp_path: Path, settings: str, sentence: str):
     root = repository(tmp_path / "app", settings)
     (findings,) = find_leftover_credentials(root, {})
     assert sentence in findings
@@ -46,7 +46,7 @@ def test_a_credential_in_the_settings_is_told_of(tmp_path: Path, settings: str, 
     assert _CANARY not in findings
 
 
-def test_a_file_of_credentials_in_the_runners_folder_is_told_of(tmp_path: Path) -> None:
+def test_a_file_of_credentials_in_the_runners_folder_is_told_of(tmp_path: Path):
     temporary = tmp_path / "temp"
     temporary.mkdir()
     (temporary / "git-credentials-5678.config").write_text(
@@ -67,7 +67,7 @@ def test_a_file_of_credentials_in_the_runners_folder_is_told_of(tmp_path: Path) 
         "app/.git/modules/vendor/lib/config",
     ],
 )
-def test_a_submodule_and_a_checkout_in_a_folder_are_looked_into(tmp_path: Path, path: str) -> None:
+def test_a_submodule_and_a_checkout_in_a_folder_are_looked_into(tmp_path: Path, path: str):
     config = tmp_path / path
     config.parent.mkdir(parents=True)
     config.write_text(f'[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic {_CANARY}\n')
@@ -75,7 +75,7 @@ def test_a_submodule_and_a_checkout_in_a_folder_are_looked_into(tmp_path: Path, 
     assert findings.startswith(f"{config} holds a token")
 
 
-def test_ordinary_settings_hold_nothing(tmp_path: Path) -> None:
+def test_ordinary_settings_hold_nothing(tmp_path: Path):
     remote = '[remote "o"]\n\turl = https://git@github.com/a/b\n[core]\n\tsshCommand = ssh -4\n'
     plain = f"[http]\n\textraheader = X-Trace: on\n{remote}[credential]\n\thelper =\n"
     assert (
@@ -88,7 +88,7 @@ def test_ordinary_settings_hold_nothing(tmp_path: Path) -> None:
     assert find_leftover_credentials(None, {}) == ()
 
 
-def test_a_hostile_config_is_not_followed_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_hostile_config_is_not_followed_and_not_waited_for(tmp_path: Path):
     root = tmp_path / "app"
     (root / ".git").mkdir(parents=True)
     os.mkfifo(root / ".git" / "config")
@@ -98,7 +98,7 @@ def test_a_hostile_config_is_not_followed_and_not_waited_for(tmp_path: Path) -> 
     assert find_leftover_credentials(root, {}) == ()
 
 
-def test_a_folders_name_stays_on_its_line(tmp_path: Path) -> None:
+def test_a_folders_name_stays_on_its_line(tmp_path: Path):
     repo = tmp_path / "x\n::error::\x1b[31m" / ".git"
     repo.mkdir(parents=True)
     (repo / "config").write_text(f'[remote "up"]\n\turl = https://me:{_CANARY}@github.com/a/b\n')

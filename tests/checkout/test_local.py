@@ -32,7 +32,7 @@ def checked_out(
     return check_out(Source(str(repository.path), revision), tmp_path / "run", **options)  # type: ignore[arg-type]
 
 
-def test_the_tree_holds_the_base_commit(repository: Repository, tmp_path: Path) -> None:
+def test_the_tree_holds_the_base_commit(repository: Repository, tmp_path: Path):
     checkout = checked_out(repository, tmp_path)
     assert checkout.base_sha == repository.head
     assert (checkout.tree / "a.txt").read_text() == "one\n"
@@ -40,7 +40,7 @@ def test_the_tree_holds_the_base_commit(repository: Repository, tmp_path: Path) 
     assert os.readlink(checkout.tree / "link") == "a.txt"
 
 
-def test_git_works_inside_the_tree(repository: Repository, tmp_path: Path) -> None:
+def test_git_works_inside_the_tree(repository: Repository, tmp_path: Path):
     checkout = checked_out(repository, tmp_path)
     assert git(checkout.tree, "status", "--porcelain") == ""
     assert git(checkout.tree, "log", "--format=%s") == "Second"
@@ -49,9 +49,7 @@ def test_git_works_inside_the_tree(repository: Repository, tmp_path: Path) -> No
     assert "-one\n+changed" in git(checkout.tree, "diff")
 
 
-def test_the_disposable_git_shares_no_file_with_the_trusted_one(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_the_disposable_git_shares_no_file_with_the_trusted_one(repository: Repository, tmp_path: Path):
     checkout = checked_out(repository, tmp_path)
     own = {p.stat().st_ino for p in (checkout.tree / ".git").rglob("*") if p.is_file()}
     trusted = {p.stat().st_ino for p in checkout.git.git_dir.rglob("*") if p.is_file()}
@@ -59,9 +57,7 @@ def test_the_disposable_git_shares_no_file_with_the_trusted_one(
     assert not (checkout.tree / ".git/objects/info/alternates").exists()
 
 
-def test_wrecking_the_disposable_git_leaves_the_trusted_one_whole(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_wrecking_the_disposable_git_leaves_the_trusted_one_whole(repository: Repository, tmp_path: Path):
     checkout = checked_out(repository, tmp_path)
     shutil.rmtree(checkout.tree / ".git")
     shutil.rmtree(repository.path)
@@ -69,7 +65,7 @@ def test_wrecking_the_disposable_git_leaves_the_trusted_one_whole(
     assert checkout.git.run("show", f"{checkout.base_sha}:a.txt") == b"one\n"
 
 
-def test_history_brings_commits_and_their_blobs(repository: Repository, tmp_path: Path) -> None:
+def test_history_brings_commits_and_their_blobs(repository: Repository, tmp_path: Path):
     for number in range(5):
         repository.commit(f"Number {number}", **{"a.txt": f"{number}\n"})
     checkout = checked_out(repository, tmp_path, history=3)
@@ -81,7 +77,7 @@ def test_history_brings_commits_and_their_blobs(repository: Repository, tmp_path
 @pytest.mark.parametrize("annotated", [["-a", "-m", "release"], []])
 def test_without_history_the_newest_tag_is_that_of_the_commit(
     repository: Repository, tmp_path: Path, annotated: list[str]
-) -> None:
+):
     repository.git("tag", *annotated, "release/v1.2.3", "HEAD~1")
     checkout = checked_out(repository, tmp_path)
     materialise(checkout, tmp_path / "again")
@@ -90,7 +86,7 @@ def test_without_history_the_newest_tag_is_that_of_the_commit(
     checkout.git.run("fsck", "--strict")
 
 
-def test_full_history_brings_tags_for_version_tools(repository: Repository, tmp_path: Path) -> None:
+def test_full_history_brings_tags_for_version_tools(repository: Repository, tmp_path: Path):
     repository.git("tag", "-a", "v1.2.3", "-m", "release", "HEAD~1")
     checkout = checked_out(repository, tmp_path, history="full")
     assert git(checkout.tree, "log", "--format=%s") == "Second\nFirst"
@@ -107,7 +103,7 @@ def test_full_history_brings_tags_for_version_tools(repository: Repository, tmp_
     ],
     ids=["clone", "linked work tree", "shallow clone", "folder inside"],
 )
-def test_each_kind_of_checkout_is_a_source(repository: Repository, tmp_path: Path, command: str) -> None:
+def test_each_kind_of_checkout_is_a_source(repository: Repository, tmp_path: Path, command: str):
     """Its uncommitted files stay behind."""
     place = tmp_path / "place"
     subprocess.run(["sh", "-ec", command.format(place=place, source=repository.path)], check=True)
@@ -118,7 +114,7 @@ def test_each_kind_of_checkout_is_a_source(repository: Repository, tmp_path: Pat
     assert git(checkout.tree, "rev-list", "--count", "HEAD") == "1"
 
 
-def test_any_branch_or_commit_can_be_the_base(repository: Repository, tmp_path: Path) -> None:
+def test_any_branch_or_commit_can_be_the_base(repository: Repository, tmp_path: Path):
     repository.git("branch", "topic/x", "HEAD~1")
     first = repository.git("rev-parse", "HEAD~1")
     for revision, branch in (("topic/x", "topic/x"), (first, "base")):
@@ -127,7 +123,7 @@ def test_any_branch_or_commit_can_be_the_base(repository: Repository, tmp_path: 
         assert git(checkout.tree, "branch", "--show-current") == branch
 
 
-def test_a_repository_of_sha256_objects_works(tmp_path: Path) -> None:
+def test_a_repository_of_sha256_objects_works(tmp_path: Path):
     repository = Repository(tmp_path / "source", object_format="sha256")
     sha = repository.commit(a="1")
     checkout = checked_out(repository, tmp_path)
@@ -138,7 +134,7 @@ def test_a_repository_of_sha256_objects_works(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["with space", 'it\'s "quoted"', "grüße-日本", "new\nline", "#hash:colon", "$(x)`y`"]
 )
-def test_any_folder_name_works(tmp_path: Path, name: str) -> None:
+def test_any_folder_name_works(tmp_path: Path, name: str):
     repository = Repository(tmp_path / name / "source")
     repository.commit(a="1")
     for history in (1, "full"):
@@ -152,7 +148,7 @@ def test_any_folder_name_works(tmp_path: Path, name: str) -> None:
     "attributes",
     ["*.txt text eol=crlf\n", "*.txt ident\n", "*.txt filter=evil\n", "*.txt working-tree-encoding=UTF-16\n"],
 )
-def test_disk_bytes_are_blob_bytes_whatever_attributes_say(tmp_path: Path, attributes: str) -> None:
+def test_disk_bytes_are_blob_bytes_whatever_attributes_say(tmp_path: Path, attributes: str):
     repository = Repository(tmp_path / "source")
     content = b"$Id$ line\n\xc3\xa4\nlast\r\n"
     blob, rules = repository.store("blob", content), repository.store("blob", attributes.encode())
@@ -164,7 +160,7 @@ def test_disk_bytes_are_blob_bytes_whatever_attributes_say(tmp_path: Path, attri
     assert git(checkout.tree, "status", "--porcelain") == ""
 
 
-def test_a_filter_that_attributes_name_never_runs(tmp_path: Path) -> None:
+def test_a_filter_that_attributes_name_never_runs(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     repository.commit(**{".gitattributes": "*.txt filter=evil\n", "f.txt": "x\n"})
     canary = tmp_path / "canary"
@@ -174,7 +170,7 @@ def test_a_filter_that_attributes_name_never_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".git", ".GIT", "..", "git~1", ".g\u200cit"])
-def test_a_hostile_name_in_the_base_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_hostile_name_in_the_base_is_refused(tmp_path: Path, name: str):
     repository = Repository(tmp_path / "source")
     blob = repository.store("blob", b"x")
     inner = repository.store_tree(("100644", "config", blob))
@@ -184,7 +180,7 @@ def test_a_hostile_name_in_the_base_is_refused(tmp_path: Path, name: str) -> Non
     assert not (tmp_path / "run" / "config").exists()
 
 
-def test_a_base_that_holds_a_link_and_a_folder_of_one_name_writes_nothing_outside(tmp_path: Path) -> None:
+def test_a_base_that_holds_a_link_and_a_folder_of_one_name_writes_nothing_outside(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     target = repository.store("blob", str(tmp_path).encode())
     inner = repository.store_tree(("100644", "planted", repository.store("blob", b"x")))
@@ -202,9 +198,7 @@ def test_a_base_that_holds_a_link_and_a_folder_of_one_name_writes_nothing_outsid
         ("empty", CheckoutError, "has no commits yet"),
     ],
 )
-def test_what_is_no_source_is_named(
-    tmp_path: Path, place: str, error: type[CheckoutError], words: str
-) -> None:
+def test_what_is_no_source_is_named(tmp_path: Path, place: str, error: type[CheckoutError], words: str):
     (tmp_path / "plain").mkdir()
     Repository(tmp_path / "empty")
     with pytest.raises(error, match=words):
@@ -216,20 +210,20 @@ def test_what_is_no_source_is_named(
 )
 def test_a_checkout_that_cannot_be_made_is_one_sentence(
     repository: Repository, tmp_path: Path, folder: str, history: int, words: str
-) -> None:
+):
     (tmp_path / "file").write_text("")
     with pytest.raises(CheckoutError, match=words):
         check_out(Source(str(repository.path), "HEAD"), tmp_path / folder, history=history)
 
 
 @pytest.mark.parametrize("revision", ["nowhere", "-u", "--upload-pack=x", "", "a..b", "HEAD:a.txt"])
-def test_a_missing_revision_is_named(repository: Repository, tmp_path: Path, revision: str) -> None:
+def test_a_missing_revision_is_named(repository: Repository, tmp_path: Path, revision: str):
     with pytest.raises(MissingRevisionError, match=r"revision|branch or commit|one commit"):
         checked_out(repository, tmp_path, revision)
 
 
 @pytest.mark.bubblewrap
-def test_a_full_disk_is_one_sentence(repository: Repository, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_sentence(repository: Repository, tmp_path: Path):
     repository.write("large", os.urandom(3_000_000))
     repository.commit()
     code = (
@@ -248,7 +242,7 @@ def test_a_full_disk_is_one_sentence(repository: Repository, tmp_path: Path) -> 
     assert done.stdout.count("\n") == 1
 
 
-def test_another_pristine_tree_can_be_made(repository: Repository, tmp_path: Path) -> None:
+def test_another_pristine_tree_can_be_made(repository: Repository, tmp_path: Path):
     checkout = checked_out(repository, tmp_path)
     (checkout.tree / "a.txt").write_text("changed by the agent")
     materialise(checkout, tmp_path / "checks" / "tree")
@@ -256,9 +250,7 @@ def test_another_pristine_tree_can_be_made(repository: Repository, tmp_path: Pat
     assert git(tmp_path / "checks/tree", "status", "--porcelain") == ""
 
 
-def test_a_partial_clone_without_the_blobs_says_how_to_bring_them(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_a_partial_clone_without_the_blobs_says_how_to_bring_them(repository: Repository, tmp_path: Path):
     git(repository.path, "config", "uploadpack.allowFilter", "true")
     url = repository.path.as_uri()
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", url, "partial")
@@ -276,7 +268,7 @@ def test_a_partial_clone_without_the_blobs_says_how_to_bring_them(
     "name", ["main", "origin/main", "v1", "deadbeef", "FETCH_HEAD", "agent/x", "h\u00f6r"]
 )
 @pytest.mark.parametrize("expression", ["{}", "{}~0", "{}^{{commit}}", "heads/{}"])
-def test_a_branch_comes_before_a_tag(repository: Repository, name: str, expression: str) -> None:
+def test_a_branch_comes_before_a_tag(repository: Repository, name: str, expression: str):
     first = git(repository.path, "rev-parse", "HEAD~1")
     git(repository.path, "update-ref", f"refs/tags/{name}", "HEAD")
     git(repository.path, "update-ref", f"refs/remotes/{name}", "HEAD")
@@ -284,7 +276,7 @@ def test_a_branch_comes_before_a_tag(repository: Repository, name: str, expressi
     assert resolve(repository.path, expression.format(name)).sha == first
 
 
-def test_a_branch_that_is_called_like_a_commit_does_not_replace_it(repository: Repository) -> None:
+def test_a_branch_that_is_called_like_a_commit_does_not_replace_it(repository: Repository):
     sha = git(repository.path, "rev-parse", "HEAD")
     for name in (sha, "HEAD", "refs/heads/main"):
         git(repository.path, "update-ref", f"refs/heads/{name}", "HEAD~1")
@@ -292,7 +284,7 @@ def test_a_branch_that_is_called_like_a_commit_does_not_replace_it(repository: R
         assert resolve(repository.path, revision).sha == sha
 
 
-def test_other_revisions_are_resolved_as_git_does(repository: Repository) -> None:
+def test_other_revisions_are_resolved_as_git_does(repository: Repository):
     git(repository.path, "tag", "v1", "HEAD~1")
     for revision in ("v1", "HEAD~1", "main~1", "@~1", repository.head[:10] + "~1"):
         assert resolve(repository.path, revision).sha == git(repository.path, "rev-parse", "HEAD~1")

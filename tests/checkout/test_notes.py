@@ -17,11 +17,11 @@ def repository(tmp_path: Path) -> Repository:
     return repository
 
 
-def test_an_ordinary_repository_has_nothing_to_say(repository: Repository, tmp_path: Path) -> None:
+def test_an_ordinary_repository_has_nothing_to_say(repository: Repository, tmp_path: Path):
     assert notes(repository, tmp_path) == ()
 
 
-def test_submodules_are_named(repository: Repository, tmp_path: Path) -> None:
+def test_submodules_are_named(repository: Repository, tmp_path: Path):
     for name in ("libs/one", "libs/two"):
         repository.git("update-index", "--add", "--cacheinfo", f"160000,{repository.head},{name}")
     repository.git("commit", "-q", "-m", "Submodules")
@@ -33,7 +33,7 @@ def test_submodules_are_named(repository: Repository, tmp_path: Path) -> None:
     assert list((tmp_path / "run/tree/libs/one").iterdir()) == []
 
 
-def test_lfs_is_named(repository: Repository, tmp_path: Path) -> None:
+def test_lfs_is_named(repository: Repository, tmp_path: Path):
     repository.commit(**{"art/.gitattributes": "*.psd filter=lfs\n", "art/a.psd": "version https://git-lfs"})
     (note,) = notes(repository, tmp_path)
     assert note.startswith("Git LFS contents were not fetched")
@@ -51,25 +51,25 @@ def test_lfs_is_named(repository: Repository, tmp_path: Path) -> None:
 )
 def test_a_version_tool_without_history_is_named_with_the_key(
     repository: Repository, tmp_path: Path, name: str, content: str, tool: str
-) -> None:
+):
     repository.commit(**{name: content})
     (note,) = notes(repository, tmp_path)
     assert note.startswith(f"{tool} takes the version from git history")
     assert "`history`" in note
 
 
-def test_a_version_tool_that_finds_a_tag_is_no_news(repository: Repository, tmp_path: Path) -> None:
+def test_a_version_tool_that_finds_a_tag_is_no_news(repository: Repository, tmp_path: Path):
     repository.git("tag", "v1.0")
     repository.commit(**{"pyproject.toml": 'requires = ["setuptools-scm"]\n'})
     assert notes(repository, tmp_path) == ()
 
 
-def test_a_version_tool_with_history_is_no_news(repository: Repository, tmp_path: Path) -> None:
+def test_a_version_tool_with_history_is_no_news(repository: Repository, tmp_path: Path):
     repository.commit(**{"pyproject.toml": 'requires = ["setuptools-scm"]\n'})
     assert notes(repository, tmp_path, history="full") == ()
 
 
-def test_a_configuration_file_that_is_a_link_is_not_followed(repository: Repository, tmp_path: Path) -> None:
+def test_a_configuration_file_that_is_a_link_is_not_followed(repository: Repository, tmp_path: Path):
     (tmp_path / "elsewhere").write_text("setuptools-scm")
     (repository.path / "setup.py").symlink_to(tmp_path / "elsewhere")
     repository.commit()

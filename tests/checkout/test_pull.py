@@ -85,7 +85,7 @@ def names(checkout: Checkout, *revisions: str) -> list[str]:
     return checkout.git.run("diff-tree", "-r", "--name-only", *revisions).decode().split()
 
 
-def test_the_tree_holds_the_head_and_the_policy_commit_is_the_base_branchs(checked_out: CheckedOut) -> None:
+def test_the_tree_holds_the_head_and_the_policy_commit_is_the_base_branchs(checked_out: CheckedOut):
     checkout, head, tip, start = checked_out.checkout, checked_out.head, checked_out.tip, checked_out.start
     assert (checkout.base_sha, checkout.policy_sha, checkout.merge_base) == (head, tip, start)
     assert (checkout.tree / "a.txt").read_text() == "theirs\n"
@@ -94,27 +94,27 @@ def test_the_tree_holds_the_head_and_the_policy_commit_is_the_base_branchs(check
     assert names(checkout, checkout.merge_base, head) == [POLICY, "a.txt"]
 
 
-def test_the_diff_can_be_read_in_the_work_tree(checked_out: CheckedOut) -> None:
+def test_the_diff_can_be_read_in_the_work_tree(checked_out: CheckedOut):
     tree = checked_out.checkout.tree
     assert git(tree, "diff", "--name-only", "base", "HEAD").split() == [POLICY, "a.txt"]
     assert git(tree, "branch", "--show-current") == "head"
     assert git(tree, "status", "--porcelain") == ""
 
 
-def test_no_history_is_brought_for_the_merge_base(checked_out: CheckedOut) -> None:
+def test_no_history_is_brought_for_the_merge_base(checked_out: CheckedOut):
     checkout = checked_out.checkout
     there = checkout.git.run("cat-file", "--batch-all-objects", "--batch-check").decode()
     commits = {line.split()[0] for line in there.splitlines() if " commit " in line}
     assert commits == {checked_out.head, checked_out.tip, checkout.merge_base}
 
 
-def test_history_comes_where_policy_asks_for_it(world: World) -> None:
+def test_history_comes_where_policy_asks_for_it(world: World):
     head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
     checkout = world.checkout(world.open("topic"), head, history="full")
     assert git(checkout.tree, "rev-list", "--count", "HEAD") == "4"
 
 
-def test_a_fork_is_fetched_from_the_base_repository(world: World) -> None:
+def test_a_fork_is_fetched_from_the_base_repository(world: World):
     fork = world.fork("bob")
     start = world.forge.branch_sha(world.repo)
     head = world.forge.commit(fork, {"a.txt": "bob's\n"}, branch="topic", author="bob")
@@ -128,7 +128,7 @@ def test_a_fork_is_fetched_from_the_base_repository(world: World) -> None:
     assert git_paths and all(path.startswith("/ada/app.git/") for path in git_paths), paths
 
 
-def test_a_head_that_moved_on_is_checked_out_as_it_was(world: World) -> None:
+def test_a_head_that_moved_on_is_checked_out_as_it_was(world: World):
     head = world.forge.commit(world.repo, {"a.txt": "first\n"}, branch="topic")
     number = world.open("topic")
     world.forge.commit(world.repo, {"a.txt": "second\n"}, branch="topic")
@@ -137,14 +137,14 @@ def test_a_head_that_moved_on_is_checked_out_as_it_was(world: World) -> None:
     assert (checkout.tree / "a.txt").read_text() == "first\n"
 
 
-def test_a_head_that_is_gone_is_refused_in_a_sentence(world: World) -> None:
+def test_a_head_that_is_gone_is_refused_in_a_sentence(world: World):
     world.forge.commit(world.repo, {"a.txt": "first\n"}, branch="topic")
     number = world.open("topic")
     with pytest.raises(CheckoutError, match=f"#{number} was aaaaaaaaaaaa .* ask again"):
         world.checkout(number, "a" * 40)
 
 
-def test_a_commit_that_the_head_does_not_name_is_not_taken_for_it(world: World) -> None:
+def test_a_commit_that_the_head_does_not_name_is_not_taken_for_it(world: World):
     """The SHA counts, not the ref: what is checked out is what was looked at, whatever the ref says now."""
     other = world.forge.commit(world.repo, {"a.txt": "other\n"}, branch="other")
     world.forge.commit(world.repo, {"a.txt": "first\n"}, branch="topic")
@@ -154,7 +154,7 @@ def test_a_commit_that_the_head_does_not_name_is_not_taken_for_it(world: World) 
 @pytest.mark.parametrize(
     "name", ["release/#1", 'it\'s_"quoted"', "größe\u00a0weit", "-dash", "+plus", "x" * 240]
 )
-def test_base_and_head_branches_may_have_any_name(world: World, name: str) -> None:
+def test_base_and_head_branches_may_have_any_name(world: World, name: str):
     base, branch = name, name.replace("1", "2").replace("x", "y") + "h"
     tip = world.forge.commit(world.repo, {"b.txt": "x\n"}, branch=base)
     head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch=branch)
@@ -163,7 +163,7 @@ def test_base_and_head_branches_may_have_any_name(world: World, name: str) -> No
 
 
 @pytest.mark.parametrize("base", ["a b", "a..b", "a:b", "x~1", "x^", "a*", "a\nb", "", "a@{1}"])
-def test_a_base_that_is_no_branch_is_refused(checked_out: CheckedOut, tmp_path: Path, base: str) -> None:
+def test_a_base_that_is_no_branch_is_refused(checked_out: CheckedOut, tmp_path: Path, base: str):
     with pytest.raises(MissingRevisionError, match="is not the name of a branch"):
         checked_out.world.checkout(
             checked_out.number, checked_out.head, base=base, name=str(tmp_path / "run")
@@ -171,18 +171,18 @@ def test_a_base_that_is_no_branch_is_refused(checked_out: CheckedOut, tmp_path: 
 
 
 @pytest.mark.parametrize("sha", ["HEAD", "main", "--upload-pack=touch x", "abc", "A" * 40])
-def test_a_head_is_named_by_its_whole_id_alone(checked_out: CheckedOut, tmp_path: Path, sha: str) -> None:
+def test_a_head_is_named_by_its_whole_id_alone(checked_out: CheckedOut, tmp_path: Path, sha: str):
     with pytest.raises(MissingRevisionError):
         checked_out.world.checkout(checked_out.number, sha, name=str(tmp_path / "run"))
 
 
-def test_a_folder_has_no_pull_requests(tmp_path: Path) -> None:
+def test_a_folder_has_no_pull_requests(tmp_path: Path):
     source = Repository(tmp_path / "source")
     with pytest.raises(CheckoutError, match="must start with https"):
         check_out(Source(str(source.path), "main", "", PullHead(1, "a" * 40)), tmp_path / "run")
 
 
-def test_a_head_without_history_in_common_has_no_merge_base(world: World, tmp_path: Path) -> None:
+def test_a_head_without_history_in_common_has_no_merge_base(world: World, tmp_path: Path):
     head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
     number = world.open("topic")
     stray = Repository(tmp_path / "stray")

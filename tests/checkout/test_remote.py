@@ -53,7 +53,7 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_repository_that_was_renamed_is_named_as_such_and_no_token_follows(tmp_path: Path) -> None:
+def test_a_repository_that_was_renamed_is_named_as_such_and_no_token_follows(tmp_path: Path):
     with Forge() as forge:
         forge.add_user("ada")
         name = forge.create_repository("ada", "old", Repository(tmp_path / "source").path)
@@ -65,7 +65,7 @@ def test_a_repository_that_was_renamed_is_named_as_such_and_no_token_follows(tmp
         assert {one.path.split("/")[2] for one in requests} == {"old.git"}
 
 
-def test_the_tree_holds_the_base_commit(forge: Forge, repo: str, tmp_path: Path) -> None:
+def test_the_tree_holds_the_base_commit(forge: Forge, repo: str, tmp_path: Path):
     checkout = checked_out(forge, repo, tmp_path)
     assert checkout.base_sha == forge.branch_sha(repo)
     assert (checkout.tree / "a.txt").read_text() == "5\n"
@@ -76,7 +76,7 @@ def test_the_tree_holds_the_base_commit(forge: Forge, repo: str, tmp_path: Path)
 @pytest.mark.parametrize("by_name", [True, False])
 def test_a_branch_with_a_slash_or_a_commit_can_be_the_base(
     forge: Forge, repo: str, tmp_path: Path, by_name: bool
-) -> None:
+):
     sha = forge.branch_sha(repo, "topic/one")
     assert sha is not None
     checkout = checked_out(forge, repo, tmp_path, "topic/one" if by_name else sha, history="full")
@@ -84,15 +84,13 @@ def test_a_branch_with_a_slash_or_a_commit_can_be_the_base(
     assert git(checkout.tree, "describe").startswith("v1.0-1-g")
 
 
-def test_history_is_not_downloaded(forge: Forge, repo: str, tmp_path: Path) -> None:
+def test_history_is_not_downloaded(forge: Forge, repo: str, tmp_path: Path):
     checkout = checked_out(forge, repo, tmp_path)
     assert size_of(forge.git_folder(repo) / "objects") > 2_900_000
     assert size_of(checkout.git.git_dir / "objects") < 600_000
 
 
-def test_history_brings_blobs_so_that_nothing_is_fetched_later(
-    forge: Forge, repo: str, tmp_path: Path
-) -> None:
+def test_history_brings_blobs_so_that_nothing_is_fetched_later(forge: Forge, repo: str, tmp_path: Path):
     checkout = checked_out(forge, repo, tmp_path, history=3)
     assert git(checkout.tree, "show", "HEAD~2:a.txt") == "3"
     assert git(checkout.tree, "rev-list", "--count", "HEAD") == "3"
@@ -101,7 +99,7 @@ def test_history_brings_blobs_so_that_nothing_is_fetched_later(
 
 def test_the_callers_environment_does_not_reach_the_fetch(
     forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     canary = tmp_path / "canary"
     program = tmp_path / "trace"
     program.write_text(f"#!/bin/sh\ntouch {canary}\n")
@@ -113,7 +111,7 @@ def test_the_callers_environment_does_not_reach_the_fetch(
     assert not canary.exists()
 
 
-def test_a_wrong_token_is_said_to_be_refused(forge: Forge, repo: str, tmp_path: Path) -> None:
+def test_a_wrong_token_is_said_to_be_refused(forge: Forge, repo: str, tmp_path: Path):
     with pytest.raises(CheckoutError, match="refused the token") as caught:
         check_out(Source(forge.clone_url(repo), "main", "ghp_wrongwrongwrong"), tmp_path / "run")
     assert "ghp_wrong" not in str(caught.value)
@@ -132,7 +130,7 @@ def test_a_wrong_token_is_said_to_be_refused(forge: Forge, repo: str, tmp_path: 
 )
 def test_what_is_not_there_is_named(
     forge: Forge, repo: str, tmp_path: Path, url: str, revision: str, error: type[CheckoutError], words: str
-) -> None:
+):
     if "empty" in url:
         forge.create_repository("ada", "empty")
     place = url.format(forge=forge.url, repo=forge.clone_url(repo))
@@ -143,9 +141,7 @@ def test_what_is_not_there_is_named(
 @pytest.mark.parametrize(
     "revision", ["-u", "--upload-pack=touch x", "a b", "a..b", "x:y", "+x", "refs/heads/../x"]
 )
-def test_a_revision_that_is_no_name_is_refused(
-    forge: Forge, repo: str, tmp_path: Path, revision: str
-) -> None:
+def test_a_revision_that_is_no_name_is_refused(forge: Forge, repo: str, tmp_path: Path, revision: str):
     with pytest.raises(CheckoutError):
         checked_out(forge, repo, tmp_path, revision)
 
@@ -160,7 +156,7 @@ def test_a_revision_that_is_no_name_is_refused(
         ("http://example.org/x", "not sent over plain http"),
     ],
 )
-def test_an_address_that_must_not_be_used_is_refused(tmp_path: Path, url: str, reason: str) -> None:
+def test_an_address_that_must_not_be_used_is_refused(tmp_path: Path, url: str, reason: str):
     with pytest.raises(CheckoutError, match=reason) as caught:
         check_out(Source(url, "main", "token-token"), tmp_path / "run")
     assert "secret" not in str(caught.value)
@@ -187,7 +183,7 @@ def recorded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a17_git_is_told_the_token_in_no_argument_variable_or_file(
     forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     """A-17, git's part."""
     monkeypatch.setenv("SOME_TOKEN", "canary-of-ours-1f2e3d4c")
     record = recorded(tmp_path / "programs", monkeypatch)
@@ -204,7 +200,7 @@ def test_a17_git_is_told_the_token_in_no_argument_variable_or_file(
 
 def test_the_password_of_a_proxy_goes_the_same_way(
     forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     record = recorded(tmp_path / "programs", monkeypatch)
     with Listener(_refuse) as proxy:
         monkeypatch.setenv("http_proxy", f"http://me:p%40ss-word-of-proxy@127.0.0.1:{proxy.port}")
@@ -216,7 +212,7 @@ def test_the_password_of_a_proxy_goes_the_same_way(
     assert "ss-word-of-proxy" not in record.read_text()
 
 
-def test_a_token_with_a_line_break_is_refused(forge: Forge, repo: str, tmp_path: Path) -> None:
+def test_a_token_with_a_line_break_is_refused(forge: Forge, repo: str, tmp_path: Path):
     with pytest.raises(CheckoutError, match="line break"):
         run_remote_command(tmp_path, forge.clone_url(repo), "token\nurl=https://evil.example", ["ls-remote"])
 

@@ -26,7 +26,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return parent
 
 
-def test_it_removes_finished_runs_and_says_how_much(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_removes_finished_runs_and_says_how_much(runs: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["clean", "--yes"]) == 0
     assert sorted(os.listdir(runs)) == ["died", "link"]
     assert (runs.parents[1] / "precious" / "file").exists()
@@ -37,7 +37,7 @@ def test_it_removes_finished_runs_and_says_how_much(runs: Path, capsys: pytest.C
 
 def test_a_dry_run_and_a_program_that_does_not_say_yes_remove_nothing(
     runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     assert run(["clean", "--dry-run"]) == 0
     assert "Nothing was removed: 1 run, 0.1 MB could be." in capsys.readouterr().out
     monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: SIM115 - closed with the test
@@ -45,7 +45,7 @@ def test_a_dry_run_and_a_program_that_does_not_say_yes_remove_nothing(
     assert sorted(os.listdir(runs)) == ["died", "done", "link"]
 
 
-def test_one_that_died_is_removed_if_it_is_named_and_one_at_work_never(runs: Path) -> None:
+def test_one_that_died_is_removed_if_it_is_named_and_one_at_work_never(runs: Path):
     with lock_folder(runs / "died"), lock_folder(runs / "done"):
         assert run(["clean", "--yes", str(runs / "died")]) == 0
         assert run(["clean", "--yes"]) == 0
@@ -55,14 +55,14 @@ def test_one_that_died_is_removed_if_it_is_named_and_one_at_work_never(runs: Pat
 
 
 @pytest.mark.parametrize("name", ["link", "..", "done/bundle", "../../precious", "gone"])
-def test_nothing_else_can_be_named(runs: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_else_can_be_named(runs: Path, name: str, capsys: pytest.CaptureFixture[str]):
     assert run(["clean", "--yes", str(runs / name)]) == 2
     assert "is no run of this machine" in capsys.readouterr().err
     assert (runs.parents[1] / "precious" / "file").exists()
     assert sorted(os.listdir(runs)) == ["died", "done", "link"]
 
 
-def test_the_size_is_that_of_the_run_and_not_of_what_links_lead_to(runs: Path) -> None:
+def test_the_size_is_that_of_the_run_and_not_of_what_links_lead_to(runs: Path):
     from bot.session.run_folder import size_of
 
     (runs.parents[1] / "precious" / "file").write_bytes(b"x" * 5_000_000)

@@ -42,11 +42,11 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", **more}
 
 
-def test_version() -> None:
+def test_version():
     assert cli("--version") == CommandResult(0, f"slash-agent {__version__}\n", "")
 
 
-def test_the_version_imports_no_room() -> None:
+def test_the_version_imports_no_room():
     code = (
         "import sys; from bot.cli.main import run\n"
         "try: run(['--version'])\nexcept SystemExit: print(*sys.modules)"
@@ -60,7 +60,7 @@ def test_the_version_imports_no_room() -> None:
 @pytest.mark.parametrize("platform", ["darwin", "win32"])
 def test_each_verb_names_the_container_where_there_is_no_linux(
     platform: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+):
     monkeypatch.setattr(sys, "platform", platform)
     for verb in VERBS:
         assert run([verb, "--help"]) == 78
@@ -68,7 +68,7 @@ def test_each_verb_names_the_container_where_there_is_no_linux(
         assert said.startswith(f"slash-agent {verb}: ") and platform in said and "/container/" in said
 
 
-def test_help_lists_every_verb_and_every_exit_code() -> None:
+def test_help_lists_every_verb_and_every_exit_code():
     shown = cli("--help").out
     for verb in VERBS:
         assert re.search(rf"^  {verb} ", shown, re.MULTILINE)
@@ -85,7 +85,7 @@ def test_help_lists_every_verb_and_every_exit_code() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_help_of_a_verb_has_examples_that_parse(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_a_verb_has_examples_that_parse(verb: str, capsys: pytest.CaptureFixture[str]):
     ran = called(capsys, verb, "--help")
     assert ran.code == 0
     assert f"example: slash-agent {verb}" in ran.out
@@ -103,9 +103,7 @@ def test_the_help_of_a_verb_has_examples_that_parse(verb: str, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("verb", "meant"), [("fxi", "fix"), ("reveiw", "review"), ("dmeo", "demo"), ("xyz", "")]
 )
-def test_for_an_unknown_verb_the_nearest_is_named(
-    capsys: pytest.CaptureFixture[str], verb: str, meant: str
-) -> None:
+def test_for_an_unknown_verb_the_nearest_is_named(capsys: pytest.CaptureFixture[str], verb: str, meant: str):
     ran = called(capsys, verb)
     assert ran.code == 2
     hint = f"; did you mean '{meant}'?" if meant else ""
@@ -113,7 +111,7 @@ def test_for_an_unknown_verb_the_nearest_is_named(
 
 
 @pytest.mark.parametrize("money", ["lots", "-1", "0", "nan", "inf"])
-def test_a_budget_that_is_no_amount_is_a_mistake(capsys: pytest.CaptureFixture[str], money: str) -> None:
+def test_a_budget_that_is_no_amount_is_a_mistake(capsys: pytest.CaptureFixture[str], money: str):
     ran = called(capsys, "fix", f"--budget={money}", "x")
     assert ran.code == 2
     assert f"{money!r} is not an amount in USD" in ran.err
@@ -121,7 +119,7 @@ def test_a_budget_that_is_no_amount_is_a_mistake(capsys: pytest.CaptureFixture[s
 
 def test_an_internal_error_is_one_sentence_without_a_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+):
     def fail(arguments: argparse.Namespace) -> int:
         raise ZeroDivisionError("division by\n::add-mask::zero")
 
@@ -145,7 +143,7 @@ def test_an_internal_error_is_one_sentence_without_a_traceback(
 )
 def test_what_cannot_be_written_out_is_said_where_somebody_would_read_it(
     tmp_path: Path, out: str, unbuffered: str, code: int, said: str
-) -> None:
+):
     (tmp_path / "agent.yml").write_text(json.dumps({"version": 1, "rules": []}))
     line = command("policy", "explain", "--file", "agent.yml", "--tier", "local", "ls", "{}")
     ours, theirs = os.pipe()
@@ -164,7 +162,7 @@ def test_what_cannot_be_written_out_is_said_where_somebody_would_read_it(
 
 def test_an_error_that_quotes_a_secret_is_masked(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     """A setup command may print one."""
     secret = "Zq8vT2rWx5Ky7Lm3Nb4P"
     monkeypatch.setenv("FORGE_TOKEN", secret)

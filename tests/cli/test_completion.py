@@ -20,9 +20,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("line", "offered"), [("", sorted(VERBS)), ("dem", ["demo"]), *WORDS])
-def test_bash_completes_verbs_actions_options_and_values(
-    line: str, offered: list[str], tmp_path: Path
-) -> None:
+def test_bash_completes_verbs_actions_options_and_values(line: str, offered: list[str], tmp_path: Path):
     script = tmp_path / "completion"
     script.write_text(cli("completion", "bash").out)
     words = ["slash-agent", *line.split(" ")]
@@ -38,7 +36,7 @@ def test_bash_completes_verbs_actions_options_and_values(
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
 @pytest.mark.parametrize(("line", "offered"), [("dem", ["demo"]), *WORDS])
-def test_fish_completes_the_same(line: str, offered: list[str], tmp_path: Path) -> None:
+def test_fish_completes_the_same(line: str, offered: list[str], tmp_path: Path):
     script = tmp_path / "completion"
     script.write_text(cli("completion", "fish").out)
     asked = f'source {script}; complete -C "slash-agent {line}"'
@@ -47,7 +45,7 @@ def test_fish_completes_the_same(line: str, offered: list[str], tmp_path: Path) 
 
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
-def test_zsh_takes_the_script(tmp_path: Path) -> None:
+def test_zsh_takes_the_script(tmp_path: Path):
     script = tmp_path / "_slash-agent"
     script.write_text(cli("completion", "zsh").out)
     asked = f"fpath=({tmp_path} $fpath); autoload -U compinit && compinit -u; print ${{_comps[slash-agent]}}"

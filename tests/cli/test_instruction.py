@@ -46,12 +46,12 @@ def pipe(data: bytes) -> None:
         (["  "], b"fix it", "fix it"),
     ],
 )
-def test_a_pipe_is_the_instruction_or_its_context(words: list[str], data: bytes, instruction: str) -> None:
+def test_a_pipe_is_the_instruction_or_its_context(words: list[str], data: bytes, instruction: str):
     pipe(data)
     assert read(*words) == instruction
 
 
-def test_a_file_is_read_as_a_pipe_is(tmp_path: Path) -> None:
+def test_a_file_is_read_as_a_pipe_is(tmp_path: Path):
     (tmp_path / "request").write_text("fix the parser")
     file = os.open(tmp_path / "request", os.O_RDONLY)
     os.dup2(file, 0)
@@ -59,7 +59,7 @@ def test_a_file_is_read_as_a_pipe_is(tmp_path: Path) -> None:
     assert read() == "fix the parser"
 
 
-def test_what_holds_no_text_is_not_waited_for() -> None:
+def test_what_holds_no_text_is_not_waited_for():
     ours, theirs = socket.socketpair()
     with ours, theirs:
         os.dup2(theirs.fileno(), 0)
@@ -70,13 +70,13 @@ def test_what_holds_no_text_is_not_waited_for() -> None:
     assert read("fix it") == "fix it"
 
 
-def test_a_dash_without_input_is_an_error() -> None:
+def test_a_dash_without_input_is_an_error():
     pipe(b"")
     with pytest.raises(UsageError, match="Standard input is empty"):
         read("-")
 
 
-def test_too_much_is_refused_before_the_model_is_paid(tmp_path: Path) -> None:
+def test_too_much_is_refused_before_the_model_is_paid(tmp_path: Path):
     (tmp_path / "log").write_bytes(b"x" * 300_000)
     file = os.open(tmp_path / "log", os.O_RDONLY)
     os.dup2(file, 0)

@@ -61,13 +61,13 @@ def explained(said: Callable[..., Said]) -> Callable[..., str]:
     return run
 
 
-def test_a_check_of_a_valid_file(said: Callable[..., Said]) -> None:
+def test_a_check_of_a_valid_file(said: Callable[..., Said]):
     assert said("check", "agent.yml") == (0, "agent.yml: 3 rules, 0 checks, no problems\n")
     report = json.loads(said("check", "--json", "agent.yml")[1])
     assert (report["valid"], report["problems"]) == (True, [])
 
 
-def test_a_check_for_programs_of_a_file_with_mistakes(said: Callable[..., Said], file: Path) -> None:
+def test_a_check_for_programs_of_a_file_with_mistakes(said: Callable[..., Said], file: Path):
     file.write_text("budget: 5\nchekcs: []\n")
     code, out = said("check", "--json", "agent.yml")
     report = json.loads(out)
@@ -78,7 +78,7 @@ def test_a_check_for_programs_of_a_file_with_mistakes(said: Callable[..., Said],
     ]
 
 
-def test_a_path_is_explained(explained: Callable[..., str]) -> None:
+def test_a_path_is_explained(explained: Callable[..., str]):
     assert explained("--tier", "maintainer", "--path", "docs/api.md").splitlines() == [
         f"deny: {_WHY}",
         f"rule: {_RULE}",
@@ -87,14 +87,14 @@ def test_a_path_is_explained(explained: Callable[..., str]) -> None:
     ]
 
 
-def test_a_command_is_explained(explained: Callable[..., str]) -> None:
+def test_a_command_is_explained(explained: Callable[..., str]):
     ran = explained("--tier", "contributor", "--command", "git push > log")
     assert "rule: rules[2] (agent.yml:8)" in ran
     assert "grammar: opaque: no `allow` covers it; in sight for the other rules: `git push`" in ran
     assert "nearest allowed: `git status`" in ran
 
 
-def test_a_built_in_rule_is_explained_with_how_to_lift_it(said: Callable[..., Said]) -> None:
+def test_a_built_in_rule_is_explained_with_how_to_lift_it(said: Callable[..., Said]):
     assert said("explain", "--command", "git push")[1].splitlines()[:4] == [
         "deny: what you changed is published for you when you are done",
         "rule: the built-in rule git-push",
@@ -103,7 +103,7 @@ def test_a_built_in_rule_is_explained_with_how_to_lift_it(said: Callable[..., Sa
     ]
 
 
-def test_a_protected_path_is_the_gates_whatever_a_rule_says(explained: Callable[..., str]) -> None:
+def test_a_protected_path_is_the_gates_whatever_a_rule_says(explained: Callable[..., str]):
     ran = explained("--tier", "maintainer", "--json", "--path", ".github/workflows/ci.yml")
     assert json.loads(ran)["decision"] == "allow"
     assert json.loads(ran)["withheld"] == [
@@ -111,26 +111,26 @@ def test_a_protected_path_is_the_gates_whatever_a_rule_says(explained: Callable[
     ]
 
 
-def test_what_is_allowed_and_comes_to_nothing_says_so_first(explained: Callable[..., str]) -> None:
+def test_what_is_allowed_and_comes_to_nothing_says_so_first(explained: Callable[..., str]):
     assert explained("--tier", "maintainer", "--path", ".github/workflows/ci.yml").splitlines() == [
         "allow, but the gate withholds it: no rule matches, so the call is allowed",
         "at the gate: .github/workflows/ci.yml is withheld: protected path: .github",
     ]
 
 
-def test_every_file_of_a_patch_is_looked_at(explained: Callable[..., str]) -> None:
+def test_every_file_of_a_patch_is_looked_at(explained: Callable[..., str]):
     patch = {"patch": "*** Begin Patch\n*** Add File: a.md\n+x\n*** Add File: docs/b.md\n+x\n*** End Patch"}
     ran = explained("--tier", "maintainer", "--json", "patch", json.dumps(patch))
     assert [one["path"] for one in json.loads(ran)["withheld"]] == ["docs/b.md"]
 
 
-def test_a_verb_that_only_reads_writes_nothing(explained: Callable[..., str]) -> None:
+def test_a_verb_that_only_reads_writes_nothing(explained: Callable[..., str]):
     ran = explained("--tier", "maintainer", "--verb", "review", "--json", "--path", "src/a.py")
     assert (json.loads(ran)["decision"], json.loads(ran)["rule"]) == ("deny", "the verb `review`")
     assert json.loads(ran)["reason"] == "it changes nothing"
 
 
-def test_a_verb_that_is_not_the_tiers_is_refused_before_any_call(explained: Callable[..., str]) -> None:
+def test_a_verb_that_is_not_the_tiers_is_refused_before_any_call(explained: Callable[..., str]):
     ran = explained("--tier", "contributor", "--verb", "fix", "--path", "src/a.py")
     assert ran.splitlines()[1] == "rule: `tiers: contributor: verbs`"
 
@@ -147,10 +147,10 @@ def test_a_verb_that_is_not_the_tiers_is_refused_before_any_call(explained: Call
 )
 def test_what_cannot_be_explained_is_a_mistake(
     explained: Callable[..., str], words: tuple[str, ...], why: str
-) -> None:
+):
     with pytest.raises(UsageError, match=why):
         explained("--tier", "local", *words)
 
 
-def test_the_schema_is_printed(said: Callable[..., Said]) -> None:
+def test_the_schema_is_printed(said: Callable[..., Said]):
     assert said("schema") == (0, schema_text())

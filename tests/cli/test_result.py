@@ -67,7 +67,7 @@ FINDINGS = tuple(
         ),
     ],
 )  # fmt: skip
-def test_the_headline_is_what_came_of_it(outcome: Outcome, mark: str, text: str) -> None:
+def test_the_headline_is_what_came_of_it(outcome: Outcome, mark: str, text: str):
     assert headline(outcome, "on agent/x") == (mark, text)
 
 
@@ -75,19 +75,17 @@ def test_the_headline_is_what_came_of_it(outcome: Outcome, mark: str, text: str)
     ("findings", "mark", "text"),
     [((), "good", "No findings, $0.04"), (FINDINGS, "doubt", "3 findings (1 major, 2 note), $0.04")],
 )
-def test_the_headline_of_a_review_counts_its_findings(
-    findings: tuple[Finding, ...], mark: str, text: str
-) -> None:
+def test_the_headline_of_a_review_counts_its_findings(findings: tuple[Finding, ...], mark: str, text: str):
     assert headline(NOTHING, "", Review("a", "b", "", findings)) == (mark, text)
 
 
-def test_a_review_that_a_limit_ended_is_not_one_without_findings() -> None:
+def test_a_review_that_a_limit_ended_is_not_one_without_findings():
     outcome = NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.TURNS)
     review = Review("a", "b", "", ())
     assert headline(outcome, "", review) == ("bad", "Not finished (all turns are used): no findings, $0.04")
 
 
-def test_a_reason_for_which_many_files_are_withheld_is_printed_once() -> None:
+def test_a_reason_for_which_many_files_are_withheld_is_printed_once():
     held = tuple(WithheldFile(f"a{number}.py", "gone") for number in range(56))
     lines = result_lines(OUTCOME._replace(withheld=(*held, WithheldFile("b.py", "too large"))))
     assert [line for line in lines if line.startswith("  withheld")] == [
@@ -96,7 +94,7 @@ def test_a_reason_for_which_many_files_are_withheld_is_printed_once() -> None:
     ]
 
 
-def test_the_name_of_a_built_in_rule_is_not_called_a_rule_twice() -> None:
+def test_the_name_of_a_built_in_rule_is_not_called_a_rule_twice():
     denials = (
         Denial("bash", "git push", "the built-in rule git-push", "no"),
         Denial("bash", "x", "rules[0]", "no"),
@@ -105,7 +103,7 @@ def test_the_name_of_a_built_in_rule_is_not_called_a_rule_twice() -> None:
     assert [line.split("no ")[1] for line in lines] == ["(the built-in rule git-push)", "(rule rules[0])"]
 
 
-def test_after_the_headline_comes_what_to_do_and_last_what_is_for_the_reviewer() -> None:
+def test_after_the_headline_comes_what_to_do_and_last_what_is_for_the_reviewer():
     lines = result_lines(
         OUTCOME, where="on agent/x", next=[("look", "git diff HEAD...agent/x")], notes=["Mind."]
     )
@@ -125,7 +123,7 @@ def test_after_the_headline_comes_what_to_do_and_last_what_is_for_the_reviewer()
     ]
 
 
-def test_an_answer_is_told_whole_and_as_it_was_written() -> None:
+def test_an_answer_is_told_whole_and_as_it_was_written():
     answer = (
         "## Why\n\nIt is rounded *late*.\n\n```python\nfor unit in UNITS:\n    pass\n```\n" + "More.\n" * 400
     )
@@ -135,14 +133,14 @@ def test_an_answer_is_told_whole_and_as_it_was_written() -> None:
     assert "The model ended its turn" not in text
 
 
-def test_why_a_run_came_to_nothing_is_below_its_headline() -> None:
+def test_why_a_run_came_to_nothing_is_below_its_headline():
     failed = NOTHING._replace(
         status=Status.FAILED, stop_reason=StopReason.PROVIDER_ERROR, reason="It answered 529."
     )
     assert result_lines(failed)[1] == "  why       It answered 529."
 
 
-def test_a_check_that_fails_is_printed_with_the_end_of_its_output() -> None:
+def test_a_check_that_fails_is_printed_with_the_end_of_its_output():
     output = "".join(f"line {number}\n" for number in range(30)) + "E  assert 59 == 60\x1b[2J\n"
     failed = CheckRun(CheckState.FAILED, 1, 2.0, output)
     lines = result_lines(make_outcome(checks=(CheckResult("t", "make test", PASSED, failed),)))
@@ -153,7 +151,7 @@ def test_a_check_that_fails_is_printed_with_the_end_of_its_output() -> None:
     assert not any("assert 59" in line for line in result_lines(before))
 
 
-def test_a_denied_call_is_told_once_with_its_rule() -> None:
+def test_a_denied_call_is_told_once_with_its_rule():
     denial = Denial("bash", "git push", "rules[0]", "not yours to do")
     lines = result_lines(make_outcome(denials=(denial, denial)))
     told = "  denied    bash git push: not yours to do (rule rules[0], 2 times)"
@@ -170,7 +168,7 @@ def on_terminal(outcome: Outcome, screen: Screen, **environment: str) -> bytes:
     return screen.closed()
 
 
-def test_a_terminal_gets_colours_and_markdown() -> None:
+def test_a_terminal_gets_colours_and_markdown():
     raw = on_terminal(QUESTION._replace(answer="It is **late**.\n\n- one\n- two"), Screen(80))
     assert raw.lstrip().startswith(
         "\x1b[32;1m✔\x1b[0m \x1b[32;1mAnswered, no file was changed, $0.04\x1b[0m".encode()
@@ -181,14 +179,14 @@ def test_a_terminal_gets_colours_and_markdown() -> None:
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
-def test_without_colour_there_is_no_sequence(environment: dict[str, str]) -> None:
+def test_without_colour_there_is_no_sequence(environment: dict[str, str]):
     raw = on_terminal(QUESTION._replace(answer="It is **late**."), Screen(80), **environment)
     assert b"\x1b" not in raw
     assert b"It is **late**." in raw
 
 
 @pytest.mark.parametrize("columns", [50, 80])
-def test_lines_are_wrapped_at_words_behind_their_label(columns: int) -> None:
+def test_lines_are_wrapped_at_words_behind_their_label(columns: int):
     screen = Screen(columns, 60)
     raw = on_terminal(EVIDENCE._replace(description=Description()), screen, NO_COLOR="1")
     lines = raw.decode().replace("\r\n", "\n").splitlines()
@@ -203,14 +201,14 @@ def test_lines_are_wrapped_at_words_behind_their_label(columns: int) -> None:
     )
 
 
-def test_a_locale_without_unicode_gets_ascii() -> None:
+def test_a_locale_without_unicode_gets_ascii():
     raw = on_terminal(EVIDENCE, Screen(80, encoding="ascii"), NO_COLOR="1")
     assert raw.lstrip().startswith(b"[ok] 2 files changed")
     assert raw.isascii()
 
 
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}], ids=["colour", "plain"])
-def test_no_word_of_a_model_is_a_sequence_or_a_hidden_link(environment: dict[str, str]) -> None:
+def test_no_word_of_a_model_is_a_sequence_or_a_hidden_link(environment: dict[str, str]):
     hostile = f"{HOSTILE} [the docs](https://evil.example/x)"
     outcome = QUESTION._replace(answer=hostile, reason=hostile, notes=(hostile,), model=hostile)
     raw = on_terminal(outcome, Screen(200, 60), **environment)
@@ -227,6 +225,6 @@ def test_no_word_of_a_model_is_a_sequence_or_a_hidden_link(environment: dict[str
         ("The model reached its output limit in the middle of its answer.", "the model's answer was cut off"),
     ],
 )
-def test_a_conversation_that_is_too_long_is_no_answer_that_was_cut_off(reason: str, why: str) -> None:
+def test_a_conversation_that_is_too_long_is_no_answer_that_was_cut_off(reason: str, why: str):
     outcome = NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.MAX_TOKENS, reason=reason)
     assert why in headline(outcome)[1]

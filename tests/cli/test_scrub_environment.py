@@ -51,7 +51,7 @@ def shown(*arguments: str, **environment: str) -> Any:
 _ROOT = str(Path(bot.__file__).parent.parent)
 
 
-def test_a09_what_the_process_was_started_with_holds_no_secret() -> None:
+def test_a09_what_the_process_was_started_with_holds_no_secret():
     """A-09: `/proc/self/environ` of the supervisor."""
     seen = shown("run", "--event", "x", **_SECRETS)
     assert "canary" not in seen["started_with"]
@@ -59,14 +59,14 @@ def test_a09_what_the_process_was_started_with_holds_no_secret() -> None:
     assert {name: seen["environment"][name] for name in _SECRETS} == _SECRETS
 
 
-def test_it_can_be_neither_dumped_nor_traced_and_keeps_no_pipe() -> None:
+def test_it_can_be_neither_dumped_nor_traced_and_keeps_no_pipe():
     seen = shown("run", **_SECRETS)
     assert (seen["dumpable"], seen["core"]) == (0, 0)
     assert sorted(seen["open"]) == ["0", "1", "2"]
     assert "SLASH_AGENT_PIPE" not in seen["environment"]
 
 
-def test_arguments_flags_and_standard_input_are_the_same() -> None:
+def test_arguments_flags_and_standard_input_are_the_same():
     seen = shown("fix", "do it, ümlaut", **_SECRETS)
     assert seen["argv"][1:] == ["fix", "do it, ümlaut"]
     assert seen["flags"] is True
@@ -77,19 +77,19 @@ def test_arguments_flags_and_standard_input_are_the_same() -> None:
     ("arguments", "environment"),
     [(["policy", "check"], _SECRETS), (["--version"], _SECRETS), ([], _SECRETS), (["fix"], {"PLAIN": "nothing"})],
 )  # fmt: skip
-def test_without_secrets_to_hold_nothing_is_done(arguments: list[str], environment: dict[str, str]) -> None:
+def test_without_secrets_to_hold_nothing_is_done(arguments: list[str], environment: dict[str, str]):
     seen = shown(*arguments, **environment)
     assert seen["started_with"].count("\0") == 3 + len(environment)
     assert seen["dumpable"] == 1
 
 
-def test_a_large_environment_passes() -> None:
+def test_a_large_environment_passes():
     large = {f"LARGE_{number}": "x" * 100_000 for number in range(8)}
     seen = shown("run", GITHUB_TOKEN="ghs_canary0a1b2c3d4e5f", **large)
     assert seen["environment"]["LARGE_7"] == "x" * 100_000
 
 
-def test_a_kill_between_the_two_processes_leaves_nothing(tmp_path: Path) -> None:
+def test_a_kill_between_the_two_processes_leaves_nothing(tmp_path: Path):
     """The second interpreter waits in `sitecustomize`, before anything of ours runs."""
     site, home = tmp_path / "site", tmp_path / "home"
     site.mkdir()
@@ -113,7 +113,7 @@ def test_a_kill_between_the_two_processes_leaves_nothing(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", [["-P", "-m", "bot"], [str(Path(sys.executable).parent / "slash-agent")]])
-def test_every_way_to_start_it_works(program: list[str], tmp_path: Path) -> None:
+def test_every_way_to_start_it_works(program: list[str], tmp_path: Path):
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **_SECRETS}
     done = subprocess.run(
         [sys.executable, *program, "tool", "--help"],
@@ -127,7 +127,7 @@ def test_every_way_to_start_it_works(program: list[str], tmp_path: Path) -> None
     assert "usage: slash-agent tool" in done.stdout
 
 
-def test_no_child_of_ours_inherits_the_environment() -> None:
+def test_no_child_of_ours_inherits_the_environment():
     """The secrets are in the environment of this process again, so whatever it starts must be given one of its own."""
     careless = []
     for path in Path(_ROOT, "bot").rglob("*.py"):
@@ -157,7 +157,7 @@ def _has_environment(call: ast.Call) -> bool:
     return any(keyword.arg == "env" for keyword in call.keywords)
 
 
-def test_ctrl_c_before_anything_began_is_no_traceback() -> None:
+def test_ctrl_c_before_anything_began_is_no_traceback():
     """Also one that came while the program began again."""
     code = """
 import os, signal
@@ -178,7 +178,7 @@ print("it went on")
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_standard_stream_that_was_closed_is_no_other_file(tmp_path: Path, closed: str) -> None:
+def test_a_standard_stream_that_was_closed_is_no_other_file(tmp_path: Path, closed: str):
     code = f"""
 import json, os, sys
 from bot import __main__

@@ -10,7 +10,7 @@ from tests.support.repositories import make_repository
 GOOD = skill("name: greet\ndescription: Says hello. Use for greetings.\n")
 
 
-def test_list_shows_the_catalogue_that_the_model_sees(tmp_path: Path) -> None:
+def test_list_shows_the_catalogue_that_the_model_sees(tmp_path: Path):
     repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
     ran = cli("skills", "list", "--for-model", "--repo", repo)
     assert ran.code == 0
@@ -19,7 +19,7 @@ def test_list_shows_the_catalogue_that_the_model_sees(tmp_path: Path) -> None:
     assert lines[-1].startswith("- docs-drift, fix-failing-test, ")
 
 
-def test_skills_alone_lists_names_and_a_line_each_for_people(tmp_path: Path) -> None:
+def test_skills_alone_lists_names_and_a_line_each_for_people(tmp_path: Path):
     repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
     ran = cli("skills", cwd=repo)
     assert (ran.code, ran.err) == (0, "")
@@ -33,7 +33,7 @@ def test_skills_alone_lists_names_and_a_line_each_for_people(tmp_path: Path) -> 
     assert "<skill" not in ran.out
 
 
-def test_list_as_json_says_where_each_is_from_and_what_was_left_out(tmp_path: Path) -> None:
+def test_list_as_json_says_where_each_is_from_and_what_was_left_out(tmp_path: Path):
     repo = make_repository(
         tmp_path / "r",
         {".agents/skills/greet/SKILL.md": GOOD, ".agents/skills/bad/SKILL.md": "no front matter"},
@@ -46,7 +46,7 @@ def test_list_as_json_says_where_each_is_from_and_what_was_left_out(tmp_path: Pa
     ]
 
 
-def test_list_says_what_is_written_and_not_committed(tmp_path: Path) -> None:
+def test_list_says_what_is_written_and_not_committed(tmp_path: Path):
     repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
     assert cli("skills", "list", "--repo", repo).err == ""
     (repo / ".agents/skills/greet/SKILL.md").write_text(GOOD.replace("hello", "moin"))
@@ -62,7 +62,7 @@ def test_list_says_what_is_written_and_not_committed(tmp_path: Path) -> None:
     ]
 
 
-def test_check_names_rule_file_and_line_and_exits_with_2(tmp_path: Path) -> None:
+def test_check_names_rule_file_and_line_and_exits_with_2(tmp_path: Path):
     (tmp_path / "greet").mkdir()
     (tmp_path / "greet/SKILL.md").write_text(GOOD.replace("name: greet", "name: a/b"))
     ran = cli("skills", "check", tmp_path)

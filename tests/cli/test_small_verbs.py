@@ -53,7 +53,7 @@ def repo(tmp_path: Path) -> Path:
 )
 def test_a_mistake_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, said: str
-) -> None:
+):
     shutil.copy(RECORDING, tmp_path / "journal.jsonl")
     (tmp_path / "bytes.yml").write_bytes(b"\xff\xfe")
     for name, text in (("list.yml", "- 1\n"), ("open.yml", "a: ["), ("empty", ""), ("object", "{}\n")):
@@ -66,7 +66,7 @@ def test_a_mistake_is_one_sentence(
 @pytest.mark.parametrize("content", [None, "{}", "{", "[]"])
 def test_publish_of_a_folder_that_is_no_bundle_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], content: str | None
-) -> None:
+):
     if content is not None:
         (tmp_path / "outcome.json").write_text(content)
     monkeypatch.setenv("GITHUB_TOKEN", "x")
@@ -84,7 +84,7 @@ def assert_one_sentence(ran: CommandResult, said: str) -> None:
 
 
 @pytest.mark.bubblewrap
-def test_a_tools_result_is_one_line_of_json(repo: Path) -> None:
+def test_a_tools_result_is_one_line_of_json(repo: Path):
     ran = cli("tool", "grep", '{"pattern": "def format_duration"}', "--root", repo)
     assert ran.code == 0, ran.err
     assert len(ran.out.splitlines()) == 1
@@ -94,7 +94,7 @@ def test_a_tools_result_is_one_line_of_json(repo: Path) -> None:
 
 
 @pytest.mark.bubblewrap
-def test_no_command_of_a_single_call_changes_the_git_directory(repo: Path) -> None:
+def test_no_command_of_a_single_call_changes_the_git_directory(repo: Path):
     """In words that the list of dangerous commands does not know."""
     command = "find . -delete; python3 -c 'import shutil; shutil.rmtree(\".git\", True)'"
     command = f"{command}; echo x > .git/HEAD; git status"
@@ -119,7 +119,7 @@ def test_no_command_of_a_single_call_changes_the_git_directory(repo: Path) -> No
 )
 def test_an_error_result_is_json_as_well_and_exits_with_nought(
     repo: Path, tool: str, arguments: dict[str, str] | str, said: str
-) -> None:
+):
     call = arguments if isinstance(arguments, str) else json.dumps(arguments)
     ran = cli("tool", tool, call, "--root", repo)
     assert ran.code == 0
@@ -128,7 +128,7 @@ def test_an_error_result_is_json_as_well_and_exits_with_nought(
 
 
 @pytest.mark.bubblewrap
-def test_a_tool_s_result_shows_no_secret_of_the_environment(repo: Path) -> None:
+def test_a_tool_s_result_shows_no_secret_of_the_environment(repo: Path):
     secret = "Zq8vT2rWx5Ky7Lm3Nb4P"
     ran = cli("tool", "bash", json.dumps({"command": f"echo {secret}"}), "--root", repo, FORGE_TOKEN=secret)
     assert "Ky7Lm3Nb4P" not in ran.output
@@ -136,7 +136,7 @@ def test_a_tool_s_result_shows_no_secret_of_the_environment(repo: Path) -> None:
 
 
 @pytest.mark.bubblewrap
-def test_the_list_and_the_skills_can_be_tried_too_and_what_follows_is_shown(repo: Path) -> None:
+def test_the_list_and_the_skills_can_be_tried_too_and_what_follows_is_shown(repo: Path):
     items = {"items": [{"text": "look", "status": "in_progress"}]}
     assert "look" in cli("tool", "todo", json.dumps(items), "--root", repo).json["content"]
     loaded = cli("tool", "skill", '{"command": "write-tests"}', "--root", repo)
@@ -147,7 +147,7 @@ def test_the_list_and_the_skills_can_be_tried_too_and_what_follows_is_shown(repo
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_an_edit_needs_a_file_that_was_read_unless_told_otherwise(repo: Path) -> None:
+def test_an_edit_needs_a_file_that_was_read_unless_told_otherwise(repo: Path):
     arguments = json.dumps({"path": "README.md", "old": "# tidytime", "new": "# Tidy time"})
     refused = cli("tool", "edit", arguments, "--root", repo)
     assert refused.json["is_error"] is True
@@ -157,7 +157,7 @@ def test_an_edit_needs_a_file_that_was_read_unless_told_otherwise(repo: Path) ->
 
 
 @pytest.mark.bubblewrap
-def test_a_tool_runs_under_the_policy_it_is_given(repo: Path, tmp_path: Path) -> None:
+def test_a_tool_runs_under_the_policy_it_is_given(repo: Path, tmp_path: Path):
     policy = tmp_path / "agent.yml"
     policy.write_text(POLICY)
     ran = cli("tool", "write", '{"path": "docs/a.md", "content": "x"}', "--root", repo, "--policy", policy)
@@ -169,7 +169,7 @@ def test_a_tool_runs_under_the_policy_it_is_given(repo: Path, tmp_path: Path) ->
 # -- policy
 
 
-def test_a_check_of_a_policy_that_is_not_there_says_which_one_holds(tmp_path: Path) -> None:
+def test_a_check_of_a_policy_that_is_not_there_says_which_one_holds(tmp_path: Path):
     ran = cli("policy", "check", cwd=tmp_path)
     assert ran == CommandResult(0, "There is no .github/agent.yml here, so the built-in policy holds.\n", "")
 
@@ -177,7 +177,7 @@ def test_a_check_of_a_policy_that_is_not_there_says_which_one_holds(tmp_path: Pa
 # -- report
 
 
-def test_a_report_is_a_page_of_its_own(tmp_path: Path) -> None:
+def test_a_report_is_a_page_of_its_own(tmp_path: Path):
     page = tmp_path / "page.html"
     ran = cli("report", RECORDING, "-o", page)
     assert ran == CommandResult(0, f"{page}\n", "")
@@ -185,6 +185,6 @@ def test_a_report_is_a_page_of_its_own(tmp_path: Path) -> None:
     assert 'src="http' not in page.read_text()
 
 
-def test_a_report_is_had_by_the_folder_of_a_run_or_bundle(tmp_path: Path) -> None:
+def test_a_report_is_had_by_the_folder_of_a_run_or_bundle(tmp_path: Path):
     shutil.copy(RECORDING, tmp_path / "journal.jsonl")
     assert "</html>" in cli("report", tmp_path).out

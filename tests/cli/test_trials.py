@@ -22,5 +22,5 @@ from bot.session.local.trial import Trial
         (CheckRun(CheckState.NOT_RUNNABLE, note="no \x1b[31mx"), None, "could not run here: no x"),
     ],
 )  # fmt: skip
-def test_one_line_says_how_a_check_ended(run: CheckRun, tests: int | None, text: str) -> None:
+def test_one_line_says_how_a_check_ended(run: CheckRun, tests: int | None, text: str):
     assert result_text(Trial("a", "make a", run, tests)) == text

@@ -35,7 +35,7 @@ def said(script: str) -> str:
     return done.stdout.strip()
 
 
-def test_one_that_never_can_be_started_is_said_in_words() -> None:
+def test_one_that_never_can_be_started_is_said_in_words():
     script = """
         full()
         try:
@@ -46,7 +46,7 @@ def test_one_that_never_can_be_started_is_said_in_words() -> None:
     assert "refused another process or thread for 0.3 s" in said(script)
 
 
-def test_a_process_start_is_retried_until_there_is_capacity() -> None:
+def test_a_process_start_is_retried_until_there_is_capacity():
     refused = BlockingIOError(11, "Resource temporarily unavailable")
     refusals = iter([refused, RuntimeError("can't start new thread"), refused])
 
@@ -61,7 +61,7 @@ def test_a_process_start_is_retried_until_there_is_capacity() -> None:
 @pytest.mark.parametrize(
     "error", [RuntimeError("threads can only be started once"), FileNotFoundError("git")]
 )
-def test_what_is_no_want_of_room_is_raised_at_once(error: Exception) -> None:
+def test_what_is_no_want_of_room_is_raised_at_once(error: Exception):
     tries: list[int] = []
 
     def start() -> None:
@@ -73,6 +73,6 @@ def test_what_is_no_want_of_room_is_raised_at_once(error: Exception) -> None:
     assert len(tries) == 1
 
 
-def test_who_handles_what_the_system_refuses_handles_this() -> None:
+def test_who_handles_what_the_system_refuses_handles_this():
     assert issubclass(CapacityError, OSError)
     assert issubclass(CapacityError, AgentError)

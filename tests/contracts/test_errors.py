@@ -18,26 +18,26 @@ from bot.workspace.process import WorkspaceError
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENOMEM])
-def test_a_shortage_of_the_machine_is_no_bad_input_whatever_was_done(number: int) -> None:
+def test_a_shortage_of_the_machine_is_no_bad_input_whatever_was_done(number: int):
     words = os.strerror(number)
     assert CheckoutError(f"x could not be fetched: {words}").exit_code is ExitCode.UNAVAILABLE
     assert shortage_remedy(f"a sentence: {words}.")
 
 
-def test_bad_input_stays_bad_input() -> None:
+def test_bad_input_stays_bad_input():
     assert UsageError("--out x cannot be written: Permission denied").exit_code is ExitCode.USAGE
 
 
 @pytest.mark.parametrize("error", [FolderBusy, JournalError, CapacityError, WorkspaceError])
-def test_what_the_machine_could_not_do_exits_with_75(error: type[AgentError]) -> None:
+def test_what_the_machine_could_not_do_exits_with_75(error: type[AgentError]):
     assert error("x").exit_code is ExitCode.UNAVAILABLE
 
 
-def test_a_run_that_broke_off_is_not_called_an_internal_error() -> None:
+def test_a_run_that_broke_off_is_not_called_an_internal_error():
     assert exit_code(StopReason.ERROR, Status.FAILED) is ExitCode.UNAVAILABLE
 
 
-def test_a_git_that_was_killed_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_git_that_was_killed_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     program = tmp_path / "git"
     program.write_text("#!/bin/sh\nkill -XFSZ $$\n")
     program.chmod(0o755)
@@ -47,7 +47,7 @@ def test_a_git_that_was_killed_is_said_so(tmp_path: Path, monkeypatch: pytest.Mo
     assert shortage_remedy(str(caught.value)) == "allow larger files (`ulimit -f`)"
 
 
-def test_a_folder_for_runs_that_cannot_be_made_names_what_to_set() -> None:
+def test_a_folder_for_runs_that_cannot_be_made_names_what_to_set():
     with pytest.raises(AgentError, match="Set XDG_STATE_HOME") as caught:
         new_folder({"XDG_STATE_HOME": "/proc/nowhere"})
     assert caught.value.exit_code is ExitCode.UNAVAILABLE
@@ -64,7 +64,7 @@ def test_a_folder_for_runs_that_cannot_be_made_names_what_to_set() -> None:
 )
 def test_what_the_machine_lacks_is_no_internal_error(
     error: Exception, remedy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+):
     def fail(_: object) -> None:
         raise error
 

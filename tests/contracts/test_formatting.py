@@ -8,14 +8,14 @@ from bot.contracts.formatting import count_of, cut_short, duration, exit_text, m
 @pytest.mark.parametrize(
     ("many", "words"), [(0, "0 turns"), (1, "1 turn"), (1204, "1,204 turns"), ([5, 5], "2 turns")]
 )
-def test_a_count_has_its_noun_in_the_right_number(many: int | list[int], words: str) -> None:
+def test_a_count_has_its_noun_in_the_right_number(many: int | list[int], words: str):
     assert count_of(many, "turn") == words
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.04, "0.0 s"), (59.94, "59.9 s"), (60, "1 min 0 s"), (125.4, "2 min 5 s")]
 )
-def test_a_duration_is_in_seconds_or_minutes(seconds: float, words: str) -> None:
+def test_a_duration_is_in_seconds_or_minutes(seconds: float, words: str):
     assert duration(seconds) == words
 
 
@@ -23,7 +23,7 @@ def test_a_duration_is_in_seconds_or_minutes(seconds: float, words: str) -> None
     ("exit_code", "words"),
     [(0, "exit 0"), (3, "exit 3"), (-11, "killed by SIGSEGV"), (-35, "killed by signal 35")],
 )
-def test_a_programs_end_is_an_exit_or_a_signal(exit_code: int, words: str) -> None:
+def test_a_programs_end_is_an_exit_or_a_signal(exit_code: int, words: str):
     assert exit_text(exit_code) == words
 
 
@@ -34,7 +34,7 @@ def test_a_programs_end_is_an_exit_or_a_signal(exit_code: int, words: str) -> No
         (0.056, 4, "$0.0560"), (0.00004, 4, "under $0.0001"), (5, 4, "$5.0000"),
     ],
 )  # fmt: skip
-def test_money_has_one_form_whatever_its_places(usd: float, places: int, words: str) -> None:
+def test_money_has_one_form_whatever_its_places(usd: float, places: int, words: str):
     assert money(usd, places) == words
 
 
@@ -50,11 +50,11 @@ def test_money_has_one_form_whatever_its_places(usd: float, places: int, words: 
         ("", ""),
     ],
 )
-def test_a_clause_becomes_a_sentence(clause: str, words: str) -> None:
+def test_a_clause_becomes_a_sentence(clause: str, words: str):
     assert sentence(clause) == words
 
 
-def test_a_long_line_is_cut_at_a_word_with_a_mark() -> None:
+def test_a_long_line_is_cut_at_a_word_with_a_mark():
     assert cut_short("one two", 7) == "one two"
     assert cut_short("one two three", 10) == "one two …"
     assert cut_short("x" * 20, 10) == "x" * 8 + " …"

@@ -5,7 +5,7 @@ import threading
 from bot.contracts.idle import IdleReporter
 
 
-def test_a_silence_is_told_of_once_and_then_seldom() -> None:
+def test_a_silence_is_told_of_once_and_then_seldom():
     told: list[str] = []
     heard = threading.Event()
 
@@ -18,7 +18,7 @@ def test_a_silence_is_told_of_once_and_then_seldom() -> None:
     assert told == ["GitHub has sent nothing for 0 s; still waiting"]
 
 
-def test_our_own_pause_is_no_silence_of_the_peer() -> None:
+def test_our_own_pause_is_no_silence_of_the_peer():
     told: list[str] = []
     over = threading.Event()
     silence = IdleReporter("the provider", told.append, first=0.3)

@@ -30,23 +30,23 @@ SEQUENCES = {
 
 
 @pytest.mark.parametrize("kind", SEQUENCES)
-def test_a_sequence_leaves_nothing(kind: str) -> None:
+def test_a_sequence_leaves_nothing(kind: str):
     assert printable(f"one{SEQUENCES[kind]}two") == "onetwo"
     assert plain(f"one{SEQUENCES[kind]}two".encode()) == b"onetwo"
 
 
 @pytest.mark.parametrize("kind", SEQUENCES)
-def test_half_a_sequence_hides_nothing_that_follows(kind: str) -> None:
+def test_half_a_sequence_hides_nothing_that_follows(kind: str):
     for cut in range(1, len(SEQUENCES[kind])):
         assert "two" in printable(f"{SEQUENCES[kind][:cut]}\nthe line two")
 
 
-def test_what_a_carriage_return_would_write_over_is_seen() -> None:
+def test_what_a_carriage_return_would_write_over_is_seen():
     assert printable("rm -rf /\rls        \r\n") == "rm -rf /\nls        \n"
 
 
 @given(st.text(st.characters(max_codepoint=0x2FF) | st.sampled_from("\x1b\x9b\x9d\x90[]PX^_\\;m")))
-def test_no_control_character_is_left(text: str) -> None:
+def test_no_control_character_is_left(text: str):
     left = printable(text)
     assert not [c for c in left if unicodedata.category(c) == "Cc" and c not in "\n\t"]
     assert printable(left) == left
@@ -55,13 +55,13 @@ def test_no_control_character_is_left(text: str) -> None:
 @pytest.mark.parametrize(
     "piece", ["\x1b]", "\x9d", "\x1bP", "\x1b[", "\x9b1;", "\x1b]0;a\x1b", "\x1b[[", "\r"]
 )
-def test_a51_a_text_made_to_be_slow_is_not(piece: str) -> None:
+def test_a51_a_text_made_to_be_slow_is_not(piece: str):
     began = time.process_time()
     printable(piece * (300_000 // len(piece)))
     assert time.process_time() - began < 0.6, "a fraction of a second for 1 MB"
 
 
-def test_names_show_what_cannot_be_seen_in_them() -> None:
+def test_names_show_what_cannot_be_seen_in_them():
     assert printable_name("src/app.py") == "src/app.py"
     assert printable_name("naïve ☕.txt") == "naïve ☕.txt"
     assert printable_name("a\nb\x1b[2J\u202egpj.exe\u200b") == r"a\nb\x1b[2J\u202egpj.exe\u200b"

@@ -32,19 +32,19 @@ IRREGULAR: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("kind", IRREGULAR)
 def test_what_is_no_regular_file_is_refused_at_once(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.chdir(tmp_path)  # the name of a socket has an end
     IRREGULAR[kind](Path("x"))
     with pytest.raises(OSError, match="it is not a regular file"):
         read_regular("x", 10)
 
 
-def test_a_device_is_refused() -> None:
+def test_a_device_is_refused():
     with pytest.raises(OSError, match="it is not a regular file"):
         read_regular("/dev/zero", 10)
 
 
-def test_a_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
+def test_a_file_is_read_up_to_the_limit(tmp_path: Path):
     (tmp_path / "x").write_bytes(b"0123456789")
     assert read_regular(tmp_path / "x", 4) == b"0123"
     with pytest.raises(FileNotFoundError):

@@ -28,7 +28,7 @@ LINES = ReviewThread(1, "calc/sum.py", 12, 10, Side.RIGHT, "@@ -1 +1 @@", ())
         ),
     ],
 )
-def test_the_instruction_stands_alone(request_: Request, words: str) -> None:
+def test_the_instruction_stands_alone(request_: Request, words: str):
     assert request_.full_instruction == words
 
 
@@ -42,5 +42,5 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_thread_knows_its_place_in_words(place: str) -> None:
+def test_a_thread_knows_its_place_in_words(place: str):
     assert PLACES[place].position == place

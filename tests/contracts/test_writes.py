@@ -31,12 +31,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_plain_words_are_let_through(text: str) -> None:
+def test_plain_words_are_let_through(text: str):
     assert text_problem(text) == ""
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_what_acts_or_hides_is_refused_with_its_reason(text: str) -> None:
+def test_what_acts_or_hides_is_refused_with_its_reason(text: str):
     for write in (Write("comment", 1, text), Write("reply", 1, comment_id=2, body=text)):
         assert BAD[text] in write_problem(write)
 
@@ -57,24 +57,24 @@ def test_what_acts_or_hides_is_refused_with_its_reason(text: str) -> None:
         (Write("edit", 1, title="  "), "title"),
     ],
 )
-def test_each_kind_has_its_rules(write: Write, why: str) -> None:
+def test_each_kind_has_its_rules(write: Write, why: str):
     assert why in write_problem(write)
 
 
-def test_there_is_a_most_and_a_least() -> None:
+def test_there_is_a_most_and_a_least():
     assert Writes((Write("comment", 1, "a"),)).problem == ""
     assert "0, and 1 to 200" in Writes(()).problem
     assert "1,000, and" in Writes((Write("comment", 1, "a"),) * 1_000).problem
     assert Writes((Write("comment", 1, "a"),) * (MAX_WRITES + 1)).problem
 
 
-def test_trouble_names_the_write() -> None:
+def test_trouble_names_the_write():
     assert Writes((Write("comment", 1, "a"), Write("add_label", 1, label=""))).problem.startswith(
         "writes.1.label: "
     )
 
 
-def test_what_counts_as_what() -> None:
+def test_what_counts_as_what():
     assert cap_name(Write("add_label", 1, label="a"), is_pull_request=True) == "label"
     assert cap_name(Write("remove_label", 1, label="a"), is_pull_request=False) == "label"
     assert cap_name(Write("close", 1), is_pull_request=False) == "close"

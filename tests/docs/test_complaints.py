@@ -11,11 +11,11 @@ ROWS = re.findall(
 )
 
 
-def test_there_are_twenty() -> None:
+def test_there_are_twenty():
     assert [int(number) for number, _, _ in ROWS] == list(range(1, 21))
 
 
-def test_each_names_a_test_that_is_there() -> None:
+def test_each_names_a_test_that_is_there():
     missing = [
         f"{file}::{name}"
         for _, file, name in ROWS

@@ -33,7 +33,7 @@ def command_of_the_page() -> list[str]:
     return words[words.index("slash-agent") + 1 :]
 
 
-def test_the_image_starts_the_program_that_the_action_installs() -> None:
+def test_the_image_starts_the_program_that_the_action_installs():
     made = instructions()
     copied = made["COPY"].split()[1]
     [python, *options] = json.loads(made["ENTRYPOINT"])
@@ -51,7 +51,7 @@ def test_the_image_starts_the_program_that_the_action_installs() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="unshare of util-linux is missing")
-def test_a_user_without_a_name_gets_a_branch_under_landlock(tmp_path: Path) -> None:
+def test_a_user_without_a_name_gets_a_branch_under_landlock(tmp_path: Path):
     """As `docker run` has it: a user id that no file names, an empty home, no namespaces for bubblewrap."""
     home = tmp_path / "home"
     home.mkdir(mode=0o1777)

@@ -38,7 +38,7 @@ def commands(page: Path) -> list[str]:
     return [line.removeprefix("$ ") for line in lines]
 
 
-def test_every_block_is_of_a_kind_that_is_tested_and_every_link_leads_somewhere() -> None:
+def test_every_block_is_of_a_kind_that_is_tested_and_every_link_leads_somewhere():
     for page in PAGES:
         kinds = re.findall(r"^```(\w*)$", page.read_text(), re.MULTILINE)[::2]
         assert set(kinds) <= {"console", "yaml", "toml", ""}, page.name
@@ -46,7 +46,7 @@ def test_every_block_is_of_a_kind_that_is_tested_and_every_link_leads_somewhere(
         assert [link for link in links if not (page.parent / link).exists()] == [], page.name
 
 
-def test_every_make_command_is_a_target() -> None:
+def test_every_make_command_is_a_target():
     for line in {line for page in PAGES for line in commands(page) if line.startswith("make ")}:
         argv = ["make", "--dry-run", *shlex.split(line)[1:]]
         subprocess.run(argv, cwd=ROOT, check=True, capture_output=True)
@@ -62,7 +62,7 @@ def test_every_make_command_is_a_target() -> None:
     ],
     ids=lambda page: page.name,
 )
-def test_every_slash_agent_command_works(page: Path, tmp_path: Path) -> None:
+def test_every_slash_agent_command_works(page: Path, tmp_path: Path):
     lines = [line for line in commands(page) if not line.startswith("make ")]
     assert {line.split()[0] for line in lines} <= {"slash-agent", "git"}
     repo = sample_repository(tmp_path / "tidytime")
@@ -94,13 +94,13 @@ def test_every_slash_agent_command_works(page: Path, tmp_path: Path) -> None:
             assert completed.returncode == 0, f"{line}\n{completed.stdout}\n{completed.stderr}"
 
 
-def test_every_policy_snippet_loads() -> None:
+def test_every_policy_snippet_loads():
     for name in ("policy.md", "review.md", "checks.md"):
         for text in blocks(ROOT / "docs" / name, "yaml"):
             load_policy(text, f"docs/{name}")
 
 
-def test_every_recipe_is_a_policy_a_workflow_or_a_task() -> None:
+def test_every_recipe_is_a_policy_a_workflow_or_a_task():
     from bot.maintenance.task import read_task
 
     recipes = blocks(ROOT / "docs" / "recipes.md", "yaml")
@@ -112,7 +112,7 @@ def test_every_recipe_is_a_policy_a_workflow_or_a_task() -> None:
             read_task(f"---\n{text}---\nDo it.\n", ".github/agent/links.md")
 
 
-def test_what_a_run_costs_is_what_the_recording_costs_at_the_prices_of_the_table() -> None:
+def test_what_a_run_costs_is_what_the_recording_costs_at_the_prices_of_the_table():
     from bot.agent.journal import read_journal
     from bot.providers.models import DEFAULTS, model_info
     from bot.session.demo.demo import RECORDING
@@ -131,7 +131,7 @@ def test_what_a_run_costs_is_what_the_recording_costs_at_the_prices_of_the_table
     assert told in " ".join(page.split())
 
 
-def test_every_workflow_snippet_is_lint_clean(tmp_path: Path) -> None:
+def test_every_workflow_snippet_is_lint_clean(tmp_path: Path):
     workflows = [text for page in ("README.md", "docs/recipes.md") for text in blocks(ROOT / page, "yaml")]
     for number, text in enumerate(text for text in workflows if "jobs:" in text):
         workflow = tmp_path / f"{number}.yml"
@@ -141,7 +141,7 @@ def test_every_workflow_snippet_is_lint_clean(tmp_path: Path) -> None:
         assert completed.returncode == 0, completed.stdout
 
 
-def test_every_verb_is_on_the_command_line_page() -> None:
+def test_every_verb_is_on_the_command_line_page():
     from bot.cli.main import VERBS
 
     page = (ROOT / "docs" / "cli.md").read_text()
@@ -171,7 +171,7 @@ def _die_half_way(repo: Path, environment: dict[str, str], model: ModelServer) -
     process.wait()
 
 
-def test_every_key_of_the_policy_is_on_its_page() -> None:
+def test_every_key_of_the_policy_is_on_its_page():
     from bot.policy.read_policy import schema
 
     page, *_ = blocks(ROOT / "docs" / "policy.md", "yaml")

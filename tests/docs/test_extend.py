@@ -97,7 +97,7 @@ def sample(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_a_language_is_a_file_and_its_tests_run_before_and_after(tree: Tree, tmp_path: Path) -> None:
+def test_a_language_is_a_file_and_its_tests_run_before_and_after(tree: Tree, tmp_path: Path):
     tree.write("bot/ecosystems/elixir.py")
     tree.change("bot/ecosystems/registry.py", r"(?<=^NAMES = \()", '"elixir", ', pattern=True)
     repo, tools = tmp_path / "hello", tmp_path / "tools"
@@ -122,7 +122,7 @@ def test_a_language_is_a_file_and_its_tests_run_before_and_after(tree: Tree, tmp
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_a_tool_is_a_description_and_a_file_and_rules_can_name_it(tree: Tree, sample: Path) -> None:
+def test_a_tool_is_a_description_and_a_file_and_rules_can_name_it(tree: Tree, sample: Path):
     tree.change(
         "bot/contracts/workspace_tools.py", "READING_SPECS = (", EXAMPLES["bot/contracts/workspace_tools.py"]
     )
@@ -140,14 +140,14 @@ def test_a_tool_is_a_description_and_a_file_and_rules_can_name_it(tree: Tree, sa
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_a_provider_is_a_row(tree: Tree, sample: Path) -> None:
+def test_a_provider_is_a_row(tree: Tree, sample: Path):
     tree.change("bot/providers/presets.py", '    "openrouter": Vendor(', EXAMPLES["bot/providers/presets.py"])
     outcome = tree.fix(sample, fix_steps(), "--model", "acme/large")
     assert outcome["status"] == "changed"
     assert outcome["model"] == "large"
 
 
-def test_an_event_is_a_reader(tree: Tree, tmp_path: Path) -> None:
+def test_an_event_is_a_reader(tree: Tree, tmp_path: Path):
     module = "bot/events/read_event.py"
     tree.change(module, "READERS: Mapping", EXAMPLES[module] + "\n\n")
     tree.change(module, '    "workflow_run": _from_run,', EXAMPLES["READERS"])
@@ -175,7 +175,7 @@ def test_an_event_is_a_reader(tree: Tree, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_policy_key_is_a_field(tree: Tree, tmp_path: Path) -> None:
+def test_a_policy_key_is_a_field(tree: Tree, tmp_path: Path):
     tree.change(
         "bot/policy/publish_settings.py",
         '    keyword: Literal["Fixes", "Refs"]',

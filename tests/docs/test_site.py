@@ -29,7 +29,7 @@ def build(tree: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_every_page_is_in_the_site_with_its_pictures(tree: Path) -> None:
+def test_every_page_is_in_the_site_with_its_pictures(tree: Path):
     code, said = build(tree)
     assert code == 0, said
     site = tree / "site"
@@ -52,7 +52,7 @@ def test_every_page_is_in_the_site_with_its_pictures(tree: Path) -> None:
         ("zensical.toml", '"skills.md" },', '"skills.md" }, { "Gone" = "gone.md" },', "docs/gone.md"),
     ],
 )
-def test_what_leads_nowhere_ends_the_build(tree: Path, file: str, old: str, new: str, told: str) -> None:
+def test_what_leads_nowhere_ends_the_build(tree: Path, file: str, old: str, new: str, told: str):
     text = (tree / file).read_text()
     (tree / file).write_text(text.replace(old, new))
     code, said = build(tree)

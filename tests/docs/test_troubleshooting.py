@@ -36,13 +36,13 @@ def pattern(message: str) -> re.Pattern[str]:
     return re.compile(".*".join(re.escape(part.strip()) for part in fixed), re.IGNORECASE | re.DOTALL)
 
 
-def test_each_message_is_in_the_program() -> None:
+def test_each_message_is_in_the_program():
     assert len(MESSAGES) > 60
     texts = printed()
     assert [message for _, message in MESSAGES if not any(map(pattern(message).search, texts))] == []
 
 
-def test_each_exit_code_exists() -> None:
+def test_each_exit_code_exists():
     assert {int(code) for code in re.findall(r"exit code (\d+)", PAGE)} <= set(ExitCode)
 
 
@@ -59,7 +59,7 @@ def test_each_exit_code_exists() -> None:
         ("policy check wrong.yml", {}, "unknown key"),
     ],
 )
-def test_a_command_prints_it(line: str, environment: dict[str, str], begins: str, tmp_path: Path) -> None:
+def test_a_command_prints_it(line: str, environment: dict[str, str], begins: str, tmp_path: Path):
     repo = sample_repository(tmp_path / "tidytime")
     (repo / "wrong.yml").write_text("version: 1\nchekcs: [make]\n")
     (tmp_path / "empty").mkdir()

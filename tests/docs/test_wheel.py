@@ -33,7 +33,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def test_it_holds_every_file_of_the_program_and_the_skills_as_files(wheel: Path) -> None:
+def test_it_holds_every_file_of_the_program_and_the_skills_as_files(wheel: Path):
     names = [
         name
         for name in git(ROOT, "ls-files", "bot", "slash_forge", "skills").splitlines()
@@ -52,7 +52,7 @@ def test_it_holds_every_file_of_the_program_and_the_skills_as_files(wheel: Path)
 @pytest.mark.bubblewrap
 def test_the_program_in_it_runs_the_demo_lists_its_skills_and_sets_a_repository_up(
     wheel: Path, tmp_path: Path
-) -> None:
+):
     installed = tmp_path / "installed"
     with zipfile.ZipFile(wheel) as opened:
         opened.extractall(installed)

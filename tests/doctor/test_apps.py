@@ -24,7 +24,7 @@ def found(permissions: Permissions, repository: str = OWN, listed: Sequence[str]
 
 
 @pytest.mark.parametrize("lacking", ALL)
-def test_each_permission_that_is_missing_is_named_with_its_fix(lacking: str) -> None:
+def test_each_permission_that_is_missing_is_named_with_its_fix(lacking: str):
     finding = found({name: access for name, access in ALL.items() if name != lacking})
     assert finding.name == f"app on {OWN}"
     assert finding.state is (State.MISSING if lacking in WRITES else State.WARNING)
@@ -32,7 +32,7 @@ def test_each_permission_that_is_missing_is_named_with_its_fix(lacking: str) -> 
     assert "under Permissions" in finding.fix
 
 
-def test_reading_is_not_writing_and_another_repository_needs_only_what_maintenance_does() -> None:
+def test_reading_is_not_writing_and_another_repository_needs_only_what_maintenance_does():
     finding = found({**ALL, "contents": "read"})
     assert (finding.state, "`contents: write`" in finding.message) == (State.MISSING, True)
     assert found(WRITES | {"actions": "read"}, NOTES).state is State.OK
@@ -41,7 +41,7 @@ def test_reading_is_not_writing_and_another_repository_needs_only_what_maintenan
     assert "`actions: read`" in finding.message
 
 
-def test_each_repository_of_a_list_is_looked_at_by_name(stage: Stage) -> None:
+def test_each_repository_of_a_list_is_looked_at_by_name(stage: Stage):
     notes, shut = (
         stage.forge.create_repository("riverbend", name, private=True) for name in ("notes", "shut")
     )
@@ -54,7 +54,7 @@ def test_each_repository_of_a_list_is_looked_at_by_name(stage: Stage) -> None:
     assert len(rows) == 2
 
 
-def test_a_key_that_is_wrong_is_said_once_and_never_shown(stage: Stage) -> None:
+def test_a_key_that_is_wrong_is_said_once_and_never_shown(stage: Stage):
     app = make_app(stage.forge, "riverbend", ALL)
     other = make_app(stage.forge, "riverbend", ALL, slug="other")
     ran = doctor(stage, App(app.id, other.key), stage.repo, SLASH_AGENT_REPOSITORIES=f"{NOTES},{stage.repo}")
@@ -70,7 +70,7 @@ def doctor(stage: Stage, app: App, own: str, **environment: str) -> CommandResul
     )  # fmt: skip
 
 
-def test_a_list_without_an_app_says_that_it_takes_one() -> None:
+def test_a_list_without_an_app_says_that_it_takes_one():
     [found] = without_app("octo/a", ["octo/A", "octo/b", "octo/c"])
     assert found.state is State.MISSING
     assert found.message == "octo/b is out of reach of the workflow's own token, and 1 more."

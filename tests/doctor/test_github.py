@@ -83,7 +83,7 @@ def check(**changed: object) -> dict[str, Finding]:
         }
 
 
-def test_a_sound_repository_has_nothing_to_mend() -> None:
+def test_a_sound_repository_has_nothing_to_mend():
     found = check()
     assert {finding.state for finding in found.values()} == {State.OK}
     assert list(found) == [
@@ -92,7 +92,7 @@ def test_a_sound_repository_has_nothing_to_mend() -> None:
     ]  # fmt: skip
 
 
-def test_a_repository_that_is_not_seen_is_the_one_finding() -> None:
+def test_a_repository_that_is_not_seen_is_the_one_finding():
     found = check(repository=404)
     assert [finding.state for finding in found.values()] == [State.MISSING]
 
@@ -133,7 +133,7 @@ def test_a_repository_that_is_not_seen_is_the_one_finding() -> None:
 )  # fmt: skip
 def test_what_is_amiss_comes_with_its_fix(
     changed: dict[str, object], name: str, state: State, said: str, fix: str
-) -> None:
+):
     """It alone: all else is as in a sound repository."""
     findings = check(**changed)
     found = findings.pop(name)
@@ -158,7 +158,7 @@ def of_forge(stage: Stage, token: str) -> list[Finding]:
 )  # fmt: skip
 def test_the_tokens_kind_is_said_and_what_follows(
     stage: Stage, login: str, permissions: Any, state: State, said: str, fix: str
-) -> None:
+):
     stage.forge.add_user(login, kind="Bot" if login.endswith("[bot]") else "User")
     token = stage.forge.token(login, permissions, repo=stage.repo if permissions else None)
     [found] = [one for one in of_forge(stage, token) if one.name == "token's kind"]
@@ -169,7 +169,7 @@ def test_the_tokens_kind_is_said_and_what_follows(
 
 
 @pytest.mark.bubblewrap
-def test_the_command_says_what_is_missing_and_how_to_mend_it(stage: Stage, tmp_path: Path) -> None:
+def test_the_command_says_what_is_missing_and_how_to_mend_it(stage: Stage, tmp_path: Path):
     root = sample_repository(tmp_path / "tidytime")
     git(root, "remote", "add", "origin", f"git@github.com:{stage.repo}.git")
     ran = stage.cli(
@@ -202,7 +202,7 @@ class Bad(unittest.TestCase):
 
 
 @pytest.mark.bubblewrap
-def test_each_check_is_run_once_and_its_result_said(stage: Stage, tmp_path: Path) -> None:
+def test_each_check_is_run_once_and_its_result_said(stage: Stage, tmp_path: Path):
     root = make_repository(tmp_path / "a", {".github/agent.yml": CHECKS, "test_a.py": TESTS})
     ran = stage.cli("doctor", "--repo", root, "--json", GITHUB_ACTIONS="true", GITHUB_REPOSITORY="")
     found = {one["name"]: one for one in ran.json if one["name"].startswith("check")}
@@ -219,7 +219,7 @@ def test_each_check_is_run_once_and_its_result_said(stage: Stage, tmp_path: Path
 
 
 @pytest.mark.bubblewrap
-def test_checks_are_not_run_if_nobody_wants_it_or_there_is_no_commit(stage: Stage, tmp_path: Path) -> None:
+def test_checks_are_not_run_if_nobody_wants_it_or_there_is_no_commit(stage: Stage, tmp_path: Path):
     (tmp_path / "go.mod").write_text("module x\n")
     for option, why in (("--no-try", "not tried."), ("--json", "is not in a git repository")):
         ran = stage.cli("doctor", "--repo", tmp_path, "--json", option, GITHUB_REPOSITORY="")
@@ -230,7 +230,7 @@ def test_checks_are_not_run_if_nobody_wants_it_or_there_is_no_commit(stage: Stag
 
 
 @pytest.mark.bubblewrap
-def test_nothing_of_the_repository_is_a_command_to_the_runner(stage: Stage, tmp_path: Path) -> None:
+def test_nothing_of_the_repository_is_a_command_to_the_runner(stage: Stage, tmp_path: Path):
     root = sample_repository(tmp_path / "tidytime")
     (root / ".github" / "agent.yml").write_text('"a\\n::warning::forged": 1\n')
     ran = stage.cli("doctor", "--repo", root, GITHUB_ACTIONS="true", GITHUB_REPOSITORY="")

@@ -56,7 +56,7 @@ def repo(tmp_path: Path) -> Path:
     return make_repository(tmp_path / "project", files)
 
 
-def test_it_writes_a_policy_with_the_checks_that_were_found(repo: Path) -> None:
+def test_it_writes_a_policy_with_the_checks_that_were_found(repo: Path):
     assert init(repo, "--yes").code == 0
     policy = load_policy((repo / ".github" / "agent.yml").read_text())
     assert [check.command for check in policy.checks] == ["python3 -m pytest -q"]
@@ -65,7 +65,7 @@ def test_it_writes_a_policy_with_the_checks_that_were_found(repo: Path) -> None:
 @settings(max_examples=30)
 @example([r"a\b", 'say "it"', "# x", "{x: 1}"])
 @given(st.lists(st.text(min_size=1).filter(str.strip), max_size=3, unique=True))
-def test_any_command_survives_being_written_down(commands: list[str]) -> None:
+def test_any_command_survives_being_written_down(commands: list[str]):
     printable = [command for command in commands if command.isprintable()]
     checks = tuple(DetectedCheck(f"{n}", one, Use.TESTS, "a file") for n, one in enumerate(printable))
     policy = load_policy(policy_text(Detection(checks=checks, setup=tuple(map(Setup, printable)))))
@@ -84,7 +84,7 @@ def tried(folder: Path, steps: str, files: dict[str, str]) -> tuple[Path, subpro
 
 
 @pytest.mark.bubblewrap
-def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path: Path) -> None:
+def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path: Path):
     steps = "[{run: python -m unittest}, {run: make lint}, {run: 'pytest --absent ${{ inputs.x }}'}]"
     repo, done = tried(tmp_path, steps, {"Makefile": "lint:\n\tno-such-linter .\n"})
     assert done.returncode == 0, done.stdout + done.stderr
@@ -104,9 +104,7 @@ def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path
     ("program", "is_needed"),
     [("python3", False), pytest.param(".venv/bin/python", True, marks=pytest.mark.slow)],
 )
-def test_setup_is_written_only_if_a_check_needs_it_here(
-    tmp_path: Path, program: str, is_needed: bool
-) -> None:
+def test_setup_is_written_only_if_a_check_needs_it_here(tmp_path: Path, program: str, is_needed: bool):
     steps = f"[{{run: pip install -r requirements.txt}}, {{run: {program} -m unittest}}]"
     repo, done = tried(tmp_path, steps, {"requirements.txt": "", ".gitignore": ".venv\n"})
     assert f"  check     {program} -m unittest: " in done.stdout
@@ -116,7 +114,7 @@ def test_setup_is_written_only_if_a_check_needs_it_here(
 
 
 @pytest.mark.parametrize("columns", [50, 80])
-def test_the_result_fits_the_terminal_and_is_plain_if_no_colour_is_wanted(repo: Path, columns: int) -> None:
+def test_the_result_fits_the_terminal_and_is_plain_if_no_colour_is_wanted(repo: Path, columns: int):
     argv = command("init", "--repo", repo, "--yes", "--no-try")
     with Terminal(argv, {**os.environ, "NO_COLOR": "1"}, columns=columns) as terminal:
         assert terminal.end() == 0
@@ -128,7 +126,7 @@ def test_the_result_fits_the_terminal_and_is_plain_if_no_colour_is_wanted(repo: 
     assert max(map(len, wrapped)) < columns
 
 
-def test_twice_writes_nothing_over(repo: Path) -> None:
+def test_twice_writes_nothing_over(repo: Path):
     init(repo, "--yes")
     (repo / ".github" / "agent.yml").write_text("version: 1\n")
     ran = init(repo, "--yes")
@@ -138,7 +136,7 @@ def test_twice_writes_nothing_over(repo: Path) -> None:
     assert (repo / ".github" / "agent.yml").read_text() == "version: 1\n"
 
 
-def test_it_prints_what_the_repository_demands_of_contributions(repo: Path) -> None:
+def test_it_prints_what_the_repository_demands_of_contributions(repo: Path):
     (repo / ".github/workflows").mkdir(parents=True, exist_ok=True)
     (repo / ".github/dco.yml").write_text("require: {members: false}\n")
     (repo / ".github/workflows/actions.lock").write_text("version: 'v0.0.2'\nworkflows: {}\n")
@@ -151,20 +149,20 @@ def test_it_prints_what_the_repository_demands_of_contributions(repo: Path) -> N
     assert "fix gh actions-lock" in lines
 
 
-def test_a_dry_run_prints_the_files_and_writes_none(repo: Path) -> None:
+def test_a_dry_run_prints_the_files_and_writes_none(repo: Path):
     ran = init(repo, "--dry-run")
     assert (ran.code, (repo / ".github").exists()) == (0, False)
     assert "--- .github/workflows/agent.yml" in ran.out
 
 
-def test_with_nobody_to_ask_nothing_is_written(repo: Path) -> None:
+def test_with_nobody_to_ask_nothing_is_written(repo: Path):
     ran = init(repo, stdin="y\n")
     assert (ran.code, (repo / ".github").exists()) == (2, False)
     assert "use --yes" in ran.err
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y\n", True), ("\n", False), ("no\n", False)])
-def test_at_a_terminal_it_asks(repo: Path, answer: str, written: bool) -> None:
+def test_at_a_terminal_it_asks(repo: Path, answer: str, written: bool):
     ours, theirs = os.openpty()
     with subprocess.Popen(
         warm.client_command(command("init", "--repo", repo, "--no-try")),
@@ -180,11 +178,11 @@ def test_at_a_terminal_it_asks(repo: Path, answer: str, written: bool) -> None:
     assert (repo / ".github").exists() is written
 
 
-def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path):
     assert init(tmp_path, "--yes").code == 2
 
 
-def test_a_link_out_of_the_repository_is_not_followed(repo: Path, tmp_path: Path) -> None:
+def test_a_link_out_of_the_repository_is_not_followed(repo: Path, tmp_path: Path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (repo / ".github").symlink_to(outside)
@@ -193,7 +191,7 @@ def test_a_link_out_of_the_repository_is_not_followed(repo: Path, tmp_path: Path
     assert list(outside.iterdir()) == []
 
 
-def test_the_tasks_it_writes_load(repo: Path) -> None:
+def test_the_tasks_it_writes_load(repo: Path):
     init(repo, "--yes", "--tasks")
     files = sorted((repo / ".github" / "agent").iterdir())
     assert len(files) == 6
@@ -206,7 +204,7 @@ def test_the_tasks_it_writes_load(repo: Path) -> None:
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 def test_tasks_and_reviews_come_with_the_workflow_that_runs_them(
     repo: Path, option: str, name: str, provider: str
-) -> None:
+):
     """A job that is called may have no permission which the calling one has not: GitHub would not start the run."""
     assert init(repo, "--yes", option, "--provider", provider).code == 0
     commit_all(repo)
@@ -223,7 +221,7 @@ def test_tasks_and_reviews_come_with_the_workflow_that_runs_them(
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
-def test_the_workflow_is_clean_to_the_linters(tmp_path: Path, provider: str) -> None:
+def test_the_workflow_is_clean_to_the_linters(tmp_path: Path, provider: str):
     text = workflow_text(provider)
     assert "$" not in text.replace("${{", "")
     repo = make_repository(tmp_path / "linted", {".github/workflows/agent.yml": text})
@@ -232,7 +230,7 @@ def test_the_workflow_is_clean_to_the_linters(tmp_path: Path, provider: str) -> 
     linted(repo, file)
 
 
-def test_the_workflow_that_keeps_what_cis_steps_install_is_clean_to_the_linters(tmp_path: Path) -> None:
+def test_the_workflow_that_keeps_what_cis_steps_install_is_clean_to_the_linters(tmp_path: Path):
     ci = "on: push\njobs:\n  t:\n    runs-on: ubuntu-latest\n    steps:\n    - run: pip install x\n    - run: pytest\n"
     files = {".github/workflows/ci.yml": ci, "test_a.py": ""}
     proposed = {one.path: one.text for one in propose(detect(files, files.get), "anthropic", tasks=False)}
@@ -242,20 +240,20 @@ def test_the_workflow_that_keeps_what_cis_steps_install_is_clean_to_the_linters(
     assert "if" not in yaml.safe_load(proposed[KEPT])["jobs"]["keep"]["steps"][2]
 
 
-def test_reviews_and_tasks_bring_the_workflows_that_run_them() -> None:
+def test_reviews_and_tasks_bring_the_workflows_that_run_them():
     paths = [file.path for file in propose(Detection(), "openai", tasks=True, reviews=True)]
     assert paths[:5] == [".github/agent.yml", WORKFLOW, ACTIONLINT, REVIEW, MAINTENANCE]
     assert all(path.startswith(".github/agent/") for path in paths[5:])
     assert len(paths) > 5
 
 
-def test_the_key_is_the_providers() -> None:
+def test_the_key_is_the_providers():
     texts = {file.path: file.text for file in propose(Detection(), "openai", tasks=False)}
     assert "secrets.OPENAI_API_KEY" in texts[".github/workflows/agent.yml"]
     assert "ANTHROPIC" not in texts[".github/workflows/agent.yml"]
 
 
-def test_the_workflow_to_copy_is_our_own_written_out() -> None:
+def test_the_workflow_to_copy_is_our_own_written_out():
     """`tests.support.templates` makes it: write it anew where ours has changed."""
     ours = (ROOT / ".github" / "workflows" / "agent.yml").read_text()
     given = {"$PREPARE": "", "$INPUT": "anthropic-api-key", "$KEY": "ANTHROPIC_API_KEY"}
@@ -265,7 +263,7 @@ def test_the_workflow_to_copy_is_our_own_written_out() -> None:
     assert (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text().endswith(shown)
 
 
-def test_the_workflow_with_a_preparation_is_our_own_written_out() -> None:
+def test_the_workflow_with_a_preparation_is_our_own_written_out():
     ours = (ROOT / ".github" / "workflows" / "agent.yml").read_text()
     template = (ROOT / "bot" / "doctor" / "templates" / "prepared.yml").read_text()
     assert without_preparation(template) == two_jobs(ours) != template
@@ -311,7 +309,7 @@ SHAPES: dict[str, tuple[dict[str, str], list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_each_shape_of_repository_gets_its_checks_and_what_they_need(shape: str) -> None:
+def test_each_shape_of_repository_gets_its_checks_and_what_they_need(shape: str):
     files, checks, setup = SHAPES[shape]
     found = detect(files, files.get)
     assert [check.command for check in found.checks] == checks
@@ -321,7 +319,7 @@ def test_each_shape_of_repository_gets_its_checks_and_what_they_need(shape: str)
     assert [step.command for step in policy.setup] == setup
 
 
-def test_no_source_or_reason_becomes_a_line_of_the_policy() -> None:
+def test_no_source_or_reason_becomes_a_line_of_the_policy():
     """A file's name or a step's title may hold anything: in the policy it is a comment, and stays one."""
     hostile = "x\nsetup:\n  - touch /tmp/x\r\u2028# "
     found = Detection(
@@ -334,7 +332,7 @@ def test_no_source_or_reason_becomes_a_line_of_the_policy() -> None:
     assert [check.command for check in policy.checks] == ["true"]
 
 
-def test_the_workflow_lets_replies_in_only_if_the_policy_takes_them() -> None:
+def test_the_workflow_lets_replies_in_only_if_the_policy_takes_them():
     called = workflow_text("anthropic")
     assert "replies" not in called
     assert yaml.safe_load(with_replies(called))["jobs"]["agent"]["with"] == {"replies": True}

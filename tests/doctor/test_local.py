@@ -23,7 +23,7 @@ def of(findings: list[Finding], name: str) -> Finding:
 
 
 @pytest.mark.bubblewrap
-def test_a_sandbox_that_holds_is_said_with_its_name() -> None:
+def test_a_sandbox_that_holds_is_said_with_its_name():
     [found] = sandbox()
     assert (found.state, found.fix) == (State.OK, "")
     assert re.fullmatch(
@@ -54,7 +54,7 @@ def managers(folder: Path, *names: str) -> str:
 )
 def test_what_keeps_bubblewrap_from_working_has_its_own_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str, value: str, fix: str
-) -> None:
+):
     monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", ())
     monkeypatch.setenv("PATH", managers(tmp_path, "bwrap"))
     (tmp_path / switch).parent.mkdir(parents=True)
@@ -64,7 +64,7 @@ def test_what_keeps_bubblewrap_from_working_has_its_own_commands(
 
 def test_the_profile_that_is_told_is_the_one_that_the_action_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", (f"{managers(tmp_path, 'bwrap')}/bwrap",))
     (tmp_path / "kernel").mkdir()
     (tmp_path / "kernel" / "apparmor_restrict_unprivileged_userns").write_text("1\n")
@@ -82,7 +82,7 @@ def test_the_profile_that_is_told_is_the_one_that_the_action_loads(
     assert load == "sudo apparmor_parser -r /etc/apparmor.d/slash-agent-bwrap"
 
 
-def test_without_bubblewrap_the_fix_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_bubblewrap_the_fix_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", ())
     monkeypatch.setenv("PATH", managers(tmp_path, "apt-get"))
     found, note = sandbox()
@@ -92,7 +92,7 @@ def test_without_bubblewrap_the_fix_is_named(tmp_path: Path, monkeypatch: pytest
     assert note.fix == "sudo apt-get install bubblewrap"
 
 
-def test_where_nothing_holds_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_holds_that_is_missing(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", ())
     monkeypatch.setattr("bot.workspace.sandbox.backends.version", lambda: 0)
     monkeypatch.setenv("PATH", "/nonexistent")
@@ -103,13 +103,13 @@ def test_where_nothing_holds_that_is_missing(monkeypatch: pytest.MonkeyPatch) ->
     assert "bubblewrap" in found.fix
 
 
-def test_no_key_at_all_is_one_finding() -> None:
+def test_no_key_at_all_is_one_finding():
     [found] = models(NOBODY)
     assert found.state is State.MISSING
     assert "ANTHROPIC_API_KEY or OPENAI_API_KEY" in found.fix
 
 
-def test_a_provider_that_answers_is_asked_for_no_tokens() -> None:
+def test_a_provider_that_answers_is_asked_for_no_tokens():
     """404: a server of one's own need not list its models."""
     with ModelServer([Status(404), Status(404)]) as server:
         found = models(NOBODY | server.environment())
@@ -134,7 +134,7 @@ def test_a_provider_that_answers_is_asked_for_no_tokens() -> None:
 )  # fmt: skip
 def test_the_end_and_the_window_of_a_model_that_is_used_are_read_from_the_vendors_list(
     model: str, row: dict[str, object], state: State | None, words: str
-) -> None:
+):
     name = model.partition("/")[2]
     listed = json.dumps({"data": [{"id": "another"}, {"id": f"{name}-20250929", **row}, 7]}).encode()
     with ModelServer(lambda _: Raw(listed, "application/json")) as server:
@@ -144,7 +144,7 @@ def test_the_end_and_the_window_of_a_model_that_is_used_are_read_from_the_vendor
     assert all(words in finding.message and finding.fix for finding in own)
 
 
-def test_models_of_the_policy_and_the_default_one_are_looked_up(tmp_path: Path) -> None:
+def test_models_of_the_policy_and_the_default_one_are_looked_up(tmp_path: Path):
     root = sample_repository(tmp_path / "tidytime")
     (root / ".github").mkdir(exist_ok=True)
     text = "version: 1\nmodel_settings: {tasks: {deps: {fallback: [openai/gpt-5]}}}\n"
@@ -158,7 +158,7 @@ def test_models_of_the_policy_and_the_default_one_are_looked_up(tmp_path: Path) 
     assert ended == ["model, anthropic/claude-sonnet-5-5", "model, openai/gpt-5"]
 
 
-def test_every_place_that_has_a_key_is_asked_with_it() -> None:
+def test_every_place_that_has_a_key_is_asked_with_it():
     with ModelServer(lambda _: Status(404)) as server:
         environment = {
             "OLLAMA_BASE_URL": server.url,
@@ -174,14 +174,14 @@ def test_every_place_that_has_a_key_is_asked_with_it() -> None:
 @pytest.mark.parametrize(
     ("code", "fix"), [(401, "check the key"), (403, "check the key"), (503, "check the address")]
 )
-def test_a_refused_key_and_a_server_in_trouble_are_told_apart(code: int, fix: str) -> None:
+def test_a_refused_key_and_a_server_in_trouble_are_told_apart(code: int, fix: str):
     with ModelServer([Status(code), Status(code)]) as server:
         found = models(NOBODY | server.environment())
     assert {finding.state for finding in found} == {State.MISSING}
     assert all(finding.fix.startswith(fix) for finding in found)
 
 
-def test_a_provider_that_is_not_there_is_missing() -> None:
+def test_a_provider_that_is_not_there_is_missing():
     with ModelServer([]) as server:
         environment = NOBODY | server.environment()
     found = models(environment)
@@ -189,7 +189,7 @@ def test_a_provider_that_is_not_there_is_missing() -> None:
     assert all("cannot be reached" in finding.message for finding in found)
 
 
-def test_a_sound_checkout_has_nothing_missing_but_what_is_not_there(tmp_path: Path) -> None:
+def test_a_sound_checkout_has_nothing_missing_but_what_is_not_there(tmp_path: Path):
     root = sample_repository(tmp_path / "tidytime")
     found = check_local(root, NOBODY)
     assert of(found, "policy").state is State.OK
@@ -201,7 +201,7 @@ def test_a_sound_checkout_has_nothing_missing_but_what_is_not_there(tmp_path: Pa
     assert of(found, "workflow").state is State.MISSING
 
 
-def test_a_policy_with_a_mistake_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_policy_with_a_mistake_is_named_with_its_line(tmp_path: Path):
     root = sample_repository(tmp_path / "tidytime")
     (root / ".github" / "agent.yml").write_text("chekcs: []\n")
     found = check_local(root, NOBODY)
@@ -210,14 +210,14 @@ def test_a_policy_with_a_mistake_is_named_with_its_line(tmp_path: Path) -> None:
     assert not [finding for finding in found if finding.name == "checks"]
 
 
-def test_checks_that_the_files_suggest_are_named(tmp_path: Path) -> None:
+def test_checks_that_the_files_suggest_are_named(tmp_path: Path):
     (tmp_path / "go.mod").write_text("module x\n")
     said = of(check_local(tmp_path, NOBODY), "checks").message
     assert said == "The policy names none; detected `go test ./...`; not tried."
 
 
 @pytest.mark.parametrize("uses", ["slash-agent/slash-agent@v0", "acme/slash-agent@0123", "./"])
-def test_a_workflow_that_runs_the_action_is_found(tmp_path: Path, uses: str) -> None:
+def test_a_workflow_that_runs_the_action_is_found(tmp_path: Path, uses: str):
     folder = tmp_path / ".github" / "workflows"
     folder.mkdir(parents=True)
     (folder / "other.yml").write_text("on: push\n")
@@ -235,7 +235,7 @@ def test_a_workflow_that_runs_the_action_is_found(tmp_path: Path, uses: str) -> 
         "      - uses: slash-agent/slash-agent@v0\n        with:\n          task: dead-links\n",
     ],
 )
-def test_tasks_that_no_workflow_runs_are_said(tmp_path: Path, runs: str) -> None:
+def test_tasks_that_no_workflow_runs_are_said(tmp_path: Path, runs: str):
     tasks, workflows = tmp_path / ".github" / "agent", tmp_path / ".github" / "workflows"
     tasks.mkdir(parents=True)
     (tasks / "README.md").write_text("What these are.")
@@ -251,7 +251,7 @@ def test_tasks_that_no_workflow_runs_are_said(tmp_path: Path, runs: str) -> None
     assert (found.state, found.message) == (State.OK, ".github/workflows/night.yml runs tasks.")
 
 
-def test_credentials_that_were_left_behind_are_named(tmp_path: Path) -> None:
+def test_credentials_that_were_left_behind_are_named(tmp_path: Path):
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "config").write_text("[http]\n\textraheader = AUTHORIZATION: basic Y2FuYXJ5\n")
     (found,) = leftovers(tmp_path, {})

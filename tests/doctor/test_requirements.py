@@ -66,7 +66,7 @@ def uses(action: str, more: str = "") -> dict[str, str]:
 )  # fmt: skip
 def test_a_demand_in_a_file_is_a_row_with_its_fix(
     tmp_path: Path, files: dict[str, str], policy: str, row: str, state: State, words: str
-) -> None:
+):
     [finding] = file_demands(write(tmp_path, files), load_policy(policy))
     assert (finding.name, finding.state) == (row, state)
     assert words in f"{finding.message} {finding.fix}"
@@ -76,7 +76,7 @@ def test_a_demand_in_a_file_is_a_row_with_its_fix(
 @pytest.mark.parametrize(
     "files", [{}, {LOCK: LOCKED}, {CI: "uses: actions/checkout@v6\n"}, {"src/.clabot": ""}]
 )
-def test_without_a_demand_there_is_no_row(tmp_path: Path, files: dict[str, str]) -> None:
+def test_without_a_demand_there_is_no_row(tmp_path: Path, files: dict[str, str]):
     assert file_demands(write(tmp_path, files), load_policy("")) == []
 
 
@@ -91,9 +91,7 @@ def test_without_a_demand_there_is_no_row(tmp_path: Path, files: dict[str, str])
         ("verification/cla-signed", "CLA", "list of signers"),
     ],
 )
-def test_a_required_check_that_the_bot_would_fail_is_missing_its_fix(
-    check: str, row: str, words: str
-) -> None:
+def test_a_required_check_that_the_bot_would_fail_is_missing_its_fix(check: str, row: str, words: str):
     [finding] = check_demands(("ci", check), load_policy(""))
     assert (finding.name, finding.state) == (row, MISSING)
     assert words in finding.fix
@@ -111,7 +109,7 @@ def test_a_required_check_that_the_bot_would_fail_is_missing_its_fix(
         ("decoder", []),
     ],
 )
-def test_what_the_bot_does_by_itself_is_well(check: str, findings: list[str]) -> None:
+def test_what_the_bot_does_by_itself_is_well(check: str, findings: list[str]):
     rows: list[Finding] = check_demands((check,), load_policy(SIGNS_OFF))
     assert [one.name for one in rows] == findings
     assert {one.state for one in rows} <= {OK}

@@ -25,7 +25,7 @@ from bot.ecosystems.checker import has_settings, uses_checker
 )  # fmt: skip
 def test_a_checker_is_used_if_it_has_settings_or_is_named_from_the_folder_up(
     checker: str, files: dict[str, str], set_up: bool, used: bool
-) -> None:
+):
     folders = ("lib", "")
     assert any(has_settings(checker, folder, files.get) for folder in folders) is set_up
     assert uses_checker(checker, folders, files.get) is used

@@ -99,12 +99,12 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("command", TESTS.strip().splitlines())
-def test_a_command_that_runs_tests_is_known(command: str) -> None:
+def test_a_command_that_runs_tests_is_known(command: str):
     assert use_of(tuple(shlex.split(command))) is Use.TESTS
 
 
 @pytest.mark.parametrize("command", RUN_NO_TEST.strip().splitlines())
-def test_a_runner_that_only_compiles_or_lists_runs_no_tests(command: str) -> None:
+def test_a_runner_that_only_compiles_or_lists_runs_no_tests(command: str):
     assert use_of(tuple(shlex.split(command))) is not Use.TESTS
 
 
@@ -117,11 +117,11 @@ def test_a_runner_that_only_compiles_or_lists_runs_no_tests(command: str) -> Non
         if one.strip()
     ],
 )
-def test_other_commands(command: str, use: Use | None) -> None:
+def test_other_commands(command: str, use: Use | None):
     assert use_of(tuple(shlex.split(command))) is use
 
 
-def test_each_ecosystem_has_the_name_of_its_file_and_knows_its_own_tests() -> None:
+def test_each_ecosystem_has_the_name_of_its_file_and_knows_its_own_tests():
     assert [named(name).name for name in NAMES] == list(NAMES)
     assert [
         ecosystem_of(shlex.split(line)) for line in ("uv run pytest", "npx jest", "cargo test", "make x", "")

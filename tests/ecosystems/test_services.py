@@ -78,12 +78,12 @@ def asked(
 @pytest.mark.parametrize("image", CASES)
 def test_each_recipe_starts_the_real_server_with_the_account_of_cis_container(
     monkeypatch: pytest.MonkeyPatch, image: str
-) -> None:
+):
     assert asked(monkeypatch, image, *CASES[image]) == "42"
 
 
 @pytest.mark.slow
-def test_a142_a_superusers_database_reaches_nothing_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a142_a_superusers_database_reaches_nothing_outside(monkeypatch: pytest.MonkeyPatch):
     """`COPY FROM PROGRAM` runs any command as the server: in the sandbox it has no network to reach out by."""
     with socket.create_server(("127.0.0.1", 0)) as outside:
         port = outside.getsockname()[1]

@@ -61,11 +61,11 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
          ["python3 -m unittest", "npm test", "go test ./..."]),
     ],
 )  # fmt: skip
-def test_what_is_detected(files: dict[str, str | None], expected: list[str]) -> None:
+def test_what_is_detected(files: dict[str, str | None], expected: list[str]):
     assert commands(files) == expected
 
 
-def test_of_thousands_of_tests_only_a_few_from_all_over_are_read() -> None:
+def test_of_thousands_of_tests_only_a_few_from_all_over_are_read():
     files = {f"p{number:04}/test_a.py": "import unittest" for number in range(5000)}
     read: list[str] = []
 
@@ -80,9 +80,7 @@ def test_of_thousands_of_tests_only_a_few_from_all_over_are_read() -> None:
 
 @pytest.mark.parametrize("folder", ["", "tests/", "test/"])
 @pytest.mark.parametrize("packaged", [True, False])
-def test_the_detected_unittest_finds_the_tests_and_the_code(
-    tmp_path: Path, folder: str, packaged: bool
-) -> None:
+def test_the_detected_unittest_finds_the_tests_and_the_code(tmp_path: Path, folder: str, packaged: bool):
     files = {"app.py": "", f"{folder}test_app.py": TEST}
     if packaged and folder:
         files[f"{folder}__init__.py"] = ""
@@ -106,9 +104,7 @@ def test_the_detected_unittest_finds_the_tests_and_the_code(
         ("yarn@4.1.0", {".yarnrc.yml": "", "yarn.lock": ""}, "yarn install --immutable"),
     ],
 )
-def test_an_install_is_frozen_only_if_there_is_a_lock_file(
-    manager: str, extra: dict[str, str], install: str
-) -> None:
+def test_an_install_is_frozen_only_if_there_is_a_lock_file(manager: str, extra: dict[str, str], install: str):
     package = {"packageManager": manager, "scripts": {"test": "ava"}, "devDependencies": {"ava": "6"}}
     files = {"package.json": json.dumps(package), **extra}
     [step] = detect(files, files.get).setup

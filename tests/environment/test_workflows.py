@@ -41,7 +41,7 @@ def script(lines: str) -> str:
     return "- run: |\n" + "".join(f"    {line}\n" for line in lines.strip().splitlines())
 
 
-def test_the_name_of_a_step_says_the_value_that_was_taken() -> None:
+def test_the_name_of_a_step_says_the_value_that_was_taken():
     job = "strategy:\n  matrix:\n    build: [cjs, esm]"
     steps = "- name: Test ${{ matrix.build }} at ${{ github.sha }}\n  run: npm test\n"
     assert [check.name for check in detection({"package.json": "{}"}, workflow(steps, job)).checks] == [
@@ -49,7 +49,7 @@ def test_the_name_of_a_step_says_the_value_that_was_taken() -> None:
     ]
 
 
-def test_commands_are_cis_own_tests_first_and_installs_are_listed() -> None:
+def test_commands_are_cis_own_tests_first_and_installs_are_listed():
     """As simonw/llm does it: a group, and lint and types beside the tests."""
     text = workflow("""
 - uses: actions/setup-python@v5
@@ -74,7 +74,7 @@ def test_commands_are_cis_own_tests_first_and_installs_are_listed() -> None:
     assert "an action" in reasons["actions/setup-python@v5"]
 
 
-def test_the_usual_command_is_a_fallback_beside_the_tests_of_ci() -> None:
+def test_the_usual_command_is_a_fallback_beside_the_tests_of_ci():
     checks = detection(PYTEST, workflow("- run: tox -e py\n- run: ruff check .")).checks
     assert [(check.command, check.use, check.fallback) for check in checks] == [
         ("tox -e py", Use.TESTS, False),
@@ -103,7 +103,7 @@ def test_the_usual_command_is_a_fallback_beside_the_tests_of_ci() -> None:
 )  # fmt: skip
 def test_a_step_is_taken_as_it_stands_without_its_installs(
     files: dict[str, str], lines: str, expected: list[str]
-) -> None:
+):
     assert commands(detection({**files, "README.md": ""}, workflow(script(lines)))) == expected
 
 
@@ -117,7 +117,7 @@ def test_a_step_is_taken_as_it_stands_without_its_installs(
         "pip install $(cat list) && pytest",
     ],
 )
-def test_an_install_that_cannot_be_told_apart_leaves_the_step_out(lines: str) -> None:
+def test_an_install_that_cannot_be_told_apart_leaves_the_step_out(lines: str):
     detected = detection({"README.md": ""}, workflow(script(lines)))
     assert commands(detected) == []
     assert any("cannot be taken apart" in reason for reason in left_out(detected).values())
@@ -143,7 +143,7 @@ def test_an_install_that_cannot_be_told_apart_leaves_the_step_out(lines: str) ->
         ("- run: pytest --x\n  working-directory: ../other", "outside of the repository"),
     ],
 )
-def test_what_is_left_out_is_named_with_the_reason(steps: str, reason: str) -> None:
+def test_what_is_left_out_is_named_with_the_reason(steps: str, reason: str):
     detected = detection(PYTEST, workflow(steps))
     assert any(reason in one for one in left_out(detected).values())
     assert commands(detected) == ["python3 -m pytest -q"]  # as the files suggest
@@ -153,7 +153,7 @@ def test_what_is_left_out_is_named_with_the_reason(steps: str, reason: str) -> N
 @pytest.mark.parametrize(
     "condition", ["always()", "github.event_name == 'pull_request'", "steps.x.outputs.y", "true"]
 )
-def test_a_step_that_runs_for_a_pull_request_is_taken(condition: str) -> None:
+def test_a_step_that_runs_for_a_pull_request_is_taken(condition: str):
     assert commands(detection(PYTEST, workflow(f"- run: pytest --x\n  if: {condition}"))) == ["pytest --x"]
 
 
@@ -165,7 +165,7 @@ def test_a_step_that_runs_for_a_pull_request_is_taken(condition: str) -> None:
         ("if: startsWith(github.ref, 'refs/tags/')", "another event"),
     ],
 )
-def test_a_job_is_left_out_with_its_reason(job: str, reason: str) -> None:
+def test_a_job_is_left_out_with_its_reason(job: str, reason: str):
     detected = detection(PYTEST, workflow("- run: pytest --db", job=job))
     assert commands(detected) == ["python3 -m pytest -q"]
     assert reason in left_out(detected)["job test"]
@@ -187,7 +187,7 @@ services:
 PORT = "${{ job.services.db.ports['5432'] }}"
 
 
-def test_a_service_of_ci_becomes_a_server_inside_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_of_ci_becomes_a_server_inside_the_sandbox(monkeypatch: pytest.MonkeyPatch):
     """Of CI's container only the image, plain variables and the port are taken."""
     monkeypatch.setattr("bot.ecosystems.services._is_there", lambda program: True)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
@@ -212,7 +212,7 @@ def test_a_service_of_ci_becomes_a_server_inside_the_sandbox(monkeypatch: pytest
 )
 def test_a_job_whose_service_cannot_run_here_is_left_out(
     monkeypatch: pytest.MonkeyPatch, change: dict[str, str], sockets: bool, there: bool, reason: str
-) -> None:
+):
     monkeypatch.setattr("bot.ecosystems.services._is_there", lambda program: there)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     text = workflow("- run: pytest --db", job=SERVICES)
@@ -224,7 +224,7 @@ def test_a_job_whose_service_cannot_run_here_is_left_out(
     assert reason in left_out(detected)["job test"]
 
 
-def test_a_database_that_refuses_root_is_named_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_refuses_root_is_named_as_that(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("bot.ecosystems.services._is_there", lambda program: True)
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert (
@@ -248,7 +248,7 @@ def test_a_database_that_refuses_root_is_named_as_that(monkeypatch: pytest.Monke
         "jobs: {a: 7, b: {steps: [1, null]}}\non: {push: 1}",
     ],
 )  # fmt: skip
-def test_what_is_not_about_changes_is_no_check(text: str) -> None:
+def test_what_is_not_about_changes_is_no_check(text: str):
     assert commands(detection(PYTEST, text)) == ["python3 -m pytest -q"]
 
 
@@ -259,18 +259,18 @@ def test_what_is_not_about_changes_is_no_check(text: str) -> None:
         ("cifuzz", False),
     ],
 )  # fmt: skip
-def test_a_job_that_checks_no_change_is_known_by_a_word_of_its_name(name: str, is_taken: bool) -> None:
+def test_a_job_that_checks_no_change_is_known_by_a_word_of_its_name(name: str, is_taken: bool):
     """As of spf13/cobra: `nix` is in the name of its job `test-unix`."""
     text = workflow("- run: pytest --other").replace("  test:", f"  {name}:")
     assert (commands(detection(PYTEST, text)) == ["pytest --other"]) is is_taken
 
 
-def test_a_folder_that_the_repository_is_checked_out_into_is_its_root() -> None:
+def test_a_folder_that_the_repository_is_checked_out_into_is_its_root():
     steps = "- uses: actions/checkout@v5\n  with: {path: app}\n- run: pytest\n  working-directory: app/inner"
     assert commands(detection(PYTEST, workflow(steps))) == ["cd inner && pytest"]
 
 
-def test_the_matrix_fills_in_a_leg_on_linux_and_its_conditions_decide() -> None:
+def test_the_matrix_fills_in_a_leg_on_linux_and_its_conditions_decide():
     text = workflow(
         """
 - uses: actions/setup-python@v5
@@ -324,7 +324,7 @@ PARTS = """
 )
 def test_each_part_of_the_tests_is_a_check_where_the_set_up_is_that_of_the_first(
     matrix: str, expected: list[str]
-) -> None:
+):
     """As mochajs/mocha divides its tests: a leg that passes must not hide one that fails."""
     detected = detection(PYTEST, workflow(PARTS, job=f"strategy:\n  matrix: {matrix}"))
     taken = [check.command for check in detected.checks if check.use is Use.TESTS and not check.fallback]
@@ -333,7 +333,7 @@ def test_each_part_of_the_tests_is_a_check_where_the_set_up_is_that_of_the_first
     )
 
 
-def test_a_part_that_is_no_known_test_is_left_out_with_its_reason() -> None:
+def test_a_part_that_is_no_known_test_is_left_out_with_its_reason():
     steps = "- run: npm run test-node:${{ matrix.part }}"
     job = "strategy:\n  matrix: {part: [unit, docker]}"
     detected = detection({"package.json": '{"scripts": {}}'}, workflow(steps, job=job))
@@ -379,7 +379,7 @@ def calling(
     )
 
 
-def test_a_workflow_of_the_repository_is_read_with_the_inputs_of_each_call() -> None:
+def test_a_workflow_of_the_repository_is_read_with_the_inputs_of_each_call():
     detected = detection({**PYTEST, PATH: CALLED}, calling())
     assert commands(detected) == [
         "pytest tests/a --cov",
@@ -404,12 +404,12 @@ def test_a_workflow_of_the_repository_is_read_with_the_inputs_of_each_call() -> 
         ({PATH: CALLED.replace("{type: boolean}", "7")}, calling(), ""),
     ],
 )  # fmt: skip
-def test_a_call_that_cannot_be_resolved_is_named(files: dict[str, str], text: str, reason: str) -> None:
+def test_a_call_that_cannot_be_resolved_is_named(files: dict[str, str], text: str, reason: str):
     reasons = left_out(detection({**PYTEST, **files}, text)).values()
     assert any(reason in one for one in reasons) or not reason
 
 
-def test_variables_that_programs_read_are_set_and_those_of_the_workflow_are_not() -> None:
+def test_variables_that_programs_read_are_set_and_those_of_the_workflow_are_not():
     text = workflow(
         "- run: ${{ env.RUNNER }} --level $LEVEL\n  env: {LEVEL: high}",
         "env:\n  RUNNER: pytest\n  MODE: ci\n  API_TOKEN: x\n  LD_PRELOAD: ./evil.so\n  PATH: /evil\n",
@@ -419,7 +419,7 @@ def test_variables_that_programs_read_are_set_and_those_of_the_workflow_are_not(
     ]
 
 
-def test_a_build_belongs_to_the_tests_behind_it_unless_their_runner_builds() -> None:
+def test_a_build_belongs_to_the_tests_behind_it_unless_their_runner_builds():
     steps = "- run: cmake -S . -B out\n- run: cmake --build out\n- run: ctest --test-dir out"
     assert commands(detection({"CMakeLists.txt": ""}, workflow(steps))) == [
         "cmake -S . -B out\ncmake --build out\nctest --test-dir out"
@@ -428,7 +428,7 @@ def test_a_build_belongs_to_the_tests_behind_it_unless_their_runner_builds() -> 
     assert commands(detection({"Cargo.toml": ""}, workflow(steps))) == ["cargo test"]
 
 
-def test_of_jobs_that_run_the_same_the_plainest_is_taken() -> None:
+def test_of_jobs_that_run_the_same_the_plainest_is_taken():
     """As samber/lo does it: one workflow tests with an experiment, the next without."""
     experiment = workflow("- run: make test\n  env:\n    GOEXPERIMENT: simd")
     files = {
@@ -439,7 +439,7 @@ def test_of_jobs_that_run_the_same_the_plainest_is_taken() -> None:
     assert commands(detection(files)) == ["make test"]
 
 
-def test_the_job_prepare_takes_what_is_for_one_value_of_a_matrix_from_no_second_job() -> None:
+def test_the_job_prepare_takes_what_is_for_one_value_of_a_matrix_from_no_second_job():
     """As jotai has it: beside the tests, jobs with older versions of what the first one installs."""
     builds = workflow(
         """
@@ -458,12 +458,12 @@ def test_the_job_prepare_takes_what_is_for_one_value_of_a_matrix_from_no_second_
     assert alone == ["npm ci", "npm install typescript@5.9.3"]
 
 
-def test_a_repositorys_own_script_is_known_by_the_name_of_its_step() -> None:
+def test_a_repositorys_own_script_is_known_by_the_name_of_its_step():
     steps = "- name: Run tests\n  run: ./tools/go.sh\n- name: Deploy\n  run: ./tools/go.sh now"
     assert commands(detection({"README.md": ""}, workflow(steps))) == ["./tools/go.sh"]
 
 
-def test_no_more_than_three_of_a_kind_are_taken_and_the_others_are_named() -> None:
+def test_no_more_than_three_of_a_kind_are_taken_and_the_others_are_named():
     steps = "\n".join(f"- run: pytest tests/{name}" for name in ("one", "two", "three", "four"))
     detected = detection(PYTEST, workflow(steps))
     assert len([check for check in detected.checks if not check.fallback]) == 3
@@ -491,13 +491,13 @@ def test_no_more_than_three_of_a_kind_are_taken_and_the_others_are_named() -> No
 )  # fmt: skip
 def test_where_nothing_is_installed_the_setup_is_one_install_from_the_lock_file(
     files: dict[str, str], steps: str, setup: str
-) -> None:
+):
     [step] = detection(files, workflow(steps)).setup
     assert step.command == setup
     assert step.egress
 
 
-def test_a_package_manager_that_is_not_there_is_put_beside_the_packages() -> None:
+def test_a_package_manager_that_is_not_there_is_put_beside_the_packages():
     package = json.dumps({"packageManager": "pnpm@9.1.0", "devDependencies": {"vitest": "1"}})
     [step] = detection({"package.json": package, "pnpm-lock.yaml": ""}, workflow("- run: pnpm test")).setup
     assert step.command.startswith(
@@ -506,7 +506,7 @@ def test_a_package_manager_that_is_not_there_is_put_beside_the_packages() -> Non
     assert step.makes == "node_modules"
 
 
-def test_no_command_of_ci_has_control_characters() -> None:
+def test_no_command_of_ci_has_control_characters():
     assert commands(detection(PYTEST, workflow('- run: "pytest \\x1b[31m"'))) == ["python3 -m pytest -q"]
 
 
@@ -519,15 +519,15 @@ def test_no_command_of_ci_has_control_characters() -> None:
         ("steps.cache.outputs.cache-hit != 'true'", True), ("(" * 500, UNKNOWN), ("1 ===", UNKNOWN),
     ],
 )  # fmt: skip
-def test_expressions(expression: str, value: object) -> None:
+def test_expressions(expression: str, value: object):
     assert evaluate(expression, {"matrix.os": "ubuntu-latest", "matrix.slow": False}) == value
 
 
-def test_what_is_unknown_stays_as_it_is() -> None:
+def test_what_is_unknown_stays_as_it_is():
     assert substitute("${{ matrix.a }} ${{ secrets.b }}", {"matrix.a": 1}) == "1 ${{ secrets.b }}"
 
 
-def test_an_expression_cannot_make_a_text_as_long_as_it_likes() -> None:
+def test_an_expression_cannot_make_a_text_as_long_as_it_likes():
     """Calls within calls multiply it."""
     nested = "'xxxxxxxxxx'"
     for _ in range(10):

@@ -58,7 +58,7 @@ EVENTS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", EVENTS)
-def test_the_policy_makes_a_command_of(what: str) -> None:
+def test_the_policy_makes_a_command_of(what: str):
     name, payload, verb = EVENTS[what]
     request = expect(Request, _build(name, payload))
     assert (request.verb, request.repository) == (verb, "acme/calc")
@@ -67,7 +67,7 @@ def test_the_policy_makes_a_command_of(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", EVENTS)
-def test_off_until_the_policy_says_so(what: str) -> None:
+def test_off_until_the_policy_says_so(what: str):
     name, payload, _ = EVENTS[what]
     threads = Threads()
     ignored = expect(NoRequest, _build(name, payload, OFF, threads))
@@ -76,7 +76,7 @@ def test_off_until_the_policy_says_so(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", [what for what in EVENTS if what != "a failed run"])
-def test_who_sets_it_off_needs_the_verb_and_is_refused_in_silence(what: str) -> None:
+def test_who_sets_it_off_needs_the_verb_and_is_refused_in_silence(what: str):
     name, payload, _ = EVENTS[what]
     refusal = expect(Refusal, _build(name, payload, threads=Threads(OUTSIDER)))
     assert not refusal.in_thread
@@ -90,19 +90,19 @@ def test_who_sets_it_off_needs_the_verb_and_is_refused_in_silence(what: str) -> 
         ("pull_request", pull_payload("opened", pull_request__draft=True), "the pull request is a draft"),
     ],
 )
-def test_another_event_asks_for_nothing(name: str, payload: dict[str, Any], why: str) -> None:
+def test_another_event_asks_for_nothing(name: str, payload: dict[str, Any], why: str):
     ignored = expect(NoRequest, _build(name, payload))
     assert why in ignored.reason
 
 
-def test_a_draft_is_reviewed_where_the_policy_says_so() -> None:
+def test_a_draft_is_reviewed_where_the_policy_says_so():
     admission = admitting(VERBS, {}, reviews=("opened",), drafts=True)
     payload = pull_payload("opened", pull_request__draft=True)
     assert isinstance(_build("pull_request", payload, admission), Request)
 
 
 @pytest.mark.parametrize("what", ["a pull request", "a pull request's push", "a failed run"])
-def test_what_a_push_set_off_is_left_to_the_next_push_where_there_was_one(what: str) -> None:
+def test_what_a_push_set_off_is_left_to_the_next_push_where_there_was_one(what: str):
     name, payload, _ = EVENTS[what]
     threads = Threads(pull_answer=pull_request(head_sha="d" * 40))
     ignored = _build(name, payload, threads=threads)
@@ -111,7 +111,7 @@ def test_what_a_push_set_off_is_left_to_the_next_push_where_there_was_one(what: 
     )
 
 
-def test_a_failed_runs_fix_is_the_schedules_by_tier_and_the_pushers_by_name() -> None:
+def test_a_failed_runs_fix_is_the_schedules_by_tier_and_the_pushers_by_name():
     threads = Threads()
     request = expect(Request, _build("workflow_run", run_payload(), threads=threads))
     assert (request.actor.login, request.actor.tier) == ("octocat", Tier.SCHEDULE)
@@ -124,7 +124,7 @@ def test_a_failed_runs_fix_is_the_schedules_by_tier_and_the_pushers_by_name() ->
 OWN_THREAD = admitting(VERBS, {}, own_thread=frozenset({"explain"}))
 
 
-def test_an_outsider_may_on_their_own_thread_what_the_policy_gives() -> None:
+def test_an_outsider_may_on_their_own_thread_what_the_policy_gives():
     payload = comment_payload("/agent explain it", issue__user={"login": "octocat", "id": 583231})
     request = expect(Request, _build("issue_comment", payload, OWN_THREAD, Threads(OUTSIDER)))
     assert request.actor.tier is Tier.OUTSIDER
@@ -144,13 +144,13 @@ CONTRIBUTOR = Permission("read", 583231, "User", private=True, role="read")
     ],
     ids=["another verb", "another account of the name", "nobody's thread", "not an outsider"],
 )
-def test_nothing_more_is_given_on_a_thread(verb: str, author: object, permission: Permission) -> None:
+def test_nothing_more_is_given_on_a_thread(verb: str, author: object, permission: Permission):
     payload = comment_payload(f"/agent {verb} it", issue__user=author)
     assert isinstance(_build("issue_comment", payload, OWN_THREAD, Threads(permission)), Refusal)
 
 
 @pytest.mark.parametrize("verb", ["help", "status"])
-def test_an_outsider_may_ask_for_help_without_the_thread_being_read(verb: str) -> None:
+def test_an_outsider_may_ask_for_help_without_the_thread_being_read(verb: str):
     threads = Threads(OUTSIDER)
     expect(Request, _build("issue_comment", comment_payload(f"/agent {verb}"), OFF, threads))
     assert threads.calls == ["permission acme/calc octocat"]

@@ -145,7 +145,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize("body", COMMANDS)
-def test_a_command_is_read(body: str) -> None:
+def test_a_command_is_read(body: str):
     assert parse_command(body) == COMMANDS[body]
 
 
@@ -166,51 +166,51 @@ LINE_ENDS = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c"]
 
 
 @pytest.mark.parametrize("sign", [*UNSEEN, *SPACES, *LINE_ENDS], ids=ascii)
-def test_what_nobody_sees_before_a_command_does_not_hide_it(sign: str) -> None:
+def test_what_nobody_sees_before_a_command_does_not_hide_it(sign: str):
     for before in (sign, f"{sign}\n", f"\n{sign} ", f" {sign}"):
         assert parse_command(f"{before}/agent fix it") == Command("fix", "it"), ascii(before)
 
 
 @pytest.mark.parametrize("sign", UNSEEN, ids=ascii)
-def test_what_nobody_sees_in_a_command_changes_nothing(sign: str) -> None:
+def test_what_nobody_sees_in_a_command_changes_nothing(sign: str):
     body = f"/age{sign}nt{sign} {sign}rev{sign}iew {sign}--fu{sign}ll{sign}"
     assert parse_command(body) == Command("review", "", {"full": "true"})
 
 
 @pytest.mark.parametrize("space", SPACES, ids=ascii)
-def test_any_space_stands_between_the_words_of_a_command(space: str) -> None:
+def test_any_space_stands_between_the_words_of_a_command(space: str):
     body = f"/agent{space}fix{space}--budget{space}2{space}it"
     assert parse_command(body) == Command("fix", "it", {"budget": "2"})
 
 
 @pytest.mark.parametrize("body", NO_COMMANDS)
-def test_anything_else_is_no_command(body: str) -> None:
+def test_anything_else_is_no_command(body: str):
     assert parse_command(body) is None
 
 
 @pytest.mark.parametrize("body", PROBLEMS)
-def test_a_slip_is_named_with_the_nearest_thing(body: str) -> None:
+def test_a_slip_is_named_with_the_nearest_thing(body: str):
     command = parse_command(body)
     assert command is not None
     assert command.problem == PROBLEMS[body]
 
 
 @given(st.text(max_size=400))
-def test_no_text_makes_the_grammar_raise(text: str) -> None:
+def test_no_text_makes_the_grammar_raise(text: str):
     parse_command(text)
 
 
 @given(st.lists(st.sampled_from(["--model", "--budget", "--draft", "--x", "=", "2", "a", "fix", "\n", " "])))
-def test_no_arrangement_of_options_makes_the_grammar_raise(words: list[str]) -> None:
+def test_no_arrangement_of_options_makes_the_grammar_raise(words: list[str]):
     assert parse_command("/agent " + " ".join(words)) is not None
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1), st.text(max_size=50))
-def test_a_token_glued_to_a_word_is_never_a_command(word: str, rest: str) -> None:
+def test_a_token_glued_to_a_word_is_never_a_command(word: str, rest: str):
     assert parse_command(f"/agent{word} {rest}") is None
 
 
-def test_a_long_row_of_options_takes_linear_time() -> None:
+def test_a_long_row_of_options_takes_linear_time():
     body = "/agent fix x " + "--draft --model " * 20_000
     assert parse_command(body) is not None
 
@@ -259,13 +259,13 @@ def written(draw: st.DrawFn) -> tuple[str, Command]:
 
 
 @given(written())
-def test_what_the_grammar_can_write_it_reads_back(pair: tuple[str, Command]) -> None:
+def test_what_the_grammar_can_write_it_reads_back(pair: tuple[str, Command]):
     body, meant = pair
     assert parse_command(body) == meant
 
 
 @given(st.sampled_from(NAMES), st.sampled_from(sorted(OPTIONS)))
-def test_an_option_is_taken_or_named(verb: str, option: str) -> None:
+def test_an_option_is_taken_or_named(verb: str, option: str):
     values = {
         "model": "x",
         "budget": "1",
@@ -286,7 +286,7 @@ def test_an_option_is_taken_or_named(verb: str, option: str) -> None:
 
 
 @pytest.mark.parametrize("body", MISSED)
-def test_what_was_meant_as_a_command_is_named_with_its_right_form(body: str) -> None:
+def test_what_was_meant_as_a_command_is_named_with_its_right_form(body: str):
     assert parse_command(body) is None or parse_command(body) == near_miss_command(body)
     missed = near_miss_command(body)
     assert missed is not None
@@ -295,19 +295,19 @@ def test_what_was_meant_as_a_command_is_named_with_its_right_form(body: str) -> 
 
 
 @pytest.mark.parametrize("body", NOT_MISSED)
-def test_what_speaks_of_the_bot_or_is_code_or_quoted_was_not_meant_as_one(body: str) -> None:
+def test_what_speaks_of_the_bot_or_is_code_or_quoted_was_not_meant_as_one(body: str):
     assert parse_command(body) is not None or near_miss_command(body) is None
 
 
 @given(st.text(alphabet="/agentA fix`>\n \t<!-pre@:", max_size=60))
-def test_what_is_shown_of_it_is_one_line_of_harmless_text(body: str) -> None:
+def test_what_is_shown_of_it_is_one_line_of_harmless_text(body: str):
     missed = near_miss_command(body)
     if missed is not None:
         assert missed.problem.count("`") == 2
         assert "\n" not in missed.problem
 
 
-def test_options_of_a_retry_take_the_place_of_those_of_the_command() -> None:
+def test_options_of_a_retry_take_the_place_of_those_of_the_command():
     command = parse_command("/agent fix the sum --budget 2 --draft")
     assert command is not None
     merged = with_options(command, {"budget": "3", "dry-run": "true"})

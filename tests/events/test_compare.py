@@ -78,7 +78,7 @@ def _difference(what: str, request: Request, threads: Threads | None = None) -> 
 
 
 @pytest.mark.parametrize("what", EVENTS)
-def test_the_request_that_an_event_makes_is_the_events(what: str) -> None:
+def test_the_request_that_an_event_makes_is_the_events(what: str):
     assert _difference(what, _made(what)) == ""
 
 
@@ -97,13 +97,13 @@ CHANGES: dict[str, Callable[[Request], Request]] = {
 
 @pytest.mark.parametrize("changed", CHANGES)
 @pytest.mark.parametrize("what", EVENTS)
-def test_another_word_in_the_request_is_named(what: str, changed: str) -> None:
+def test_another_word_in_the_request_is_named(what: str, changed: str):
     request = CHANGES[changed](_made(what))
     assert _difference(what, request) == changed
 
 
 @pytest.mark.parametrize("what", EVENTS)
-def test_another_thread_is_named(what: str) -> None:
+def test_another_thread_is_named(what: str):
     request = _made(what)
     if request.thread is None:
         other = request._replace(thread=_made("a comment").thread)
@@ -154,17 +154,17 @@ PULL_CHANGES: list[tuple[list[str], Callable[[Request], Request], str]] = [
 )
 def test_another_pull_request_head_or_plan_is_named(
     what: str, change: Callable[[Request], Request], label: str
-) -> None:
+):
     assert _difference(what, change(_made(what))) == label
 
 
 @pytest.mark.parametrize("what", ["a comment", "a label", "a dispatch"])
-def test_a_tier_that_github_does_not_give_is_named(what: str) -> None:
+def test_a_tier_that_github_does_not_give_is_named(what: str):
     threads = Threads(Permission("read", 583231, "User", private=False))
     assert _difference(what, _made(what), threads) == "who asked"
 
 
-def test_without_the_policys_word_a_label_is_no_command() -> None:
+def test_without_the_policys_word_a_label_is_no_command():
     off = admitting({Tier.MAINTAINER: frozenset(NAMES)}, {})
     found = difference(_made("a label"), asked(*EVENTS["a label"]), Threads(), lambda: off)
     assert found == "the event, which holds no command,"

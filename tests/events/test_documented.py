@@ -18,21 +18,21 @@ EXAMPLES = re.findall(r"^/agent .*$", PAGE, re.MULTILINE)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_every_example_is_a_command(example: str) -> None:
+def test_every_example_is_a_command(example: str):
     command = parse_command(example)
     assert command is not None
     assert command.problem == ""
 
 
-def test_the_verbs_are_those_of_the_registry() -> None:
+def test_the_verbs_are_those_of_the_registry():
     assert write_schema.verb_table() in PAGE, "run `make schema`"
 
 
-def test_every_option_has_its_row() -> None:
+def test_every_option_has_its_row():
     assert [name for name in OPTIONS if not re.search(rf"^\| .*`--{name}[ `]", PAGE, re.MULTILINE)] == []
 
 
-def test_every_event_has_its_row() -> None:
+def test_every_event_has_its_row():
     assert [
         name for name in (*READERS, "push") if not re.search(rf"^\| .*`{name}`", PAGE, re.MULTILINE)
     ] == []

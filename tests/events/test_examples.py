@@ -59,7 +59,7 @@ def _decide(name: str, payload: Payload, folder: Path) -> Request | Refusal | No
     return build_request(event, reader, lambda: POLICY)
 
 
-def test_every_example_is_answered(examples: list[tuple[str, Payload]], tmp_path: Path) -> None:
+def test_every_example_is_answered(examples: list[tuple[str, Payload]], tmp_path: Path):
     assert len(examples) == 329
     for name, payload in examples:
         answer = _decide(name, payload, tmp_path)
@@ -71,7 +71,7 @@ def test_every_example_is_answered(examples: list[tuple[str, Payload]], tmp_path
 
 def test_a_trigger_that_the_policy_names_makes_requests_of_examples(
     examples: list[tuple[str, Payload]], tmp_path: Path
-) -> None:
+):
     requests = [
         (name, payload["action"])
         for name, payload in examples
@@ -91,7 +91,7 @@ PLACES: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("event_name", PLACES)
 def test_a_command_in_any_example_of_something_new_is_found(
     examples: list[tuple[str, Payload]], event_name: str
-) -> None:
+):
     action, where = PLACES[event_name]
     new = [copy.deepcopy(one) for name, one in examples if name == event_name and one["action"] == action]
     assert len(new) >= 3
@@ -108,7 +108,7 @@ def test_a_command_in_any_example_of_something_new_is_found(
 )
 def test_every_field_of_an_example_may_be_null(
     examples: list[tuple[str, Payload]], tmp_path: Path, event_name: str
-) -> None:
+):
     action, where = PLACES.get(event_name, ("", ""))
     payload = next(
         copy.deepcopy(one)

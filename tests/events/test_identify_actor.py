@@ -34,7 +34,7 @@ TIERS = [
 
 
 @pytest.mark.parametrize(("permission", "tier"), TIERS)
-def test_a_tier_comes_from_the_permission(permission: Permission, tier: Tier) -> None:
+def test_a_tier_comes_from_the_permission(permission: Permission, tier: Tier):
     assert tier_of(permission) is tier
 
 
@@ -55,7 +55,7 @@ BOTS = [
 ]
 
 
-def test_an_account_has_the_tier_that_github_gives_it() -> None:
+def test_an_account_has_the_tier_that_github_gives_it():
     assert identified() == Actor("octocat", 583231, Tier.MAINTAINER)
     # The payload's association counts for nothing, and a listed id makes no bot of a person.
     reader = _permission("read")
@@ -63,7 +63,7 @@ def test_an_account_has_the_tier_that_github_gives_it() -> None:
     assert identified(reader, [583231]).tier is Tier.OUTSIDER
 
 
-def test_a_bot_listed_by_id_has_the_bots_tier() -> None:
+def test_a_bot_listed_by_id_has_the_bots_tier():
     bot = {"comment__user": BOTS[0], "sender": BOTS[0]}
     assert identified(bots=[49699333], **bot) == Actor("dependabot[bot]", 49699333, Tier.BOT)
 
@@ -91,7 +91,7 @@ REFUSED: list[tuple[str, Permission, dict[str, Any]]] = [
 @pytest.mark.parametrize(("reason", "permission", "changes"), REFUSED)
 def test_an_account_that_is_not_the_one_that_asks_is_refused_in_silence(
     reason: str, permission: Permission, changes: dict[str, Any]
-) -> None:
+):
     with pytest.raises(RefusedError) as refusal:
         identified(permission, **changes)
     assert str(refusal.value).startswith(reason)
@@ -101,7 +101,7 @@ def test_an_account_that_is_not_the_one_that_asks_is_refused_in_silence(
 @pytest.mark.parametrize(
     "changes", [{"comment__user": None}, *({"comment__user": bot, "sender": bot} for bot in BOTS)]
 )
-def test_a_bot_and_a_deleted_account_are_refused_without_a_call(changes: dict[str, Any]) -> None:
+def test_a_bot_and_a_deleted_account_are_refused_without_a_call(changes: dict[str, Any]):
     threads = Threads(WRITER)
     with pytest.raises(RefusedError):
         identified(threads=threads, **changes)

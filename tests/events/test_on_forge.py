@@ -69,7 +69,7 @@ def _pull(forge: Forge, clock: Clock, *, fork: bool = False, branch: str = "fix"
 
 
 @pytest.mark.parametrize("fork", [False, True])
-def test_a_push_after_the_command_is_found_out(forge: Forge, clock: Clock, fork: bool) -> None:
+def test_a_push_after_the_command_is_found_out(forge: Forge, clock: Clock, fork: bool):
     number, _ = _pull(forge, clock, fork=fork)
     _, event = forge.comment(REPO, number, "ada", "/agent fix this")
     clock.pass_minutes(1)
@@ -83,7 +83,7 @@ NAMES = ["feature/#42", 'it\'s-"quoted"', "no\u00a0break", "дом/日本語", "
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_branch_of_any_name_is_asked_about_by_it(forge: Forge, clock: Clock, name: str) -> None:
+def test_a_branch_of_any_name_is_asked_about_by_it(forge: Forge, clock: Clock, name: str):
     number, sha = _pull(forge, clock, branch=name)
     _, event = forge.comment(REPO, number, "ada", "/agent fix this")
     clock.pass_minutes(1)
@@ -95,7 +95,7 @@ def test_a_branch_of_any_name_is_asked_about_by_it(forge: Forge, clock: Clock, n
     assert request.thread.left_out == ("1 comment written after the command",)
 
 
-def test_a_thread_of_two_thousand_comments_costs_few_calls(forge: Forge, clock: Clock) -> None:
+def test_a_thread_of_two_thousand_comments_costs_few_calls(forge: Forge, clock: Clock):
     number, _ = _pull(forge, clock)
     for index in range(2000):
         at = f"2026-02-01T{index // 3600:02}:{index // 60 % 60:02}:{index % 60:02}Z"
@@ -115,9 +115,7 @@ def test_a_thread_of_two_thousand_comments_costs_few_calls(forge: Forge, clock: 
     assert len(forge.requests) - before <= FEW_CALLS
 
 
-def test_every_text_of_a_pull_request_is_what_github_shows_for_no_call_more(
-    forge: Forge, clock: Clock
-) -> None:
+def test_every_text_of_a_pull_request_is_what_github_shows_for_no_call_more(forge: Forge, clock: Clock):
     forge.commit(REPO, {"calc.py": "def add(a, b):\n    return a + b\n"}, branch="fix")
     number = forge.open_pull(REPO, "ada", "fix", body=f"body {UNSEEN}")
     forge.comment(REPO, number, "ada", f"comment {UNSEEN}")
@@ -145,7 +143,7 @@ def test_every_text_of_a_pull_request_is_what_github_shows_for_no_call_more(
     ]
 
 
-def test_the_texts_of_an_issue_are_what_github_shows_for_one_call_more(forge: Forge) -> None:
+def test_the_texts_of_an_issue_are_what_github_shows_for_one_call_more(forge: Forge):
     """The list of comments holds that of the command, and no list holds the issue."""
     number = forge.create_issue(REPO, "eve", "It breaks", "Badly. <!-- evil -->\n\n[//]: # (evil)")
     forge.comment(REPO, number, "eve", "See ![evil](x.png)", at="2026-01-01T00:00:00Z")

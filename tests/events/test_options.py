@@ -58,7 +58,7 @@ OTHERS = (
 @pytest.mark.parametrize("name", ["issue_comment", "workflow_dispatch", "schedule"])
 def test_an_option_is_taken_within_the_policys_bounds_and_else_refused_with_the_key(
     name: str, words: str, policy: Policy, reason: str
-) -> None:
+):
     payload = comment_payload(f"/agent {words}")
     if name != "issue_comment":
         payload = {key: payload[key] for key in ("repository", "sender")}
@@ -71,7 +71,7 @@ def test_an_option_is_taken_within_the_policys_bounds_and_else_refused_with_the_
         assert isinstance(answer, Request)
 
 
-def test_who_may_not_ask_at_all_is_not_told_which_models_there_are() -> None:
+def test_who_may_not_ask_at_all_is_not_told_which_models_there_are():
     event = Event("issue_comment", comment_payload("/agent --model a/b fix it"))
     stranger = Threads(Permission("read", 583231, "User", private=False, role="read"))
     refusal = expect(Refusal, build_request(event, stranger, lambda: NO_VERBS))

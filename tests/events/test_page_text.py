@@ -134,19 +134,19 @@ _WORD = re.compile(r"\w+")
 
 
 @pytest.mark.parametrize("markdown", READABLE)
-def test_what_people_see_is_readable_markdown(markdown: str) -> None:
+def test_what_people_see_is_readable_markdown(markdown: str):
     assert page_text(to_html(markdown)).text == READABLE[markdown]
 
 
 @pytest.mark.parametrize("markdown", UNSEEN)
-def test_a04_what_the_page_does_not_show_is_left_out_and_told(markdown: str) -> None:
+def test_a04_what_the_page_does_not_show_is_left_out_and_told(markdown: str):
     shown = shown_text(markdown, to_html(markdown))
     assert "evil" not in shown.text
     assert shown.hidden
 
 
 @pytest.mark.parametrize("markdown", HIDDEN_BY_ATTRIBUTE)
-def test_a113_an_element_that_the_html_hides_is_left_out(markdown: str) -> None:
+def test_a113_an_element_that_the_html_hides_is_left_out(markdown: str):
     """Should GitHub's sanitizer once leave what hides it."""
     page = page_text(unsanitized(markdown))
     assert page.text.replace("\n", "") == HIDDEN_BY_ATTRIBUTE[markdown]
@@ -154,7 +154,7 @@ def test_a113_an_element_that_the_html_hides_is_left_out(markdown: str) -> None:
 
 
 @pytest.mark.parametrize("markdown", HIDDEN_BY_ATTRIBUTE)
-def test_a04_an_element_that_its_source_hides_is_left_out_and_told(markdown: str) -> None:
+def test_a04_an_element_that_its_source_hides_is_left_out_and_told(markdown: str):
     shown = shown_text(markdown, to_html(markdown))
     assert not re.search("evil|never|closed", shown.text)
     assert shown.hidden[ELEMENT] == 1
@@ -165,19 +165,19 @@ def test_a04_an_element_that_its_source_hides_is_left_out_and_told(markdown: str
     ["```html\n<p hidden>seen</p>\n```", "`<i hidden>seen</i>`", "<b style='opacity: 0.5; font-size: 0.9em'>seen</b>",
      "Do not. <i hidden>not</i> seen", "seen <i hidden></i>", "<b>seen</b> <br hidden> seen"],
 )  # fmt: skip
-def test_a113_no_text_is_taken_with_it_that_people_read(markdown: str) -> None:
+def test_a113_no_text_is_taken_with_it_that_people_read(markdown: str):
     assert shown_text(markdown, to_html(markdown)).text == page_text(to_html(markdown)).text
 
 
 @pytest.mark.parametrize("markdown", [*UNSEEN, *HIDDEN_BY_ATTRIBUTE, *SURPLUS])
-def test_a04_no_word_is_left_that_people_do_not_see(markdown: str) -> None:
+def test_a04_no_word_is_left_that_people_do_not_see(markdown: str):
     html = to_html(markdown)
     addresses = "".join(re.findall(r'(?:src|href|lang)="([^"]*)"', html))
     assert [word for word in _WORD.findall(page_text(html).text) if word not in seen(html) + addresses] == []
 
 
 @pytest.mark.parametrize("markdown", NO_CODE)
-def test_a04_what_only_looks_like_code_keeps_nothing_hidden(markdown: str) -> None:
+def test_a04_what_only_looks_like_code_keeps_nothing_hidden(markdown: str):
     html = to_html(markdown.replace("{}", "<i hidden>evil</i>"))
     assert ("evil" in page_text(html).text) <= ("evil" in seen(html))
 
@@ -185,13 +185,13 @@ def test_a04_what_only_looks_like_code_keeps_nothing_hidden(markdown: str) -> No
 @pytest.mark.parametrize(("markdown", "shown", "kind", "count"), FORMULAS)
 def test_a63_what_is_drawn_and_not_shown_is_left_out_and_counted(
     markdown: str, shown: str, kind: str, count: int
-) -> None:
+):
     page = page_text(to_html(markdown))
     assert (page.text, page.hidden) == (shown, {kind: count})
 
 
 @pytest.mark.parametrize("markdown", SURPLUS)
-def test_a63_what_is_laid_out_and_not_shown_is_left_out_and_told(markdown: str) -> None:
+def test_a63_what_is_laid_out_and_not_shown_is_left_out_and_told(markdown: str):
     shown = shown_text(markdown, to_html(markdown))
     assert shown.text == SURPLUS[markdown]
     assert "HIDDEN" not in markdown or WORDS in shown.hidden
@@ -205,14 +205,14 @@ _PIECES = [
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=20))
-def test_a04_no_arrangement_of_markup_leaves_a_word_that_people_do_not_see(pieces: list[str]) -> None:
+def test_a04_no_arrangement_of_markup_leaves_a_word_that_people_do_not_see(pieces: list[str]):
     markdown = "".join(piece.replace("WORD", f"w{number}w") for number, piece in enumerate(pieces))
     html = to_html(markdown)
     named = re.compile(r"w\d+w")
     assert set(named.findall(page_text(html).text)) <= set(named.findall(seen(html)))
 
 
-def test_what_is_hidden_is_told_by_kind() -> None:
+def test_what_is_hidden_is_told_by_kind():
     source = "one\n<!-- a -->\n\n![alt](x)\u200b `<!--`\n<!-- b\n-->\n\n[two]: three"
     assert shown_text(source, to_html(source)).hidden == {COMMENT: 2, TITLE: 1, CHARACTER: 1, WORDS: 2}
 
@@ -243,7 +243,7 @@ GITHUB = {
 
 
 @pytest.mark.parametrize("html", GITHUB)
-def test_what_github_adds_to_the_html_is_read_as_it_is_meant(html: str) -> None:
+def test_what_github_adds_to_the_html_is_read_as_it_is_meant(html: str):
     assert page_text(html).text == GITHUB[html]
 
 
@@ -254,7 +254,7 @@ def test_what_github_adds_to_the_html_is_read_as_it_is_meant(html: str) -> None:
         "https://github.example/storage/user/1/files/ab?token=SECRET",
     ],
 )
-def test_a112_no_signed_address_reaches_the_model(address: str) -> None:
+def test_a112_no_signed_address_reaches_the_model(address: str):
     html = f'<a href="{address}"><img src="{address}"></a> <a href="{address}">x</a> <video src="{address}"></video>'
     text = page_text(html).text
     assert "SECRET" not in text
@@ -268,5 +268,5 @@ def test_a112_no_signed_address_reaches_the_model(address: str) -> None:
      "<pre>" * 9_000, "<table><tr><td>" * 3_000, "<section data-type=mermaid>" * 2_000, "<a href=x>" * 9_000],
     ids=lambda html: str(html)[:12],
 )  # fmt: skip
-def test_a51_html_nested_without_end_is_read(html: str) -> None:
+def test_a51_html_nested_without_end_is_read(html: str):
     assert page_text(html).text.count("x") <= html.count("x")

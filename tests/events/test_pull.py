@@ -58,7 +58,7 @@ HUGE = (
 )
 def test_a_pull_request_that_cannot_be_worked_on_is_refused_in_a_sentence(
     changes: dict[str, Any], verb: str, reason: str
-) -> None:
+):
     threads = Threads(pull_answer=pull_request(**changes))
     assert _refusal(f"/agent {verb}", threads) == Refusal(reason, in_thread=True)
 
@@ -75,13 +75,13 @@ GOES_ON: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", GOES_ON)
-def test_a_pull_request_that_can_be_worked_on_is(what: str) -> None:
+def test_a_pull_request_that_can_be_worked_on_is(what: str):
     changes, verb = GOES_ON[what]
     request = _request(f"/agent {verb}", Threads(pull_answer=pull_request(**changes)))
     assert request.verb == verb
 
 
-def test_a_locked_conversation_gets_no_answer_and_costs_nothing() -> None:
+def test_a_locked_conversation_gets_no_answer_and_costs_nothing():
     threads = Threads()
     refusal = _build(on_pull(issue__locked=True), threads)
     assert refusal == Refusal(
@@ -90,7 +90,7 @@ def test_a_locked_conversation_gets_no_answer_and_costs_nothing() -> None:
     assert threads.calls == []
 
 
-def test_a_pull_request_locked_since_gets_no_answer() -> None:
+def test_a_pull_request_locked_since_gets_no_answer():
     refusal = _refusal("/agent fix", Threads(pull_answer=pull_request(locked=True)))
     assert not refusal.in_thread
 
@@ -103,7 +103,7 @@ def _moved(pushes: list[PushData] | None, **changes: Any) -> Threads:
     return Threads(pull_answer=pull_request(updated_at=LATER, **changes), push_list=pushes)
 
 
-def test_where_nothing_happened_since_the_head_is_the_one_and_nobody_is_asked() -> None:
+def test_where_nothing_happened_since_the_head_is_the_one_and_nobody_is_asked():
     threads = Threads()
     request = _request("/agent fix", threads)
     assert request.pull is not None
@@ -111,7 +111,7 @@ def test_where_nothing_happened_since_the_head_is_the_one_and_nobody_is_asked() 
     assert not any(asked.startswith("pushes") for asked in threads.calls)
 
 
-def test_a_head_pushed_before_the_command_is_worked_on() -> None:
+def test_a_head_pushed_before_the_command_is_worked_on():
     threads = _moved([PushData(OLD, HEAD, EARLIER)])
     assert _request("/agent fix", threads).thread is not None
     assert "pushes acme/calc fix" in threads.calls
@@ -134,7 +134,7 @@ PUSHES: dict[str, list[PushData]] = {
 
 @pytest.mark.parametrize("what", PUSHES)
 @pytest.mark.parametrize("verb", ["fix", "review", "explain"])
-def test_a_head_newer_than_the_command_is_refused(what: str, verb: str) -> None:
+def test_a_head_newer_than_the_command_is_refused(what: str, verb: str):
     assert _refusal(f"/agent {verb}", _moved(PUSHES[what])) == Refusal(NEWER, in_thread=True)
 
 
@@ -148,7 +148,7 @@ UNKNOWN: dict[str, tuple[list[PushData] | None, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
-def test_an_unknown_push_time_is_noted(case: str) -> None:
+def test_an_unknown_push_time_is_noted(case: str):
     pushes, changes = UNKNOWN[case]
     request = _request("/agent fix", _moved(pushes, **changes))
     assert request.thread is not None
@@ -157,14 +157,14 @@ def test_an_unknown_push_time_is_noted(case: str) -> None:
     )
 
 
-def test_on_the_bots_own_branch_a_command_goes_on_from_the_one_before_it() -> None:
+def test_on_the_bots_own_branch_a_command_goes_on_from_the_one_before_it():
     threads = _moved([PushData(OLD, HEAD, LATER)], head_ref="agent/issue-3-sum")
     request = _request("/agent fix", threads)
     assert request.pull is not None
     assert request.pull.head_sha == HEAD
 
 
-def test_a_forks_branch_is_not_the_bots_own_by_its_name() -> None:
+def test_a_forks_branch_is_not_the_bots_own_by_its_name():
     threads = _moved([PushData(OLD, HEAD, LATER)], head_ref="agent/issue-3-sum", **FORK)
     assert isinstance(_refusal("/agent fix", threads), Refusal)
 
@@ -176,7 +176,7 @@ def test_a_forks_branch_is_not_the_bots_own_by_its_name() -> None:
         ("pull_request_review_comment", review_comment_payload("/agent fix")),
     ],
 )
-def test_the_payloads_head_is_worked_on_whatever_was_pushed_since(name: str, payload: dict[str, Any]) -> None:
+def test_the_payloads_head_is_worked_on_whatever_was_pushed_since(name: str, payload: dict[str, Any]):
     threads = Threads(pull_answer=pull_request(head_sha=NEW, updated_at=LATER), push_list=None)
     request = expect(Request, _build(payload, threads, name))
     assert request.pull is not None
@@ -184,7 +184,7 @@ def test_the_payloads_head_is_worked_on_whatever_was_pushed_since(name: str, pay
     assert not any(asked.startswith("pushes") for asked in threads.calls)
 
 
-def test_a_pull_request_with_another_base_since_is_refused() -> None:
+def test_a_pull_request_with_another_base_since_is_refused():
     threads = Threads(pull_answer=pull_request(base_ref="lax"))
     refusal = expect(Refusal, _build(review_payload("/agent fix"), threads, "pull_request_review"))
     assert "base branch of pull request #7 was changed" in refusal.reason
@@ -194,12 +194,12 @@ def test_a_pull_request_with_another_base_since_is_refused() -> None:
 
 
 @pytest.mark.parametrize("named", [HEAD, HEAD.upper()])
-def test_a_maintainer_may_vouch_for_the_head_by_naming_it(named: str) -> None:
+def test_a_maintainer_may_vouch_for_the_head_by_naming_it(named: str):
     threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
     assert _request(f"/agent fix --sha {named}", threads).trusted_sha == HEAD
 
 
-def test_a90_part_of_an_id_vouches_for_nothing() -> None:
+def test_a90_part_of_an_id_vouches_for_nothing():
     threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
     for digits in (12, 39):
         refusal = _refusal(f"/agent fix --sha {HEAD[:digits]}", threads)
@@ -211,9 +211,7 @@ SAME_SECOND = [PushData(OLD, HEAD, AT)]
 
 @pytest.mark.parametrize("pushes", [*PUSHES.values(), SAME_SECOND])
 @pytest.mark.parametrize("updated_at", [AT, LATER])
-def test_a90_a_head_newer_than_the_command_is_not_vouched_for(
-    pushes: list[PushData], updated_at: str
-) -> None:
+def test_a90_a_head_newer_than_the_command_is_not_vouched_for(pushes: list[PushData], updated_at: str):
     pull = pull_request(updated_at=updated_at, **FORK)
     threads = Threads(pull_answer=pull, push_list=pushes)
     assert _refusal(f"/agent fix --sha {HEAD}", threads).reason == NEWER
@@ -221,14 +219,14 @@ def test_a90_a_head_newer_than_the_command_is_not_vouched_for(
 
 @pytest.mark.parametrize("case", UNKNOWN)
 @pytest.mark.parametrize("updated_at", [AT, LATER])
-def test_a90_a_head_of_unknown_push_time_is_not_vouched_for(case: str, updated_at: str) -> None:
+def test_a90_a_head_of_unknown_push_time_is_not_vouched_for(case: str, updated_at: str):
     pushes, changes = UNKNOWN[case]
     threads = Threads(pull_answer=pull_request(updated_at=updated_at, **changes), push_list=pushes)
     refusal = _refusal(f"/agent fix --sha {HEAD}", threads)
     assert "Repeat the command in a review of the pull request" in refusal.reason
 
 
-def test_a_review_vouches_for_the_head_that_its_event_names() -> None:
+def test_a_review_vouches_for_the_head_that_its_event_names():
     threads = Threads(pull_answer=pull_request(**FORK), push_list=None)
     request = expect(
         Request, _build(review_payload(f"/agent fix --sha {HEAD}"), threads, "pull_request_review")
@@ -236,14 +234,14 @@ def test_a_review_vouches_for_the_head_that_its_event_names() -> None:
     assert request.trusted_sha == HEAD
 
 
-def test_another_head_than_the_one_named_is_refused() -> None:
+def test_another_head_than_the_one_named_is_refused():
     refusal = _refusal(f"/agent fix --sha {NEW}", Threads(pull_answer=pull_request(**FORK)))
     assert refusal.reason == (
         f"`--sha {NEW}` is not the head of pull request #7, which is {HEAD}. Check that commit and name it."
     )
 
 
-def test_a_contributor_vouches_for_nothing() -> None:
+def test_a_contributor_vouches_for_nothing():
     threads = Threads(CONTRIBUTOR, pull_answer=pull_request(**FORK))
     refusal = _refusal(f"/agent review --sha {HEAD}", threads)
     assert refusal.reason == (
@@ -251,7 +249,7 @@ def test_a_contributor_vouches_for_nothing() -> None:
     )
 
 
-def test_a_base_means_nothing_under_a_pull_request() -> None:
+def test_a_base_means_nothing_under_a_pull_request():
     assert _refusal("/agent fix --base main", Threads()).reason == (
         "`--base` does not work under a pull request: its result goes to the branch of that pull request."
     )

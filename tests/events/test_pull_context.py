@@ -79,13 +79,13 @@ def _context(
 # Review threads
 
 
-def test_open_threads_are_shown_and_resolved_ones_are_not() -> None:
+def test_open_threads_are_shown_and_resolved_ones_are_not():
     context = _context(_thread(1), _thread(2, resolved=True))
     assert [thread.id for thread in context.unresolved] == [1]
     assert context.left_out == ()
 
 
-def test_what_was_said_after_the_command_is_left_out_and_counted() -> None:
+def test_what_was_said_after_the_command_is_left_out_and_counted():
     context = _context(
         _thread(1, _comment(1), _comment(2, "evil", LATER)), _thread(3, _comment(3, "evil", LATER))
     )
@@ -103,9 +103,7 @@ SAME_SECOND = [
 
 
 @pytest.mark.parametrize(("trigger", "number", "stood"), SAME_SECOND)
-def test_within_the_triggers_second_only_ids_of_one_kind_tell(
-    trigger: Trigger, number: int, stood: bool
-) -> None:
+def test_within_the_triggers_second_only_ids_of_one_kind_tell(trigger: Trigger, number: int, stood: bool):
     assert bool(_context(_thread(1, _comment(number, at=AT)), trigger=trigger).unresolved) is stood
 
 
@@ -113,20 +111,20 @@ BY_REVIEW = Trigger("pull_request_review", 0, "u", AT)
 
 
 @pytest.mark.parametrize("trigger", [BY_REVIEW, ON_LINE])
-def test_the_comments_of_the_review_that_asked_are_no_edits(trigger: Trigger) -> None:
+def test_the_comments_of_the_review_that_asked_are_no_edits(trigger: Trigger):
     written_then_submitted = _comment(4999, at=EARLIER, edited=AT)
     context = _context(_thread(1, written_then_submitted), trigger=trigger)
     assert [one.id for one in context.unresolved[0].comments] == [4999]
 
 
-def test_the_bots_own_findings_are_part_of_it() -> None:
+def test_the_bots_own_findings_are_part_of_it():
     own = "This is off by one.\n\n<!-- slash-agent finding -->"
     assert _context(_thread(1, _comment(1, own))).unresolved[0].comments[0].body.strip() == (
         "This is off by one."
     )
 
 
-def test_threads_over_the_budget_are_left_out_oldest_first_and_counted() -> None:
+def test_threads_over_the_budget_are_left_out_oldest_first_and_counted():
     long = "x" * (THREADS_BUDGET // 10)
     threads = [_thread(n, _comment(n, long, f"2026-02-{n:02}T00:00:00Z")) for n in range(1, 21)]
     context = _context(*threads)
@@ -134,7 +132,7 @@ def test_threads_over_the_budget_are_left_out_oldest_first_and_counted() -> None
     assert context.left_out == ("11 review threads over the 40000 characters that there is room for",)
 
 
-def test_hidden_text_is_taken_out_of_everything() -> None:
+def test_hidden_text_is_taken_out_of_everything():
     hidden = "<!-- obey -->"
     context = _context(_thread(1, _comment(1, f"a{hidden}"), hunk=f"@@ -1 +1 @@{hidden}"))
     thread = context.unresolved[0]
@@ -142,7 +140,7 @@ def test_hidden_text_is_taken_out_of_everything() -> None:
     assert context.left_out == ("2 HTML comments taken out",)
 
 
-def test_a_path_that_hides_something_is_shown_without_it() -> None:
+def test_a_path_that_hides_something_is_shown_without_it():
     assert _context(_thread(1, path="a\u200b.py\n# obey")).unresolved[0].path == "a.py # obey"
 
 
@@ -152,7 +150,7 @@ def test_a_path_that_hides_something_is_shown_without_it() -> None:
 ANCHOR = _thread(4000, line=14, start_line=13, comments=())
 
 
-def test_a_review_comment_has_its_thread_without_itself() -> None:
+def test_a_review_comment_has_its_thread_without_itself():
     said = (_comment(4000, "off by one"), _comment(4500), _comment(5000, "/agent fix this", AT))
     context = _context(_thread(4000, *said), _thread(1), trigger=ON_LINE, anchor=ANCHOR)
     assert context.anchor is not None
@@ -161,7 +159,7 @@ def test_a_review_comment_has_its_thread_without_itself() -> None:
     assert context.left_out == ()
 
 
-def test_a_thread_that_is_gone_leaves_the_payloads_lines() -> None:
+def test_a_thread_that_is_gone_leaves_the_payloads_lines():
     context = _context(trigger=ON_LINE, anchor=ANCHOR)
     assert context.anchor == ANCHOR
 
@@ -174,7 +172,7 @@ def _check(name: str = "tests", **changes: Any) -> FailedCheck:
     return FailedCheck(**{**values, **changes})
 
 
-def test_failed_checks_come_with_annotations_and_logs() -> None:
+def test_failed_checks_come_with_annotations_and_logs():
     check = _check(
         summary="1 failed",
         annotations=(Annotation("calc/sum.py", 3, "failure", "boom"),),
@@ -183,17 +181,17 @@ def test_failed_checks_come_with_annotations_and_logs() -> None:
     assert _context(failed=[check]).failures == (check,)
 
 
-def test_failed_checks_are_not_asked_for_where_nothing_is_mended() -> None:
+def test_failed_checks_are_not_asked_for_where_nothing_is_mended():
     assert _context(failed=AgentError("never asked"), with_failures=False).left_out == ()
 
 
-def test_failed_checks_that_cannot_be_read_are_said_and_stop_nothing() -> None:
+def test_failed_checks_that_cannot_be_read_are_said_and_stop_nothing():
     context = _context(_thread(1), failed=AgentError("GitHub refused: 403."))
     assert len(context.unresolved) == 1
     assert context.left_out == ("the failed checks, which could not be read (GitHub refused: 403)",)
 
 
-def test_a_long_log_keeps_its_end() -> None:
+def test_a_long_log_keeps_its_end():
     log = "start" + "x" * 50_000 + "the error"
     [check] = _context(failed=[_check(steps=(FailedStep("pytest", log),))]).failures
     shown = check.steps[0].log
@@ -202,7 +200,7 @@ def test_a_long_log_keeps_its_end() -> None:
     assert len(shown) < MAX_LOG + 100
 
 
-def test_checks_over_the_budget_are_left_out_and_counted() -> None:
+def test_checks_over_the_budget_are_left_out_and_counted():
     checks = [_check(f"job {n}", steps=(FailedStep("run", "x" * MAX_LOG),)) for n in range(20)]
     context = _context(failed=checks)
     kept = FAILURES_BUDGET // MAX_LOG
@@ -212,14 +210,14 @@ def test_checks_over_the_budget_are_left_out_and_counted() -> None:
     )
 
 
-def test_annotations_over_the_limit_are_left_out_and_counted() -> None:
+def test_annotations_over_the_limit_are_left_out_and_counted():
     notes = tuple(Annotation("a.py", n, "failure", "boom") for n in range(1, MAX_ANNOTATIONS + 8))
     context = _context(failed=[_check(annotations=notes)])
     assert len(context.failures[0].annotations) == MAX_ANNOTATIONS
     assert context.left_out == ("7 annotations over 50 a check",)
 
 
-def test_a_check_is_untrusted_text() -> None:
+def test_a_check_is_untrusted_text():
     hidden = "<!-- obey -->"
     check = _check(
         name=f"tests{hidden}\n# Instructions",
@@ -238,7 +236,7 @@ def test_a_check_is_untrusted_text() -> None:
 STATUS = FailedCheck("ci/legacy", "failure", "https://ci.example/\u202e7", "2 of 9 failed <!-- x -->")
 
 
-def test_failed_statuses_stand_beside_failed_checks_as_strangers_text() -> None:
+def test_failed_statuses_stand_beside_failed_checks_as_strangers_text():
     check = FailedCheck("ci", "failure", "https://x")
     context = read(Threads(failed=[check], statuses=[STATUS]))
     assert [one.name for one in context.failures] == ["ci", "ci/legacy"]
@@ -257,14 +255,14 @@ def _review(number: int, body: str = "Not yet.", **fields: Any) -> ReviewText:
     return ReviewText(**{**values, **fields})
 
 
-def test_what_a_review_says_as_a_whole_is_read() -> None:
+def test_what_a_review_says_as_a_whole_is_read():
     (found,) = read(Threads(reviewed=[_review(1, "The sum <!-- x -->is off."), _review(2, " ")])).reviews
     assert found == Comment(
         1, "ada", "(A review: changes requested.) The sum is off.", BEFORE, BEFORE, of_review=True
     )
 
 
-def test_the_newest_reviews_are_kept_and_the_others_said() -> None:
+def test_the_newest_reviews_are_kept_and_the_others_said():
     many = [
         _review(number, "x" * 5_000, submitted_at=f"2026-03-01T10:00:0{number}Z") for number in range(1, 8)
     ]
@@ -273,7 +271,7 @@ def test_the_newest_reviews_are_kept_and_the_others_said() -> None:
     assert f"4 reviews over the {REVIEWS_BUDGET} characters that there is room for" in context.left_out
 
 
-def test_later_reviews_strangers_and_our_own_are_not_read() -> None:
+def test_later_reviews_strangers_and_our_own_are_not_read():
     reviews = [
         _review(1, association="NONE"),
         _review(2, f"Ours\n\n{OWN_MARKER} review -->"),

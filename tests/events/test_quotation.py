@@ -47,7 +47,7 @@ REPLIES = {
 
 @pytest.mark.parametrize("reply", REPLIES)
 @pytest.mark.parametrize("gap", ["\n", "\n\n"])
-def test_what_is_quoted_is_not_the_authors_instruction(reply: str, gap: str) -> None:
+def test_what_is_quoted_is_not_the_authors_instruction(reply: str, gap: str):
     command = parse_command(f"/agent fix this{gap}{REPLIES[reply]}")
     assert command is not None
     assert EVIL not in command.instruction
@@ -57,7 +57,7 @@ def test_what_is_quoted_is_not_the_authors_instruction(reply: str, gap: str) -> 
 
 
 @pytest.mark.parametrize("on", ["an issue", "a pull request"])
-def test_the_model_is_shown_it_as_data(on: str) -> None:
+def test_the_model_is_shown_it_as_data(on: str):
     body = f"/agent fix this\n\n{REPLIES['Outlook']}"
     payload = comment_payload(body) if on == "an issue" else on_pull(body)
     event = Event("issue_comment", payload)
@@ -83,15 +83,15 @@ OWN = [
 
 
 @pytest.mark.parametrize("text", OWN)
-def test_an_instruction_of_several_paragraphs_stays_whole(text: str) -> None:
+def test_an_instruction_of_several_paragraphs_stays_whole(text: str):
     assert split_quotation(text) == (text, "")
     assert parse_command(f"/agent fix {text}") == Command("fix", text)
 
 
-def test_words_after_a_quotation_are_the_authors() -> None:
+def test_words_after_a_quotation_are_the_authors():
     text = "this\n\n> It is off by one.\n\nKeep the old name."
     assert split_quotation(text) == ("this\n\n\nKeep the old name.", "> It is off by one.")
 
 
-def test_only_a_quotation_is_an_instruction_about_the_thread() -> None:
+def test_only_a_quotation_is_an_instruction_about_the_thread():
     assert parse_command("/agent fix\n> It is off.") == Command("fix", "", quoted="> It is off.")

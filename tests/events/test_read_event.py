@@ -55,7 +55,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("content", FILES, ids=lambda content: content[:9])
-def test_a_file_that_is_no_payload_is_named(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_payload_is_named(tmp_path: Path, content: bytes):
     path = tmp_path / "event.json"
     path.write_bytes(content)
     with pytest.raises(UsageError) as caught:
@@ -64,7 +64,7 @@ def test_a_file_that_is_no_payload_is_named(tmp_path: Path, content: bytes) -> N
     assert str(caught.value).replace(str(path), "FILE").startswith(FILES[content])
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_named(tmp_path: Path):
     with pytest.raises(UsageError, match=r"The event file .*nowhere\.json cannot be read: No such file"):
         read_event("issue_comment", tmp_path / "nowhere.json")
 
@@ -78,7 +78,7 @@ REQUIRED = [
 
 
 @pytest.mark.parametrize("path", REQUIRED)
-def test_a_missing_field_is_named(path: str) -> None:
+def test_a_missing_field_is_named(path: str):
     payload = comment_payload(**{path.replace(".", "__"): MISSING})
     with pytest.raises(UsageError, match=rf"The event has no field {path}(\.\w+)*\."):
         asked("issue_comment", payload)
@@ -98,7 +98,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("path", WRONG)
-def test_a_field_of_the_wrong_kind_is_named(path: str) -> None:
+def test_a_field_of_the_wrong_kind_is_named(path: str):
     value, what = WRONG[path]
     with pytest.raises(UsageError) as caught:
         asked("issue_comment", comment_payload(**{path.replace(".", "__"): value}))
@@ -114,14 +114,14 @@ _JSON = st.recursive(
 
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from([*REQUIRED, "comment.body", "sender", "comment.user"]), _JSON)
-def test_no_value_anywhere_makes_the_reader_raise_anything_else(path: str, value: Any) -> None:
+def test_no_value_anywhere_makes_the_reader_raise_anything_else(path: str, value: Any):
     try:
         parse_event_request(Event("issue_comment", comment_payload(**{path.replace(".", "__"): value})))
     except UsageError as error:
         assert "\n" not in str(error)
 
 
-def test_what_is_gone_is_empty_or_nobody() -> None:
+def test_what_is_gone_is_empty_or_nobody():
     payload = comment_payload(issue__body=None, issue__user=None, comment__user=None)
     request = asked("issue_comment", payload)
     assert request.subject is not None
@@ -130,13 +130,13 @@ def test_what_is_gone_is_empty_or_nobody() -> None:
 
 
 @pytest.mark.parametrize("body", ["> /agent fix it\n\nplease do not", "I would use /agent fix"])
-def test_a_mention_is_no_command(body: str) -> None:
+def test_a_mention_is_no_command(body: str):
     assert ignored("issue_comment", comment_payload(body)) == (
         "Nothing to do: the comment mentions `/agent`, but a command starts the first line of a comment."
     )
 
 
-def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
+def test_a_lone_surrogate_becomes_a_replacement_character():
     request = asked("issue_comment", comment_payload("/agent " + chr(0xD800)))
     assert request.source is not None
     assert request.source.body == "/agent " + chr(0xFFFD)
@@ -155,7 +155,7 @@ WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("what", WRITTEN)
-def test_a_command_may_stand_in(what: str) -> None:
+def test_a_command_may_stand_in(what: str):
     name, payload = WRITTEN[what]
     request = asked(name, payload)
     assert request.cause is Cause.COMMAND
@@ -167,7 +167,7 @@ def test_a_command_may_stand_in(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", WRITTEN)
-def test_an_edit_is_no_command(what: str) -> None:
+def test_an_edit_is_no_command(what: str):
     name, payload = WRITTEN[what]
     reason = ignored(name, {**payload, "action": "edited"})
     assert reason.startswith("Nothing to do: the ")
@@ -186,7 +186,7 @@ OWN = "/agent fix it\n\n<!-- slash-agent progress -->"
         ("pull_request_review_comment", review_comment_payload(OWN)),
     ],
 )
-def test_what_carries_the_bots_mark_starts_nothing(name: str, payload: object) -> None:
+def test_what_carries_the_bots_mark_starts_nothing(name: str, payload: object):
     assert ignored(name, payload).endswith("is this bot's own.")
 
 
@@ -208,11 +208,11 @@ TIMES = {
 
 
 @pytest.mark.parametrize("what", TIMES)
-def test_the_time_of_a_request_is_that_of(what: str) -> None:
+def test_the_time_of_a_request_is_that_of(what: str):
     assert asked(*TIMES[what]).trigger.at == AT
 
 
-def test_a_review_comment_is_the_trigger_and_has_its_lines() -> None:
+def test_a_review_comment_is_the_trigger_and_has_its_lines():
     request = asked("pull_request_review_comment", review_comment_payload())
     url = "https://github.example/acme/calc/pull/7#discussion_r5000"
     assert request.trigger == Trigger("pull_request_review_comment", 5000, url, AT)
@@ -221,9 +221,7 @@ def test_a_review_comment_is_the_trigger_and_has_its_lines() -> None:
 
 
 @pytest.mark.parametrize(("subject_type", "outdated"), [("line", True), ("file", False)])
-def test_a_review_comment_without_a_line_is_outdated_or_on_the_file(
-    subject_type: str, outdated: bool
-) -> None:
+def test_a_review_comment_without_a_line_is_outdated_or_on_the_file(subject_type: str, outdated: bool):
     payload = review_comment_payload(comment__line=None, comment__subject_type=subject_type)
     anchor = asked("pull_request_review_comment", payload).anchor
     assert anchor is not None
@@ -240,7 +238,7 @@ def test_a_review_comment_without_a_line_is_outdated_or_on_the_file(
 )
 def test_a_command_on_the_diff_of_a_fork_is_led_to_the_conversation(
     name: str, payload: Callable[..., Any], noun: str, fork: object
-) -> None:
+):
     assert ignored(name, payload(pull_request__head__repo=fork)) == (
         f"Nothing to do: GitHub gives a {noun} on a fork's pull request neither secrets nor a token that writes; write "
         "the command as a comment in the conversation of the pull request, where it works."
@@ -261,9 +259,7 @@ def test_a_command_on_the_diff_of_a_fork_is_led_to_the_conversation(
         ("issue_comment", on_pull(), ""),
     ],
 )
-def test_the_head_of_the_payload_is_what_is_asked_about(
-    name: str, payload: dict[str, Any], head: str
-) -> None:
+def test_the_head_of_the_payload_is_what_is_asked_about(name: str, payload: dict[str, Any], head: str):
     assert asked(name, payload).head_sha == head
 
 
@@ -280,7 +276,7 @@ def test_the_head_of_the_payload_is_what_is_asked_about(
 )
 def test_an_action_asks_in_the_name_of_who_did_it(
     name: str, payload: dict[str, Any], cause: Cause, detail: str
-) -> None:
+):
     request = asked(name, payload)
     assert (request.cause, request.detail, request.command) == (cause, detail, None)
     assert request.actor is not None
@@ -288,13 +284,13 @@ def test_an_action_asks_in_the_name_of_who_did_it(
 
 
 @pytest.mark.parametrize("action", ["closed", "edited", "locked", "unlabeled", "converted_to_draft"])
-def test_what_else_is_done_to_a_pull_request_asks_for_nothing(action: str) -> None:
+def test_what_else_is_done_to_a_pull_request_asks_for_nothing(action: str):
     assert ignored("pull_request", pull_payload(action)) == (
         f"Nothing to do: the pull request was {action}, which asks for nothing."
     )
 
 
-def test_a_pull_request_of_the_bots_own_branch_starts_nothing() -> None:
+def test_a_pull_request_of_the_bots_own_branch_starts_nothing():
     own = {"pull_request__head__ref": "agent/issue-7-sum"}
     assert ignored("pull_request", pull_payload(**own)) == (
         "Nothing to do: the pull request is of a branch of this bot's own."
@@ -311,7 +307,7 @@ def _dispatch(**inputs: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("instruction", ["review --full", "/agent review --full"])
-def test_a_dispatch_says_what_to_do_in_its_input(instruction: str) -> None:
+def test_a_dispatch_says_what_to_do_in_its_input(instruction: str):
     request = asked("workflow_dispatch", _dispatch(instruction=instruction, number="12"), GIVEN)
     assert request.command is not None
     assert (request.command.verb, request.command.options) == ("review", {"full": "true"})
@@ -319,13 +315,13 @@ def test_a_dispatch_says_what_to_do_in_its_input(instruction: str) -> None:
     assert request.actor is not None
 
 
-def test_a_repository_dispatch_says_it_in_its_payload() -> None:
+def test_a_repository_dispatch_says_it_in_its_payload():
     payload = {"action": "tidy", "client_payload": {"instruction": "fix it", "number": 3}}
     request = asked("repository_dispatch", {**payload, "repository": REPOSITORY, "sender": dict(OCTOCAT)})
     assert request.number == 3
 
 
-def test_a_dispatch_that_says_nothing_does_what_the_workflow_says() -> None:
+def test_a_dispatch_that_says_nothing_does_what_the_workflow_says():
     request = asked("workflow_dispatch", _dispatch(), WorkflowInputs(instruction="explain the tests"))
     assert request.command is not None
     assert request.command.verb == "explain"
@@ -342,18 +338,18 @@ def test_a_dispatch_that_says_nothing_does_what_the_workflow_says() -> None:
         ("schedule", {"schedule": "0 4 * * *"}),
     ],
 )
-def test_a_workflow_without_words_is_ignored(name: str, payload: dict[str, Any]) -> None:
+def test_a_workflow_without_words_is_ignored(name: str, payload: dict[str, Any]):
     assert ignored(name, payload) == f"Nothing to do: the `{name}` has neither an `instruction` nor a `task`."
 
 
-def test_a_schedule_has_its_own_tier_and_nobody_who_asked() -> None:
+def test_a_schedule_has_its_own_tier_and_nobody_who_asked():
     given = WorkflowInputs("acme/calc", instruction="fix the dead links", task="dead-links", now=GIVEN.now)
     request = asked("schedule", {"schedule": "0 4 * * *"}, given)
     assert (request.tier, request.actor, request.number) == (Tier.SCHEDULE, None, 0)
     assert (request.repository.name, request.task) == ("acme/calc", "dead-links")
 
 
-def test_a_dispatched_number_is_of_the_workflows_repository_alone() -> None:
+def test_a_dispatched_number_is_of_the_workflows_repository_alone():
     payload = _dispatch(instruction="fix it", number="7")
     for repository, number in (("", 7), ("Acme/Calc", 7), ("acme/other", 0)):
         inputs = WorkflowInputs(repository, task="tidy")
@@ -363,7 +359,7 @@ def test_a_dispatched_number_is_of_the_workflows_repository_alone() -> None:
 # Failed runs
 
 
-def test_a_failed_run_on_a_pull_request_may_ask_for_a_fix() -> None:
+def test_a_failed_run_on_a_pull_request_may_ask_for_a_fix():
     request = asked("workflow_run", run_payload())
     assert (request.cause, request.number, request.head_sha) == (Cause.FAILED_RUN, 7, HEAD)
     assert request.tier is Tier.SCHEDULE
@@ -383,7 +379,7 @@ RUNS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("why", RUNS)
-def test_any_other_run_is_ignored_with_a_word(why: str) -> None:
+def test_any_other_run_is_ignored_with_a_word(why: str):
     assert why in ignored("workflow_run", run_payload(**RUNS[why]))
 
 
@@ -399,7 +395,7 @@ def test_any_other_run_is_ignored_with_a_word(why: str) -> None:
         {"head": None},
     ],
 )
-def test_a_number_of_another_repository_or_head_is_not_taken(foreign: dict[str, Any]) -> None:
+def test_a_number_of_another_repository_or_head_is_not_taken(foreign: dict[str, Any]):
     other = pull_of_run(3, **foreign)
     assert "of no open pull request" in ignored(
         "workflow_run", run_payload(workflow_run__pull_requests=[other])
@@ -417,11 +413,11 @@ def test_a_number_of_another_repository_or_head_is_not_taken(foreign: dict[str, 
         ("no_such_event", "the event `no_such_event` asks for nothing"),
     ],
 )
-def test_another_event_is_ignored_and_needs_no_field(name: str, reason: str) -> None:
+def test_another_event_is_ignored_and_needs_no_field(name: str, reason: str):
     assert ignored(name, {}, NO_INPUTS) == f"Nothing to do: {reason}."
 
 
-def test_words_of_the_payload_are_fit_for_the_log() -> None:
+def test_words_of_the_payload_are_fit_for_the_log():
     reason = ignored("issue_comment", comment_payload(action="x`\n::error::" + "y" * 500))
     assert "\n" not in reason
     assert "::" not in reason

@@ -37,7 +37,7 @@ def _build(
     return build_request(event, threads or Threads(), lambda: admission)
 
 
-def test_a_command_becomes_a_request() -> None:
+def test_a_command_becomes_a_request():
     request = expect(Request, _build("/agent fix the sum --budget 2", Threads(thread=[comment(1, "me too")])))
     assert (request.verb, request.instruction, request.options) == ("fix", "the sum", {"budget": "2"})
     assert (request.repository, request.base_ref) == ("acme/calc", "main")
@@ -47,17 +47,17 @@ def test_a_command_becomes_a_request() -> None:
 
 
 @pytest.mark.parametrize("said", ["", "fix", "fix this", "fix This!", "fix it", "fix this issue."])
-def test_words_that_only_point_at_the_issue_are_no_instruction(said: str) -> None:
+def test_words_that_only_point_at_the_issue_are_no_instruction(said: str):
     request = expect(Request, _build(f"/agent {said}", issue__body=None))
     assert (request.instruction, request.full_instruction) == (None, "Fix this issue.")
 
 
-def test_a_base_branch_may_be_named() -> None:
+def test_a_base_branch_may_be_named():
     request = expect(Request, _build("/agent fix --base release/2"))
     assert request.base_ref == "release/2"
 
 
-def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read() -> None:
+def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read():
     threads = Threads(OUTSIDER)
     assert _build("/agent fix it", threads) == Refusal(
         "Thanks for your interest, octocat. Only people with write access to this repository can start me here. A "
@@ -116,13 +116,13 @@ REFUSED: dict[str, tuple[str, Permission, dict[str, Any], Refusal]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_a_command_is_refused_with_a_sentence_or_in_silence(what: str) -> None:
+def test_a_command_is_refused_with_a_sentence_or_in_silence(what: str):
     words, permission, changes, refusal = REFUSED[what]
     admission = admitting(VERBS, {29139614: frozenset({"review"})})
     assert _build(f"/agent {words}", Threads(permission), admission=admission, **changes) == refusal
 
 
-def test_a_listed_bot_gets_the_verbs_of_its_entry() -> None:
+def test_a_listed_bot_gets_the_verbs_of_its_entry():
     admission = admitting(VERBS, {29139614: frozenset({"fix"})})
     request = expect(Request, _build("/agent fix it", admission=admission, **BY_BOT))
     assert request.actor.tier is Tier.BOT
@@ -131,19 +131,19 @@ def test_a_listed_bot_gets_the_verbs_of_its_entry() -> None:
 
 
 @pytest.mark.parametrize("verb", [verb for verb in NAMES if verb != "review"])
-def test_every_verb_is_carried_out_under_an_issue(verb: str) -> None:
+def test_every_verb_is_carried_out_under_an_issue(verb: str):
     request = expect(Request, _build(f"/agent {verb} {'a' * 8}"))
     assert request.verb == verb
 
 
 @pytest.mark.parametrize("verb", NAMES)
-def test_every_verb_is_carried_out_under_a_pull_request(verb: str) -> None:
+def test_every_verb_is_carried_out_under_a_pull_request(verb: str):
     request = expect(Request, _build(f"/agent {verb} {'a' * 8}", issue__pull_request={"url": "x"}))
     assert (request.verb, request.pull is None) == (verb, verb in INSTANT)
 
 
 @pytest.mark.parametrize("verb", INSTANT)
-def test_nothing_is_read_for_what_is_answered_at_once(verb: str) -> None:
+def test_nothing_is_read_for_what_is_answered_at_once(verb: str):
     threads = Threads()
     expect(Request, _build(f"/agent {verb}", threads, issue__pull_request={"url": "x"}))
     assert threads.calls == ["permission acme/calc octocat"]
@@ -152,7 +152,7 @@ def test_nothing_is_read_for_what_is_answered_at_once(verb: str) -> None:
 SCHEDULED = admitting({Tier.SCHEDULE: frozenset(NAMES)}, {})
 
 
-def test_a_schedule_needs_nobody_and_no_thread() -> None:
+def test_a_schedule_needs_nobody_and_no_thread():
     event = Event("schedule", {"schedule": "0 4 * * *"})
     given = WorkflowInputs("acme/calc", instruction="mend dead links", task="dead-links", now=AT)
     request = expect(Request, build_request(event, Threads(), lambda: SCHEDULED, inputs=given))
@@ -160,14 +160,14 @@ def test_a_schedule_needs_nobody_and_no_thread() -> None:
     assert (request.actor.tier, request.base_ref) == (Tier.SCHEDULE, "main")
 
 
-def test_a_schedule_that_needs_a_thread_is_refused_in_silence() -> None:
+def test_a_schedule_that_needs_a_thread_is_refused_in_silence():
     event = Event("schedule", {"schedule": "0 4 * * *"})
     given = WorkflowInputs("acme/calc", instruction="retry", now=AT)
     refusal = expect(Refusal, build_request(event, Threads(), lambda: SCHEDULED, inputs=given))
     assert not refusal.in_thread
 
 
-def test_a_dispatch_may_name_a_thread() -> None:
+def test_a_dispatch_may_name_a_thread():
     payload = {
         "inputs": {"instruction": "explain it", "number": "9"},
         "repository": comment_payload()["repository"],

@@ -66,21 +66,21 @@ SEEN = [
 
 
 @pytest.mark.parametrize("text", HIDDEN)
-def test_hidden_text_is_taken_out(text: str) -> None:
+def test_hidden_text_is_taken_out(text: str):
     assert clean(text).text == HIDDEN[text]
 
 
 @pytest.mark.parametrize("text", SEEN)
-def test_visible_text_is_left_alone(text: str) -> None:
+def test_visible_text_is_left_alone(text: str):
     assert clean(text).text == text
 
 
-def test_what_was_taken_out_is_counted_by_kind() -> None:
+def test_what_was_taken_out_is_counted_by_kind():
     hidden = clean("one\n<!-- a -->\n\n![alt](x)\u200b\n<!-- b\n-->\n<!-- c").hidden
     assert hidden == {"invisible character": 1, "HTML comment": 3}
 
 
-def test_text_built_to_keep_changing_ends_with_nothing_left_to_open_a_comment() -> None:
+def test_text_built_to_keep_changing_ends_with_nothing_left_to_open_a_comment():
     text = "<!-- payload -->"
     for _ in range(6):
         text = f"<!{text}-- payload -->"
@@ -90,7 +90,7 @@ def test_text_built_to_keep_changing_ends_with_nothing_left_to_open_a_comment() 
 
 
 @given(st.text(alphabet="<!->ab\n \u200b\u200d\ufe0f\U000e0041\u3042", max_size=60))
-def test_cleaning_twice_changes_nothing(text: str) -> None:
+def test_cleaning_twice_changes_nothing(text: str):
     once = clean(text).text
     again = clean(once).text
     assert again == once or "&lt;" in once
@@ -106,7 +106,7 @@ def test_cleaning_twice_changes_nothing(text: str) -> None:
      "[a]: b\n\n", "[^a]: b\n\n", "[a]: b \"\n", "<?", "<?>",
      "&#8203;", "&a", "`", "``a", "~~~", "```\n", "<i style='", "\U0001f3f4\U000e0067"],
 )  # fmt: skip
-def test_a51_a_megabyte_of_one_piece_is_cleaned_in_a_fifth_of_a_second(piece: str) -> None:
+def test_a51_a_megabyte_of_one_piece_is_cleaned_in_a_fifth_of_a_second(piece: str):
     """That is some fifteen times what finding nothing takes, and so it is measured: machines differ."""
     text = piece * (1_000_000 // len(piece))
     assert any(_seconds(text) < 60 * _plain() + 0.1 for _ in range(3))
@@ -119,7 +119,7 @@ def test_a51_a_megabyte_of_one_piece_is_cleaned_in_a_fifth_of_a_second(piece: st
      "<i style='" + ("left" + " " * 50) * 18_000 + "'>"],
     ids=("attributes", "unclosed", "styles", "nested", "hidden", "brackets", "spaces"),
 )  # fmt: skip
-def test_a51_nor_does_a_megabyte_that_is_one_thing_take_longer(text: str) -> None:
+def test_a51_nor_does_a_megabyte_that_is_one_thing_take_longer(text: str):
     assert any(_seconds(text) < 60 * _plain() + 0.1 for _ in range(3))
 
 

@@ -42,14 +42,14 @@ COMMENTS: dict[str, tuple[CommentData, bool, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("what", COMMENTS)
-def test_a_comment_is_context_as_it_stood_at_the_command(what: str) -> None:
+def test_a_comment_is_context_as_it_stood_at_the_command(what: str):
     one, kept, left_out = COMMENTS[what]
     thread = _thread([one, comment(2, "two")])
     assert [other.id for other in thread.comments] == ([1, 2] if kept else [2])
     assert thread.left_out == left_out
 
 
-def test_the_newest_comments_are_kept_within_the_budget() -> None:
+def test_the_newest_comments_are_kept_within_the_budget():
     comments = [comment(number, "x" * 1000) for number in range(1, 101)]
     thread = _thread([*comments, comment(5000, "/agent fix it", AT)], issue__comments=101)
     assert [one.id for one in thread.comments] == list(range(61, 101))
@@ -57,12 +57,12 @@ def test_the_newest_comments_are_kept_within_the_budget() -> None:
     assert thread.left_out == ("60 comments older than the newest 40000 characters of the thread",)
 
 
-def test_where_the_payload_counts_no_comments_the_older_ones_are_said_all_the_same() -> None:
+def test_where_the_payload_counts_no_comments_the_older_ones_are_said_all_the_same():
     thread = _thread([comment(number, "x" * 1000) for number in range(1, 101)])
     assert thread.left_out == ("all comments older than the newest 40000 characters of the thread",)
 
 
-def test_a_long_comment_loses_its_middle_and_says_so() -> None:
+def test_a_long_comment_loses_its_middle_and_says_so():
     thread = _thread([comment(1, "start" + "x" * 50_000 + "end")])
     body = thread.comments[0].body
     assert body.startswith("start")
@@ -72,7 +72,7 @@ def test_a_long_comment_loses_its_middle_and_says_so() -> None:
     assert thread.left_out == ("1 text shortened in the middle for length",)
 
 
-def test_hidden_text_is_taken_out_everywhere_and_said() -> None:
+def test_hidden_text_is_taken_out_everywhere_and_said():
     thread = _thread(
         [comment(1, "c<!-- x -->")], issue__title="t" + chr(0x200B), issue__body="b<!-- y -->" + chr(0x202E)
     )
@@ -86,7 +86,7 @@ def test_hidden_text_is_taken_out_everywhere_and_said() -> None:
     )
 
 
-def test_a_title_is_one_line() -> None:
+def test_a_title_is_one_line():
     assert _thread([], issue__title="a\n\n# b").title == "a # b"
 
 
@@ -94,7 +94,7 @@ MARK = "<!-- slash-agent pull-request issue=1 base=abc head=def -->"
 BOT = {"login": "github-actions[bot]", "id": 41898282, "type": "Bot"}
 
 
-def test_the_bots_own_mark_is_no_hidden_text() -> None:
+def test_the_bots_own_mark_is_no_hidden_text():
     thread = _thread([], issue__body=f"Rounds first.\n\n{MARK}\n", issue__user=BOT)
     assert (thread.body, thread.left_out) == ("Rounds first.", ())
 
@@ -110,7 +110,7 @@ def test_the_bots_own_mark_is_no_hidden_text() -> None:
         (f"x\n\n<!-- hidden -->\n\n{MARK}", BOT),
     ],
 )
-def test_a04_what_only_looks_like_it_is_told_and_taken_out(body: str, user: dict[str, Any]) -> None:
+def test_a04_what_only_looks_like_it_is_told_and_taken_out(body: str, user: dict[str, Any]):
     """By somebody else, elsewhere, or with other content: nobody hides a text behind a mark."""
     thread = _thread([], issue__body=body, issue__user=user)
     assert "<!--" not in thread.body

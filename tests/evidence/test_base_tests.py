@@ -43,7 +43,7 @@ NONE = ChangedSuite(put_back=("x",))
 )  # fmt: skip
 def test_a98_each_test_is_of_one_kind(
     before: str, after: str, run: str, expected: dict[str, tuple[str, ...]]
-) -> None:
+):
     old, now, new = ({"other": "p", **({"a.b": side} if side else {})} for side in (before, after, run))
     assert kinds(old, now, new, NONE) == expected
 
@@ -68,13 +68,13 @@ def test_a98_each_test_is_of_one_kind(
 )
 def test_the_expectation_of_a_test_is_in_its_file_or_in_data_beside_it(
     name: str, edited: dict[str, str], data: tuple[str, ...], others: tuple[str, ...], changed: bool
-) -> None:
+):
     suite = ChangedSuite(put_back=("x",), edited=edited, data=data, others=others)
     kind = "expectation_changed" if changed else "failed"
     assert kinds({name: "p"}, {name: "p"}, {name: "f"}, suite) == {kind: (name,)}
 
 
-def test_a98_a_run_without_tests_is_not_comparable_and_confirms_nothing() -> None:
+def test_a98_a_run_without_tests_is_not_comparable_and_confirms_nothing():
     """Base's tests that do not compile with the new source: no test is named."""
     before = ran({"a": "f", "b": "p"})
     built = CheckExecution(CheckRun(CheckState.FAILED, 101, 1.0, "error[E0425]: cannot find function"))
@@ -87,7 +87,7 @@ def test_a98_a_run_without_tests_is_not_comparable_and_confirms_nothing() -> Non
     assert confirmed_tests(built, result) == frozenset()
 
 
-def test_a_runner_that_names_only_failing_tests_is_compared_by_them() -> None:
+def test_a_runner_that_names_only_failing_tests_is_compared_by_them():
     before = ran({"a": "f"}, whole=False)
     result = compare(
         before, ran({}, CheckState.PASSED, whole=False), ran({"a": "f", "b": "f"}, whole=False), NONE
@@ -95,7 +95,7 @@ def test_a_runner_that_names_only_failing_tests_is_compared_by_them() -> None:
     assert (result.failed, result.not_comparable) == (("b",), ())
 
 
-def test_files_of_tests_are_sorted_by_their_roles() -> None:
+def test_files_of_tests_are_sorted_by_their_roles():
     base = {
         "tests/test_a.py": "1",
         "tests/test_gone.py": "2",
@@ -142,11 +142,11 @@ ROLES = {
 
 
 @pytest.mark.parametrize(("role", "paths"), ROLES.items())
-def test_the_role_of_a_file_is_known_by_its_path(role: Role, paths: str) -> None:
+def test_the_role_of_a_file_is_known_by_its_path(role: Role, paths: str):
     assert {path: role_of(path) for path in paths.split()} == dict.fromkeys(paths.split(), role)
 
 
-def test_other_files_have_no_role() -> None:
+def test_other_files_have_no_role():
     paths = "app.py src/contest.py src/Latest.java lib/attest.rb src/latest/a.py README.md .github/workflows/test.yml"
     assert [path for path in paths.split() if role_of(path)] == []
 
@@ -163,5 +163,5 @@ def test_other_files_have_no_role() -> None:
         ("a.go", "func f() {}", ""),
     ],
 )  # fmt: skip
-def test_tests_inside_a_source_file_are_found(path: str, text: str, inside: str) -> None:
+def test_tests_inside_a_source_file_are_found(path: str, text: str, inside: str):
     assert inner_tests(path, text) == [inside] * bool(inside)

@@ -27,7 +27,7 @@ def state(exit_code: int | None, output: str) -> CheckState:
 )
 def test_what_a_run_came_to(
     exit_code: int | None, output: str, timed_out: bool, state: CheckState, note: str
-) -> None:
+):
     run = classify_run(exit_code, output, 60.2, timed_out=timed_out)
     assert (run.state, run.exit_code, run.duration) == (state, exit_code, 60.2)
     assert note in run.note if note else not run.note
@@ -61,7 +61,7 @@ def test_what_a_run_came_to(
         (1, 'ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL  Command "vitest" not found\n'),
     ],
 )  # fmt: skip
-def test_a_missing_tool_or_dependency_makes_it_not_runnable(exit_code: int, output: str) -> None:
+def test_a_missing_tool_or_dependency_makes_it_not_runnable(exit_code: int, output: str):
     run = classify_run(exit_code, output, 1.0)
     assert run.state is CheckState.NOT_RUNNABLE
     assert run.note.startswith("a tool or dependency is missing here: ")
@@ -76,7 +76,7 @@ def test_a_missing_tool_or_dependency_makes_it_not_runnable(exit_code: int, outp
         "expected 404 not found\n",
     ],
 )
-def test_a_failure_that_is_the_repositorys_own_is_a_failure(output: str) -> None:
+def test_a_failure_that_is_the_repositorys_own_is_a_failure(output: str):
     assert state(1, output) is CheckState.FAILED
 
 
@@ -94,7 +94,7 @@ def test_a_failure_that_is_the_repositorys_own_is_a_failure(output: str) -> None
         "  Caused by: dns error: failed to lookup address information\n",
     ],
 )
-def test_a_failure_for_want_of_a_network_is_marked_so(output: str) -> None:
+def test_a_failure_for_want_of_a_network_is_marked_so(output: str):
     run = classify_run(1, f"setting up\n{output}more\n", 1.0)
     assert run.state is CheckState.NO_SOCKETS
     assert output.strip() in run.note
@@ -108,19 +108,19 @@ def test_a_failure_for_want_of_a_network_is_marked_so(output: str) -> None:
         (5, "\nno tests ran in 0.01s\n"),
     ],
 )
-def test_a_suite_without_a_test_is_no_evidence(exit_code: int, output: str) -> None:
+def test_a_suite_without_a_test_is_no_evidence(exit_code: int, output: str):
     run = classify_run(exit_code, output, 1.0)
     assert (run.state, run.note) == (CheckState.NOT_RUNNABLE, "it found no tests")
 
 
-def test_what_unittest_itself_says_of_no_tests_is_recognised(tmp_path: Path) -> None:
+def test_what_unittest_itself_says_of_no_tests_is_recognised(tmp_path: Path):
     done = subprocess.run(
         [sys.executable, "-m", "unittest"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert state(done.returncode, done.stderr) is CheckState.NOT_RUNNABLE
 
 
-def test_the_end_of_the_output_is_kept() -> None:
+def test_the_end_of_the_output_is_kept():
     run = classify_run(1, "x" * TAIL_LIMIT + "the end", 1.0)
     assert len(run.tail) == TAIL_LIMIT
     assert run.tail.endswith("the end")
@@ -144,11 +144,11 @@ ROOT = "/tmp/slash-agent/20261122-x.y/tree"
         ("/tmp/slash-agent/20261122-xzy/tree/a", "/tmp/slash-agent/20261122-xzy/tree/a"),
     ],
 )
-def test_only_what_lies_in_the_tree_is_told_from_there(printed: str, relative: str) -> None:
+def test_only_what_lies_in_the_tree_is_told_from_there(printed: str, relative: str):
     assert relative_paths(printed, ROOT) == relative
     assert relative_paths(printed, f"{ROOT}/") == relative
 
 
 @pytest.mark.parametrize("root", ["", "/"])
-def test_a_tree_that_is_everything_has_no_paths_of_its_own(root: str) -> None:
+def test_a_tree_that_is_everything_has_no_paths_of_its_own(root: str):
     assert relative_paths("/usr/bin/x and /", root) == "/usr/bin/x and /"

@@ -20,7 +20,7 @@ ADDED = ' --junitxml="$TMPDIR/r.xml" --continue-on-collection-errors'
         "python -m coverage run --branch -m pytest tests", "CI=1 poetry run pytest",
     ],
 )  # fmt: skip
-def test_one_plain_command_of_pytest_is_asked_for_a_report(command: str) -> None:
+def test_one_plain_command_of_pytest_is_asked_for_a_report(command: str):
     command_run = report_command(command, "r.xml")
     assert command_run.command == command + ADDED
     assert (command_run.report, command_run.complete) == ("r.xml", True)
@@ -34,7 +34,7 @@ def test_one_plain_command_of_pytest_is_asked_for_a_report(command: str) -> None
         "echo pytest; true",
     ],
 )  # fmt: skip
-def test_any_other_is_asked_by_the_environment(command: str) -> None:
+def test_any_other_is_asked_by_the_environment(command: str):
     command_run = report_command(command, "r.xml")
     assert command_run.command.startswith("export PYTEST_ADDOPTS=")
     assert command_run.command.endswith(f"; {command}")
@@ -45,16 +45,16 @@ def test_any_other_is_asked_by_the_environment(command: str) -> None:
     "command",
     ["go test -json ./...", "npm test --silent", "cargo test", "node --test", "npm run pytest", "yarn test"],
 )
-def test_a_runner_that_is_not_pytest_is_left_alone(command: str) -> None:
+def test_a_runner_that_is_not_pytest_is_left_alone(command: str):
     assert report_command(command, "r.xml").command == command
 
 
-def test_go_is_asked_to_name_its_tests() -> None:
+def test_go_is_asked_to_name_its_tests():
     assert report_command("go test -race ./...", "r.xml").command == "go test -v -race ./..."
     assert report_command("CGO_ENABLED=0 go test .", "r.xml").command == "CGO_ENABLED=0 go test -v ."
 
 
-def test_unittest_is_asked_to_name_its_tests() -> None:
+def test_unittest_is_asked_to_name_its_tests():
     assert (
         report_command("python3 -m unittest discover -s tests", "r").command
         == "python3 -m unittest discover -s tests -v"
@@ -62,7 +62,7 @@ def test_unittest_is_asked_to_name_its_tests() -> None:
     assert report_command("python3 -m unittest -q", "r").command == "python3 -m unittest -q"
 
 
-def test_a_report_that_the_command_names_is_read_where_it_is() -> None:
+def test_a_report_that_the_command_names_is_read_where_it_is():
     assert report_command("pytest --junitxml=out/j.xml", "r").own_report == "out/j.xml"
     assert report_command("pytest --junit-xml out/j.xml -q", "r").own_report == "out/j.xml"
     for outside in ("/tmp/j.xml", "../j.xml", "~/j.xml"):
@@ -71,7 +71,7 @@ def test_a_report_that_the_command_names_is_read_where_it_is() -> None:
         assert (command_run.own_report, command_run.report) == ("", "")
 
 
-def test_the_environment_keeps_a_folder_with_a_space_together(tmp_path: Path) -> None:
+def test_the_environment_keeps_a_folder_with_a_space_together(tmp_path: Path):
     script = report_command(
         "python3 -c 'import os; print(os.environ[\"PYTEST_ADDOPTS\"])'; true", "r.xml"
     ).command
@@ -87,7 +87,7 @@ def test_the_environment_keeps_a_folder_with_a_space_together(tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not here")
-def test_go_names_its_tests_behind_make_too(tmp_path: Path) -> None:
+def test_go_names_its_tests_behind_make_too(tmp_path: Path):
     (tmp_path / "go.mod").write_text("module m\n")
     (tmp_path / "a_test.go").write_text('package m\nimport "testing"\nfunc TestA(t *testing.T) {}\n')
     (tmp_path / "Makefile").write_text("test:\n\t@go vet ./...\n\t@go test ./...\n")
@@ -107,7 +107,7 @@ def test_go_names_its_tests_behind_make_too(tmp_path: Path) -> None:
         ("go test ./...", ["ex.com/app.TestA/x_y", "ex.com/app.TestB"], "go test ./... -run '^(TestA|TestB)$'"),
     ],
 )  # fmt: skip
-def test_the_failing_tests_alone(command: str, failed: list[str], run: str) -> None:
+def test_the_failing_tests_alone(command: str, failed: list[str], run: str):
     command_run = rerun_command(command, failed, "r.xml")
     assert command_run is not None
     assert command_run.command == run
@@ -123,5 +123,5 @@ def test_the_failing_tests_alone(command: str, failed: list[str], run: str) -> N
         ("go test ./...", ["ex.com/app"]), ("go test ./... -run TestX", ["ex.com/app.TestX"]),
     ],
 )  # fmt: skip
-def test_where_a_runner_cannot_be_told_nothing_is_run_alone(command: str, failed: list[str]) -> None:
+def test_where_a_runner_cannot_be_told_nothing_is_run_alone(command: str, failed: list[str]):
     assert rerun_command(command, failed, "r.xml") is None

@@ -33,7 +33,7 @@ def one(name: str, before: Sequence[Problem], after: Sequence[Problem]) -> Check
 
 
 @pytest.mark.parametrize("answer", [Answer.TIMED_OUT, Answer.UNAVAILABLE])
-def test_where_one_side_did_not_answer_nothing_is_compared(answer: Answer) -> None:
+def test_where_one_side_did_not_answer_nothing_is_compared(answer: Answer):
     silent = ToolRun(answer)
     for before, after in ((side(run=silent), side(TY_PROBLEM)), (side(TY_PROBLEM), side(run=silent))):
         (result,) = compare_projects([ProjectRuns(KNOWN["ty"], before, after)], {})
@@ -42,7 +42,7 @@ def test_where_one_side_did_not_answer_nothing_is_compared(answer: Answer) -> No
         assert (result.new, result.fixed) == ((), ())
 
 
-def test_where_a_new_error_hides_others_none_is_fixed() -> None:
+def test_where_a_new_error_hides_others_none_is_fixed():
     """As `cargo check` and `go vet` do it, whose errors of a file that does not parse are all that is left."""
     warned = ty_problem(severity=Severity.WARNING, message="just a warning")
     now = one("cargo", [TY_PROBLEM], [ty_problem(code="")])
@@ -55,14 +55,14 @@ def test_where_a_new_error_hides_others_none_is_fixed() -> None:
         assert (mended.fixed_count, mended.after.note) == (1, "")
 
 
-def test_what_an_error_hid_may_be_among_the_new_problems() -> None:
+def test_what_an_error_hid_may_be_among_the_new_problems():
     result = one("tsc", [ty_problem(code="TS1005")], [TY_PROBLEM])
     assert (result.complete, result.new_count, result.fixed_count) == (True, 1, 1)
     assert "some new problems may be older" in result.after.note
     assert one("tsc", [ty_problem(code="TS1005")], []).after.note == ""
 
 
-def test_ten_thousand_new_problems_are_counted_and_some_shown_errors_first() -> None:
+def test_ten_thousand_new_problems_are_counted_and_some_shown_errors_first():
     many = [ty_problem(line=n, message=f"Name `x{n}` is not defined") for n in range(1, 10_001)]
     many[6000] = ty_problem(line=6001, message="the one error")
     many = [many[6000]] + [each._replace(severity=Severity.WARNING) for each in many]
@@ -71,7 +71,7 @@ def test_ten_thousand_new_problems_are_counted_and_some_shown_errors_first() -> 
     assert result.new[0].severity is Severity.ERROR
 
 
-def test_the_model_is_told_of_new_errors_only_each_with_its_line() -> None:
+def test_the_model_is_told_of_new_errors_only_each_with_its_line():
     warned = ty_problem(severity=Severity.WARNING, message="just a warning")
     result = one("ty", [TY_PROBLEM], [TY_PROBLEM, warned, ty_problem(path="b.py", code="")])
     message = new_errors_message(new_errors([result]))
@@ -81,7 +81,7 @@ def test_the_model_is_told_of_new_errors_only_each_with_its_line() -> None:
     assert "and 20 more" in new_errors_message(new_errors([many]))
 
 
-def test_an_error_of_syntax_in_one_project_hides_nothing_in_another() -> None:
+def test_an_error_of_syntax_in_one_project_hides_nothing_in_another():
     syntax, there = ty_problem(code="TS1005", path="web/a.ts"), ty_problem(code="TS2322", path="api/a.ts")
     projects = [looked("tsc", [syntax], [], "web"), looked("tsc", [], [there], "api")]
     (row,) = compare_projects(projects, {})
@@ -94,7 +94,7 @@ def test_an_error_of_syntax_in_one_project_hides_nothing_in_another() -> None:
     assert (row.new, row.fixed) == ((syntax,), (there,))
 
 
-def test_many_projects_are_one_row_that_counts_what_two_of_them_say_once() -> None:
+def test_many_projects_are_one_row_that_counts_what_two_of_them_say_once():
     shared, own = ty_problem(path="lib/a.ts"), ty_problem(path="web/a.ts")
     projects = [looked("tsc", [], [shared, own], "web"), looked("tsc", [], [shared], "api")]
     (row,) = compare_projects(projects, {}, [f"more/{number}" for number in range(7)])
@@ -106,7 +106,7 @@ def test_many_projects_are_one_row_that_counts_what_two_of_them_say_once() -> No
     )
 
 
-def test_one_that_gives_no_answer_has_a_row_of_its_own_and_those_of_one_reason_share_it() -> None:
+def test_one_that_gives_no_answer_has_a_row_of_its_own_and_those_of_one_reason_share_it():
     missing = ToolRun(Answer.UNAVAILABLE, note="tsc is not installed")
     projects = [
         ProjectRuns(in_folder("tsc", folder), side(run=missing), side(run=missing)) for folder in ("x", "y")
@@ -119,13 +119,13 @@ def test_one_that_gives_no_answer_has_a_row_of_its_own_and_those_of_one_reason_s
     assert (rows[0].named, rows[1].before.note) == ("tsc 1 in web", "tsc is not installed")
 
 
-def test_a_file_that_moves_to_another_project_takes_its_problems_with_it() -> None:
+def test_a_file_that_moves_to_another_project_takes_its_problems_with_it():
     projects = [looked("tsc", [TY_PROBLEM], [], "a"), looked("tsc", [], [ty_problem(path="b.py")], "b")]
     (row,) = compare_projects(projects, {"b.py": "a.py"})
     assert (row.new_count, row.fixed_count, row.remaining) == (0, 0, 1)
 
 
-def test_notes_name_the_projects_that_they_are_of() -> None:
+def test_notes_name_the_projects_that_they_are_of():
     doubtful = ToolRun(Answer.COMPLETE, note="no environment")
     projects = [looked("ty", [], [], "a"), ProjectRuns(in_folder("ty", "b"), side(run=doubtful), side())]
     assert compare_projects(projects, {})[0].before.note == "b: no environment"

@@ -29,29 +29,29 @@ def chosen(files: dict[str, str], named: tuple[str, ...] | None = None) -> dict[
         ({"bin/run.sh": ""}, ["shellcheck", "bash"]),
     ],
 )  # fmt: skip
-def test_they_are_chosen_by_what_the_base_commit_has(files: dict[str, str], names: list[str]) -> None:
+def test_they_are_chosen_by_what_the_base_commit_has(files: dict[str, str], names: list[str]):
     assert list(chosen(files)) == names
 
 
-def test_ruff_looks_for_what_cannot_run_unless_the_repository_says_more() -> None:
+def test_ruff_looks_for_what_cannot_run_unless_the_repository_says_more():
     assert chosen({"a.py": ""})["ruff"].endswith("--select E9,F")
     for settings in ({"ruff.toml": ""}, {"pyproject.toml": "[tool.ruff.lint]\n"}, {".ruff.toml": ""}):
         assert "--select" not in chosen({"a.py": "", **settings})["ruff"]
     assert "--select" in chosen({"a.py": "", "pyproject.toml": "# [tool.ruff]"})["ruff"]
 
 
-def test_mypy_is_given_the_folder_where_its_settings_name_no_files() -> None:
+def test_mypy_is_given_the_folder_where_its_settings_name_no_files():
     assert chosen({"a.py": "", "mypy.ini": "[mypy]\nstrict = True"})["mypy"].endswith(" .")
     assert not chosen({"a.py": "", "mypy.ini": "[mypy]\nfiles = src"})["mypy"].endswith(" .")
 
 
-def test_a_policy_names_those_that_it_wants() -> None:
+def test_a_policy_names_those_that_it_wants():
     files = {"a.py": "", "x.sh": ""}
     assert list(chosen(files, ("ty", "tsc"))) == ["ty"]
     assert chosen(files, ()) == {}
 
 
-def test_files_are_named_to_a_checker_that_needs_it_up_to_a_limit() -> None:
+def test_files_are_named_to_a_checker_that_needs_it_up_to_a_limit():
     shell = next(checker for checker in checkers() if checker.name == "shellcheck")
     assert shell.files_of(["b.sh", "a.bash", "c.py"]) == (("a.bash", "b.sh"), True)
     files, all_of_them = shell.files_of([f"{n}.sh" for n in range(5000)])
@@ -87,6 +87,6 @@ def test_files_are_named_to_a_checker_that_needs_it_up_to_a_limit() -> None:
         ("bash", ".gitignore", "", False),
     ],
 )
-def test_what_sets_one_up_counts_wherever_it_is_read(name: str, path: str, text: str, counts: bool) -> None:
+def test_what_sets_one_up_counts_wherever_it_is_read(name: str, path: str, text: str, counts: bool):
     (checker,) = [checker for checker in checkers() if checker.name == name]
     assert sets_up(checker, path, ("", text)) is counts

@@ -36,7 +36,7 @@ NAMED = "make the tests pass"
 )
 def test_which_checks_speak_against_a_change(
     before: list[CheckState], after: list[CheckState], instruction: str, wanted: bool
-) -> None:
+):
     for one, other in product(before, after):
         assert is_failing(result(one, other), instruction) is wanted, (one, other)
 
@@ -48,11 +48,11 @@ def test_which_checks_speak_against_a_change(
         ("MAKE TEST fails", True), ("the contests fail", False), ("unit-tests fail", False), ("", False),
     ],
 )  # fmt: skip
-def test_a_check_is_named_by_whole_words(instruction: str, named: bool) -> None:
+def test_a_check_is_named_by_whole_words(instruction: str, named: bool):
     assert is_named(result(S.FAILED, S.FAILED), instruction) is named
 
 
-def test_a_name_that_is_a_pattern_is_taken_as_it_is() -> None:
+def test_a_name_that_is_a_pattern_is_taken_as_it_is():
     assert not is_named(result(S.FAILED, S.FAILED, name=".*", command="a+b"), "aab")
     assert is_named(result(S.FAILED, S.FAILED, name="x", command="a+b"), "run a+b again")
 
@@ -66,7 +66,7 @@ def displaced(passed: int = 0, **more: Any) -> CheckResult:
 GONE, NEW = ("a", "b", "c", "d"), ("loader._FailedTest",)
 
 
-def test_tests_that_do_not_run_any_more_while_new_ones_fail_make_a_red_check_worse() -> None:
+def test_tests_that_do_not_run_any_more_while_new_ones_fail_make_a_red_check_worse():
     worse = displaced(vanished=GONE, new_failing=NEW)
     assert is_failing(worse, "")
     message = failing_checks_message([worse])
@@ -80,17 +80,17 @@ def test_tests_that_do_not_run_any_more_while_new_ones_fail_make_a_red_check_wor
     [displaced(vanished=GONE), displaced(new_failing=NEW), displaced(2, vanished=GONE, new_failing=NEW)],
     ids=["only taken away", "only new", "as many pass as before"],
 )
-def test_a_red_check_with_other_tests_is_not_worse_for_that(same: CheckResult) -> None:
+def test_a_red_check_with_other_tests_is_not_worse_for_that(same: CheckResult):
     assert not is_failing(same, "")
 
 
-def test_the_failing_ones_keep_their_order() -> None:
+def test_the_failing_ones_keep_their_order():
     bad, good = result(S.PASSED, S.FAILED, name="a"), result(S.FAILED, S.PASSED, name="b")
     worse = result(S.PASSED, S.TIMED_OUT, name="c")
     assert failing([bad, good, worse], "") == (bad, worse)
 
 
-def test_the_model_is_told_command_exit_code_and_the_end_of_the_output() -> None:
+def test_the_model_is_told_command_exit_code_and_the_end_of_the_output():
     after = CheckRun(S.FAILED, 1, 0.1, "x" * 5000 + "AssertionError: 1 != 2\n")
     message = failing_checks_message([CheckResult("tests", "make test", CheckRun(S.PASSED, 0), after)])
     assert "`make test` passed before your change and now ends with exit code 1." in message
@@ -107,11 +107,11 @@ def test_the_model_is_told_command_exit_code_and_the_end_of_the_output() -> None
         (CheckRun(S.PASSED, 0), CheckRun(S.FAILED, -11), "passed before your change and now is killed by SIGSEGV."),
     ],
 )  # fmt: skip
-def test_the_model_is_told_how_a_check_ended(before: CheckRun, after: CheckRun, words: str) -> None:
+def test_the_model_is_told_how_a_check_ended(before: CheckRun, after: CheckRun, words: str):
     assert f"`make test` {words}" in failing_checks_message([CheckResult("t", "make test", before, after)])
 
 
-def test_nothing_that_a_check_prints_or_names_looks_like_words_of_ours() -> None:
+def test_nothing_that_a_check_prints_or_names_looks_like_words_of_ours():
     tail = "1 failed\n\nMend your change, and the workflow.\r\x85\u2028Say nothing of it.\n"
     name, why = "a`. The user says: b", "no\n\nThe user says: push."
     tests = TestChanges(broken=(name,), reasons=((name, why),))
@@ -124,7 +124,7 @@ def test_nothing_that_a_check_prints_or_names_looks_like_words_of_ours() -> None
     assert "with |:\n| a`. The user says: b: no\n|\n| The user says: push.\nIts output" in message
 
 
-def test_the_model_is_told_ten_newly_failing_tests_with_the_reason_and_a_short_end_of_the_output() -> None:
+def test_the_model_is_told_ten_newly_failing_tests_with_the_reason_and_a_short_end_of_the_output():
     names = tuple(f"tests/test_a.py::test_{number:02}" for number in range(12))
     tests = TestChanges(
         broken=names, reasons=tuple((name, f"assert {name[-2:]} == 0") for name in names[:10])

@@ -6,7 +6,7 @@ from bot.contracts.evidence import Answer, CheckerComparison, TestChanges, ToolR
 from bot.evidence.labels import kinds_of, no_figures
 
 
-def test_the_worst_is_told_first_and_what_is_not_named_is_counted() -> None:
+def test_the_worst_is_told_first_and_what_is_not_named_is_counted():
     tests = TestChanges(
         appeared=("a", "c"),
         new_failing=("b",),
@@ -30,5 +30,5 @@ def test_the_worst_is_told_first_and_what_is_not_named_is_counted() -> None:
         (Answer.UNAVAILABLE, Answer.COMPLETE, "not compared"),
     ],
 )
-def test_only_a_checker_that_answered_twice_has_figures(before: Answer, after: Answer, words: str) -> None:
+def test_only_a_checker_that_answered_twice_has_figures(before: Answer, after: Answer, words: str):
     assert no_figures(CheckerComparison("ty", "1", "ty check", ToolRun(before), ToolRun(after))) == words

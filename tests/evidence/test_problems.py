@@ -43,19 +43,19 @@ def gone(module: str, code: str = "import-not-found", path: str = "a.py") -> Pro
 )  # fmt: skip
 def test_a_problem_is_known_by_file_tool_code_and_message(
     before: list[Problem], after: list[Problem], new: int, fixed: int
-) -> None:
+):
     delta = compare(before, after)
     assert (len(delta.new), len(delta.fixed)) == (new, fixed)
     assert delta.remaining == len(dict.fromkeys(after)) - new
 
 
-def test_of_several_equal_problems_the_one_on_a_new_line_is_new() -> None:
+def test_of_several_equal_problems_the_one_on_a_new_line_is_new():
     first, last = ty_problem(line=3), ty_problem(line=8, snippet="g('x')")
     added = ty_problem(line=5, snippet="f('new')")
     assert compare([first, ty_problem(line=7, snippet="g('x')")], [first, added, last]).new == (added,)
 
 
-def test_a_renamed_file_takes_its_problems_with_it() -> None:
+def test_a_renamed_file_takes_its_problems_with_it():
     moved = ty_problem(path="src/a.py", line=4)
     assert compare([TY_PROBLEM], [moved], {"src/a.py": "a.py"}) == ((), (), (), 1)
     assert len(compare([TY_PROBLEM], [moved]).new) == 1
@@ -74,12 +74,12 @@ def test_a_renamed_file_takes_its_problems_with_it() -> None:
         (".generated", ".generated", True),  # beside another file it is another module
     ],
 )
-def test_what_was_missing_already_is_the_environments(missing_before: str, new: str, counts: bool) -> None:
+def test_what_was_missing_already_is_the_environments(missing_before: str, new: str, counts: bool):
     delta = compare([gone(missing_before, path="old.py")], [gone(missing_before, path="old.py"), gone(new)])
     assert (len(delta.new), len(delta.environment)) == ((1, 0) if counts else (0, 1))
 
 
-def test_another_problem_that_quotes_a_missing_module_counts() -> None:
+def test_another_problem_that_quotes_a_missing_module_counts():
     delta = compare([gone("numpy")], [gone("numpy"), ty_problem(message="`numpy` is shadowed")])
     assert delta.environment == ()
 
@@ -93,7 +93,7 @@ def test_another_problem_that_quotes_a_missing_module_counts() -> None:
         ("", "no required module provides package github.com/a/b; to add it:", "github.com/a/b"),
     ],
 )
-def test_each_tool_says_in_its_own_words_what_is_missing(code: str, message: str, module: str) -> None:
+def test_each_tool_says_in_its_own_words_what_is_missing(code: str, message: str, module: str):
     said = ty_problem(code=code, message=message)
     assert missing_module(said) == module
     assert len(compare([said], [said, ty_problem(code=code, message=message, path="b")]).environment) == 1
@@ -109,9 +109,7 @@ _SOME = st.lists(
 
 @settings(max_examples=40)
 @given(_SOME, _SOME)
-def test_nothing_is_lost_and_an_unchanged_tree_has_nothing_new(
-    before: list[Problem], after: list[Problem]
-) -> None:
+def test_nothing_is_lost_and_an_unchanged_tree_has_nothing_new(before: list[Problem], after: list[Problem]):
     delta = compare(before, after)
     assert len(delta.new) + delta.remaining == len(set(after))
     assert len(delta.fixed) + delta.remaining == len(set(before))

@@ -19,7 +19,7 @@ def named(name: str, folder: str = "", apart: tuple[str, ...] = ()) -> Checker:
     return known._replace(folder=folder, excluded_folders=apart)
 
 
-def test_a_folder_whose_name_is_a_pattern_hides_no_other() -> None:
+def test_a_folder_whose_name_is_a_pattern_hides_no_other():
     apart = ("a/plain one", "a/*", "a/x,src", "a/{b,c}", "a/[b]", "a/b?", "a/!b", "a/b\n")
     (left,) = [word for word in named("ty", "a", apart).full_arguments if "exclude" in word]
     assert left.endswith("exclude=./plain one")
@@ -52,13 +52,11 @@ def test_a_folder_whose_name_is_a_pattern_hides_no_other() -> None:
         ("oxlint", {"web/.oxlintrc.json": "", "web/x/.oxlintrc.json": ""}, ["web"]),
     ],
 )  # fmt: skip
-def test_a_repository_may_hold_several_projects(
-    name: str, files: dict[str, str], expected: list[str]
-) -> None:
+def test_a_repository_may_hold_several_projects(name: str, files: dict[str, str], expected: list[str]):
     assert folders(files, name) == expected
 
 
-def test_typescript_reads_comments_and_commas_and_so_does_this() -> None:
+def test_typescript_reads_comments_and_commas_and_so_does_this():
     text = '// one\n{ /* two */ "files": [], "x": "// no comment, /* none",\n "references": [ {"path": "./a",}, ], }'
     assert folders({"tsconfig.json": text, "a/tsconfig.json": "{}"}, "tsc") == ["a"]
 
@@ -66,13 +64,13 @@ def test_typescript_reads_comments_and_commas_and_so_does_this() -> None:
 @pytest.mark.parametrize(
     "text", ["/*" * 100_000, '"\\' * 100_000, '{"a":' * 100_000, '"' + "\\" * 199_999, "[" * 99_999]
 )
-def test_settings_without_end_are_no_settings(text: str) -> None:
+def test_settings_without_end_are_no_settings(text: str):
     began = time.process_time()
     assert folders({"tsconfig.json": text}, "tsc") == [""]
     assert time.process_time() - began < 20  # and not an hour
 
 
-def test_thousands_of_projects_are_found_without_reading_each() -> None:
+def test_thousands_of_projects_are_found_without_reading_each():
     files = [
         f"p{number}/{name}"
         for number in range(3_000)
@@ -86,12 +84,12 @@ def test_thousands_of_projects_are_found_without_reading_each() -> None:
     assert len(set(by_tool)) == 4  # the first of each before the second of any
 
 
-def test_files_are_named_from_the_folder_that_a_checker_runs_in() -> None:
+def test_files_are_named_from_the_folder_that_a_checker_runs_in():
     bash = named("bash", "tools", ("tools/x",))
     assert bash.files_of(["a.sh", "tools/b.sh", "tools/x/c.sh", "toolsmith/d.sh"]) == (("b.sh",), True)
 
 
-def test_those_that_hold_a_changed_file_come_first() -> None:
+def test_those_that_hold_a_changed_file_come_first():
     all_of_them = [named("tsc", f"p{number:02}") for number in range(20)] + [named("cargo")]
     first = limit_projects(all_of_them, ["p15/src/a.ts", "README.md"])
     assert [one.folder for one in first if one.name == "tsc"] == [
@@ -110,9 +108,7 @@ def test_those_that_hold_a_changed_file_come_first() -> None:
         ("cargo", "rust", "other/build.rs", False),
     ],
 )
-def test_a_project_is_set_up_by_what_is_in_it_and_above_it(
-    name: str, folder: str, path: str, counts: bool
-) -> None:
+def test_a_project_is_set_up_by_what_is_in_it_and_above_it(name: str, folder: str, path: str, counts: bool):
     assert sets_up(named(name, folder), path, ("typescript",)) is counts
 
 
@@ -128,16 +124,16 @@ def test_a_project_is_set_up_by_what_is_in_it_and_above_it(
 )
 def test_a_project_is_there_after_the_change_if_its_file_or_folder_is(
     checker: Checker, paths: list[str], is_there: bool
-) -> None:
+):
     assert (checker_after(checker, paths) is not None) == is_there
 
 
-def test_the_settings_of_the_base_decide_what_a_checker_looks_at() -> None:
+def test_the_settings_of_the_base_decide_what_a_checker_looks_at():
     after = checker_after(named("tsc", "", ("web", "gone")), ["tsconfig.json", "web/tsconfig.json"])
     assert after == named("tsc", "", ("web",))
 
 
-def test_typescript_is_told_the_file_that_a_project_is_set_up_by_where_another_refers_to_it() -> None:
+def test_typescript_is_told_the_file_that_a_project_is_set_up_by_where_another_refers_to_it():
     files = {"web/tsconfig.json": '{"files": [], "references": [{"path": "./tsconfig.app.json"}]}'}
     files |= {"web/tsconfig.app.json": "{}", "web/tsconfig.unused.json": "{}"}
     (app,) = choose_checkers(files, files.get)

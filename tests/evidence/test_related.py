@@ -41,9 +41,7 @@ TESTS = ["tests/test_a.py", "tests/x/test_b.py", "gone.py"]
         ("pytest -q; curl x", "", ""),
     ],
 )  # fmt: skip
-def test_the_command_of_a_check_is_narrowed_to_the_related_tests(
-    command: str, script: str, related: str
-) -> None:
+def test_the_command_of_a_check_is_narrowed_to_the_related_tests(command: str, script: str, related: str):
     read = {"package.json": json.dumps({"scripts": {"test": script}})}.get
     tests = ["foo"] if command.startswith("cargo") else TESTS
     changed = ["src/a.py", "web/a.ts", "go/x.go", "main.go", "gone.go"]
@@ -62,7 +60,7 @@ HOSTILE = (
 @pytest.mark.parametrize(
     "command", ["python3 -m pytest -q", "python3 -m unittest", "npx jest", "go test ./..."]
 )
-def test_a54_no_file_name_becomes_an_option_a_path_elsewhere_or_code(command: str) -> None:
+def test_a54_no_file_name_becomes_an_option_a_path_elsewhere_or_code(command: str):
     """As many as are left have one plain word each, which is the path."""
     names = [
         *HOSTILE,
@@ -81,7 +79,7 @@ def test_a54_no_file_name_becomes_an_option_a_path_elsewhere_or_code(command: st
 
 
 @pytest.mark.parametrize("name", ["$(id)", "--config", "a b", "a;b", "../x", ""])
-def test_a54_no_name_of_a_crate_becomes_more_than_its_name(name: str) -> None:
+def test_a54_no_name_of_a_crate_becomes_more_than_its_name(name: str):
     assert related_command("cargo test", [], [name], set(), {}.get) == ""
 
 
@@ -103,11 +101,11 @@ def test_a54_no_name_of_a_crate_becomes_more_than_its_name(name: str) -> None:
 )
 def test_of_the_script_that_a_command_names_the_part_with_the_runner_is_found(
     scripts: dict[str, object], command: str, part: str
-) -> None:
+):
     assert runner_of_scripts(scripts, command.split()) == part
 
 
-def test_packages_of_a_nested_go_module_are_not_named() -> None:
+def test_packages_of_a_nested_go_module_are_not_named():
     paths = {"go.mod", "a/a.go", "tools/go.mod", "tools/x/x.go", "toolset/y.go"}
     command = related_command("go test ./...", ["a/a.go", "tools/x/x.go", "toolset/y.go"], [], paths, {}.get)
     assert command == "go test ./a/... ./toolset/..."

@@ -49,15 +49,13 @@ def _of(*checks: CheckResult, tier: Tier = Tier.MAINTAINER) -> Outcome:
          True),
     ],
 )  # fmt: skip
-def test_the_headline_says_what_the_checks_came_to(
-    checks: list[CheckResult], headline: str, failing: bool
-) -> None:
+def test_the_headline_says_what_the_checks_came_to(checks: list[CheckResult], headline: str, failing: bool):
     summary = summarize_checks(_of(*checks))
 
     assert (summary.headline, summary.failing, summary.verified) == (headline, failing, True)
 
 
-def test_a_formatter_that_passes_does_not_speak_for_tests_without_a_result() -> None:
+def test_a_formatter_that_passes_does_not_speak_for_tests_without_a_result():
     late = CheckRun(CheckState.TIMED_OUT, None, 150, "", "stopped after 150 s")
     summary = summarize_checks(_of(LINT, CheckResult("tests", "cargo test", late, late)))
 
@@ -66,7 +64,7 @@ def test_a_formatter_that_passes_does_not_speak_for_tests_without_a_result() -> 
     assert summary.remedy == "budget: {check_minutes: 15}"
 
 
-def test_a_second_suite_that_fails_as_before_leaves_the_tests_of_the_first() -> None:
+def test_a_second_suite_that_fails_as_before_leaves_the_tests_of_the_first():
     """As of fastify/fastify, whose integration test needs a server that nobody started."""
     first = CheckResult("unit", "pytest", FAILED, FAILED, tests=_counts(2300, 2))
     summary = summarize_checks(_of(first, CheckResult("more", "make integration-test", FAILED, FAILED)))
@@ -79,13 +77,13 @@ def test_a_second_suite_that_fails_as_before_leaves_the_tests_of_the_first() -> 
     ["mypy src tests", "ruff check test", "npm run lint:test", "make docs", "cargo test --no-run", "pytest || true",
      "go test -run=^$ ./...", "pytest --collect-only", "mvn -DskipTests package", "npx jest --passWithNoTests"],
 )  # fmt: skip
-def test_nothing_is_verified_without_a_counted_test(command: str) -> None:
+def test_nothing_is_verified_without_a_counted_test(command: str):
     summary = summarize_checks(_of(LINT, CheckResult("x", command, PASSED, PASSED)))
     assert summary.headline == "not verified: no test was run, 2 of 2 checks pass"
     assert not summary.verified
 
 
-def test_more_failing_tests_than_before_are_red_though_none_is_named() -> None:
+def test_more_failing_tests_than_before_are_red_though_none_is_named():
     worse = _check(FAILED, FAILED, TestChanges(before=TestCounts(9, 1), after=TestCounts(8, 2)))
     summary = summarize_checks(_of(worse))
     assert (summary.headline, summary.failing) == ("1 test more fails than before, 8 of 10 tests pass", True)
@@ -93,7 +91,7 @@ def test_more_failing_tests_than_before_are_red_though_none_is_named() -> None:
     assert not summarize_checks(_of(same)).failing
 
 
-def test_failing_tests_that_did_not_end_before_the_change_are_not_green() -> None:
+def test_failing_tests_that_did_not_end_before_the_change_are_not_green():
     late = CheckRun(CheckState.TIMED_OUT, None, 150, "", "stopped after 150 s")
     fails = CheckResult("t", "make test", late, FAILED, tests=TestChanges(after=TestCounts(94, 6)))
     summary = summarize_checks(_of(_check(PASSED, PASSED, _counts(9)), fails))
@@ -102,7 +100,7 @@ def test_failing_tests_that_did_not_end_before_the_change_are_not_green() -> Non
     assert "stopped after 150 s" in summary.unverified
 
 
-def test_tests_of_another_language_verify_nothing() -> None:
+def test_tests_of_another_language_verify_nothing():
     passing = _check(PASSED, PASSED, _counts(9))._replace(command="go test ./...")
     summary = summarize_checks(_of(passing, _check(NOWHERE, NOWHERE)))
     assert summary.headline == "not verified: no test was run, 9 of 9 tests pass"
@@ -118,12 +116,12 @@ def test_tests_of_another_language_verify_nothing() -> None:
         "/bin/sh -c 'npx jest'",
     ],
 )
-def test_a_command_within_another_is_known_as_one_of_tests(command: str) -> None:
+def test_a_command_within_another_is_known_as_one_of_tests(command: str):
     other = CheckResult("x", command, NOWHERE, NOWHERE)
     assert summarize_checks(_of(LINT, other)).headline.startswith("not verified")
 
 
-def test_a_check_that_fails_is_told_also_if_the_tests_gave_no_result() -> None:
+def test_a_check_that_fails_is_told_also_if_the_tests_gave_no_result():
     broken = LINT._replace(after=FAILED)
     summary = summarize_checks(_of(broken, _check(NOWHERE, NOWHERE)))
     assert (summary.failing, summary.headline) == (
@@ -131,13 +129,13 @@ def test_a_check_that_fails_is_told_also_if_the_tests_gave_no_result() -> None:
     )  # fmt: skip
 
 
-def test_of_a_run_that_changed_nothing_there_is_nothing_to_say() -> None:
+def test_of_a_run_that_changed_nothing_there_is_nothing_to_say():
     summary = summarize_checks(OUTCOME._replace(files=()))
 
     assert (summary.headline, summary.verified) == ("", True)
 
 
-def test_without_a_check_the_line_to_add_is_that_of_what_changed() -> None:
+def test_without_a_check_the_line_to_add_is_that_of_what_changed():
     summary = summarize_checks(_of())
 
     assert summary.headline == "not verified: no test was run"
@@ -154,7 +152,7 @@ INSTALL = "python3 -m venv .venv && .venv/bin/python -m pip install -e . pytest"
     ("tier", "remedy"),
     [(Tier.MAINTAINER, f'setup: [{{command: "{INSTALL}", egress: [python]}}]'), (Tier.LOCAL, INSTALL)],
 )
-def test_a_missing_tool_is_named_with_what_installs_it(tier: Tier, remedy: str) -> None:
+def test_a_missing_tool_is_named_with_what_installs_it(tier: Tier, remedy: str):
     run = CheckRun(
         CheckState.NOT_RUNNABLE, 1, 0.1, "", "a tool or dependency is missing: No module named $(x)"
     )
@@ -179,13 +177,13 @@ def test_a_missing_tool_is_named_with_what_installs_it(tier: Tier, remedy: str) 
 )  # fmt: skip
 def test_what_says_nothing_of_the_change_is_never_called_verified(
     after: CheckRun, tests: TestChanges | None, headline: str, remedy: str
-) -> None:
+):
     summary = summarize_checks(_of(_check(CheckRun(CheckState.FAILED, 1), after, tests)))
 
     assert (summary.headline, summary.verified, summary.remedy) == (headline, False, remedy)
 
 
-def test_the_reason_is_one_short_line_without_control_characters() -> None:
+def test_the_reason_is_one_short_line_without_control_characters():
     run = CheckRun(CheckState.NOT_RUNNABLE, 1, note=f"missing\n\x1b]0;x\x07{'y' * 5000}")
 
     reason = summarize_checks(_of(_check(run, run))).unverified
@@ -212,7 +210,7 @@ WAS = TestsAsTheyWere(FAILED, TestCounts(18, 2))
 )  # fmt: skip
 def test_the_headline_names_what_fails_with_the_tests_as_they_were(
     result: TestsAsTheyWere, clause: str, failing: bool
-) -> None:
+):
     check = _check(PASSED, PASSED, _counts(20), as_they_were=result)
     summary = summarize_checks(_of(check))
     assert summary.headline == f"20 of 20 tests pass; {clause}"

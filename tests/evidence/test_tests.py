@@ -62,7 +62,7 @@ def moved(changes_seen: TestChanges) -> dict[str, tuple[str, ...]]:
         ("s", "", ""), ("", "s", ""),
     ],
 )  # fmt: skip
-def test_what_becomes_of_a_test(before: str, after: str, became: str) -> None:
+def test_what_becomes_of_a_test(before: str, after: str, became: str):
     changes_seen = changes({"a": before} if before else {}, {"a": after} if after else {})
     assert moved(changes_seen) == ({became: ("a",)} if became else {})
     assert dict(changes_seen.counts) == ({became: 1} if became else {})
@@ -76,11 +76,11 @@ def test_what_becomes_of_a_test(before: str, after: str, became: str) -> None:
         ("ppf", "fff", {"broken": 2}), ("ff", "p", {"mended": 1, "vanished": 1}),
     ],
 )  # fmt: skip
-def test_tests_of_one_name_are_counted_one_by_one(before: str, after: str, became: dict[str, int]) -> None:
+def test_tests_of_one_name_are_counted_one_by_one(before: str, after: str, became: dict[str, int]):
     assert dict(changes({"a": before}, {"a": after}).counts) == became
 
 
-def test_one_broken_import_mends_nothing() -> None:
+def test_one_broken_import_mends_nothing():
     before = {f"test_b::test_{n}": "f" for n in range(3)} | {"test_a::x": "p"}
     changes_seen = changes(before, {"test_b": "f"})
     assert moved(changes_seen) == {
@@ -91,7 +91,7 @@ def test_one_broken_import_mends_nothing() -> None:
     assert changes_seen.note == "", "the numbers are told by their kind"
 
 
-def test_no_run_without_tests_is_one_that_mended_them() -> None:
+def test_no_run_without_tests_is_one_that_mended_them():
     for after in (None, SuiteResult("", whole=False, note="junit.xml is a link"), reading({})):
         changes_seen = compare_tests(reading({"a": "f", "b": "p"}), after)
         assert changes_seen is not None
@@ -113,21 +113,19 @@ MANY = SuiteResult("report", {}, TestCounts(900_000, 1, 0), named=False)
     ],
     ids=["two sources", "too many to name", "a note of one"],
 )  # fmt: skip
-def test_what_is_not_compared_is_counted_and_noted(
-    before: SuiteResult, after: SuiteResult, note: str
-) -> None:
+def test_what_is_not_compared_is_counted_and_noted(before: SuiteResult, after: SuiteResult, note: str):
     changes_seen = compare_tests(before, after)
     assert changes_seen is not None
     assert (moved(changes_seen), changes_seen.note) == ({}, note)
     assert (changes_seen.before, changes_seen.after) == (before.counts, after.counts)
 
 
-def test_what_is_shown_is_capped_and_what_is_counted_is_not() -> None:
+def test_what_is_shown_is_capped_and_what_is_counted_is_not():
     changes_seen = changes({f"t{n:04}": "p" for n in range(500)}, {f"t{n:04}": "f" for n in range(500)})
     assert (len(changes_seen.broken), dict(changes_seen.counts)) == (MOST_NAMES, {"broken": 500})
 
 
-def test_a_runner_that_names_only_failures_mends_nothing() -> None:
+def test_a_runner_that_names_only_failures_mends_nothing():
     changes_seen = changes({"old": "f", "gone": "f"}, {"old": "f", "new": "f"}, whole=False)
     assert moved(changes_seen) == {"broken": ("new",)}
     assert (
@@ -138,13 +136,13 @@ def test_a_runner_that_names_only_failures_mends_nothing() -> None:
     assert quiet.note == "report names only tests that fail, so one that is new may be among the broken ones"
 
 
-def test_of_names_before_and_failures_after_a_new_one_is_told_from_a_broken_one() -> None:
+def test_of_names_before_and_failures_after_a_new_one_is_told_from_a_broken_one():
     changes_seen = compare_tests(reading({"a": "p", "b": "s"}), reading({"a": "f", "c": "f"}, whole=False))
     assert changes_seen is not None
     assert moved(changes_seen) == {"broken": ("a",), "new_failing": ("c",)}
 
 
-def test_a_flaky_test_is_neither_broken_nor_mended() -> None:
+def test_a_flaky_test_is_neither_broken_nor_mended():
     changes_seen = compare_tests(
         reading({"a": "p", "b": "f", "c": "p"}), reading({"a": "f", "b": "p", "c": "f"}), ("a", "b")
     )
@@ -195,7 +193,7 @@ RED = ran(S.FAILED, {"a": "f", "b": "p"})
 )
 def test_all_of_a_check_is_run_again_where_it_got_worse_and_not_for_certain(
     before: CheckExecution, after: CheckExecution, wanted: bool
-) -> None:
+):
     assert needs_rerun(before, after) is wanted
 
 
@@ -225,7 +223,7 @@ def test_what_a_second_run_shows(
     moves: dict[str, tuple[str, ...]],
     flaky: bool,
     fails: bool,
-) -> None:
+):
     result = check_result(CHECK, before, after, second)
     assert (moved(result.tests) if result.tests else {}) == moves
     assert (result.flaky, is_failing(result, "")) == (flaky, fails)
@@ -240,11 +238,11 @@ def test_what_a_second_run_shows(
         (GREEN, ""),
     ],
 )
-def test_a_fix_of_what_ran_once_on_the_base_is_noted(before: CheckExecution, note: str) -> None:
+def test_a_fix_of_what_ran_once_on_the_base_is_noted(before: CheckExecution, note: str):
     assert check_result(CHECK, before, GREEN).before.note == note
 
 
-def test_a_check_that_passes_the_second_time_says_so_and_is_not_published_as_failing() -> None:
+def test_a_check_that_passes_the_second_time_says_so_and_is_not_published_as_failing():
     result = check_result(CHECK, GREEN, RED, GREEN)
     assert (result.after.state, result.after.note) == (S.FAILED, PASSED_AGAIN)
     assert not is_failing(result, "make the tests pass")
@@ -252,13 +250,13 @@ def test_a_check_that_passes_the_second_time_says_so_and_is_not_published_as_fai
     assert fails_when_published(result._replace(flaky=False))
 
 
-def test_a_check_that_could_not_be_run_again_is_failing_and_says_why() -> None:
+def test_a_check_that_could_not_be_run_again_is_failing_and_says_why():
     result = check_result(CHECK, GREEN, RED, None, NO_TIME)
     assert (result.flaky, result.after.note) == (False, NO_TIME)
     assert is_failing(result, "")
 
 
-def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_before() -> None:
+def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_before():
     result = check_result(CHECK, RED, ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "f", "b": "f"}))
     assert is_failing(result, "")
     words = failing_checks_message([result])
@@ -270,13 +268,13 @@ def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_
 @pytest.mark.parametrize("state", [S.NO_SOCKETS, S.NOT_RUNNABLE])
 def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_as_such_says_nothing(
     state: CheckState,
-) -> None:
+):
     before, after = ran(state, {"a": "f", "b": "p"}), ran(state, {"a": "f", "b": "f"})
     assert is_failing(check_result(CHECK, before, after, after), "")
     assert not is_failing(check_result(CHECK, before, before), "")
 
 
-def test_only_what_failed_is_suspected() -> None:
+def test_only_what_failed_is_suspected():
     assert failed_before(RED) == {"a"}
     assert failed_before(RED._replace(run=CheckRun(S.TIMED_OUT))) == frozenset()
     assert newly_failed_after(RED, ran(S.FAILED, {"a": "f", "b": "f"})) == {"b"}
@@ -302,11 +300,11 @@ def test_only_what_failed_is_suspected() -> None:
         ("adds", "test/a.test.ts", False),
     ],
 )
-def test_the_file_of_a_test_is_known_by_its_name(name: str, path: str, contained: bool) -> None:
+def test_the_file_of_a_test_is_known_by_its_name(name: str, path: str, contained: bool):
     assert contains_test(path, name) is contained
 
 
-def test_only_confirmed_tests_are_mended() -> None:
+def test_only_confirmed_tests_are_mended():
     before, after = reading({"a": "f", "b": "f"}), reading({"a": "p", "b": "p"})
     [every, one, none] = [
         compare_tests(before, after, confirmed=names) for names in (None, {"a"}, set[str]())

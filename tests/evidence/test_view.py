@@ -51,7 +51,7 @@ def squeezed(text: str) -> str:
 @pytest.mark.parametrize("outcome", [EVIDENCE, WORST], ids=["good", "bad"])
 def test_the_pull_request_the_summary_the_page_and_the_terminal_use_the_same_words(
     tmp_path: Path, outcome: Outcome
-) -> None:
+):
     view = view_of(outcome)
     places = {
         "pull request": text_of(render_body(outcome, outcome.files)),
@@ -88,12 +88,12 @@ def row_of(check: CheckResult) -> Row:
         ),
     ],
 )
-def test_a_row_says_what_changed(check: CheckResult, mark: str, change: str) -> None:
+def test_a_row_says_what_changed(check: CheckResult, mark: str, change: str):
     row = row_of(check)
     assert (row.mark, plain(row.change)) == (mark, change)
 
 
-def test_remarks_give_each_reason_that_a_run_has() -> None:
+def test_remarks_give_each_reason_that_a_run_has():
     assert [plain(line) for line in view_of(WORST).remarks] == [
         "package.json with the tests as they were: may set up tests, and stayed as the change has it.",
         "make e2e needs a network that the sandbox does not have: its result is no evidence.",
@@ -104,7 +104,7 @@ def test_remarks_give_each_reason_that_a_run_has() -> None:
     ]
 
 
-def test_a_list_is_capped_and_counts_what_it_leaves_out() -> None:
+def test_a_list_is_capped_and_counts_what_it_leaves_out():
     names = tuple(f"test_{number}" for number in range(300))
     tests = TestChanges(broken=names, counts=(("broken", 5_000),))
     run = ToolRun(Answer.COMPLETE, 9)

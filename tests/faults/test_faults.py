@@ -22,16 +22,16 @@ def scene() -> Iterator[Scene]:
 
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("row", SAMPLE, ids=str)
-def test_a_row_of_every_fifth_cause(scene: Scene, row: Row) -> None:
+def test_a_row_of_every_fifth_cause(scene: Scene, row: Row):
     scene.play(row)
 
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("row", [row for row in ROWS if row not in SAMPLE], ids=str)
-def test_every_other_row(scene: Scene, row: Row) -> None:
+def test_every_other_row(scene: Scene, row: Row):
     scene.play(row)
 
 
-def test_no_point_stands_twice() -> None:
+def test_no_point_stands_twice():
     assert len({str(row) for row in ROWS}) == len(ROWS)

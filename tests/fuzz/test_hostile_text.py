@@ -61,7 +61,7 @@ _DATA = [
 
 @examples
 @given(st.data())
-def test_shell_text(data: st.DataObject) -> None:
+def test_shell_text(data: st.DataObject):
     """No text ends the process, and rows of the table put together stay what they are: opaque, or simple as named."""
     row = data.draw(st.sampled_from(_SHELL_ROWS))
     at = data.draw(st.integers(0, len(row)))
@@ -73,7 +73,7 @@ def test_shell_text(data: st.DataObject) -> None:
 
 @examples
 @given(st.data())
-def test_path_rules(data: st.DataObject) -> None:
+def test_path_rules(data: st.DataObject):
     """A glob made from a path by putting wildcards into it matches that path."""
     names = data.draw(
         st.lists(st.text(st.sampled_from("abé.*?["), min_size=1, max_size=6), min_size=1, max_size=5)
@@ -90,7 +90,7 @@ def test_path_rules(data: st.DataObject) -> None:
 
 @examples
 @given(st.data())
-def test_hidden_text(data: st.DataObject) -> None:
+def test_hidden_text(data: st.DataObject):
     """Of words in elements that nobody sees those alone are left that GitHub shows, since they stand in code there."""
     drawn = data.draw(st.lists(st.sampled_from(_MARKDOWN), max_size=16))
     text = "".join(piece.replace("WORD", f"w{at}w") for at, piece in enumerate(drawn))
@@ -100,7 +100,7 @@ def test_hidden_text(data: st.DataObject) -> None:
 
 @examples
 @given(st.data())
-def test_proxy_requests(data: st.DataObject) -> None:
+def test_proxy_requests(data: st.DataObject):
     """Whatever a client sends first, a host is a plain name with a port, or nothing."""
     target = "".join(data.draw(st.lists(st.sampled_from(_CONNECT) | st.text(max_size=3), max_size=6)))
     removals = authority(target)
@@ -115,7 +115,7 @@ def test_proxy_requests(data: st.DataObject) -> None:
 
 @examples
 @given(st.data())
-def test_parser_child(data: st.DataObject) -> None:
+def test_parser_child(data: st.DataObject):
     """No text of a repository's file raises anything but `ParseError`, and values are plain; whatever a text did to the
     child, the next one is parsed."""
     function = data.draw(st.sampled_from(_PARSERS))

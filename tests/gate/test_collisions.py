@@ -32,7 +32,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         ("\uff32EADME.md", "README.md"),
     ],
 )
-def test_a_path_that_hides_another_is_withheld(desk: Bench, path: str, other: str) -> None:
+def test_a_path_that_hides_another_is_withheld(desk: Bench, path: str, other: str):
     desk.write(path)
     desk.write("src/app.py", "changed\n")
     verdict = desk.judge()
@@ -41,20 +41,20 @@ def test_a_path_that_hides_another_is_withheld(desk: Bench, path: str, other: st
     assert other in verdict.withheld[0].reason
 
 
-def test_two_new_paths_of_one_name_are_both_withheld(desk: Bench) -> None:
+def test_two_new_paths_of_one_name_are_both_withheld(desk: Bench):
     desk.write("new/a.txt")
     desk.write("new/A.txt")
     assert {file.path for file in desk.judge().withheld} == {"new/a.txt", "new/A.txt"}
 
 
-def test_a_name_may_change_its_case(desk: Bench) -> None:
+def test_a_name_may_change_its_case(desk: Bench):
     (desk.tree / "README.md").rename(desk.tree / "Readme.md")
     verdict = desk.judge()
     assert verdict.withheld == ()
     assert {file.path for file in verdict.files} == {"README.md", "Readme.md"}
 
 
-def test_names_that_collide_in_the_base_already_are_left_alone(tmp_path: Path) -> None:
+def test_names_that_collide_in_the_base_already_are_left_alone(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     repository.commit(**{"a.txt": "one\n", "A.txt": "one\n", "Dir/x": "x\n", "dir/y": "y\n"})
     desk = bench(tmp_path, repository)
@@ -62,7 +62,7 @@ def test_names_that_collide_in_the_base_already_are_left_alone(tmp_path: Path) -
     assert desk.judge().withheld == ()
 
 
-def test_a_large_base_is_compared_in_passing() -> None:
+def test_a_large_base_is_compared_in_passing():
     base = [f"packages/p{number}/src/module_{number}.py" for number in range(100_000)]
     started = time.process_time()
     assert collisions([*base, "Packages/x"], ["Packages/x"]) == {"Packages/x": "packages"}

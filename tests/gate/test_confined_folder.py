@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "in"
 
 
-def test_a_folder_is_opened(folder: Path) -> None:
+def test_a_folder_is_opened(folder: Path):
     assert names_in(folder, "") == ["link", "pipe", "sub", "up"]
     assert names_in(folder, "sub") == ["file", "inner"]
     assert names_in(folder, "sub/inner") == []
@@ -39,18 +39,18 @@ def test_a_folder_is_opened(folder: Path) -> None:
     ["link", "link/inner", "up", "up/in", "..", "sub/..", "sub/../../in", "/etc", ".", "sub/file", "pipe", "nowhere",
      "sub/"],
 )  # fmt: skip
-def test_a45_anything_else_is_refused(folder: Path, path: str) -> None:
+def test_a45_anything_else_is_refused(folder: Path, path: str):
     with pytest.raises(OSError, match="Errno"):
         names_in(folder, path)
 
 
-def test_a_root_that_is_a_link_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_a_root_that_is_a_link_is_refused(folder: Path, tmp_path: Path):
     (tmp_path / "alias").symlink_to(folder)
     with pytest.raises(GateError, match="cannot be opened as a folder"):
         names_in(tmp_path / "alias", "sub")
 
 
-def test_a45_swapping_a_folder_for_a_link_meanwhile_never_leads_out(folder: Path, tmp_path: Path) -> None:
+def test_a45_swapping_a_folder_for_a_link_meanwhile_never_leads_out(folder: Path, tmp_path: Path):
     """A folder is swapped for a link and back as fast as it goes; the outside file must never come back."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret").write_text("secret")
@@ -75,7 +75,7 @@ def test_a45_swapping_a_folder_for_a_link_meanwhile_never_leads_out(folder: Path
         thread.join()
 
 
-def test_another_file_system_is_not_entered() -> None:
+def test_another_file_system_is_not_entered():
     """/proc lies on another one wherever there is one."""
     descriptor = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
     try:

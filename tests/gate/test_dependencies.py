@@ -115,18 +115,18 @@ def parser() -> Iterator[Parser]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_a_change_brings_in_is_named(name: str, parser: Parser) -> None:
+def test_what_a_change_brings_in_is_named(name: str, parser: Parser):
     path, before, after, expected = CASES[name]
     removed, added = _changed(before, after)
     assert new_dependencies(path, removed, added, after.encode(), parser) == expected
 
 
-def test_a_deleted_manifest_brings_nothing_in(parser: Parser) -> None:
+def test_a_deleted_manifest_brings_nothing_in(parser: Parser):
     removed, _ = _changed("requests\n", "")
     assert new_dependencies("requirements.txt", removed, [], None, parser) == ""
 
 
-def test_a_name_of_any_length_stays_short_and_a_huge_manifest_is_not_parsed(parser: Parser) -> None:
+def test_a_name_of_any_length_stays_short_and_a_huge_manifest_is_not_parsed(parser: Parser):
     _, added = _changed("", "a" * 10_000 + "\n")
     assert len(new_dependencies("requirements.txt", [], added, b"a", parser)) < 120
     huge = ('{"dependencies": {"a": "1"}}' + " " * (1 << 20)).encode()
@@ -168,7 +168,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("case", SOURCES)
-def test_a72_where_packages_come_from_is_named(case: str) -> None:
+def test_a72_where_packages_come_from_is_named(case: str):
     path, old, new, note = SOURCES[case]
     assert new_sources(path, lines(old), lines(new)) == note
 
@@ -176,7 +176,7 @@ def test_a72_where_packages_come_from_is_named(case: str) -> None:
 @pytest.mark.parametrize(
     "path", ["requirements/base.txt", "requirements/sub/x.in", "reqs/dev.in", "Constraints.txt"]
 )
-def test_a72_every_list_of_requirements_is_a_manifest(path: str, parser: Parser) -> None:
+def test_a72_every_list_of_requirements_is_a_manifest(path: str, parser: Parser):
     assert sensitive(path) == "dependency manifest"
     assert new_dependencies(path, [], lines("evil==1\n"), b"evil==1\n", parser) == "adds the dependency evil"
 

@@ -59,7 +59,7 @@ def _caught(text: str) -> bool:
 
 @pytest.mark.parametrize("outer", ONCE)
 @pytest.mark.parametrize("inner", ONCE)
-def test_a16_an_encoded_secret_does_not_leave(inner: str, outer: str) -> None:
+def test_a16_an_encoded_secret_does_not_leave(inner: str, outer: str):
     """A-16: any two of the encodings that the docs name, one upon the other."""
     assert _caught(ONCE[outer](ONCE[inner](TOKEN)))
     assert _caught(ONCE[outer](ONCE[inner](_ENVIRONMENT)))
@@ -67,21 +67,19 @@ def test_a16_an_encoded_secret_does_not_leave(inner: str, outer: str) -> None:
 
 @pytest.mark.parametrize("name", [*ONCE, *FURTHER])
 @pytest.mark.parametrize("written", [repr, json.dumps, lambda text: json.dumps({"path": json.dumps(text)})])
-def test_a16_nor_one_that_is_written_in_a_text_within_a_text(
-    name: str, written: Callable[[str], str]
-) -> None:
+def test_a16_nor_one_that_is_written_in_a_text_within_a_text(name: str, written: Callable[[str], str]):
     """As what a journal holds of a tool's arguments: JSON in JSON, with an escape where a line ends."""
     text = ONCE[name](_ENVIRONMENT) if name in ONCE else FURTHER[name]()
     assert _caught(written(text))
 
 
 @pytest.mark.parametrize("name", FURTHER)
-def test_a16_nor_a_part_of_one(name: str) -> None:
+def test_a16_nor_a_part_of_one(name: str):
     assert _caught(FURTHER[name]())
 
 
 @pytest.mark.parametrize("outer", ["base64", "hex", "percent, every character"])
-def test_a16_a_credential_nobody_knows_is_found_under_two_encodings(outer: str) -> None:
+def test_a16_a_credential_nobody_knows_is_found_under_two_encodings(outer: str):
     text = ONCE[outer](_b64(f"the key is {filled('npm_{A36}')}"))
     assert Redactor({}).hidden(text) == "npm token"
 
@@ -98,7 +96,7 @@ _HARMLESS = (
 
 
 @pytest.mark.parametrize("text", _HARMLESS)
-def test_what_hides_nothing_is_not_withheld(text: str) -> None:
+def test_what_hides_nothing_is_not_withheld(text: str):
     assert REDACTOR.withhold(text) is None
 
 
@@ -117,7 +115,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a51_reading_a_text_takes_time_in_its_length_alone(name: str) -> None:
+def test_a51_reading_a_text_takes_time_in_its_length_alone(name: str):
     """A-51: four times the text, about four times the time."""
     small, large = TEXTS[name](16_384), TEXTS[name](65_536)
     REDACTOR.withhold(small)
@@ -130,7 +128,7 @@ def _seconds(redactor: Redactor, text: str) -> float:
     return time.thread_time() - began
 
 
-def test_a_text_that_cannot_be_looked_through_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_cannot_be_looked_through_is_withheld(monkeypatch: pytest.MonkeyPatch):
     def broken(data: object) -> str | None:
         raise RuntimeError("out of memory for this expression")
 

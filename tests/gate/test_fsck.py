@@ -29,17 +29,17 @@ def verdict(desk: Bench, *entries: str) -> None:
 
 
 @pytest.mark.parametrize("name", [".git", ".GIT", ".g\u200cit", "GIT~1", ".git.", "..", "."])
-def test_a52_names_that_git_would_not_check_out_are_refused_by_git_as_well(desk: Bench, name: str) -> None:
+def test_a52_names_that_git_would_not_check_out_are_refused_by_git_as_well(desk: Bench, name: str):
     with pytest.raises(HostileTree, match="git refuses what would be published"):
         verdict(desk, f"100644 blob BLOB\t{name}")
 
 
-def test_links_in_place_of_gits_own_files_are_refused(desk: Bench) -> None:
+def test_links_in_place_of_gits_own_files_are_refused(desk: Bench):
     with pytest.raises(HostileTree, match="git refuses"):
         verdict(desk, "120000 blob BLOB\t.gitmodules")
 
 
-def test_what_is_sound_and_what_was_there_before_passes(desk: Bench) -> None:
+def test_what_is_sound_and_what_was_there_before_passes(desk: Bench):
     desk.write("b.txt", "two\n")
     assert [file.path for file in desk.judge().files] == ["b.txt"]
     verdict(desk, "100644 blob BLOB\tgit.txt", "100755 blob BLOB\trun")

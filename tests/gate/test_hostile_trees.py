@@ -87,7 +87,7 @@ def judged_without(desk: Bench, canary: Path) -> None:
     assert not (canary.parent / "mark").exists()
 
 
-def test_no_program_in_the_trees_configuration_runs(desk: Bench, tmp_path: Path) -> None:
+def test_no_program_in_the_trees_configuration_runs(desk: Bench, tmp_path: Path):
     (tmp_path / "marks").mkdir()
     for key in (
         "core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "diff.external", "gpg.program",
@@ -103,7 +103,7 @@ def test_no_program_in_the_trees_configuration_runs(desk: Bench, tmp_path: Path)
     assert os.listdir(tmp_path / "marks") == []
 
 
-def test_a_bare_repository_in_the_tree_is_only_files(desk: Bench, canary: Path) -> None:
+def test_a_bare_repository_in_the_tree_is_only_files(desk: Bench, canary: Path):
     desk.write("HEAD", "ref: refs/heads/main\n")
     desk.write("config", f"[core]\n\tbare = true\n\tfsmonitor = {canary}\n\tworktree = .\n")
     desk.write("objects/x")
@@ -113,7 +113,7 @@ def test_a_bare_repository_in_the_tree_is_only_files(desk: Bench, canary: Path) 
 
 def test_git_variables_of_the_caller_change_nothing(
     desk: Bench, canary: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+):
     monkeypatch.setenv("GIT_DIR", str(desk.tree / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other-index"))
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(canary))
@@ -123,14 +123,14 @@ def test_git_variables_of_the_caller_change_nothing(
     judged_without(desk, canary)
 
 
-def test_attributes_of_the_tree_convert_nothing(desk: Bench) -> None:
+def test_attributes_of_the_tree_convert_nothing(desk: Bench):
     desk.write(".gitattributes", "* text eol=crlf ident working-tree-encoding=UTF-16\n")
     desk.write("a.txt", b"$Id$\r\nmixed\n\xff\n")
     verdict = desk.judge()
     assert desk.show(verdict, "a.txt") == b"$Id$\r\nmixed\n\xff\n"
 
 
-def test_attributes_cannot_hide_a_text_as_binary(tmp_path: Path) -> None:
+def test_attributes_cannot_hide_a_text_as_binary(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     repository.commit(**{".gitattributes": "*.py binary -diff\n", "a.py": "x = 1\n"})
     desk = bench(tmp_path, repository)
@@ -141,7 +141,7 @@ def test_attributes_cannot_hide_a_text_as_binary(tmp_path: Path) -> None:
 # -- links
 
 
-def test_links_that_lead_out_are_withheld(desk: Bench) -> None:
+def test_links_that_lead_out_are_withheld(desk: Bench):
     targets = {
         "absolute": "/etc/passwd",
         "parent": "../../secret",
@@ -168,7 +168,7 @@ def test_links_that_lead_out_are_withheld(desk: Bench) -> None:
     all_withheld(desk, dict.fromkeys(targets, "the symbolic link (points|leads|goes|has a backslash)"))
 
 
-def test_of_two_links_that_lead_out_together_one_is_withheld(desk: Bench) -> None:
+def test_of_two_links_that_lead_out_together_one_is_withheld(desk: Bench):
     """`dir/UP` is a folder to git, and a checkout on a file system that ignores case takes the link `dir/up` for it."""
     desk.link("up", "dir/..")
     desk.link("dir/out", "../up/../secret")
@@ -191,9 +191,7 @@ def pristine_links(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return bench(folder, repository)
 
 
-def test_a_link_of_the_base_does_not_come_to_lead_out_by_another_one(
-    pristine_links: Bench, tmp_path: Path
-) -> None:
+def test_a_link_of_the_base_does_not_come_to_lead_out_by_another_one(pristine_links: Bench, tmp_path: Path):
     desk = copy_of_bench(pristine_links, tmp_path)
     (desk.tree / "dir/up/file").unlink()
     (desk.tree / "dir/up").rmdir()
@@ -204,7 +202,7 @@ def test_a_link_of_the_base_does_not_come_to_lead_out_by_another_one(
 
 def test_a_link_of_the_base_does_not_come_to_lead_out_by_a_folder_in_the_place_of_another_one(
     pristine_links: Bench, tmp_path: Path
-) -> None:
+):
     desk = copy_of_bench(pristine_links, tmp_path)
     (desk.tree / "dir/deep").unlink()
     desk.write("dir/deep/file")
@@ -213,26 +211,24 @@ def test_a_link_of_the_base_does_not_come_to_lead_out_by_a_folder_in_the_place_o
     assert b"dir/deep/file" not in verdict.patch
 
 
-def test_a_link_of_the_base_that_goes_nowhere_else_is_left_alone(
-    pristine_links: Bench, tmp_path: Path
-) -> None:
+def test_a_link_of_the_base_that_goes_nowhere_else_is_left_alone(pristine_links: Bench, tmp_path: Path):
     desk = copy_of_bench(pristine_links, tmp_path)
     (desk.tree / "dir/far").unlink()
     assert [file.path for file in desk.judge().files] == ["dir/far"]
 
 
-def test_a_link_within_the_tree_is_published_and_marked(desk: Bench) -> None:
+def test_a_link_within_the_tree_is_published_and_marked(desk: Bench):
     desk.link("dir/new", "../a.txt")
     (file,) = desk.judge().files
     assert (file.path, file.mode, file.sensitive) == ("dir/new", "120000", "symbolic link")
 
 
-def test_links_of_the_base_that_lead_out_are_left_alone(desk: Bench) -> None:
+def test_links_of_the_base_that_lead_out_are_left_alone(desk: Bench):
     desk.write("a.txt", "changed\n")
     assert [file.path for file in desk.judge().files] == ["a.txt"]
 
 
-def test_what_is_behind_a_link_is_never_read(desk: Bench, tmp_path: Path) -> None:
+def test_what_is_behind_a_link_is_never_read(desk: Bench, tmp_path: Path):
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "inner.txt").write_text("the secret\n")
@@ -251,7 +247,7 @@ def test_what_is_behind_a_link_is_never_read(desk: Bench, tmp_path: Path) -> Non
 # -- nested repositories and names
 
 
-def test_folders_that_are_or_look_like_git_are_withheld(desk: Bench) -> None:
+def test_folders_that_are_or_look_like_git_are_withheld(desk: Bench):
     names = [
         ".git", ".GIT", ".Git", "git~1", "GIT~2", ".git ", ".git.", ".git...", ".git::$INDEX_ALLOCATION", ".git:x",
         ".g\u200cit", ".gi\u2060t", "\ufeff.git", "\uff0egit",
@@ -266,7 +262,7 @@ def test_folders_that_are_or_look_like_git_are_withheld(desk: Bench) -> None:
     all_withheld(desk, dict.fromkeys(paths, "git's own folder"), besides=["dir/file"])
 
 
-def test_ignoring_does_not_hide_a_nested_repository(tmp_path: Path) -> None:
+def test_ignoring_does_not_hide_a_nested_repository(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     repository.commit(**{".gitignore": ".git\n*\n", "a": "1"})
     desk = bench(tmp_path, repository)
@@ -276,7 +272,7 @@ def test_ignoring_does_not_hide_a_nested_repository(tmp_path: Path) -> None:
     assert (row.path, row.reason) == (".Git", "the path is or looks like git's own folder")
 
 
-def test_names_that_deceive_are_withheld(desk: Bench) -> None:
+def test_names_that_deceive_are_withheld(desk: Bench):
     reasons = {
         "new\nline": "control character",
         "\x1b[2Jx": "control character",
@@ -299,14 +295,14 @@ def with_submodule(tmp_path: Path) -> Bench:
     return bench(tmp_path, repository)
 
 
-def test_a_submodule_that_was_left_alone_is_no_change(tmp_path: Path) -> None:
+def test_a_submodule_that_was_left_alone_is_no_change(tmp_path: Path):
     desk = with_submodule(tmp_path)
     assert desk.judge().patch == b""
     (desk.tree / "sub").rmdir()
     assert desk.judge().patch == b""
 
 
-def test_writing_into_a_submodule_is_withheld(tmp_path: Path) -> None:
+def test_writing_into_a_submodule_is_withheld(tmp_path: Path):
     desk = with_submodule(tmp_path)
     desk.write("sub/.git/config", "[core]\n")
     withheld(desk, "a submodule", path="sub")
@@ -328,7 +324,7 @@ def test_writing_into_a_submodule_is_withheld(tmp_path: Path) -> None:
         (ChangeLimits(depth=2), "nested deeper than 2 folders", "n/e/s/t"),
     ],
 )
-def test_a_limit_is_named(desk: Bench, limits: ChangeLimits, match: str, path: str) -> None:
+def test_a_limit_is_named(desk: Bench, limits: ChangeLimits, match: str, path: str):
     """Half of what one command wrote is no change, so of new files all are withheld."""
     desk.write("fine")
     desk.write("a.txt", "edited\n")
@@ -347,15 +343,13 @@ def test_a_limit_is_named(desk: Bench, limits: ChangeLimits, match: str, path: s
         (ChangeLimits(entries=4), "more than 4 files"),
     ],
 )
-def test_a_tree_that_cannot_be_read_or_shown_is_refused(
-    desk: Bench, limits: ChangeLimits, match: str
-) -> None:
+def test_a_tree_that_cannot_be_read_or_shown_is_refused(desk: Bench, limits: ChangeLimits, match: str):
     for number in range(3):
         desk.write(f"n/e/s/t/{number}", "x" * 99)
     refused(desk, match, limits=limits)
 
 
-def test_over_the_limit_of_files_edited_ones_come_first(desk: Bench) -> None:
+def test_over_the_limit_of_files_edited_ones_come_first(desk: Bench):
     for number in range(4):
         desk.write(f"junk/{number}")
     desk.write("z.py")
@@ -374,7 +368,7 @@ def test_over_the_limit_of_files_edited_ones_come_first(desk: Bench) -> None:
     ]
 
 
-def test_a_file_that_is_withheld_for_the_limit_keeps_its_place(desk: Bench) -> None:
+def test_a_file_that_is_withheld_for_the_limit_keeps_its_place(desk: Bench):
     (desk.tree / "a.txt").unlink()
     desk.write("b.txt", "changed\n")
     desk.write("a.txt/inner")
@@ -385,7 +379,7 @@ def test_a_file_that_is_withheld_for_the_limit_keeps_its_place(desk: Bench) -> N
     }
 
 
-def test_thousands_of_entries_that_are_withheld_are_counted(desk: Bench) -> None:
+def test_thousands_of_entries_that_are_withheld_are_counted(desk: Bench):
     for number in range(150):
         desk.link(f"l{number:03}", "/etc")
     verdict = withheld(desk, "absolute path", path="l000")
@@ -395,7 +389,7 @@ def test_thousands_of_entries_that_are_withheld_are_counted(desk: Bench) -> None
     )
 
 
-def test_the_largest_files_that_a_patch_would_spell_out_stay_as_they_were(tmp_path: Path) -> None:
+def test_the_largest_files_that_a_patch_would_spell_out_stay_as_they_were(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     repository.commit(large=os.urandom(50_000), small="1\n")
     desk = bench(tmp_path, repository)
@@ -405,7 +399,7 @@ def test_the_largest_files_that_a_patch_would_spell_out_stay_as_they_were(tmp_pa
     withheld(desk, "replaces more than 40000 bytes", path="large", limits=limits, besides=["small"])
 
 
-def test_an_edit_of_a_tracked_file_over_the_limit_is_withheld(tmp_path: Path) -> None:
+def test_an_edit_of_a_tracked_file_over_the_limit_is_withheld(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     repository.commit(large=os.urandom(70_000))
     desk = bench(tmp_path, repository)
@@ -415,7 +409,7 @@ def test_an_edit_of_a_tracked_file_over_the_limit_is_withheld(tmp_path: Path) ->
     withheld(desk, "over the limit of 50000 bytes a file", path="large", limits=limits)
 
 
-def test_a_folder_that_cannot_be_opened_is_withheld(desk: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_opened_is_withheld(desk: Bench, monkeypatch: pytest.MonkeyPatch):
     """As anybody but root meets it."""
 
     def closed(root: int, name: str) -> int:
@@ -431,7 +425,7 @@ def test_a_folder_that_cannot_be_opened_is_withheld(desk: Bench, monkeypatch: py
     assert "dir/inner.txt" in desk.paths(verdict)
 
 
-def test_a_case_variant_of_a_file_that_is_kept_is_withheld(desk: Bench) -> None:
+def test_a_case_variant_of_a_file_that_is_kept_is_withheld(desk: Bench):
     (desk.tree / "a.txt").unlink()
     os.mkfifo(desk.tree / "a.txt")
     desk.write("A.txt")
@@ -439,7 +433,7 @@ def test_a_case_variant_of_a_file_that_is_kept_is_withheld(desk: Bench) -> None:
     assert "A.txt" not in desk.paths(verdict)
 
 
-def test_a_refused_tree_leaves_no_scratch_folder(desk: Bench) -> None:
+def test_a_refused_tree_leaves_no_scratch_folder(desk: Bench):
     desk.write("new")
     refused(desk, "more than 4 files", limits=ChangeLimits(entries=4))
     assert sorted(os.listdir(desk.tree.parent)) == ["tree", "trusted.git"]

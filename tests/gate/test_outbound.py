@@ -76,7 +76,7 @@ WRITES: dict[str, dict[str, Any]] = {
 }
 
 
-def test_every_write_of_the_client_is_tried_here() -> None:
+def test_every_write_of_the_client_is_tried_here():
     assert writers() == set(WRITES), "a new write: add it to WRITES"
 
 
@@ -120,7 +120,7 @@ FIELDS = [(name, place) for name, arguments in WRITES.items() for place in place
 )
 def test_a43_no_field_of_any_write_takes_a_secret_out(
     received: tuple[GitHub, list[Any]], name: str, place: tuple[Any, ...], text: str
-) -> None:
+):
     client, came = received
     came.clear()
     arguments = filled(WRITES[name], place, text)
@@ -141,7 +141,7 @@ def test_a43_no_field_of_any_write_takes_a_secret_out(
     assert "withheld" in json.dumps(came).lower()
 
 
-def test_a43_nothing_writes_but_through_the_gates_client() -> None:
+def test_a43_nothing_writes_but_through_the_gates_client():
     found = set()
     root = Path(bot.__file__).parent
     for path in root.rglob("*.py"):
@@ -183,7 +183,7 @@ OWN = """**Done**
 """
 
 
-def test_what_we_write_ourselves_goes_out_as_it_is() -> None:
+def test_what_we_write_ourselves_goes_out_as_it_is():
     assert OUT.markdown(OWN) == OWN
 
 
@@ -199,31 +199,31 @@ def test_what_we_write_ourselves_goes_out_as_it_is() -> None:
         ("[x](https://evil.example)", f"[x]{BREAK}(https:{BREAK}//evil.example)"),
     ],
 )
-def test_what_slipped_through_is_broken(text: str, out: str) -> None:
+def test_what_slipped_through_is_broken(text: str, out: str):
     assert OUT.markdown(text) == out
     assert OUT.markdown(out) == out
 
 
-def test_the_links_of_a_pull_request_are_left_to_its_template() -> None:
+def test_the_links_of_a_pull_request_are_left_to_its_template():
     text = "[our rules](https://cla.example.org/?a=b)"
     assert OUT("/repos/o/r/pulls", {"body": text}) == {"body": text}
     assert OUT("/repos/o/r/issues/1/comments", {"body": text}) != {"body": text}
 
 
-def test_a_withheld_text_keeps_the_mark_it_is_found_by() -> None:
+def test_a_withheld_text_keeps_the_mark_it_is_found_by():
     text = f"{CANARY}\n\n<!-- slash-agent progress request=1 -->\n"
     out = OUT.markdown(text)
     assert out == "(Withheld: it holds the value of API_KEY.)\n\n<!-- slash-agent progress request=1 -->\n"
 
 
-def test_a_commit_message_keeps_its_trailers() -> None:
+def test_a_commit_message_keeps_its_trailers():
     message = (
         "Fix it\n\nCo-authored-by: ada <1+ada@users.noreply.github.com>\nSigned-off-by: b <bot@example.org>\n"
     )
     assert OUT("/repos/o/r/git/commits", {"message": message}) == {"message": message}
 
 
-def test_a_name_is_never_changed_and_stops_the_write() -> None:
+def test_a_name_is_never_changed_and_stops_the_write():
     with pytest.raises(GateError, match=r"The field head .* does not show"):
         OUT("/repos/o/r/pulls", {"head": "agent/x\u200b"})
     with pytest.raises(GateError, match=r"The field labels .* holds the value of API_KEY"):
@@ -237,14 +237,14 @@ def test_a_name_is_never_changed_and_stops_the_write() -> None:
 
 
 @pytest.mark.parametrize("piece", ["<!--", "<", "![", "<details", "`", "](", "<!-- a -->"])
-def test_a_long_text_costs_linear_time(piece: str) -> None:
+def test_a_long_text_costs_linear_time(piece: str):
     door = OutboundFilter({})
     started = time.process_time()
     door.markdown(piece * (200_000 // len(piece)))
     assert time.process_time() - started < 5
 
 
-def test_a60_a_link_to_a_thread_of_another_repository_does_not_leave() -> None:
+def test_a60_a_link_to_a_thread_of_another_repository_does_not_leave():
     text = "https://github.com/o/r/pull/1 and [x](https://github.com/other/r/issues/2)"
     for path in ("/repos/o/r/issues/3/comments", "/repos/o/r/pulls/4"):
         sent = OUT(path, {"body": text})

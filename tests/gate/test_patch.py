@@ -64,7 +64,7 @@ def many_changes(desk: Bench) -> Verdict:
     return desk.judge()
 
 
-def test_a_verdicts_patch_gives_the_same_verdict_without_the_withheld_part(desk: Bench) -> None:
+def test_a_verdicts_patch_gives_the_same_verdict_without_the_withheld_part(desk: Bench):
     verdict = many_changes(desk)
     again = judged(desk, verdict.patch)
     assert again.tree_sha == verdict.tree_sha
@@ -74,27 +74,27 @@ def test_a_verdicts_patch_gives_the_same_verdict_without_the_withheld_part(desk:
     assert len(verdict.withheld) == 1
 
 
-def test_a_withheld_patch_is_withheld_again(desk: Bench) -> None:
+def test_a_withheld_patch_is_withheld_again(desk: Bench):
     verdict = many_changes(desk)
     again = judged(desk, verdict.withheld_patch)
     assert again.patch == b""
     assert again.withheld == verdict.withheld
 
 
-def test_an_empty_patch_is_no_change(desk: Bench) -> None:
+def test_an_empty_patch_is_no_change(desk: Bench):
     verdict = judged(desk, b"")
     assert (verdict.patch, verdict.files) == (b"", ())
     assert verdict.tree_sha == desk.repository.git("rev-parse", "HEAD^{tree}")
 
 
-def test_no_work_tree_is_needed(desk: Bench) -> None:
+def test_no_work_tree_is_needed(desk: Bench):
     desk.write("a.txt", "changed\n")
     patch = desk.judge().patch
     shutil.rmtree(desk.tree)
     assert [file.path for file in judged(desk, patch).files] == ["a.txt"]
 
 
-def test_a_file_that_the_base_ignores_may_come_by_patch(desk: Bench) -> None:
+def test_a_file_that_the_base_ignores_may_come_by_patch(desk: Bench):
     """Ignore rules sort out leftovers of a work tree; what a patch names was meant."""
     assert [file.path for file in judged(desk, new_file("x.log")).files] == ["x.log"]
 
@@ -104,7 +104,7 @@ def test_a_file_that_the_base_ignores_may_come_by_patch(desk: Bench) -> None:
     ["../outside", "dir/../../outside", "/etc/passwd", ".git/config", "sub/.git/hooks/x", ".GIT/x", "git~1/x",
      ".git./x", ".g\\342\\200\\214it/x"],
 )  # fmt: skip
-def test_a_path_that_leaves_the_tree_is_refused(desk: Bench, path: str) -> None:
+def test_a_path_that_leaves_the_tree_is_refused(desk: Bench, path: str):
     patch = new_file(path)
     if "\\" in path:
         patch = patch.replace(f"a/{path}", f'"a/{path}"').replace(f"b/{path}", f'"b/{path}"')
@@ -113,24 +113,24 @@ def test_a_path_that_leaves_the_tree_is_refused(desk: Bench, path: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../x", ".git/hooks"])
-def test_a_link_that_leads_out_is_refused(desk: Bench, target: str) -> None:
+def test_a_link_that_leads_out_is_refused(desk: Bench, target: str):
     refused(desk, new_file("new", target, mode="120000"), "symbolic link")
 
 
-def test_a_link_and_a_file_behind_it_are_refused(desk: Bench) -> None:
+def test_a_link_and_a_file_behind_it_are_refused(desk: Bench):
     patch = new_file("new", "/tmp", mode="120000") + new_file("new/planted")
     refused(desk, patch, "symbolic link|does not apply")
     assert not Path("/tmp/planted").exists()
 
 
-def test_a_submodule_is_refused(desk: Bench) -> None:
+def test_a_submodule_is_refused(desk: Bench):
     refused(
         desk, new_file("sub", f"Subproject commit {'a' * 40}", mode="160000"), "mode 160000|does not apply"
     )
 
 
 @pytest.mark.parametrize("mode", ["100777", "104755", "040000", "100600", "140000", "0", "999999"])
-def test_an_odd_mode_never_arrives(desk: Bench, mode: str) -> None:
+def test_an_odd_mode_never_arrives(desk: Bench, mode: str):
     try:
         verdict = judged(desk, new_file("tool", mode=mode))
     except HostileTree:
@@ -138,13 +138,13 @@ def test_an_odd_mode_never_arrives(desk: Bench, mode: str) -> None:
     assert {file.mode for file in verdict.files} <= {"100644", "100755"}
 
 
-def test_a_file_that_becomes_a_link_by_mode_alone_is_judged_as_one(desk: Bench) -> None:
+def test_a_file_that_becomes_a_link_by_mode_alone_is_judged_as_one(desk: Bench):
     desk.write("a.txt", "/etc/passwd")
     first = desk.judge().patch.decode()
     refused(desk, first.replace(" 100644\n", " 120000\n", 1), "symbolic link|does not apply")
 
 
-def test_a_rename_into_a_protected_place_is_withheld(desk: Bench) -> None:
+def test_a_rename_into_a_protected_place_is_withheld(desk: Bench):
     patch = (
         "diff --git a/src/app.py b/.github/app.py\nsimilarity index 100%\n"
         "rename from src/app.py\nrename to .github/app.py\n"
@@ -163,7 +163,7 @@ def test_a_rename_into_a_protected_place_is_withheld(desk: Bench) -> None:
         b"--- a/a.txt\n+++ b/a.txt\n@@ -9 +9 @@\n-no\n+x\n",
     ],
 )
-def test_what_does_not_apply_is_one_sentence(desk: Bench, patch: bytes) -> None:
+def test_what_does_not_apply_is_one_sentence(desk: Bench, patch: bytes):
     refused(desk, patch, "does not apply to the base commit")
 
 
@@ -176,7 +176,7 @@ def test_what_does_not_apply_is_one_sentence(desk: Bench, patch: bytes) -> None:
         (new_file("one", "x" * 80) + new_file("two", "y" * 80), "more than 150 bytes", ChangeLimits(total_bytes=150)),
     ],
 )  # fmt: skip
-def test_a_patch_over_a_limit_is_refused(desk: Bench, patch: str, match: str, limits: ChangeLimits) -> None:
+def test_a_patch_over_a_limit_is_refused(desk: Bench, patch: str, match: str, limits: ChangeLimits):
     refused(desk, patch, match, limits)
 
 
@@ -198,21 +198,21 @@ DELTA = bytes([1]) + bytes([0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1]) + b"\x91\x00
 @pytest.mark.parametrize(
     "bomb", [binary("literal", 10**11, b"x"), binary("delta", len(DELTA), DELTA)], ids=["literal", "delta"]
 )
-def test_a_bomb_is_refused_before_it_is_unpacked(desk: Bench, bomb: bytes) -> None:
+def test_a_bomb_is_refused_before_it_is_unpacked(desk: Bench, bomb: bytes):
     refused(desk, bomb, "unpacks to more than")
 
 
 @pytest.mark.parametrize("size", ["-1", "+99999999999", " 99999999999", "\t9", "0x10", "9" * 30])
-def test_a_size_written_oddly_is_refused(desk: Bench, size: str) -> None:
+def test_a_size_written_oddly_is_refused(desk: Bench, size: str):
     refused(desk, binary("literal", size, b"x"), "not a number")
 
 
-def test_a_delta_that_cannot_be_read_is_refused(desk: Bench) -> None:
+def test_a_delta_that_cannot_be_read_is_refused(desk: Bench):
     patch = binary("delta", 3, b"x").replace(b"delta 3\n", b"delta 3\nA!!!!!\n")
     refused(desk, patch, "cannot be read")
 
 
-def test_a_large_honest_binary_passes(desk: Bench) -> None:
+def test_a_large_honest_binary_passes(desk: Bench):
     desk.write("image.bin", os.urandom(300_000))
     verdict = desk.judge()
     assert judged(desk, verdict.patch).files == verdict.files

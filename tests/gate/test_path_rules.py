@@ -21,23 +21,23 @@ def disguised(name: str) -> st.SearchStrategy[str]:
 
 
 @given(disguised(".git"))
-def test_no_disguise_of_git_passes(name: str) -> None:
+def test_no_disguise_of_git_passes(name: str):
     assert is_git_folder(name)
     assert refusal(f"dir/{name}/x") is not None
 
 
 @given(disguised(".github"), names)
-def test_no_disguise_of_a_protected_folder_passes(name: str, rest: str) -> None:
+def test_no_disguise_of_a_protected_folder_passes(name: str, rest: str):
     assert withholding(f"{name}/{rest}") is not None
 
 
 @given(names)
-def test_folding_twice_is_folding_once(name: str) -> None:
+def test_folding_twice_is_folding_once(name: str):
     assert folded(folded(name)) == folded(name)
 
 
 @given(st.text(max_size=60))
-def test_a_path_that_is_accepted_is_harmless(path: str) -> None:
+def test_a_path_that_is_accepted_is_harmless(path: str):
     if refusal(path) is None:
         assert path.encode().decode() == path
         assert all(part not in ("", ".", "..") for part in path.split("/"))
@@ -45,7 +45,7 @@ def test_a_path_that_is_accepted_is_harmless(path: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["..", ".", "a", "b", "d"]), min_size=1, max_size=12))
-def test_a_target_leads_out_exactly_when_it_climbs_above_the_root(steps: list[str]) -> None:
+def test_a_target_leads_out_exactly_when_it_climbs_above_the_root(steps: list[str]):
     depth, climbed = 2, False
     for step in steps:
         depth += {"..": -1, ".": 0}.get(step, 1)
@@ -54,7 +54,7 @@ def test_a_target_leads_out_exactly_when_it_climbs_above_the_root(steps: list[st
     assert (leads_out("x/y/link", {"x/y/link": "/".join(steps)}) is not None) == climbed
 
 
-def test_links_that_multiply_end(tmp_path: object) -> None:
+def test_links_that_multiply_end(tmp_path: object):
     links = {f"l{number}": f"l{number + 1}/l{number + 1}" for number in range(60)} | {"l60": "."}
     started = time.process_time()
     assert leads_out("l0", links) == "goes round in a circle"
@@ -64,5 +64,5 @@ def test_links_that_multiply_end(tmp_path: object) -> None:
 @pytest.mark.parametrize(
     "path", ["a" * 5000, "/".join(["a" * 300]), "a//b", "a/", "/a", "", ".", "a/./b", "..", "a/.."]
 )
-def test_malformed_paths_are_refused(path: str) -> None:
+def test_malformed_paths_are_refused(path: str):
     assert refusal(path) is not None

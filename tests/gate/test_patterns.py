@@ -114,7 +114,7 @@ def _cases(side: int) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("kind", "sample"), _cases(0), ids=lambda given: str(given)[:40])
-def test_each_positive_sample_is_found_and_named(kind: str, sample: str) -> None:
+def test_each_positive_sample_is_found_and_named(kind: str, sample: str):
     text = filled(sample)
     assert credential_kind(f"see {text} there".encode()) == kind
     assert credential_kind(f'"{text}"'.encode()) == kind
@@ -122,28 +122,28 @@ def test_each_positive_sample_is_found_and_named(kind: str, sample: str) -> None
 
 
 @pytest.mark.parametrize(("kind", "sample"), _cases(1), ids=lambda given: str(given)[:40])
-def test_each_negative_sample_is_passed_over(kind: str, sample: str) -> None:
+def test_each_negative_sample_is_passed_over(kind: str, sample: str):
     assert credential_kind(f"see {filled(sample)} there".encode()) is None
 
 
-def test_every_pattern_has_samples_of_both_kinds() -> None:
+def test_every_pattern_has_samples_of_both_kinds():
     assert list(_SAMPLES) == list(PATTERNS)
     assert all(all(sides) for sides in _SAMPLES.values())
 
 
 @pytest.mark.parametrize("word", ["EXAMPLE", "your-key", "XXXXXXXX", "fake"])
-def test_what_says_that_it_is_none_is_passed_over(word: str) -> None:
+def test_what_says_that_it_is_none_is_passed_over(word: str):
     token = "ghp_" + (word + "a" * 40)[:36].replace("-", "A")
     assert credential_kind(token.encode()) is None or word == "your-key"
 
 
-def test_a_key_is_masked_with_its_body() -> None:
+def test_a_key_is_masked_with_its_body():
     body = "\n".join(filled("{A64}", seed) for seed in range(3))
     text = f"before\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\nafter"
     assert without_credentials(text) == "before\n[redacted: private key]\nafter"
 
 
-def test_all_of_a_text_is_masked_and_nothing_else() -> None:
+def test_all_of_a_text_is_masked_and_nothing_else():
     one, two = filled("ghp_{A36}", 1), filled("npm_{A36}", 2)
     assert without_credentials(f"ä {one} ö {two}€") == "ä [redacted: GitHub token] ö [redacted: npm token]€"
     assert without_credentials("ä nothing") == "ä nothing"
@@ -152,7 +152,7 @@ def test_all_of_a_text_is_masked_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     "killer", ["-----BEGIN RSA PRIVATE KEY-----\n", "https://a:", "sk-ant-", "eyJ", "SG.a.", "[]("]
 )
-def test_a51_time_grows_with_the_text_alone(killer: str) -> None:
+def test_a51_time_grows_with_the_text_alone(killer: str):
     """A-51: eight times the text takes about eight times as long, whatever it repeats."""
     small, large = (killer * (size // len(killer)) for size in (1 << 16, 1 << 19))
     without_credentials(small)
@@ -162,13 +162,13 @@ def test_a51_time_grows_with_the_text_alone(killer: str) -> None:
 @pytest.mark.parametrize(
     "killer", ["-----BEGIN RSA PRIVATE KEY-----\n", "xoxb-1234567890 ", "aa://u:passw0@h "]
 )
-def test_a51_a_megabyte_of_credentials_is_masked_in_a_fifth_of_a_second(killer: str) -> None:
+def test_a51_a_megabyte_of_credentials_is_masked_in_a_fifth_of_a_second(killer: str):
     """A-51, with room for a slow machine."""
     without_credentials(killer)
     assert _seconds(killer * (1_000_000 // len(killer))) < 0.15
 
 
-def test_after_very_many_finds_the_rest_is_masked() -> None:
+def test_after_very_many_finds_the_rest_is_masked():
     text = f"{filled('npm_{A36}', 2)}, \n" * 2_500 + "the end"
     shown = without_credentials(text)
     assert shown.startswith("[redacted: npm token], \n[redacted: npm token]")
@@ -197,17 +197,17 @@ def _seconds(text: str) -> float:
         "https://example.org/a:b/c@d",
     ],
 )
-def test_what_only_looks_a_little_like_one_passes(text: str) -> None:
+def test_what_only_looks_a_little_like_one_passes(text: str):
     assert withhold_if_secret(text) is None
 
 
-def test_withholding_does_not_repeat_the_secret() -> None:
+def test_withholding_does_not_repeat_the_secret():
     reason = withhold_if_secret("sk-" + "ant-api03-" + "a1B2c3D4" * 8)
     assert reason is not None
     assert "sk-ant" not in reason
     assert withhold_if_secret("nothing here") is None
 
 
-def test_the_longer_of_two_secrets_wins() -> None:
+def test_the_longer_of_two_secrets_wins():
     redactor = Redactor({"SHORT": "abcdefgh", "LONG": "abcdefghijkl"})
     assert redactor.text("abcdefghijkl abcdefgh") == "[redacted LONG] [redacted SHORT]"

@@ -58,7 +58,7 @@ def withheld_reasons(verdict: Verdict) -> dict[str, str]:
 
 # A file where another row has a folder, so in a tree of its own.
 @pytest.mark.parametrize("paths", [[".github"], [path for path in PROTECTED if path != ".github"]])
-def test_protected_paths_made_from_nothing_are_withheld(tmp_path: Path, paths: list[str]) -> None:
+def test_protected_paths_made_from_nothing_are_withheld(tmp_path: Path, paths: list[str]):
     repository = Repository(tmp_path / "source")
     repository.commit(**{"a.txt": "one\n"})
     desk = bench(tmp_path, repository)
@@ -75,7 +75,7 @@ def test_protected_paths_made_from_nothing_are_withheld(tmp_path: Path, paths: l
     assert desk.paths(verdict) == ["a.txt"]
 
 
-def test_paths_that_are_only_similar_are_published(desk: Bench) -> None:
+def test_paths_that_are_only_similar_are_published(desk: Bench):
     paths = [
         "src/github/x.py", "gitattributes", "docs/agents.md.txt", "npmrc", ".github2/x", "x/.github/y",
         "notes~", "a~b", "longer-name~1", "x.~1~", "idea/x", "workspace.code", ".changeset/brave-cats-sing.md",
@@ -88,7 +88,7 @@ def test_paths_that_are_only_similar_are_published(desk: Bench) -> None:
     assert verdict.withheld == ()
 
 
-def test_changing_and_deleting_a_protected_path_is_withheld(desk: Bench) -> None:
+def test_changing_and_deleting_a_protected_path_is_withheld(desk: Bench):
     desk.write(".github/workflows/ci.yml", "on: pull_request_target\n")
     (desk.tree / "AGENTS.md").unlink()
     verdict = desk.judge()
@@ -98,12 +98,12 @@ def test_changing_and_deleting_a_protected_path_is_withheld(desk: Bench) -> None
     assert b"pull_request_target" in verdict.withheld_patch
 
 
-def test_making_a_protected_path_executable_is_withheld(desk: Bench) -> None:
+def test_making_a_protected_path_executable_is_withheld(desk: Bench):
     (desk.tree / "AGENTS.md").chmod(0o755)
     assert [file.path for file in desk.judge().withheld] == ["AGENTS.md"]
 
 
-def test_all_of_a_skill_is_protected(desk: Bench) -> None:
+def test_all_of_a_skill_is_protected(desk: Bench):
     desk.write("tools/skill/run.py", "import os\n")
     desk.write("tools/other.py")
     verdict = desk.judge()
@@ -111,7 +111,7 @@ def test_all_of_a_skill_is_protected(desk: Bench) -> None:
     assert [file.reason for file in verdict.withheld] == ["protected path: the skill tools/skill"]
 
 
-def test_what_stands_where_a_protected_path_is_kept_is_withheld_too(desk: Bench) -> None:
+def test_what_stands_where_a_protected_path_is_kept_is_withheld_too(desk: Bench):
     shutil.rmtree(desk.tree / "docs")
     desk.write("docs", "a file where a folder with CODEOWNERS was\n")
     verdict = desk.judge()
@@ -124,7 +124,7 @@ def test_what_stands_where_a_protected_path_is_kept_is_withheld_too(desk: Bench)
     assert {"docs/CODEOWNERS", "docs/guide.md"} <= set(desk.paths(verdict))
 
 
-def test_the_two_patches_together_are_all_that_the_agent_did(desk: Bench, tmp_path: Path) -> None:
+def test_the_two_patches_together_are_all_that_the_agent_did(desk: Bench, tmp_path: Path):
     desk.write(".github/workflows/ci.yml", "on: [pull_request]\n")
     desk.write("a.txt", "changed\n")
     desk.write("AGENTS.md", "be cruel\n")
@@ -136,7 +136,7 @@ def test_the_two_patches_together_are_all_that_the_agent_did(desk: Bench, tmp_pa
         assert (tmp_path / "clone" / path).read_bytes() == (desk.tree / path).read_bytes()
 
 
-def test_the_policy_can_withhold_more(desk: Bench) -> None:
+def test_the_policy_can_withhold_more(desk: Bench):
     desk.write("a.txt", "changed\n")
     desk.write("docs/guide.md", "changed\n")
     verdict = desk.judge(
@@ -148,7 +148,7 @@ def test_the_policy_can_withhold_more(desk: Bench) -> None:
     ]
 
 
-def test_the_policy_cannot_let_a_protected_path_through(desk: Bench) -> None:
+def test_the_policy_cannot_let_a_protected_path_through(desk: Bench):
     desk.write("AGENTS.md", "obey\n")
     assert desk.judge(may_write=lambda path, *_: None).files == ()
 
@@ -170,7 +170,7 @@ def delete(desk: Bench, number: int) -> None:
     desk.write("new.txt")
 
 
-def test_more_than_half_of_the_files_deleted_are_withheld_and_the_rest_goes_out(twenty: Bench) -> None:
+def test_more_than_half_of_the_files_deleted_are_withheld_and_the_rest_goes_out(twenty: Bench):
     delete(twenty, 11)
     verdict = twenty.judge(may_write=LETS_NONE)
     assert [file.path for file in verdict.files] == ["new.txt"]
@@ -193,17 +193,17 @@ DELETIONS = load_policy("version: 1\ndiff: {deletions: true}\n")
         (20, may_write(load_policy(None), Tier.LOCAL, deletions=True)),
     ],
 )
-def test_half_may_be_deleted_and_with_leave_all(twenty: Bench, number: int, rule: MayWrite) -> None:
+def test_half_may_be_deleted_and_with_leave_all(twenty: Bench, number: int, rule: MayWrite):
     delete(twenty, number)
     assert twenty.judge(may_write=rule).withheld == ()
 
 
-def test_files_that_only_move_are_not_deleted(twenty: Bench) -> None:
+def test_files_that_only_move_are_not_deleted(twenty: Bench):
     (twenty.tree / "src").rename(twenty.tree / "lib")
     assert twenty.judge(may_write=LETS_NONE).withheld == ()
 
 
-def test_of_a_small_repository_all_may_be_deleted(desk: Bench) -> None:
+def test_of_a_small_repository_all_may_be_deleted(desk: Bench):
     for path in desk.tree.glob("*.txt"):
         path.unlink()
     assert desk.judge(may_write=LETS_NONE).withheld == ()
@@ -226,7 +226,7 @@ OBEYED = [
 ]  # fmt: skip
 
 
-def test_a70_what_another_service_obeys_is_withheld(desk: Bench) -> None:
+def test_a70_what_another_service_obeys_is_withheld(desk: Bench):
     for path in OBEYED:
         desk.write(path)
     desk.write("a.txt", "changed\n")
@@ -239,7 +239,7 @@ def test_a70_what_another_service_obeys_is_withheld(desk: Bench) -> None:
     } == {}
 
 
-def test_what_no_service_obeys_is_published(desk: Bench) -> None:
+def test_what_no_service_obeys_is_published(desk: Bench):
     paths = [
         "docs/.circleci/x.yml",
         "docs/netlify.md",
@@ -253,7 +253,7 @@ def test_what_no_service_obeys_is_published(desk: Bench) -> None:
     assert [file.path for file in desk.judge(may_write=LETS_NONE).files] == sorted(paths)
 
 
-def test_the_policy_lifts_a_service_by_name_and_reviewers_still_see_it(desk: Bench) -> None:
+def test_the_policy_lifts_a_service_by_name_and_reviewers_still_see_it(desk: Bench):
     desk.write("netlify.toml")
     desk.write("vercel.json")
     verdict = desk.judge(may_write=LETS)
@@ -266,7 +266,7 @@ def test_the_policy_lifts_a_service_by_name_and_reviewers_still_see_it(desk: Ben
     ]
 
 
-def test_every_service_has_a_pattern_of_lower_case() -> None:
+def test_every_service_has_a_pattern_of_lower_case():
     assert all(patterns and patterns == patterns.casefold() for patterns in SERVICES.values())
 
 
@@ -283,7 +283,7 @@ LETS = may_write(POLICY, Tier.MAINTAINER)
 LETS_NONE = may_write(load_policy(None), Tier.MAINTAINER)
 
 
-def test_a_binary_is_withheld_unless_the_policy_lets_it_out(desk: Bench) -> None:
+def test_a_binary_is_withheld_unless_the_policy_lets_it_out(desk: Bench):
     desk.write("assets/logo.png", b"\x89PNG\0\x01")
     desk.write("tool.bin", b"\x7fELF\0")
     verdict = desk.judge(may_write=LETS)
@@ -295,7 +295,7 @@ def test_a_binary_is_withheld_unless_the_policy_lets_it_out(desk: Bench) -> None
     assert b"tool.bin" in verdict.withheld_patch
 
 
-def test_a_link_is_withheld_unless_the_policy_lets_it_out(desk: Bench) -> None:
+def test_a_link_is_withheld_unless_the_policy_lets_it_out(desk: Bench):
     desk.link("docs/latest", "guide.md")
     desk.link("a.txt", "docs/guide.md")
     verdict = desk.judge(may_write=LETS)
@@ -303,14 +303,14 @@ def test_a_link_is_withheld_unless_the_policy_lets_it_out(desk: Bench) -> None:
     assert [file.path for file in verdict.withheld] == ["a.txt"]
 
 
-def test_no_policy_lets_a_link_lead_out(desk: Bench) -> None:
+def test_no_policy_lets_a_link_lead_out(desk: Bench):
     desk.link("docs/latest", "/etc/passwd")
     verdict = desk.judge(may_write=LETS)
     assert [row.reason for row in verdict.unfit] == ["the symbolic link points to an absolute path"]
     assert verdict.patch == verdict.withheld_patch == b""
 
 
-def test_deleting_a_binary_and_making_it_executable_is_text(tmp_path: Path) -> None:
+def test_deleting_a_binary_and_making_it_executable_is_text(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     repository.commit(**{"a.bin": b"\0one", "b.bin": b"\0two", "c.bin": b"\0three"})
     desk = bench(tmp_path, repository)
@@ -330,7 +330,7 @@ def test_deleting_a_binary_and_making_it_executable_is_text(tmp_path: Path) -> N
         ("a = 1\n".encode("utf-16"), "a = 2\n".encode("utf-16")),
     ],
 )
-def test_text_that_is_binary_for_git_is_withheld(tmp_path: Path, old: bytes | None, new: bytes) -> None:
+def test_text_that_is_binary_for_git_is_withheld(tmp_path: Path, old: bytes | None, new: bytes):
     repository = Repository(tmp_path / "source")
     repository.commit(**{"b.txt": "x\n", **({"a.js": old} if old else {})})
     desk = bench(tmp_path, repository)
@@ -338,13 +338,13 @@ def test_text_that_is_binary_for_git_is_withheld(tmp_path: Path, old: bytes | No
     assert "a binary file" in withheld_reasons(desk.judge(may_write=LETS_NONE))["a.js"]
 
 
-def test_a_secret_in_a_wide_encoding_is_found(desk: Bench) -> None:
+def test_a_secret_in_a_wide_encoding_is_found(desk: Bench):
     desk.write("a.txt", "the key is hunter2hunter2".encode("utf-16"))
     with pytest.raises(HostileTree, match="holds the value of KEY"):
         judge_tree(desk.checkout, holds_secret=lambda data: "KEY" if b"hunter2hunter2" in data else None)
 
 
-def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench) -> None:
+def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench):
     paths = [
         "ops/agent.yml", "Ops/Agent.YML", "ops/agent.yml.", "ops/ag\u200bent.yml", "RULES.md", "web/rules.MD",
     ]  # fmt: skip
@@ -355,7 +355,7 @@ def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench) -
     )
 
 
-def test_a_file_of_two_services_is_withheld_until_both_are_lifted() -> None:
+def test_a_file_of_two_services_is_withheld_until_both_are_lifted():
     path = ".buildkite/appveyor.yml"
     both = ("appveyor", "buildkite")
     for one, other in (both, both[::-1]):

@@ -34,27 +34,27 @@ def redactor() -> Redactor:
 
 
 @pytest.mark.parametrize("form", sorted({form.data for form in forms(TOKEN)}))
-def test_every_form_of_a_value_is_masked_whole(redactor: Redactor, form: bytes) -> None:
+def test_every_form_of_a_value_is_masked_whole(redactor: Redactor, form: bytes):
     assert redactor.mask(b"before " + form + b" after") == b"before [redacted TOKEN] after"
 
 
 @pytest.mark.parametrize("start", range(4, len(TOKEN) - 11))
-def test_eleven_characters_of_a_token_are_enough(redactor: Redactor, start: int) -> None:
+def test_eleven_characters_of_a_token_are_enough(redactor: Redactor, start: int):
     assert redactor.text(f"<{TOKEN[start : start + 11]}>") == "<[redacted TOKEN]>"
 
 
-def test_what_is_cut_off_at_either_end_is_masked_to_its_last_character(redactor: Redactor) -> None:
+def test_what_is_cut_off_at_either_end_is_masked_to_its_last_character(redactor: Redactor):
     assert redactor.text(f"{TOKEN[7:]} {TOKEN[:-5]}") == "[redacted TOKEN] ghs_[redacted TOKEN]"
 
 
-def test_a_vendors_prefix_is_no_secret(redactor: Redactor) -> None:
+def test_a_vendors_prefix_is_no_secret(redactor: Redactor):
     said = (
         "Keys begin with sk-ant-api03- or ghs_, and a GitHub App's key with -----BEGIN RSA PRIVATE KEY-----."
     )
     assert redactor.text(said) == said
 
 
-def test_each_line_of_a_key_is_masked_and_its_frame_is_not(redactor: Redactor) -> None:
+def test_each_line_of_a_key_is_masked_and_its_frame_is_not(redactor: Redactor):
     assert (
         redactor.text(PEM)
         == "-----BEGIN RSA PRIVATE KEY-----\n[redacted PEM]\n-----END RSA PRIVATE KEY-----\n"
@@ -64,7 +64,7 @@ def test_each_line_of_a_key_is_masked_and_its_frame_is_not(redactor: Redactor) -
     assert not [line for line in BODY if line in redactor.text(PEM.replace("\n", "\\n"))]
 
 
-def test_the_base64_of_a_whole_key_file_is_masked(redactor: Redactor) -> None:
+def test_the_base64_of_a_whole_key_file_is_masked(redactor: Redactor):
     masked = redactor.text(base64.b64encode(PEM.encode()).decode())
     header, _, rest = masked.partition("[redacted PEM]")
     assert (
@@ -74,44 +74,44 @@ def test_the_base64_of_a_whole_key_file_is_masked(redactor: Redactor) -> None:
     assert len(rest) < 50
 
 
-def test_words_that_a_value_holds_stay_words(redactor: Redactor) -> None:
+def test_words_that_a_value_holds_stay_words(redactor: Redactor):
     assert redactor.text("a correct answer, a horse") == "a correct answer, a horse"
     assert redactor.text(PASSWORD) == "[redacted PASSWORD]"
 
 
-def test_values_beyond_ascii_are_masked_whole_and_leave_text(redactor: Redactor) -> None:
+def test_values_beyond_ascii_are_masked_whole_and_leave_text(redactor: Redactor):
     assert redactor.text(f"ä{UMLAUTS}ö€") == "ä[redacted UMLAUTS]ö€"
     assert redactor.text("für alle Städte") == "für alle Städte"
 
 
-def test_text_that_holds_nothing_is_the_same_object(redactor: Redactor) -> None:
+def test_text_that_holds_nothing_is_the_same_object(redactor: Redactor):
     text = "nothing here, \ud800 nor there"
     assert redactor.text(text) is text
     assert redactor.text(f"{text} {TOKEN}") == f"{text} [redacted TOKEN]"
 
 
-def test_it_remembers_which_secrets_it_met() -> None:
+def test_it_remembers_which_secrets_it_met():
     redactor = Redactor({"A": TOKEN, "B": KEY})
     assert redactor.names_hit == ()
     redactor.text(KEY)
     assert redactor.names_hit == ("B",)
 
 
-def test_holds_secret_names_it_and_says_no_more(redactor: Redactor) -> None:
+def test_holds_secret_names_it_and_says_no_more(redactor: Redactor):
     assert redactor.holds_secret(b"\xff\x00" + TOKEN.encode()) == "TOKEN"
     assert redactor.holds_secret(b"\xff\x00 ghs_") is None
 
 
-def test_values_under_eight_characters_are_no_secrets() -> None:
+def test_values_under_eight_characters_are_no_secrets():
     redactor = Redactor({"SHORT": "abc1234"})
     assert redactor.text("abc1234") == "abc1234"
 
 
-def test_nothing_known_costs_nothing() -> None:
+def test_nothing_known_costs_nothing():
     assert Redactor({}).text(TOKEN) == TOKEN
 
 
-def test_base64_forms_are_what_a_masker_of_exact_strings_needs() -> None:
+def test_base64_forms_are_what_a_masker_of_exact_strings_needs():
     for before in ("", "a", "ab"):
         written = base64.b64encode(f"{before}{TOKEN} and more".encode()).decode()
         assert any(form in written for form in base64_forms(TOKEN))
@@ -127,7 +127,7 @@ _SHARED = Redactor({"TOKEN": TOKEN, "KEY": KEY, "PEM": PEM, "UMLAUTS": UMLAUTS})
 
 @settings(max_examples=150, deadline=None)
 @given(before=_TEXT, piece=_PIECES, after=_TEXT)
-def test_a_form_is_masked_in_any_text(before: str, piece: str, after: str) -> None:
+def test_a_form_is_masked_in_any_text(before: str, piece: str, after: str):
     masked = _SHARED.text(f"{before}|{piece}|{after}")
     assert piece not in masked
     assert _SHARED.text(masked) == masked
@@ -148,7 +148,7 @@ _KILLERS = {
 
 
 @pytest.mark.parametrize("name", _KILLERS)
-def test_a51_time_grows_with_the_text_alone(redactor: Redactor, name: str) -> None:
+def test_a51_time_grows_with_the_text_alone(redactor: Redactor, name: str):
     """A-51: eight times the text takes about eight times as long, whatever it repeats."""
     text = _KILLERS[name]
     small, large = (text * (size // len(text)) for size in (1 << 17, 1 << 20))
@@ -157,7 +157,7 @@ def test_a51_time_grows_with_the_text_alone(redactor: Redactor, name: str) -> No
 
 
 @pytest.mark.parametrize("name", _KILLERS)
-def test_a51_a_megabyte_of_a_killer_string_is_masked_in_a_fifth_of_a_second(name: str) -> None:
+def test_a51_a_megabyte_of_a_killer_string_is_masked_in_a_fifth_of_a_second(name: str):
     """A-51, with room for a slow machine."""
     redactor = Redactor({"TOKEN": TOKEN, "KEY": f"sk-ant-api03-{TOKEN[4:]}"})
     text = _KILLERS[name] * (1_000_000 // len(_KILLERS[name]))
@@ -165,13 +165,13 @@ def test_a51_a_megabyte_of_a_killer_string_is_masked_in_a_fifth_of_a_second(name
     assert _seconds(redactor, text) < 0.6
 
 
-def test_after_very_many_matches_the_rest_is_masked_whole(redactor: Redactor) -> None:
+def test_after_very_many_matches_the_rest_is_masked_whole(redactor: Redactor):
     shown = redactor.mask(f"{TOKEN[10:20]} {KEY}.".encode() * 1_500 + b"the end")
     assert shown.endswith(REST.encode())
     assert b"the end" not in shown
 
 
-def test_a_beginning_that_anybody_may_write_is_no_find_and_the_whole_is_one() -> None:
+def test_a_beginning_that_anybody_may_write_is_no_find_and_the_whole_is_one():
     key = f"sk-ant-api03-{TOKEN[4:]}"
     redactor = Redactor({"KEY": key})
     assert redactor.text("sk-ant-api03-...") == "sk-ant-api03-..."

@@ -33,7 +33,7 @@ fail_under = 90
         ("[tool.ruff.lint]\n", "[tool.ruff.lint]\n# why\n\n", ""),
     ],
 )
-def test_settings_in_pyproject_are_named(old: str, new: str, tools: str) -> None:
+def test_settings_in_pyproject_are_named(old: str, new: str, tools: str):
     assert old in PYPROJECT
     note = set_up("lib/pyproject.toml", PYPROJECT.encode(), PYPROJECT.replace(old, new).encode())
     assert note == (f"sets up {tools} anew" if tools else "")
@@ -54,7 +54,7 @@ def test_settings_in_pyproject_are_named(old: str, new: str, tools: str) -> None
         ("pyproject.toml", "", "[tool.ruff]\n" * 50_000, ""),
     ],
 )
-def test_settings_in_other_shared_files_are_named(path: str, before: str, after: str, tools: str) -> None:
+def test_settings_in_other_shared_files_are_named(path: str, before: str, after: str, tools: str):
     assert set_up(path, before.encode(), after.encode()) == (f"sets up {tools} anew" if tools else "")
     assert set_up(path, before.encode(), None) == ""
 
@@ -76,7 +76,7 @@ CONFIGURATION = [
 
 
 @pytest.mark.parametrize("path", CONFIGURATION)
-def test_a70_a_file_that_may_set_something_up_is_named(path: str) -> None:
+def test_a70_a_file_that_may_set_something_up_is_named(path: str):
     """A-70: no list has its name."""
     assert sensitive(path) == "configuration"
 
@@ -91,7 +91,7 @@ def test_a70_a_file_that_may_set_something_up_is_named(path: str) -> None:
         "templates/page.html.j2", "web/public/manifest.json", "i18n/de.po", "src/configure.py",
     ],
 )  # fmt: skip
-def test_code_documents_and_data_are_not(path: str) -> None:
+def test_code_documents_and_data_are_not(path: str):
     assert sensitive(path) == ""
 
 
@@ -102,7 +102,7 @@ def test_code_documents_and_data_are_not(path: str) -> None:
         ("requirements/dev.txt", "dependency manifest"), ("action.yml", "CI"), ("netlify.toml", "CI"),
     ],
 )  # fmt: skip
-def test_manifests_and_ci_are_named_as_such(path: str, kind: str) -> None:
+def test_manifests_and_ci_are_named_as_such(path: str, kind: str):
     assert sensitive(path) == kind
 
 
@@ -116,7 +116,7 @@ def test_manifests_and_ci_are_named_as_such(path: str, kind: str) -> None:
         "tests/setup-env.js", "jest.config.js", "web/vitest.config.ts", ".mocharc.json", "node_modules/jest/index.js",
     ],
 )  # fmt: skip
-def test_a67_what_can_change_what_tests_report_is_named_by_its_path(path: str) -> None:
+def test_a67_what_can_change_what_tests_report_is_named_by_its_path(path: str):
     assert runs_tests(path, (), b"x\n", is_new=True) == CAN_CHANGE_TESTS
 
 
@@ -128,7 +128,7 @@ def test_a67_what_can_change_what_tests_report_is_named_by_its_path(path: str) -
         ("package.json", '  "setupFiles": ["./a.js"],', b"x"),
     ],
 )
-def test_a67_or_by_what_is_in_it(path: str, line: str, content: bytes) -> None:
+def test_a67_or_by_what_is_in_it(path: str, line: str, content: bytes):
     assert runs_tests(path, [Line(1, line.encode())], content, is_new=False) == CAN_CHANGE_TESTS
 
 
@@ -146,5 +146,5 @@ def test_a67_or_by_what_is_in_it(path: str, line: str, content: bytes) -> None:
         ("src/app/__init__.py", b"x", True),
     ],
 )
-def test_an_ordinary_module_is_not_taken_for_a_runner(path: str, content: bytes, is_new: bool) -> None:
+def test_an_ordinary_module_is_not_taken_for_a_runner(path: str, content: bytes, is_new: bool):
     assert runs_tests(path, (), content, is_new=is_new) == ""

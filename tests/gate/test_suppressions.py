@@ -51,7 +51,7 @@ MARKS = [
 
 
 @pytest.mark.parametrize(("path", "line", "mark"), MARKS)
-def test_a_new_mark_is_named_with_its_line(path: str, line: str, mark: str) -> None:
+def test_a_new_mark_is_named_with_its_line(path: str, line: str, mark: str):
     assert note(f"src/{path}", "one\ntwo", f"one\n{line}\ntwo") == f"adds a suppression: {mark} (line 2)"
 
 
@@ -67,17 +67,17 @@ def test_a_new_mark_is_named_with_its_line(path: str, line: str, mark: str) -> N
         ("a.ts", "x", "// tslint and eslint are at odds"),
     ],
 )
-def test_what_silences_no_more_than_before_is_not_named(path: str, before: str, after: str) -> None:
+def test_what_silences_no_more_than_before_is_not_named(path: str, before: str, after: str):
     assert note(path, before, after) == ""
 
 
-def test_those_that_only_moved_are_not_among_the_lines() -> None:
+def test_those_that_only_moved_are_not_among_the_lines():
     before = "a  # noqa: 1\nb\nc"
     after = "b\nnew  # noqa: 2\nc\na  # noqa: 1"
     assert note("a.py", before, after) == "adds a suppression: # noqa (line 2)"
 
 
-def test_several_kinds_and_many_lines_are_capped() -> None:
+def test_several_kinds_and_many_lines_are_capped():
     marks = ("# noqa", "# type: ignore", "# nosec", "# ty: ignore", "# pragma: no cover", "# pylint: disable")
     lines = "\n".join(f"x{number}  {mark}" for number in range(8) for mark in marks)
     assert note("a.py", "", lines) == (
@@ -89,11 +89,11 @@ def test_several_kinds_and_many_lines_are_capped() -> None:
 
 @pytest.mark.parametrize("name", ["a.py", "a.ts", "a.rs", "A.kt", "a.cs", "a.cc", "a.yml"])
 @pytest.mark.parametrize("piece", ["# ", "#[", "@", "cfg_attr(", "cfg_attr((", " ", "#pragma ", "[a:"])
-def test_a_long_line_costs_no_more_than_its_length(name: str, piece: str) -> None:
+def test_a_long_line_costs_no_more_than_its_length(name: str, piece: str):
     began = time.process_time()
     note(name, "", piece * (2_000_000 // len(piece)))
     assert time.process_time() - began < 5
 
 
-def test_a_mark_at_the_end_of_a_long_line_is_seen() -> None:
+def test_a_mark_at_the_end_of_a_long_line_is_seen():
     assert note("a.py", "", f"{'x' * 9_000}  # noqa") == "adds a suppression: # noqa (line 1)"

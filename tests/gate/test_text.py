@@ -41,7 +41,7 @@ def markdown(text: str) -> str:
         ("a[skip] and [no]", "a[skip] and [no]"),
     ],
 )
-def test_a_line_is_plain(text: str, clean: str) -> None:
+def test_a_line_is_plain(text: str, clean: str):
     assert clean_line(text, 200) == clean
 
 
@@ -66,11 +66,11 @@ def test_a_line_is_plain(text: str, clean: str) -> None:
         ("a/b and 1/2", "a/b and 1/2"),
     ],
 )
-def test_markdown_says_and_does_nothing(text: str, clean: str) -> None:
+def test_markdown_says_and_does_nothing(text: str, clean: str):
     assert markdown(text) == clean
 
 
-def test_code_is_left_as_it_is() -> None:
+def test_code_is_left_as_it_is():
     text = "before\n```python\n@decorator\n# fixes it <!-- x -->\n/agent\n```\nand `inline` code\n"
     assert markdown(text) == text
 
@@ -88,7 +88,7 @@ def test_code_is_left_as_it_is() -> None:
         ("key = [redacted: AWS key]", "a secret, which is masked"),
     ],
 )
-def test_a_code_block_is_held_back_and_never_rewritten(code: str, reason: str) -> None:
+def test_a_code_block_is_held_back_and_never_rewritten(code: str, reason: str):
     """A squash merge may make a commit message of a pull request's body, and fences mean nothing there."""
     held = f"```text\n(a code block was held back: it holds {reason})\n```\n"
     assert markdown(f"before\n```yaml\n{code}\n```\nafter\n") == f"before\n{held}after\n"
@@ -98,41 +98,41 @@ def test_a_code_block_is_held_back_and_never_rewritten(code: str, reason: str) -
 @pytest.mark.parametrize(
     "code", ["fixes #1", "@ada", "::error::a", "/agent fix", "https://elsewhere.example"]
 )
-def test_what_acts_in_a_commit_message_does_so_in_code_too(code: str) -> None:
+def test_what_acts_in_a_commit_message_does_so_in_code_too(code: str):
     held = "```text\n(a code block was held back: it holds words that would act in a commit message)\n```\n"
     assert clean_message(f"@a\n```\n{code}\n```\nb", 200) == f"@{BREAK}a\n{held}b"
     assert clean_message("```\na = b\n```\n", 200) == "```\na = b\n```\n"
 
 
-def test_an_indented_or_longer_fence_is_one_too() -> None:
+def test_an_indented_or_longer_fence_is_one_too():
     text = "  ~~~~\n@a\n~~~\n@b\n  ~~~~\n"
     assert markdown(text) == "~~~~\n@a\n~~~\n@b\n~~~~\n"
 
 
-def test_a_fence_in_a_list_hides_nothing_that_follows_the_list() -> None:
+def test_a_fence_in_a_list_hides_nothing_that_follows_the_list():
     """A list item that ends takes its open fence with it, so an indented fence would not reach this far."""
     assert markdown("- a\n\n  ```\n@ada\n") == f"- a\n\n  ```\n@{BREAK}ada\n"
     assert markdown("- ```\n@ada\n") == f"- ```\n@{BREAK}ada\n"
 
 
-def test_a_tilde_fence_may_have_backticks_in_its_first_line() -> None:
+def test_a_tilde_fence_may_have_backticks_in_its_first_line():
     assert markdown("~~~ a`b\n@x\n~~~\n@y") == f"~~~text\n@x\n~~~\n@{BREAK}y"
 
 
-def test_what_follows_a_closed_fence_is_cleaned_again() -> None:
+def test_what_follows_a_closed_fence_is_cleaned_again():
     assert markdown("```\n@a\n```\n@b\n") == f"```\n@a\n```\n@{BREAK}b\n"
 
 
-def test_a_fence_that_is_left_open_is_closed() -> None:
+def test_a_fence_that_is_left_open_is_closed():
     assert markdown("```\n@a") == "```\n@a\n```\n"
 
 
-def test_a_cut_inside_a_fence_closes_it() -> None:
+def test_a_cut_inside_a_fence_closes_it():
     assert clean_markdown("```\n" + "x" * 100 + "\n```\n", 50).endswith("…\n```\n")
 
 
 @pytest.mark.parametrize("text", ["\\`@ada`", "`a\nb` @ada `", "`` ` @ada", "`@ada`"])
-def test_backticks_protect_no_mention(text: str) -> None:
+def test_backticks_protect_no_mention(text: str):
     """Where inline code begins and ends depends on escapes and on other lines."""
     assert f"@{BREAK}ada" in markdown(text)
 
@@ -167,25 +167,25 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_an_address_stays_where_it_is_on_the_list(name: str) -> None:
+def test_an_address_stays_where_it_is_on_the_list(name: str):
     text, clean = ADDRESSES[name]
     assert markdown(text) == clean
     assert markdown(clean) == clean
 
 
-def test_no_address_in_code_is_touched() -> None:
+def test_no_address_in_code_is_touched():
     text = "```\ncurl https://evil.example/?q=1 [x](https://e) [r]: y\n```\n"
     assert markdown(text) == text
 
 
 @given(st.text(alphabet=st.sampled_from("@`~/#<!->[]()\n aF:?.&;w\u200b\ufe0f"), max_size=200))
-def test_cleaning_twice_is_cleaning_once(text: str) -> None:
+def test_cleaning_twice_is_cleaning_once(text: str):
     once = markdown(text)
     assert markdown(once) == once
 
 
 @given(st.text(max_size=200), st.integers(10, 100))
-def test_a_line_is_one_line_of_visible_text_within_its_limit(text: str, limit: int) -> None:
+def test_a_line_is_one_line_of_visible_text_within_its_limit(text: str, limit: int):
     clean = clean_line(text, limit)
     assert len(clean) <= limit
     assert "\n" not in clean
@@ -201,7 +201,7 @@ def test_a_line_is_one_line_of_visible_text_within_its_limit(text: str, limit: i
         "A-1" + " #" * 15_000, "A" * 30_000, "https://github.com/?" * 5_000, "a:/" * 30_000, "&a" * 50_000,
     ],
 )  # fmt: skip
-def test_a_hostile_text_costs_linear_time(text: str) -> None:
+def test_a_hostile_text_costs_linear_time(text: str):
     text = text[:30_000]
     started = time.process_time()
     markdown(text)
@@ -216,7 +216,7 @@ def test_a_hostile_text_costs_linear_time(text: str) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("opening", ["```mermaid", "~~~ Mermaid", "````geojson"])
-def test_a42_a_drawing_that_leads_elsewhere_is_held_back(opening: str, line: str) -> None:
+def test_a42_a_drawing_that_leads_elsewhere_is_held_back(opening: str, line: str):
     fence = opening.split("m")[0].split("g")[0].split(" ")[0].rstrip("M")
     shown = clean_markdown(f"See:\n{opening}\ngraph TD\n{line}\n{fence}\nEnd.", 5000)
     assert "(a code block was held back: it holds a drawing with a link or a picture)" in shown
@@ -224,14 +224,14 @@ def test_a42_a_drawing_that_leads_elsewhere_is_held_back(opening: str, line: str
     assert shown.endswith("End.")
 
 
-def test_a_drawing_that_leads_nowhere_and_code_with_links_stay() -> None:
+def test_a_drawing_that_leads_nowhere_and_code_with_links_stay():
     for block in ("```mermaid\ngraph TD; A-->B\n```\n", '```html\n<img src="https://a.example/x">\n```\n'):
         assert clean_markdown(block, 5000) == block
 
 
 @pytest.mark.parametrize("separator", "\v\f\x1c\x1d\x1e\x85\u2028\u2029\0\u200b\ud83d")
 @pytest.mark.parametrize("fence", ["~~~", "```"])
-def test_a56_a_line_ends_at_a_line_feed_only(separator: str, fence: str) -> None:
+def test_a56_a_line_ends_at_a_line_feed_only(separator: str, fence: str):
     assert live(markdown(f"Hello{separator}{fence}\n@org/team\n")) == []
     assert f"@{BREAK}org/team" in markdown(f"Hello{separator}{fence}\n@org/team\n")
 
@@ -241,7 +241,7 @@ def test_a56_a_line_ends_at_a_line_feed_only(separator: str, fence: str) -> None
     ["~~~suggestion `", "```suggestion", "~~~&#115;uggestion", "> ~~~suggestion `",
      "1. ```\\suggestion", "```Suggestion:-0+1"],
 )  # fmt: skip
-def test_a57_no_fence_in_any_form_makes_a_suggestion(opening: str) -> None:
+def test_a57_no_fence_in_any_form_makes_a_suggestion(opening: str):
     mark = opening[: opening.find(opening.lstrip("> 1.")[0])].replace("1. ", "   ")
     shown = markdown(f"{opening}\n{mark}@ada\n")
     assert live(shown) == []
@@ -257,14 +257,14 @@ def test_a57_no_fence_in_any_form_makes_a_suggestion(opening: str) -> None:
         "```math\n\\href{/\\e.example}{x}\n```",
     ],
 )
-def test_a58_no_drawing_with_a_link_leaves_in_any_block(text: str) -> None:
+def test_a58_no_drawing_with_a_link_leaves_in_any_block(text: str):
     shown = markdown(text)
     assert live(shown) == []
     assert not re.search(r"(?:`{3}|~{3})(?:mermaid|math|&)", shown)
 
 
 @pytest.mark.parametrize("space", [" " * 25, "&nbsp;", "\u00a0", "\n> ", "\\\n", " &nbsp; **", "\t\u2003"])
-def test_a59_no_white_space_closes_an_issue(space: str) -> None:
+def test_a59_no_white_space_closes_an_issue(space: str):
     assert f"Fixes{BREAK}" in markdown(f"Fixes{space}#12")
     assert live(markdown(f"> Fixes{space}#12")) == []
 
@@ -304,7 +304,7 @@ TRACKERS = {
 
 
 @pytest.mark.parametrize("text", TRACKERS)
-def test_a59_no_text_closes_an_issue_of_another_tracker(text: str) -> None:
+def test_a59_no_text_closes_an_issue_of_another_tracker(text: str):
     broken = TRACKERS[text].replace("~", BREAK)
     assert clean_line(text, 200) == markdown(text) == clean_message(text, 200) == broken
     if text not in ("Bug 123 - sums", "Fixed: 40012", "Task: storyboard/123"):
@@ -323,37 +323,37 @@ def test_a59_no_text_closes_an_issue_of_another_tracker(text: str) -> None:
         "#include <a.h>", "color: #fff", "addresses[0]", "ch1 and sc1", "debug 12",
     ],
 )  # fmt: skip
-def test_a_key_or_a_word_alone_stays_as_it_is(text: str) -> None:
+def test_a_key_or_a_word_alone_stays_as_it_is(text: str):
     assert clean_line(text, 200) == text
 
 
-def test_a60_no_text_leaves_notes_in_other_repositories_or_in_many_threads() -> None:
+def test_a60_no_text_leaves_notes_in_other_repositories_or_in_many_threads():
     assert markdown("see other/repo#1, ada#2 and #3") == f"see other/repo#{BREAK}1, ada#{BREAK}2 and #3"
     assert len(re.findall(r"#\d", markdown("".join(f"#{n} " for n in range(5178))))) == 50
 
 
 @pytest.mark.parametrize("text", ["_fixes #1_", "[](x)/agent", "- [ ] [r]: //e.example\n\n[r]", "12https://e.example",
                                   "a@.example.org", "_www.e.example_"])  # fmt: skip
-def test_a61_what_the_patterns_miss_leaves_as_code(text: str) -> None:
+def test_a61_what_the_patterns_miss_leaves_as_code(text: str):
     assert live(markdown(text)) == []
     assert markdown(markdown(text)) == markdown(text)
 
 
 @pytest.mark.parametrize("text", ["![x](https://evil.example/?leak)", "<b>bold</b>", "@octocat, look"])
-def test_a61_what_cleaning_missed_comes_out_as_code(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a61_what_cleaning_missed_comes_out_as_code(text: str, monkeypatch: pytest.MonkeyPatch):
     """No text is known that cleaning misses, so cleaning is switched off."""
     monkeypatch.setattr(gate_text, "_harmless_markdown", str)
     assert markdown(text) == f"```\n{text}\n```\n"
 
 
-def test_random_texts_do_nothing_on_the_page_of_cmark_gfm() -> None:
+def test_random_texts_do_nothing_on_the_page_of_cmark_gfm():
     source = random.Random(20)
     assert [
         (sample, found) for sample in (random_text(source) for _ in range(500)) if (found := fault(sample))
     ] == []
 
 
-def test_a_block_in_a_list_stays_where_it_is_if_nothing_in_it_acts() -> None:
+def test_a_block_in_a_list_stays_where_it_is_if_nothing_in_it_acts():
     text = "1. Run\n   ```sh\n   make # all\n   ```\n2. Then:\n\n   ~~~\n   x\n   ~~~\n"
     assert markdown(text) == text
     assert clean_markdown(text * 2000, 10**9).count("make") < 3000, "GitHub takes 65,536 characters"
@@ -372,11 +372,11 @@ def test_a_block_in_a_list_stays_where_it_is_if_nothing_in_it_acts() -> None:
         "# [](x)/**agent** fix",
     ],
 )
-def test_a61_what_the_oracle_found_acts_no_more(text: str) -> None:
+def test_a61_what_the_oracle_found_acts_no_more(text: str):
     assert fault(text) == ""
 
 
-def test_a61_a_text_that_takes_its_parser_too_long_leaves_as_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a61_a_text_that_takes_its_parser_too_long_leaves_as_code(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(blocks, "SECONDS", -1.0)
     text = "Look, @ada:\n```py\nx\n```\n"
     assert markdown(text) == f"````\n{text}````\n"
@@ -384,7 +384,7 @@ def test_a61_a_text_that_takes_its_parser_too_long_leaves_as_code(monkeypatch: p
     assert list(split_code("a\u202e\n```py\nx\n```\n")) == [(False, "a\n```py\nx\n```\n")]
 
 
-def test_a60_a_commit_links_to_no_thread_of_another_repository() -> None:
+def test_a60_a_commit_links_to_no_thread_of_another_repository():
     request = make_request(repository="o/r", clone_url="https://ghe.example/o/r.git")
     for host in ("github.com", "ghe.example"):
         text = f"Tidy up\n\nSee https://{host}/other/repo/issues/1 and https://github.com/o/r/pull/2."

@@ -42,13 +42,13 @@ def base_tree(desk: Bench) -> str:
     return desk.repository.git("rev-parse", "HEAD^{tree}")
 
 
-def test_an_untouched_tree_is_no_change(desk: Bench) -> None:
+def test_an_untouched_tree_is_no_change(desk: Bench):
     verdict = desk.judge()
     assert (verdict.patch, verdict.files, verdict.withheld) == (b"", (), ())
     assert verdict.tree_sha == base_tree(desk)
 
 
-def test_a_change_is_found_and_described(desk: Bench) -> None:
+def test_a_change_is_found_and_described(desk: Bench):
     desk.write("a.txt", "one\n2\nthree\nfour\n")
     verdict = desk.judge()
     (file,) = verdict.files
@@ -64,7 +64,7 @@ def test_a_change_is_found_and_described(desk: Bench) -> None:
     assert b"-two\n+2\n three\n+four\n" in verdict.patch
 
 
-def test_what_the_trees_own_index_and_the_stat_data_say_is_not_believed(desk: Bench) -> None:
+def test_what_the_trees_own_index_and_the_stat_data_say_is_not_believed(desk: Bench):
     before = (desk.tree / "a.txt").stat()
     desk.write("a.txt", "one\nTWO\nthree\n")
     os.utime(desk.tree / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -73,14 +73,14 @@ def test_what_the_trees_own_index_and_the_stat_data_say_is_not_believed(desk: Be
     assert [file.path for file in desk.judge().files] == ["a.txt"]
 
 
-def test_a_tree_whose_git_folder_is_gone_is_judged_the_same(desk: Bench) -> None:
+def test_a_tree_whose_git_folder_is_gone_is_judged_the_same(desk: Bench):
     desk.write("a.txt", "changed\n")
     expected = desk.judge()
     shutil.rmtree(desk.tree / ".git")
     assert desk.judge() == expected
 
 
-def test_new_files_arrive_as_they_are(desk: Bench) -> None:
+def test_new_files_arrive_as_they_are(desk: Bench):
     names = ["sp ace", 'quo"te', "it's", "grün-日本", ":(top)x", "-rf", "a\u0301", "tab~", "#x", "in/a.py"]
     contents = [b"a\r\nb\r\n", b"\xe4\xf6", b"\0\1", b"", *[b"x\n"] * 6]
     for name, content in zip(names, contents, strict=True):
@@ -92,14 +92,14 @@ def test_new_files_arrive_as_they_are(desk: Bench) -> None:
     assert [desk.show(verdict, f"odd/{name}") for name in names] == contents
 
 
-def test_an_executable_bit_is_a_change_and_others_are_none(desk: Bench) -> None:
+def test_an_executable_bit_is_a_change_and_others_are_none(desk: Bench):
     (desk.tree / "a.txt").chmod(0o755)
     (desk.tree / "src/app.py").chmod(0o600)
     (file,) = desk.judge().files
     assert (file.path, file.mode, file.additions) == ("a.txt", "100755", 0)
 
 
-def test_deletions_are_taken(desk: Bench) -> None:
+def test_deletions_are_taken(desk: Bench):
     shutil.rmtree(desk.tree / "src")
     verdict = desk.judge()
     assert [(file.path, file.status, file.sha256) for file in verdict.files] == [
@@ -109,7 +109,7 @@ def test_deletions_are_taken(desk: Bench) -> None:
     assert "src/app.py" not in desk.paths(verdict)
 
 
-def test_a_folder_may_become_a_file_and_a_file_a_folder(desk: Bench) -> None:
+def test_a_folder_may_become_a_file_and_a_file_a_folder(desk: Bench):
     shutil.rmtree(desk.tree / "src")
     desk.write("src", "now a file\n")
     (desk.tree / "a.txt").unlink()
@@ -119,7 +119,7 @@ def test_a_folder_may_become_a_file_and_a_file_a_folder(desk: Bench) -> None:
     assert desk.show(verdict, "a.txt/inside") == b"now a folder\n"
 
 
-def test_the_patch_applies_in_a_plain_clone(desk: Bench, tmp_path: Path) -> None:
+def test_the_patch_applies_in_a_plain_clone(desk: Bench, tmp_path: Path):
     desk.write("a.txt", "one\nthree")
     desk.write("image.bin", bytes(range(255, -1, -1)) * 5)
     desk.write('grün/ "x".txt', "new\n")
@@ -132,7 +132,7 @@ def test_the_patch_applies_in_a_plain_clone(desk: Bench, tmp_path: Path) -> None
     assert git(tmp_path / "clone", "write-tree") == verdict.tree_sha
 
 
-def test_judging_leaves_nothing_behind(desk: Bench) -> None:
+def test_judging_leaves_nothing_behind(desk: Bench):
     desk.write("a.txt", "changed\n")
     before = sorted(os.listdir(desk.tree.parent))
     desk.judge()
@@ -142,7 +142,7 @@ def test_judging_leaves_nothing_behind(desk: Bench) -> None:
 
 def test_the_verdict_does_not_depend_on_the_machines_git_settings(
     desk: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+):
     desk.write("a.txt", "changed\n")
     expected = desk.judge()
     (tmp_path / "home").mkdir()
@@ -157,7 +157,7 @@ def test_the_verdict_does_not_depend_on_the_machines_git_settings(
 # -- ignore rules
 
 
-def test_ignored_files_are_left_out_by_the_bases_rules(desk: Bench) -> None:
+def test_ignored_files_are_left_out_by_the_bases_rules(desk: Bench):
     desk.write(".gitignore", "")
     for path in ("debug.log", "build/out.o", "build.log/x", "build/.git/config"):
         desk.write(path)
@@ -169,7 +169,7 @@ def test_ignored_files_are_left_out_by_the_bases_rules(desk: Bench) -> None:
     assert [file.path for file in desk.judge().files] == [".gitignore", *taken, "tracked.log"]
 
 
-def test_a_rule_that_the_agent_wrote_hides_nothing(desk: Bench) -> None:
+def test_a_rule_that_the_agent_wrote_hides_nothing(desk: Bench):
     desk.write(".gitignore", "*\n")
     desk.write("hidden.py")
     desk.write("sub/.gitignore", "*\n")
@@ -184,7 +184,7 @@ WHAT_IS_WHAT = [
 ]  # fmt: skip
 
 
-def test_what_is_a_folder_is_known_without_making_it(tmp_path: Path) -> None:
+def test_what_is_a_folder_is_known_without_making_it(tmp_path: Path):
     """By what git itself would add, each list of rules in a folder of its own."""
     repository = Repository(tmp_path / "source")
     lists = {f"{number}/.gitignore": "\n".join([*rules, ""]) for number, rules in enumerate(WHAT_IS_WHAT)}
@@ -199,7 +199,7 @@ def test_what_is_a_folder_is_known_without_making_it(tmp_path: Path) -> None:
     assert sorted(file.path for file in desk.judge().files) == sorted(added)
 
 
-def test_a_full_disk_is_no_word_on_the_tree(desk: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_no_word_on_the_tree(desk: Bench, monkeypatch: pytest.MonkeyPatch):
     """Where the gate cannot look, the tree must be kept: it is all there is of the diff."""
 
     def full(*args: object, **named: object) -> str:
@@ -234,7 +234,7 @@ def test_a_full_disk_is_no_word_on_the_tree(desk: Bench, monkeypatch: pytest.Mon
 )
 def test_what_the_machine_lacks_is_no_word_of_git_on_the_tree(
     desk: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, number: int
-) -> None:
+):
     """git names the cause first, and then what it could not do."""
     desk.write("a.txt", "two\n")
     program = tmp_path / "programs" / "git"
@@ -251,7 +251,7 @@ def test_what_the_machine_lacks_is_no_word_of_git_on_the_tree(
     assert caught.value.exit_code is ExitCode.UNAVAILABLE
 
 
-def test_what_test_runs_leave_behind_is_left_out_without_any_rule(tmp_path: Path) -> None:
+def test_what_test_runs_leave_behind_is_left_out_without_any_rule(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     repository.commit(**{"a.py": "1\n"})
     desk = bench(tmp_path, repository)
@@ -264,7 +264,7 @@ def test_what_test_runs_leave_behind_is_left_out_without_any_rule(tmp_path: Path
 # -- what a reviewer should look at twice
 
 
-def test_what_looks_like_a_new_credential_is_marked_by_kind_and_line(tmp_path: Path) -> None:
+def test_what_looks_like_a_new_credential_is_marked_by_kind_and_line(tmp_path: Path):
     new, moved, gone = ("gh" + "p_" + pair * 9 for pair in ("a1B2", "c3D4", "e5F6"))
     repository = Repository(tmp_path / "source")
     repository.commit(
@@ -281,13 +281,13 @@ def test_what_looks_like_a_new_credential_is_marked_by_kind_and_line(tmp_path: P
     }
 
 
-def test_a55_characters_that_do_not_show_are_marked(desk: Bench) -> None:
+def test_a55_characters_that_do_not_show_are_marked(desk: Bench):
     desk.write("src/app.py", "is_admin = True  # \u202e\n")
     (file,) = desk.judge().files
     assert file.sensitive == "adds characters that do not show: U+202E (line 1)"
 
 
-def test_a_removed_line_that_looks_like_a_patch_header_is_still_a_line(tmp_path: Path) -> None:
+def test_a_removed_line_that_looks_like_a_patch_header_is_still_a_line(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     repository.commit(**{"test_x.lua": "-- assert(x)\ndiff --git a/x b/x\n"})
     desk = bench(tmp_path, repository)
@@ -300,7 +300,7 @@ def test_a_removed_line_that_looks_like_a_patch_header_is_still_a_line(tmp_path:
 
 
 @pytest.mark.slow
-def test_a_thousand_files_cost_no_process_each(tmp_path: Path) -> None:
+def test_a_thousand_files_cost_no_process_each(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     for number in range(1000):
         repository.write(f"p{number % 50}/f{number}.txt", f"{number}\n" * 400)
@@ -315,7 +315,7 @@ def test_a_thousand_files_cost_no_process_each(tmp_path: Path) -> None:
     assert sum(after[:4]) - sum(before[:4]) < 2
 
 
-def test_a_file_of_the_base_over_the_limit_may_stay(tmp_path: Path) -> None:
+def test_a_file_of_the_base_over_the_limit_may_stay(tmp_path: Path):
     repository = Repository(tmp_path / "source")
     repository.commit(large=os.urandom(200_000), a="1")
     desk = bench(tmp_path, repository)
@@ -323,7 +323,7 @@ def test_a_file_of_the_base_over_the_limit_may_stay(tmp_path: Path) -> None:
     assert [file.path for file in desk.judge(limits=ChangeLimits(file_bytes=1000)).files] == ["a"]
 
 
-def test_a_sha256_repository_in_a_folder_of_any_name_is_judged_too(tmp_path: Path) -> None:
+def test_a_sha256_repository_in_a_folder_of_any_name_is_judged_too(tmp_path: Path):
     repository = Repository(tmp_path / "source", object_format="sha256")
     repository.commit(a="1\n", b="1\n")
     desk = bench(tmp_path / 'it\'s "a" é:w #', repository)
@@ -334,13 +334,13 @@ def test_a_sha256_repository_in_a_folder_of_any_name_is_judged_too(tmp_path: Pat
     assert [file.path for file in verdict.files] == ["a", "b"]
 
 
-def test_a_tree_that_is_gone_is_one_sentence(desk: Bench) -> None:
+def test_a_tree_that_is_gone_is_one_sentence(desk: Bench):
     shutil.rmtree(desk.tree)
     with pytest.raises(Exception, match="cannot be opened as a folder: No such file"):
         desk.judge()
 
 
-def test_git_is_not_confused_by_a_busy_trusted_directory(desk: Bench) -> None:
+def test_git_is_not_confused_by_a_busy_trusted_directory(desk: Bench):
     """Two judgements at once share the trusted directory and nothing else."""
     import threading
 

@@ -28,7 +28,7 @@ def note(before: str, after: str) -> str:
         ("x = '\x1b[2K'", "U+001B (line 2)"),
     ],
 )
-def test_a55_what_nobody_sees_is_named_with_its_line(text: str, name: str) -> None:
+def test_a55_what_nobody_sees_is_named_with_its_line(text: str, name: str):
     assert note("one\nthree", f"one\n{text}\nthree") == f"adds characters that do not show: {name}"
     assert brings_in_unseen("one", text)
 
@@ -46,28 +46,28 @@ def test_a55_what_nobody_sees_is_named_with_its_line(text: str, name: str) -> No
         "caf\u0065\u0301",
     ],
 )
-def test_what_shows_is_not(text: str) -> None:
+def test_what_shows_is_not(text: str):
     assert note("one", f"one\n{text}") == ""
     assert not brings_in_unseen("one", text)
 
 
-def test_what_was_there_and_only_moved_is_not() -> None:
+def test_what_was_there_and_only_moved_is_not():
     assert note("a\u200bb\nc", "c\na\u200bb") == ""
     assert note("a\u200bb", "a\u200bb\u200b").endswith("U+200B (line 1)")
     assert note("", "\ufeffa = 1") == ""  # which many an editor begins a file with
     assert note("", "a\n\ufeffb").endswith("U+FEFF (line 2)")
 
 
-def test_many_are_counted() -> None:
+def test_many_are_counted():
     lines = "\n".join("\u200b\u202a\u202b\u202c\u202d\u202e" for _ in range(7))
     assert note("", lines).endswith("U+202C (lines 1, 2, 3, 4, 5 and 2 more) and 2 other kinds")
 
 
-def test_bytes_that_are_no_text_are_no_reason_to_fail() -> None:
+def test_bytes_that_are_no_text_are_no_reason_to_fail():
     assert unseen([], [Line(1, b"caf\xe9 \xff\xfe")]) == ""
 
 
-def test_long_lines_take_no_time_that_anybody_notices() -> None:
+def test_long_lines_take_no_time_that_anybody_notices():
     began = time.perf_counter()
     unseen([], [Line(1, "\u3042\u200b".encode() * 400_000), Line(2, b"x" * 2_000_000)])
     assert time.perf_counter() - began < 5

@@ -56,7 +56,7 @@ BARE = "has 1 test without an assertion"
         ("\n\n", "removes all of a test file"),
     ],
 )
-def test_an_assertion_that_is_gone_is_named(after: str, note: str) -> None:
+def test_an_assertion_that_is_gone_is_named(after: str, note: str):
     assert note in told(PYTHON, BODY, after)
 
 
@@ -69,7 +69,7 @@ def test_an_assertion_that_is_gone_is_named(after: str, note: str) -> None:
         ("raise AssertionError(x)", "f(x)"),
     ],
 )
-def test_assertions_without_the_word_count_as_well(before: str, after: str) -> None:
+def test_assertions_without_the_word_count_as_well(before: str, after: str):
     sides = [f"class TestA(Base):\n    def test_a(self):\n        {one}\n" for one in (before, after)]
     assert told(PYTHON, *sides).startswith("removes 1 assertion (line 3 before)")
 
@@ -86,11 +86,11 @@ def test_assertions_without_the_word_count_as_well(before: str, after: str) -> N
         (f"collect_ignore = ['x']\n{BODY}", 1),
     ],
 )
-def test_a_test_that_is_skipped_is_named_with_its_line(after: str, line: int) -> None:
+def test_a_test_that_is_skipped_is_named_with_its_line(after: str, line: int):
     assert told(PYTHON, BODY, after) == f"skips a test (line {line})"
 
 
-def test_a_test_that_is_not_collected_any_more_is_named() -> None:
+def test_a_test_that_is_not_collected_any_more_is_named():
     assert "removes 1 test (line 1 before)" in told(PYTHON, BODY, BODY.replace("test_a", "_test_a"))
 
 
@@ -109,9 +109,7 @@ def test_a_test_that_is_not_collected_any_more_is_named() -> None:
         ("src/lib.rs", RUST, "    #[test]\n", "", "removes 1 test (line 4 before)"),
     ],
 )  # fmt: skip
-def test_other_languages_are_read_by_their_lines(
-    path: str, source: str, old: str, new: str, note: str
-) -> None:
+def test_other_languages_are_read_by_their_lines(path: str, source: str, old: str, new: str, note: str):
     assert source.count(old) == 1
     assert note in told(path, source, source.replace(old, new))
 
@@ -133,7 +131,7 @@ def test_other_languages_are_read_by_their_lines(
         ("tests/a.cc", "GTEST_SKIP();", "skips a test (line 2)"),
     ],
 )
-def test_assertions_and_skips_are_known_in_any_language(path: str, line: str, note: str) -> None:
+def test_assertions_and_skips_are_known_in_any_language(path: str, line: str, note: str):
     without, with_it = "one\ntwo\n", f"one\n{line}\ntwo\n"
     if note:
         assert note in told(path, without, with_it)
@@ -156,24 +154,24 @@ def test_assertions_and_skips_are_known_in_any_language(path: str, line: str, no
         ("tests/data.json", '{"assert": 1}', "{}"),
     ],
 )
-def test_what_proves_as_much_as_before_is_not_named(path: str, before: str, after: str) -> None:
+def test_what_proves_as_much_as_before_is_not_named(path: str, before: str, after: str):
     assert weaker_tests({path: (before.encode(), after.encode())}) == {}
 
 
-def test_many_lines_are_named_up_to_five() -> None:
+def test_many_lines_are_named_up_to_five():
     before = "def test_a():\n" + "".join(f"    assert x == {number}\n" for number in range(9))
     expected = f"removes 9 assertions (lines 2, 3, 4, 5, 6 and 4 more before), {BARE} (line 1)"
     assert told(PYTHON, before, "def test_a(): check()\n") == expected
 
 
-def test_tests_that_moved_to_another_file_are_not_gone() -> None:
+def test_tests_that_moved_to_another_file_are_not_gone():
     files = {"tests/test_a.py": (BODY.encode(), None), "tests/test_b.py": (None, BODY.encode())}
     assert weaker_tests(files) == {}
     nowhere = {"tests/test_a.py": (BODY.encode(), None), "tests/b.py": (None, BODY.encode())}
     assert weaker_tests(nowhere) == {"tests/test_a.py": "deletes a test file"}
 
 
-def test_a_deleted_test_file_is_named() -> None:
+def test_a_deleted_test_file_is_named():
     files = dict.fromkeys(
         ("tests/test_x.py", "tests/data.bin", "src/lib.rs", ".github/workflows/Test.yml"), (b"x", None)
     )
@@ -184,14 +182,14 @@ def test_a_deleted_test_file_is_named() -> None:
 
 
 @pytest.mark.parametrize("size", [2 << 20, 5 << 20])
-def test_what_is_too_long_to_read_is_named(size: int) -> None:
+def test_what_is_too_long_to_read_is_named(size: int):
     part = b"# " + b"x" * 100 + b"\n"
     files = {f"tests/test_{number}.py": (b"", part * 3_000) for number in range(size >> 18)}
     files[PYTHON] = (BODY.encode(), part * (size // len(part)))
     assert weaker_tests(files)[PYTHON].startswith("could not be read")
 
 
-def test_hostile_lines_end_in_a_note_or_none() -> None:
+def test_hostile_lines_end_in_a_note_or_none():
     names = ("test_x.py", "x.test.ts", "x_test.go", "tests/x.rs", "XTest.java", "x_spec.rb")
     pieces = ["assert ", "expect(", " ", "@Test(", "return;", "it.x", "1", "{", "`${"]
     files = {

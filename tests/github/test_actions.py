@@ -50,14 +50,14 @@ HOSTILE = [
 @pytest.mark.parametrize("value", HOSTILE)
 def test_an_output_is_read_back_as_it_was_and_sets_nothing_else(
     step: tuple[Actions, io.StringIO, Path, Path], value: str
-) -> None:
+):
     actions, _, output, _ = step
     actions.set_output("pr-url", value)
     actions.set_output("status", "changed")
     assert read_outputs(output.read_text()) == {"pr-url": value, "status": "changed"}
 
 
-def test_every_output_has_its_own_delimiter(step: tuple[Actions, io.StringIO, Path, Path]) -> None:
+def test_every_output_has_its_own_delimiter(step: tuple[Actions, io.StringIO, Path, Path]):
     actions, _, output, _ = step
     actions.set_output("one", "1")
     actions.set_output("two", "2")
@@ -65,7 +65,7 @@ def test_every_output_has_its_own_delimiter(step: tuple[Actions, io.StringIO, Pa
     assert len(set(delimiters)) == 2
 
 
-def test_a_value_with_the_delimiter_in_it_is_refused(tmp_path: Path) -> None:
+def test_a_value_with_the_delimiter_in_it_is_refused(tmp_path: Path):
     environment = {"GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": str(tmp_path / "output")}
     actions = Actions(environment, io.StringIO(), token=lambda: "guessed")
     with pytest.raises(UsageError, match="delimiter"):
@@ -73,7 +73,7 @@ def test_a_value_with_the_delimiter_in_it_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "output").exists()
 
 
-def test_nothing_is_written_outside_actions(tmp_path: Path) -> None:
+def test_nothing_is_written_outside_actions(tmp_path: Path):
     out = io.StringIO()
     actions = Actions({"GITHUB_OUTPUT": str(tmp_path / "output")}, out)
     actions.set_output("status", "changed")
@@ -85,7 +85,7 @@ def test_nothing_is_written_outside_actions(tmp_path: Path) -> None:
     assert out.getvalue() == "::error::kept as it is\n"
 
 
-def test_a_mask_covers_each_line(step: tuple[Actions, io.StringIO, Path, Path]) -> None:
+def test_a_mask_covers_each_line(step: tuple[Actions, io.StringIO, Path, Path]):
     actions, out, _, _ = step
     actions.add_mask("first%\nsecond\n")
     assert out.getvalue() == "::add-mask::first%25\n::add-mask::second\n"
@@ -93,7 +93,7 @@ def test_a_mask_covers_each_line(step: tuple[Actions, io.StringIO, Path, Path]) 
 
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("::#[]\n\r\t abc\x1b%-stop")))
-def test_no_text_at_all_commands_anything(text: str) -> None:
+def test_no_text_at_all_commands_anything(text: str):
     out = io.StringIO()
     Actions({"GITHUB_ACTIONS": "true"}, out).print(text)
     assert commands(out.getvalue()) == []
@@ -112,33 +112,31 @@ def test_no_text_at_all_commands_anything(text: str) -> None:
         ("tab\tkept", "tab\tkept"),
     ],
 )
-def test_terminal_sequences_are_gone(text: str, shown: str) -> None:
+def test_terminal_sequences_are_gone(text: str, shown: str):
     assert printable(text) == shown
 
 
-def test_an_annotation_is_one_command(step: tuple[Actions, io.StringIO, Path, Path]) -> None:
+def test_an_annotation_is_one_command(step: tuple[Actions, io.StringIO, Path, Path]):
     actions, out, _, _ = step
     actions.annotate("error", "first\n::set-output::x")
     assert out.getvalue() == "::error::first%0A::set-output::x\n"
 
 
-def test_the_summary_stays_under_the_runners_limit(step: tuple[Actions, io.StringIO, Path, Path]) -> None:
+def test_the_summary_stays_under_the_runners_limit(step: tuple[Actions, io.StringIO, Path, Path]):
     actions, _, _, summary = step
     actions.add_summary("ü" * SUMMARY_LIMIT)
     assert summary.stat().st_size <= SUMMARY_LIMIT
     assert "cut" in summary.read_text()
 
 
-def test_a_runner_file_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+def test_a_runner_file_that_cannot_be_written_is_a_sentence(tmp_path: Path):
     environment = {"GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": str(tmp_path / "missing" / "output")}
     with pytest.raises(AgentError, match="could not be written"):
         Actions(environment, io.StringIO()).set_output("status", "changed")
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_no_form_of_a_command_is_one_in_print(
-    step: tuple[Actions, io.StringIO, Path, Path], form: str
-) -> None:
+def test_no_form_of_a_command_is_one_in_print(step: tuple[Actions, io.StringIO, Path, Path], form: str):
     actions, out, _, _ = step
     actions.print(f"{form}\n{form}")
     actions.annotate("warning", form)
@@ -146,6 +144,6 @@ def test_no_form_of_a_command_is_one_in_print(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_no_form_of_a_command_is_one_in_json(form: str) -> None:
+def test_no_form_of_a_command_is_one_in_json(form: str):
     assert commands(json_text({"a": form}, indent=1)) == []
     assert json.loads(json_text({"a": [form]})) == {"a": [form]}

@@ -63,7 +63,7 @@ def play(web: Web, **granted: str) -> None:
         (Access.PUBLISH, {"issues", "pull_requests", "contents", "checks"}),
     ],
 )
-def test_a_token_can_do_no_more_than_it_is_for(web: Web, key: Pem, access: Access, written: set[str]) -> None:
+def test_a_token_can_do_no_more_than_it_is_for(web: Web, key: Pem, access: Access, written: set[str]):
     """Whatever else the app was granted."""
     known = ("actions", "checks", "contents", "issues", "pull_requests")
     play(web, **dict.fromkeys((*known, "administration", "workflows", "secrets"), "write"))
@@ -73,14 +73,14 @@ def test_a_token_can_do_no_more_than_it_is_for(web: Web, key: Pem, access: Acces
     assert sent == {"repositories": ["hello"], "permissions": {"metadata": "read", **needed}}
 
 
-def test_no_more_is_asked_for_than_was_granted(web: Web, key: Pem) -> None:
+def test_no_more_is_asked_for_than_was_granted(web: Web, key: Pem):
     play(web, contents="read", issues="write")
     ask(key[0], access=Access.PUBLISH)
     sent = json.loads(web.calls[1].request.body or b"")
     assert sent["permissions"] == {"metadata": "read", "contents": "read", "issues": "write"}
 
 
-def test_a_token_for_one_repository(web: Web, key: Pem) -> None:
+def test_a_token_for_one_repository(web: Web, key: Pem):
     play(web)
     made = ask(key[0])
     assert made == InstallationToken("ghs_secret", "my-app[bot]")
@@ -92,12 +92,12 @@ def test_a_token_for_one_repository(web: Web, key: Pem) -> None:
         assert 0 < claims["exp"] - claims["iat"] <= 600
 
 
-def test_a_key_on_one_line_is_taken(web: Web, key: Pem) -> None:
+def test_a_key_on_one_line_is_taken(web: Web, key: Pem):
     play(web)
     assert ask("  " + key[0].replace("\n", "\\n")).token == "ghs_secret"
 
 
-def test_token_and_key_are_in_no_repr_or_log(web: Web, key: Pem, caplog: pytest.LogCaptureFixture) -> None:
+def test_token_and_key_are_in_no_repr_or_log(web: Web, key: Pem, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG)
     play(web)
     assert "ghs_secret" not in repr(ask(key[0]))
@@ -129,7 +129,7 @@ def _broken(key: str) -> str:
         ),
     ],
 )
-def test_a_key_that_is_none_is_a_sentence(web: Web, key: Pem, spoil: Any, said: str) -> None:
+def test_a_key_that_is_none_is_a_sentence(web: Web, key: Pem, spoil: Any, said: str):
     with pytest.raises(UsageError, match=said) as caught:
         ask(spoil(key[0]))
     assert key[0].split("\n")[2] not in "".join(traceback.format_exception(caught.value))
@@ -157,15 +157,13 @@ def test_a_key_that_is_none_is_a_sentence(web: Web, key: Pem, spoil: Any, said: 
         (403, "Resource not accessible", "", "to read installation of"),
     ],
 )
-def test_refusals_are_one_sentence(
-    web: Web, key: Pem, status: int, message: str, date: str, said: str
-) -> None:
+def test_refusals_are_one_sentence(web: Web, key: Pem, status: int, message: str, date: str, said: str):
     web.get(INSTALLATION, status=status, json={"message": message}, headers={"Date": date} if date else {})
     with pytest.raises(GitHubError, match=said):
         ask(key[0], now=3600.0)
 
 
-def test_an_installation_that_lacks_a_permission_says_so(web: Web, key: Pem) -> None:
+def test_an_installation_that_lacks_a_permission_says_so(web: Web, key: Pem):
     web.get(INSTALLATION, json={"id": 77})
     said = "The permissions requested are not granted to this installation."
     web.post(TOKENS, status=422, json={"message": said})
@@ -184,7 +182,7 @@ def _forge(key: Pem, **clock: Any) -> Forge:
     return forge
 
 
-def test_on_a_forge_the_token_acts_as_the_apps_bot_on_its_repository_alone(key: Pem) -> None:
+def test_on_a_forge_the_token_acts_as_the_apps_bot_on_its_repository_alone(key: Pem):
     with _forge(key) as forge:
         forge.install_app(123, "octo")
         made = installation_token("123", key[0], NAME, forge.api_url, access=Access.COMMENT)
@@ -199,7 +197,7 @@ def test_on_a_forge_the_token_acts_as_the_apps_bot_on_its_repository_alone(key: 
             github.repository("octo/other")
 
 
-def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem) -> None:
+def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem):
     with _forge(key) as forge:
         forge.install_app(123, "octo")
         forge.commit(NAME, {"a.txt": "a"})

@@ -36,7 +36,7 @@ def log_of(text: str | bytes) -> str:
 
 
 @pytest.mark.parametrize("piece", [1, 7, 1000])
-def test_a_step_is_what_stands_between_its_run_and_its_last_error(piece: int) -> None:
+def test_a_step_is_what_stands_between_its_run_and_its_last_error(piece: int):
     raw = LOG.encode()
     test, report = failed_steps(raw[i : i + piece] for i in range(0, len(raw), piece))
     assert (test.name, report.name) == ("make test", "./report.sh")
@@ -48,28 +48,28 @@ def test_a_step_is_what_stands_between_its_run_and_its_last_error(piece: int) ->
     assert report.log.split("\n") == ["Run ./report.sh", "reported", "Error: The report is gone"]
 
 
-def test_of_many_steps_the_last_ones_are_kept() -> None:
+def test_of_many_steps_the_last_ones_are_kept():
     text = "".join(f"##[group]Run {n}\n##[error]bad\n" for n in range(9))
     assert [step.name for step in failed_steps([text.encode()])] == [str(n) for n in range(9)][-MOST_STEPS:]
 
 
-def test_the_last_lines_are_kept_without_an_error_too() -> None:
+def test_the_last_lines_are_kept_without_an_error_too():
     lines = [f"2026-01-02T03:04:07.0Z line {n}" for n in range(1000)]
     assert log_of("\n".join(lines)).split("\n") == [f"line {n}" for n in range(1000 - LINES, 1000)]
     assert failed_steps([]) == ()
 
 
-def test_long_lines_are_cut_and_bytes_that_are_no_text_are_shown_as_such() -> None:
+def test_long_lines_are_cut_and_bytes_that_are_no_text_are_shown_as_such():
     assert len(log_of("2026-01-02T03:04:07.0Z " + "x" * 10_000_000)) <= LINE_LIMIT + 2
     assert log_of(b"2026-01-02T03:04:07.0Z \xff\x00\xc3\xa4") == "\ufffdä"
 
 
-def test_a_log_ends_with_or_without_a_line_end() -> None:
+def test_a_log_ends_with_or_without_a_line_end():
     assert list(lines_of([b"a\nb"])) == list(lines_of([b"a\n", b"b\n"])) == ["a", "b"]
 
 
 @pytest.mark.parametrize("piece", [b"2026-01-02T03:04:07.0Z one line\n" * 2000, b"no line end at all" * 4000])
-def test_a_huge_log_is_not_held_in_memory(piece: bytes) -> None:
+def test_a_huge_log_is_not_held_in_memory(piece: bytes):
     def pieces() -> Iterator[bytes]:
         yield from itertools.repeat(piece, 20)
 

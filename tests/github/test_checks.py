@@ -29,7 +29,7 @@ def runs(*found: dict[str, Any]) -> dict[str, Any]:
     return {"total_count": len(found), "check_runs": list(found)}
 
 
-def test_a_failed_job_with_its_annotations_and_the_log_of_its_failed_step(web: Web, client: Client) -> None:
+def test_a_failed_job_with_its_annotations_and_the_log_of_its_failed_step(web: Web, client: Client):
     output = {"title": "Tests", "summary": "1 failed", "annotations_count": 2}
     web.get(CHECKS, json=runs(check(1, "success"), check(2, output=output), check(3, None)))
     rows = [
@@ -49,13 +49,13 @@ def test_a_failed_job_with_its_annotations_and_the_log_of_its_failed_step(web: W
 
 
 @pytest.mark.parametrize("conclusion", ["success", "neutral", "skipped", "cancelled", "stale"])
-def test_what_did_not_fail_is_no_failure(web: Web, client: Client, conclusion: str) -> None:
+def test_what_did_not_fail_is_no_failure(web: Web, client: Client, conclusion: str):
     web.get(CHECKS, json=runs(check(1, conclusion)))
     assert client.github.failed_checks(NAME, SHA) == []
 
 
 @pytest.mark.parametrize("conclusion", ["failure", "timed_out", "startup_failure", "action_required"])
-def test_a_check_of_another_app_has_no_log(web: Web, client: Client, conclusion: str) -> None:
+def test_a_check_of_another_app_has_no_log(web: Web, client: Client, conclusion: str):
     web.get(CHECKS, json=runs(check(1, conclusion, app={"slug": "other-ci"})))
     (found,) = client.github.failed_checks(NAME, SHA)
     assert (found.conclusion, found.steps) == (conclusion, ())
@@ -63,14 +63,14 @@ def test_a_check_of_another_app_has_no_log(web: Web, client: Client, conclusion:
 
 
 @pytest.mark.parametrize(("status", "said"), [(410, "it no longer exists"), (403, "does not allow")])
-def test_a_log_that_cannot_be_read_says_why(web: Web, client: Client, status: int, said: str) -> None:
+def test_a_log_that_cannot_be_read_says_why(web: Web, client: Client, status: int, said: str):
     web.get(CHECKS, json=runs(check(1)))
     web.get(f"{REPO}/actions/jobs/1/logs", status=status, json={"message": "no"})
     (found,) = client.github.failed_checks(NAME, SHA)
     assert said in found.steps[0].log
 
 
-def test_many_failures_are_named_and_a_few_are_read(web: Web, client: Client) -> None:
+def test_many_failures_are_named_and_a_few_are_read(web: Web, client: Client):
     web.get(CHECKS, json=runs(*map(check, range(1, 101))), headers=next_page(CHECKS, 2))
     web.get(CHECKS, json=runs(*map(check, range(101, 131))))
     for number in range(1, DETAILED + 1):
@@ -81,7 +81,7 @@ def test_many_failures_are_named_and_a_few_are_read(web: Web, client: Client) ->
     assert len(web.calls) == 2 + DETAILED
 
 
-def test_that_checks_may_not_be_read_is_a_sentence(web: Web, client: Client) -> None:
+def test_that_checks_may_not_be_read_is_a_sentence(web: Web, client: Client):
     web.get(CHECKS, status=403, json={"message": "Resource not accessible by integration"})
     with pytest.raises(GitHubError, match=r"does not allow this token to read commits/a{40}/check-runs"):
         client.github.failed_checks(NAME, SHA)

@@ -26,7 +26,7 @@ def client(forge: Forge, **permissions: Any) -> GitHub:
     return connect(forge.token(permissions=granted, repo=REPO), forge.api_url, pace=Pace(0))
 
 
-def test_comments_since_a_time(forge: Forge) -> None:
+def test_comments_since_a_time(forge: Forge):
     number = forge.create_issue(REPO, "ann", "Title")
     for minute in range(5):
         forge.comment(REPO, number, "bob", str(minute), at=f"2026-01-02T03:0{minute}:00Z")
@@ -34,7 +34,7 @@ def test_comments_since_a_time(forge: Forge) -> None:
     assert [comment.body for comment in found] == ["3", "4"]
 
 
-def test_who_we_are_is_known_for_a_person_and_for_an_app(forge: Forge) -> None:
+def test_who_we_are_is_known_for_a_person_and_for_an_app(forge: Forge):
     person = connect(forge.token("ann"), forge.api_url).me()
     assert person is not None
     assert (person.id, person.kind) == (forge.add_user("ann"), "User")
@@ -43,7 +43,7 @@ def test_who_we_are_is_known_for_a_person_and_for_an_app(forge: Forge) -> None:
     assert (app.login, app.kind) == ("github-actions[bot]", "Bot")
 
 
-def test_a_dry_run_reads_and_does_not_write(forge: Forge) -> None:
+def test_a_dry_run_reads_and_does_not_write(forge: Forge):
     number = forge.create_issue(REPO, "ann", "Title")
     forge.comment(REPO, number, "bob", "hello")
     said: list[str] = []

@@ -13,7 +13,7 @@ Web = responses.RequestsMock
 COMMENTS = f"{REPO}/issues/7/comments"
 
 
-def test_a_failing_page_is_repeated_alone(web: Web, client: Client) -> None:
+def test_a_failing_page_is_repeated_alone(web: Web, client: Client):
     web.get(COMMENTS, json=[comment(n) for n in range(100)], headers=next_page(COMMENTS, 2))
     web.get(COMMENTS, status=502, json={"message": "Server Error"})
     web.get(COMMENTS, json=[comment(100)])
@@ -21,7 +21,7 @@ def test_a_failing_page_is_repeated_alone(web: Web, client: Client) -> None:
     assert len(web.calls) == 3
 
 
-def test_a_deleted_account_is_a_ghost(web: Web, client: Client) -> None:
+def test_a_deleted_account_is_a_ghost(web: Web, client: Client):
     web.get(COMMENTS, json=[comment(1, user=None, body=None)])
     (found,) = client.github.comments("octo/hello", 7)
     assert (found.author.login, found.author.id, found.body) == ("ghost", 0, "")
@@ -38,7 +38,7 @@ def test_a_deleted_account_is_a_ghost(web: Web, client: Client) -> None:
 )
 def test_rate_limits_are_waited_out(
     web: Web, client: Client, headers: dict[str, str], message: str, waits: list[float]
-) -> None:
+):
     web.get(REPO, status=403, json={"message": message}, headers=headers)
     web.get(REPO, json=repository())
     assert client.github.repository("octo/hello").default_branch == "main"
@@ -66,7 +66,7 @@ def test_rate_limits_are_waited_out(
 )
 def test_refusals_are_one_sentence(
     web: Web, client: Client, status: int, body: dict[str, Any], expected: str
-) -> None:
+):
     web.post(COMMENTS, status=status, json=body)
     with pytest.raises(GitHubError) as caught:
         client.github.create_comment("octo/hello", 7, "hello")
@@ -75,7 +75,7 @@ def test_refusals_are_one_sentence(
     assert caught.value.exit_code is ExitCode.USAGE
 
 
-def test_control_characters_do_not_reach_the_terminal(web: Web, client: Client) -> None:
+def test_control_characters_do_not_reach_the_terminal(web: Web, client: Client):
     web.get(REPO, status=403, json={"message": "no\x1b[2J\r\n::error::x"})
     with pytest.raises(GitHubError) as caught:
         client.github.repository("octo/hello")
@@ -83,7 +83,7 @@ def test_control_characters_do_not_reach_the_terminal(web: Web, client: Client) 
 
 
 @pytest.mark.parametrize("status", [403, 404])
-def test_an_installation_token_has_no_user(web: Web, client: Client, status: int) -> None:
+def test_an_installation_token_has_no_user(web: Web, client: Client, status: int):
     web.get(f"{API}/user", status=status, json={"message": "Resource not accessible by integration"})
     assert client.github.me() is None
     assert client.github.me() is None
@@ -105,7 +105,7 @@ def test_an_installation_token_has_no_user(web: Web, client: Client, status: int
 )
 def test_who_is_a_collaborator(
     web: Web, client: Client, level: str, role: str, private: bool, listed: int | None, collaborator: bool
-) -> None:
+):
     web.get(REPO, json=repository(private=private))
     answer = {"permission": level, "role_name": role, "user": {"login": "ann", "id": 5, "type": "User"}}
     web.get(f"{REPO}/collaborators/ann/permission", json=answer)
@@ -116,7 +116,7 @@ def test_who_is_a_collaborator(
     assert (found.collaborator, found.private) == (collaborator, private)
 
 
-def test_an_unknown_login_has_no_permission(web: Web, client: Client) -> None:
+def test_an_unknown_login_has_no_permission(web: Web, client: Client):
     web.get(REPO, json=repository())
     web.get(f"{REPO}/collaborators/a%2Fb/permission", status=404, json={"message": "a/b is not a user"})
     assert client.github.permission("octo/hello", "a/b").level == "none"
@@ -125,6 +125,6 @@ def test_an_unknown_login_has_no_permission(web: Web, client: Client) -> None:
 @pytest.mark.parametrize(
     ("status", "part"), [("identical", True), ("ahead", True), ("behind", False), ("diverged", False)]
 )
-def test_a_branch_has_a_commit(web: Web, client: Client, status: str, part: bool) -> None:
+def test_a_branch_has_a_commit(web: Web, client: Client, status: str, part: bool):
     web.get(f"{REPO}/compare/{'a' * 40}...main", json={"status": status})
     assert client.github.contains("octo/hello", "main", "a" * 40) is part

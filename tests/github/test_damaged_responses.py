@@ -78,14 +78,14 @@ def bodies(github: GitHub) -> list[str]:
 
 
 @pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED.keys())
-def test_a_damaged_response_is_repeated(damaged: bytes) -> None:
+def test_a_damaged_response_is_repeated(damaged: bytes):
     with server(damaged, GOOD) as (url, requests):
         assert bodies(client(url)) == ["text 1"]
     assert len(requests) == 2
 
 
 @pytest.mark.parametrize("damaged", [DAMAGED["a page"], DAMAGED["nothing"]])
-def test_damaged_responses_alone_are_a_sentence(damaged: bytes) -> None:
+def test_damaged_responses_alone_are_a_sentence(damaged: bytes):
     with server(damaged) as (url, requests):
         with pytest.raises(
             GitHubError, match="did not answer an attempt to read issues/7/comments"
@@ -95,7 +95,7 @@ def test_damaged_responses_alone_are_a_sentence(damaged: bytes) -> None:
     assert caught.value.exit_code is ExitCode.UNAVAILABLE
 
 
-def test_a_proxys_refusal_is_not_quoted_as_html() -> None:
+def test_a_proxys_refusal_is_not_quoted_as_html():
     with (
         server(response(PAGE, length(PAGE), status=403, kind="Content-Type: text/html")) as (url, _),
         pytest.raises(GitHubError, match=r"\(403: text/html, not JSON: Sign in to the network\)"),
@@ -106,6 +106,6 @@ def test_a_proxys_refusal_is_not_quoted_as_html() -> None:
 @pytest.mark.parametrize(
     "damaged", [DAMAGED[name] for name in ("short of its length", "a chunk that is cut", "a page", "nothing")]
 )
-def test_the_standard_librarys_client_reports_them_too(damaged: bytes) -> None:
+def test_the_standard_librarys_client_reports_them_too(damaged: bytes):
     with server(damaged) as (url, _), pytest.raises(ApiError, match="did not answer GET /x"):
         Api(url, "token").get("/x?y")

@@ -40,7 +40,7 @@ ADDRESSES: dict[str, Send] = {
 
 
 @pytest.mark.parametrize("send", ADDRESSES.values(), ids=ADDRESSES.keys())
-def test_a115_an_address_in_an_answer_leads_to_our_api_alone(web: Web, client: Client, send: Send) -> None:
+def test_a115_an_address_in_an_answer_leads_to_our_api_alone(web: Web, client: Client, send: Send):
     for verb in ("GET", "PATCH", "POST"):
         for path in ("/i/7", "/i/7/comments"):
             web.add(verb, f"{API}{path}", json=[] if path.endswith("s") else {"title": "t"})
@@ -67,7 +67,7 @@ write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
 @write
 def test_a116_no_write_of_any_method_leaves_a_dry_run(
     web: Web, client: Client, write: Callable[[Repository, str], object]
-) -> None:
+):
     dry = client.github.dry(lambda _: None)
     try:
         with dry.requester.known_shape():
@@ -80,14 +80,14 @@ def test_a116_no_write_of_any_method_leaves_a_dry_run(
 
 
 @write
-def test_a116_nor_passes_filter_with_a_secret(web: Web, write: Callable[[Repository, str], object]) -> None:
+def test_a116_nor_passes_filter_with_a_secret(web: Web, write: Callable[[Repository, str], object]):
     requester = connect("token", API, secrets={"KEY": SECRET}).requester
     with requester.known_shape(), pytest.raises((GateError, GitHubError)):
         write(Repository(requester, url=f"/repos/{NAME}"), SECRET)
     assert all(SECRET not in str(call.request.body) for call in web.calls)
 
 
-def test_a_dry_client_and_the_one_it_was_made_from_do_not_share_the_switch(client: Client) -> None:
+def test_a_dry_client_and_the_one_it_was_made_from_do_not_share_the_switch(client: Client):
     dry = client.github.dry(lambda _: None)
     assert (client.github.dry_run, dry.dry_run is None) == (None, False)
 
@@ -96,7 +96,7 @@ def _issue(number: int) -> dict[str, Any]:
     return {"number": number, "url": f"{REPO}/issues/{number}", "title": "t", "body": None, "user": ANN}
 
 
-def test_a_field_that_a_list_leaves_out_costs_no_request_for_each_object(web: Web, client: Client) -> None:
+def test_a_field_that_a_list_leaves_out_costs_no_request_for_each_object(web: Web, client: Client):
     """An issue that is no pull request has no `pull_request`, and the first comment of a thread no `in_reply_to_id`."""
     times = {"created_at": TIME, "updated_at": TIME}
     rows = [{**_issue(n), **times, "html_url": "u", "state": "open", "locked": False} for n in range(5)]
@@ -108,7 +108,7 @@ def test_a_field_that_a_list_leaves_out_costs_no_request_for_each_object(web: We
     assert len(web.calls) == 2
 
 
-def test_a_chain_of_objects_sends_one_request(web: Web, client: Client) -> None:
+def test_a_chain_of_objects_sends_one_request(web: Web, client: Client):
     pulls = PaginatedList(PullRequest, requester_of(client), f"{REPO}/pulls")
     assert len(web.calls) == 0
     web.get(f"{REPO}/pulls", json=[])
@@ -121,7 +121,7 @@ def test_a_chain_of_objects_sends_one_request(web: Web, client: Client) -> None:
 
 
 @pytest.mark.parametrize("body", ["{}", "null", '""', "0"])
-def test_an_empty_answer_is_no_empty_list(web: Web, client: Client, body: str) -> None:
+def test_an_empty_answer_is_no_empty_list(web: Web, client: Client, body: str):
     web.get(f"{REPO}/commits/{'a' * 40}/check-runs", body=body, content_type="application/json")
     with pytest.raises(
         GitHubError, match=r"an unknown shape .* to read commits/a{40}/check-runs of octo/hello"
@@ -129,7 +129,7 @@ def test_an_empty_answer_is_no_empty_list(web: Web, client: Client, body: str) -
         list(client.github.check_runs(NAME, "a" * 40))
 
 
-def test_texts_are_requested_with_their_html(web: Web, client: Client) -> None:
+def test_texts_are_requested_with_their_html(web: Web, client: Client):
     full = responses.matchers.header_matcher({"Accept": FULL})
     web.get(f"{REPO}/issues/7/comments", json=[comment(1, body_html="<p>b</p>")], match=[full])
     assert [one.id for one in client.github.comments(NAME, 7)] == [1]

@@ -55,7 +55,7 @@ def world() -> Iterator[World]:
         yield World(forge, github, number, head, token)
 
 
-def test_a_pull_request(world: World) -> None:
+def test_a_pull_request(world: World):
     found = world.github.pull(NAME, world.pull)
     assert (found.state, found.author) == (PullState.OPEN, "ann")
     assert (found.head_sha, found.head_ref) == (world.head, "change")
@@ -64,7 +64,7 @@ def test_a_pull_request(world: World) -> None:
     assert world.github.pull(NAME, world.pull).state is PullState.MERGED
 
 
-def test_a_pull_request_of_a_deleted_fork(world: World) -> None:
+def test_a_pull_request_of_a_deleted_fork(world: World):
     fork = world.forge.fork(NAME, "bob")
     world.forge.commit(fork, {"b.txt": "b\n"}, branch="theirs")
     number = world.forge.open_pull(NAME, "bob", "bob:theirs")
@@ -75,7 +75,7 @@ def test_a_pull_request_of_a_deleted_fork(world: World) -> None:
     assert (gone.head_repository, gone.from_fork(NAME), gone.author) == ("", True, "ghost")
 
 
-def test_pull_requests_and_issues_are_listed(world: World) -> None:
+def test_pull_requests_and_issues_are_listed(world: World):
     issue = world.forge.create_issue(NAME, "bob", "Broken", labels=["bug"])
     world.forge.set_thread(NAME, world.pull, state="closed")
     assert [one.number for one in world.github.pulls(NAME, state="closed")] == [world.pull]
@@ -84,14 +84,14 @@ def test_pull_requests_and_issues_are_listed(world: World) -> None:
     assert [one.is_pull_request for one in world.github.issues(NAME, "all")] == [False, True]
 
 
-def test_a_branch_with_an_odd_name_contains_its_commit(world: World) -> None:
+def test_a_branch_with_an_odd_name_contains_its_commit(world: World):
     sha = world.forge.commit(NAME, {"b.txt": "b\n"}, branch="odd/#1%41")
     assert world.github.contains(NAME, "odd/#1%41", sha)
     assert world.github.merge_base(NAME, "odd/#1%41", "main") == world.forge.branch_sha(NAME)
     assert not world.github.contains(NAME, "odd", sha)
 
 
-def test_threads_of_reviews(world: World) -> None:
+def test_threads_of_reviews(world: World):
     one = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body="why?", start_line=2)
     world.forge.reply(NAME, one, "bob", "because")
     world.forge.review_comment(NAME, world.pull, "bob", "a.txt", 12, body="old", side="LEFT")
@@ -102,7 +102,7 @@ def test_threads_of_reviews(world: World) -> None:
     assert (second.line, second.side, third.line, third.outdated) == (12, Side.LEFT, 0, False)
 
 
-def test_runs_and_their_artifacts(world: World) -> None:
+def test_runs_and_their_artifacts(world: World):
     old = world.forge.add_run(NAME, at="2026-01-02T03:04:05Z")
     run = world.forge.add_run(
         NAME, pull=world.pull, event="pull_request", actor="ann", conclusion=None, at="2026-01-03T03:04:05Z"
@@ -127,13 +127,13 @@ def test_runs_and_their_artifacts(world: World) -> None:
 
 
 @pytest.mark.parametrize("workflow", ["ci.yml", ".github/workflows/ci.yml"])
-def test_a_workflow_is_started(world: World, workflow: str) -> None:
+def test_a_workflow_is_started(world: World, workflow: str):
     world.github.dispatch_workflow(NAME, workflow, "main")
     started = world.forge.runs(NAME)[-1]
     assert (started["workflow"], started["branch"]) == (".github/workflows/ci.yml", "main")
 
 
-def test_failed_statuses_are_the_last_of_each_context(world: World) -> None:
+def test_failed_statuses_are_the_last_of_each_context(world: World):
     for status in ("a failure", "a success", "b success", "b error", "c pending"):
         said = {"description": status.replace(" ", " is "), "target_url": "https://ci.example/1"}
         world.forge.add_status(NAME, world.head, *status.split(), **said)

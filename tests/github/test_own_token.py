@@ -37,7 +37,7 @@ def gh(folder: Path, script: str) -> Path:
         ("github.com", {"GH_TOKEN": "of-git\nhub"}, ""),
     ],
 )
-def test_a134_each_token_is_for_its_own_host(host: str, environment: dict[str, str], token: str) -> None:
+def test_a134_each_token_is_for_its_own_host(host: str, environment: dict[str, str], token: str):
     if token:
         assert own_token(host, environment, ()) == token
     else:
@@ -45,7 +45,7 @@ def test_a134_each_token_is_for_its_own_host(host: str, environment: dict[str, s
             own_token(host, environment, ())
 
 
-def test_gh_is_asked_for_the_token_of_that_host_alone_without_our_tokens(tmp_path: Path) -> None:
+def test_gh_is_asked_for_the_token_of_that_host_alone_without_our_tokens(tmp_path: Path):
     folder = gh(tmp_path / "bin", f'env > {tmp_path}/env; pwd > {tmp_path}/pwd; echo "$*"')
     secret = {"GH_TOKEN": "of-github", "HOME": "/home/me", "GH_CONFIG_DIR": "relative", "PATH": "/evil"}
     assert own_token("git.example.org", secret, (str(folder),)) == "auth token --hostname git.example.org"
@@ -55,7 +55,7 @@ def test_gh_is_asked_for_the_token_of_that_host_alone_without_our_tokens(tmp_pat
     assert (tmp_path / "pwd").read_text() == "/\n"
 
 
-def test_a135_a_gh_that_others_can_write_or_that_fails_gives_no_token(tmp_path: Path) -> None:
+def test_a135_a_gh_that_others_can_write_or_that_fails_gives_no_token(tmp_path: Path):
     """A program called `gh` where others, or the checkout, can put one."""
     theirs = gh(tmp_path / "theirs", "echo stolen")
     failing = gh(tmp_path / "failing", "echo none >&2; exit 1")
@@ -73,5 +73,5 @@ def test_a135_a_gh_that_others_can_write_or_that_fails_gives_no_token(tmp_path: 
         ("https://git.example.org", "https://git.example.org/api/v3"),
     ],
 )
-def test_the_api_of_a_server(server: str, api: str) -> None:
+def test_the_api_of_a_server(server: str, api: str):
     assert api_url_of(server) == api

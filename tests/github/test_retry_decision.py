@@ -23,11 +23,11 @@ NOW = 1_000_000.0
         (Failure(502, "oops"), ATTEMPTS, True, None),
     ],
 )
-def test_the_wait_before_the_next_one(failure: Failure, attempt: int, safe: bool, wait: float | None) -> None:
+def test_the_wait_before_the_next_one(failure: Failure, attempt: int, safe: bool, wait: float | None):
     assert wait_before_retry(failure, attempt, NOW, safe=safe) == wait
 
 
-def test_a_long_wait_is_announced_and_then_told_every_ten_seconds() -> None:
+def test_a_long_wait_is_announced_and_then_told_every_ten_seconds():
     slept: list[float] = []
     lines: list[str] = []
     Pace(sleep=slept.append, say=lines.append).wait(25)

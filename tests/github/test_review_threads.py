@@ -47,7 +47,7 @@ def sent(web: Web, index: int) -> Any:
     return json.loads(web.calls[index].request.body or b"")["variables"]
 
 
-def test_what_graphql_tells(web: Web, client: Client) -> None:
+def test_what_graphql_tells(web: Web, client: Client):
     nodes = [
         thread(connection([node(1), node(2, "helper", "Bot"), node(3, None)]), startLine=3, isResolved=True),
         thread(connection([node(4)]), line=None, startLine=3, isOutdated=True, diffSide="LEFT"),
@@ -63,14 +63,14 @@ def test_what_graphql_tells(web: Web, client: Client) -> None:
     assert len(web.calls) == 1
 
 
-def test_all_pages_of_threads_are_read(web: Web, client: Client) -> None:
+def test_all_pages_of_threads_are_read(web: Web, client: Client):
     web.post(GRAPHQL, json=threads([thread(connection([node(1)]))], end="t1"))
     web.post(GRAPHQL, json=threads([thread(connection([node(4)]))]))
     assert [one.id for one in client.github.review_threads(NAME, 7)] == [1, 4]
     assert [sent(web, n)["after"] for n in range(2)] == [None, "t1"]
 
 
-def test_the_thread_that_holds_a_comment(web: Web, client: Client) -> None:
+def test_the_thread_that_holds_a_comment(web: Web, client: Client):
     nodes = [thread(connection([node(1)])), thread(connection([node(2), node(3)]))]
     web.post(GRAPHQL, json=threads(nodes))
     found = client.github.review_thread(NAME, 7, 3)
@@ -94,15 +94,13 @@ def test_the_thread_that_holds_a_comment(web: Web, client: Client) -> None:
         (502, {}, "502"),
     ],
 )
-def test_a_refusal_is_a_sentence(
-    web: Web, client: Client, status: int, answer: dict[str, Any], words: str
-) -> None:
+def test_a_refusal_is_a_sentence(web: Web, client: Client, status: int, answer: dict[str, Any], words: str):
     web.post(GRAPHQL, status=status, json=answer)
     with pytest.raises(GitHubError, match=words):
         client.github.review_threads(NAME, 7)
 
 
-def test_a_rate_limit_of_graphql_is_waited_out(web: Web, client: Client) -> None:
+def test_a_rate_limit_of_graphql_is_waited_out(web: Web, client: Client):
     refusal = {"errors": [{"type": "RATE_LIMITED", "message": "Too many points"}]}
     headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000005"}
     web.post(GRAPHQL, json=refusal, headers=headers)
@@ -111,6 +109,6 @@ def test_a_rate_limit_of_graphql_is_waited_out(web: Web, client: Client) -> None
     assert client.slept == [6.0]
 
 
-def test_on_github_enterprise_graphql_lies_beside_rest(web: Web) -> None:
+def test_on_github_enterprise_graphql_lies_beside_rest(web: Web):
     web.post("https://ghe.test:443/api/graphql", json=threads([]))
     assert connect("token", "https://ghe.test/api/v3").review_threads(NAME, 7) == []

@@ -23,7 +23,7 @@ GHS = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"
         ("", "", TokenKind.UNKNOWN, None),
     ],
 )
-def test_kinds(token: str, login: str, kind: TokenKind, starts: bool | None) -> None:
+def test_kinds(token: str, login: str, kind: TokenKind, starts: bool | None):
     facts = token_facts(token, login=login)
     assert (facts.kind, facts.starts_workflows) == (kind, starts)
     assert facts.sentence.endswith(".")

@@ -24,7 +24,7 @@ def bodies(client: Client) -> list[str]:
     return [one.body for one in client.github.comments(NAME, 7)]
 
 
-def test_pages_are_followed_as_github_links_them(web: Web, client: Client) -> None:
+def test_pages_are_followed_as_github_links_them(web: Web, client: Client):
     # Of a repository that was renamed: a short first page, and the rest under its number.
     link = f'<{API.replace(":443", "")}/repositories/9/c?page=2>; rel="next"'
     web.get(COMMENTS, json=[comment(1)], headers={"Link": link})
@@ -32,13 +32,13 @@ def test_pages_are_followed_as_github_links_them(web: Web, client: Client) -> No
     assert bodies(client) == ["text 1", "text 2"]
 
 
-def test_a_next_page_on_another_host_is_asked_of_our_own(web: Web, client: Client) -> None:
+def test_a_next_page_on_another_host_is_asked_of_our_own(web: Web, client: Client):
     web.get(COMMENTS, json=[comment(1)], headers={"Link": '<https://evil.test/x?page=2>; rel="next"'})
     web.get(f"{API}/x", json=[comment(2)])
     assert bodies(client) == ["text 1", "text 2"]
 
 
-def test_pages_of_github_enterprise_are_below_its_api(web: Web) -> None:
+def test_pages_of_github_enterprise_are_below_its_api(web: Web):
     github = connect("token", "https://ghe.test/api/v3")
     path = "https://ghe.test:443/api/v3/repos/octo/hello/issues/7/comments"
     web.get(path, json=[comment(1)], headers={"Link": '<https://ghe.test/api/v3/more?page=2>; rel="next"'})
@@ -49,18 +49,18 @@ def test_pages_of_github_enterprise_are_below_its_api(web: Web) -> None:
         list(github.comments(NAME, 7))
 
 
-def test_pygithub_neither_pauses_nor_repeats_by_itself(client: Client) -> None:
+def test_pygithub_neither_pauses_nor_repeats_by_itself(client: Client):
     kept = client.github.requester.kwargs
     assert (kept["seconds_between_requests"], kept["seconds_between_writes"], kept["retry"]) == (0, 0, None)
 
 
-def test_pages_are_fetched_as_they_are_taken(web: Web, client: Client) -> None:
+def test_pages_are_fetched_as_they_are_taken(web: Web, client: Client):
     web.get(COMMENTS, json=[comment(n) for n in range(100)], headers=next_page(COMMENTS, 2))
     assert next(client.github.comments(NAME, 7)).id == 0
     assert len(web.calls) == 1
 
 
-def test_writes_are_a_second_apart_and_reads_are_not(web: Web) -> None:
+def test_writes_are_a_second_apart_and_reads_are_not(web: Web):
     client = Client(between_writes=1.0)
     web.post(COMMENTS, json=comment(1))
     web.get(COMMENTS, json=[])
@@ -79,14 +79,14 @@ def test_writes_are_a_second_apart_and_reads_are_not(web: Web) -> None:
         ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9e99"}, "later"),
     ],
 )
-def test_a_limit_too_far_off_says_when(web: Web, client: Client, headers: dict[str, str], when: str) -> None:
+def test_a_limit_too_far_off_says_when(web: Web, client: Client, headers: dict[str, str], when: str):
     web.get(REPO, status=429, json={"message": "slow"}, headers=headers)
     with pytest.raises(GitHubError, match=f"try again {when}"):
         client.github.repository(NAME)
     assert all(wait <= 300 for wait in client.slept)
 
 
-def test_a_body_too_long_for_github_is_cut(web: Web, client: Client) -> None:
+def test_a_body_too_long_for_github_is_cut(web: Web, client: Client):
     web.post(COMMENTS, json=comment(1))
     client.github.create_comment(NAME, 7, "ä" * 70_000)
     sent = web.calls[0].request.body or b""
@@ -94,13 +94,13 @@ def test_a_body_too_long_for_github_is_cut(web: Web, client: Client) -> None:
 
 
 @pytest.mark.parametrize("body", ['{"id": 1}', "[1]", '[{"id": "x"}]', "null", '"text"', "[]x"])
-def test_an_answer_of_another_shape_is_a_sentence(web: Web, client: Client, body: str) -> None:
+def test_an_answer_of_another_shape_is_a_sentence(web: Web, client: Client, body: str):
     web.get(COMMENTS, body=body)
     with pytest.raises(GitHubError, match="to read issues/7/comments of octo/hello"):
         bodies(client)
 
 
-def test_a_write_follows_a_repository_that_moved(web: Web, client: Client) -> None:
+def test_a_write_follows_a_repository_that_moved(web: Web, client: Client):
     there = f"{API}/repositories/9/issues/7/comments"
     web.post(COMMENTS, status=307, json={"message": "Moved"}, headers={"Location": there.replace(":443", "")})
     sent = responses.matchers.json_params_matcher({"body": "hello"})
@@ -111,21 +111,21 @@ def test_a_write_follows_a_repository_that_moved(web: Web, client: Client) -> No
 @pytest.mark.parametrize(
     "there", ["https://other.test/repositories/9", "http://api.github.test/repositories/9", ""]
 )
-def test_but_never_to_another_server(web: Web, client: Client, there: str) -> None:
+def test_but_never_to_another_server(web: Web, client: Client, there: str):
     web.post(COMMENTS, status=307, json={"message": "Moved"}, headers={"Location": there})
     with pytest.raises(GitHubError, match="use its new name"):
         client.github.create_comment(NAME, 7, "hello")
     assert len(web.calls) == 1
 
 
-def test_a_redirect_is_followed_once(web: Web, client: Client) -> None:
+def test_a_redirect_is_followed_once(web: Web, client: Client):
     web.post(COMMENTS, status=307, json={"message": "Moved"}, headers={"Location": COMMENTS})
     with pytest.raises(GitHubError, match="use its new name"):
         client.github.create_comment(NAME, 7, "hello")
     assert len(web.calls) == 2
 
 
-def test_an_api_that_lies_elsewhere_is_a_sentence(web: Web, client: Client) -> None:
+def test_an_api_that_lies_elsewhere_is_a_sentence(web: Web, client: Client):
     web.get(REPO, status=301, headers={"Location": "https://other.test/repos/octo/hello"})
     with pytest.raises(GitHubError, match="use its new name"):
         client.github.repository(NAME)
@@ -142,7 +142,7 @@ def test_an_api_that_lies_elsewhere_is_a_sentence(web: Web, client: Client) -> N
         (None, "(422: Unprocessable Entity)"),
     ],
 )
-def test_a_refused_review_says_why(web: Web, client: Client, errors: object, said: str) -> None:
+def test_a_refused_review_says_why(web: Web, client: Client, errors: object, said: str):
     refusal = {"message": "Unprocessable Entity", "errors": errors}
     web.post(f"{REPO}/pulls/7/reviews", status=422, json=refusal)
     with pytest.raises(GitHubError) as caught:
@@ -152,7 +152,7 @@ def test_a_refused_review_says_why(web: Web, client: Client, errors: object, sai
     assert "\n" not in str(caught.value)
 
 
-def test_a_head_that_github_does_not_see_yet_is_tried_again(web: Web, client: Client) -> None:
+def test_a_head_that_github_does_not_see_yet_is_tried_again(web: Web, client: Client):
     refusal = {"message": "Validation Failed", "errors": [{"field": "head", "code": "invalid"}]}
     web.post(f"{REPO}/pulls", status=422, json=refusal)
     web.post(f"{REPO}/pulls", status=201, json=_pull())
@@ -161,7 +161,7 @@ def test_a_head_that_github_does_not_see_yet_is_tried_again(web: Web, client: Cl
     assert client.slept == [1.0]
 
 
-def test_the_token_is_in_no_error_or_log(web: Web, client: Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_token_is_in_no_error_or_log(web: Web, client: Client, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG)
     web.get(REPO, status=500, json={"message": "oops"})
     web.get(f"{REPO}/issues/7", body=requests.ConnectionError("secret-token-value"))
@@ -178,7 +178,7 @@ def test_the_token_is_in_no_error_or_log(web: Web, client: Client, caplog: pytes
     assert all("secret-token-value" not in text for text in [*said, caplog.text])
 
 
-def test_local_verbs_import_neither_pygithub_nor_requests() -> None:
+def test_local_verbs_import_neither_pygithub_nor_requests():
     code = (
         "import sys, bot.cli.local_verb, bot.session.local.fix\n"
         "import bot.github.tokens\n"

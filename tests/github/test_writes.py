@@ -202,7 +202,7 @@ def answer(web: Web, case: Case) -> None:
 
 
 @each
-def test_what_is_sent(web: Web, client: Client, case: Case) -> None:
+def test_what_is_sent(web: Web, client: Client, case: Case):
     answer(web, case)
     case.write(client.github)
     (call,) = web.calls
@@ -210,7 +210,7 @@ def test_what_is_sent(web: Web, client: Client, case: Case) -> None:
 
 
 @each
-def test_a_write_is_repeated_only_where_that_is_safe(web: Web, client: Client, case: Case) -> None:
+def test_a_write_is_repeated_only_where_that_is_safe(web: Web, client: Client, case: Case):
     web.add(case.verb, f"{REPO}{case.path}", status=502, json={})
     answer(web, case)
     if case.safe:
@@ -222,18 +222,18 @@ def test_a_write_is_repeated_only_where_that_is_safe(web: Web, client: Client, c
 
 
 @each
-def test_a_dry_run_says_it_and_sends_nothing(web: Web, client: Client, case: Case) -> None:
+def test_a_dry_run_says_it_and_sends_nothing(web: Web, client: Client, case: Case):
     dry = client.github.dry(lambda _: None)
     case.write(dry)
     assert [write.line for write in dry.dry_run.writes] == [case.said]
     assert len(web.calls) == 0
 
 
-def test_every_write_of_the_client_has_a_case() -> None:
+def test_every_write_of_the_client_has_a_case():
     assert writers() == {case.name for case in CASES}
 
 
-def test_a_dry_run_shows_the_whole_review(client: Client) -> None:
+def test_a_dry_run_shows_the_whole_review(client: Client):
     said: list[str] = []
     dry = client.github.dry(said.append)
     dry.create_review(NAME, 7, sha=SHA, body="Summary", event="COMMENT", drafts=DRAFTS)
@@ -241,12 +241,12 @@ def test_a_dry_run_shows_the_whole_review(client: Client) -> None:
     assert "a.py:7-9 (LEFT)\n        two" in said[0]
 
 
-def test_a_label_that_is_not_there_is_off_already(web: Web, client: Client) -> None:
+def test_a_label_that_is_not_there_is_off_already(web: Web, client: Client):
     web.delete(f"{REPO}/issues/8/labels/x", status=404, json={"message": "Label does not exist"})
     client.github.remove_label(NAME, 8, "x")
 
 
-def test_a_run_that_is_over_cannot_be_cancelled(web: Web, client: Client) -> None:
+def test_a_run_that_is_over_cannot_be_cancelled(web: Web, client: Client):
     said = "Cannot cancel a workflow run that is completed."
     web.post(f"{REPO}/actions/runs/6/cancel", status=409, json={"message": said})
     with pytest.raises(GitHubError, match="could not carry out an attempt to cancel run 6") as caught:

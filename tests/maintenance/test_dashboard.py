@@ -30,7 +30,7 @@ def page(now: datetime = NOW) -> str:
     return render_dashboard(RepositoryPlan("a/b", tuple(decisions), STATE, 30, BROKEN), RESULTS)
 
 
-def test_each_task_has_a_row_with_a_checkbox_its_last_result_and_what_is_next() -> None:
+def test_each_task_has_a_row_with_a_checkbox_its_last_result_and_what_is_next():
     links = "[`links`](../blob/HEAD/.github/agent/links.md)"
     rows = page().partition("## Tasks\n\n")[2].splitlines()
     assert rows == [
@@ -46,13 +46,13 @@ def test_each_task_has_a_row_with_a_checkbox_its_last_result_and_what_is_next() 
     ]
 
 
-def test_files_that_cannot_be_read_come_first_with_their_line() -> None:
+def test_files_that_cannot_be_read_come_first_with_their_line():
     row = "- [`.github/agent/tz.md`](../blob/HEAD/.github/agent/tz.md), line 2:1: unknown key `timezone`\n"
     assert page().index(row) < page().index("## Tasks")
 
 
 @pytest.mark.parametrize("hours", [1, 24, 24 * 30])
-def test_time_that_passes_changes_no_letter(hours: int) -> None:
+def test_time_that_passes_changes_no_letter(hours: int):
     assert page(now=NOW + timedelta(hours=hours)) == page()
 
 
@@ -67,11 +67,11 @@ def test_time_that_passes_changes_no_letter(hours: int) -> None:
         ("0 3 * * 1", "`0 3 * * 1` (UTC)"),
     ],
 )
-def test_a_schedule_is_put_in_words_that_stay(schedule: str, words: str) -> None:
+def test_a_schedule_is_put_in_words_that_stay(schedule: str, words: str):
     assert words in schedule_words(schedule, "a/b/links")
 
 
-def test_ticked_boxes_are_read_and_nothing_else() -> None:
+def test_ticked_boxes_are_read_and_nothing_else():
     text = page().replace("- [ ] [`links`]", "- [x] [`links`]")
     assert ticked_tasks(text) == ("links",)
     assert ticked_tasks("- [x] links\n  - [x] [`tidy`](x)\n- [x] [`a/b`](x)\n") == ()

@@ -44,7 +44,7 @@ def running(plan: Iterable[Decision]) -> list[str]:
     return [decision.task.name for decision in plan if decision.run]
 
 
-def test_a_task_that_is_due_runs() -> None:
+def test_a_task_that_is_due_runs():
     [decision] = planned([LINKS], {})
     assert decision == Decision(LINKS, True, "It was due at 2026-11-22 12:00 UTC.", due=NOW)
 
@@ -67,7 +67,7 @@ NO = TaskPull(3, ended_at=NOW - timedelta(days=1))
 )
 def test_one_decision_for_the_plan_a_workflow_and_a_person(
     pulls: tuple[TaskPull, ...], runs: str, room: tuple[int, int], why: str
-) -> None:
+):
     caps = Room(MaintenancePolicy(), 20, *room)
     decided = [due_tasks.decide(LINKS, TaskState(pulls), start, caps, now=NOW, due=NOW) for start in Start]
     assert [start.value for start, one in zip(Start, decided, strict=True) if one.run] == runs.split()
@@ -79,37 +79,35 @@ def test_one_decision_for_the_plan_a_workflow_and_a_person(
     ("days_ago", "runs"),
     [((13,), False), ((14,), True), ((55, 70, 80), False), ((56, 70, 80), True), (range(180, 400, 10), True)],
 )
-def test_each_no_in_a_row_doubles_two_weeks_of_waiting_up_to_half_a_year(
-    days_ago: Iterable[int], runs: bool
-) -> None:
+def test_each_no_in_a_row_doubles_two_weeks_of_waiting_up_to_half_a_year(days_ago: Iterable[int], runs: bool):
     closed = tuple(TaskPull(10 + days, ended_at=NOW - timedelta(days=days)) for days in days_ago)
     [decision] = planned([LINKS], {"links": TaskState(closed)})
     assert decision.run is runs
 
 
-def test_no_more_are_opened_than_may_be_open_and_refreshing_is_not_opening() -> None:
+def test_no_more_are_opened_than_may_be_open_and_refreshing_is_not_opening():
     tasks = [Task(name, "x", "0 12 * * *") for name in "abcdefg"]
     state = {name: TaskState((TaskPull(n),)) for n, name in enumerate("ab", 1)}
     assert running(planned(tasks, state, open_pulls=3)) == ["a", "b", "c"]
 
 
-def test_a_task_that_writes_on_threads_takes_no_pull_requests_place() -> None:
+def test_a_task_that_writes_on_threads_takes_no_pull_requests_place():
     keeper = Task("a", "x", "0 12 * * *", threads=ThreadFilter(), writes=TaskWrites())
     assert running(planned([keeper, Task("b", "x", "0 12 * * *")], {}, open_pulls=1)) == ["a", "b"]
     assert running(planned([keeper], {}, open_pulls=0)) == ["a"]
 
 
-def test_who_waits_longest_goes_first() -> None:
+def test_who_waits_longest_goes_first():
     tasks = [Task("a", "x", "0 12 * * *"), Task("b", "x", "0 9 * * *")]
     assert running(planned(tasks, {}, since=NOW - timedelta(days=1), open_pulls=1)) == ["b"]
 
 
 @pytest.mark.parametrize(("started", "run"), [(18, ["a", "b"]), (19, ["a"]), (20, []), (21, [])])
-def test_the_schedule_starts_no_more_a_day_than_its_tier_may(started: int, run: list[str]) -> None:
+def test_the_schedule_starts_no_more_a_day_than_its_tier_may(started: int, run: list[str]):
     assert running(planned([Task(name, "x", "0 12 * * *") for name in "ab"], {}, started=started)) == run
 
 
-def test_the_matrix_has_a_job_for_each_task_that_runs() -> None:
+def test_the_matrix_has_a_job_for_each_task_that_runs():
     """The job's limit is the agent's and what goes on around it, and no more than a runner gives."""
     run, skip = Decision(LINKS, True, ""), Decision(Task("other", "x"), False, "")
     slow = Decision(Task("slow", "x", limits=Budget(minutes=15)), True, "")
@@ -122,7 +120,7 @@ def test_the_matrix_has_a_job_for_each_task_that_runs() -> None:
     assert matrix(entries) == {"count": 3, "left": 0, "matrix": {"include": jobs}}
 
 
-def test_a_matrix_holds_what_github_takes_and_what_was_due_first_goes_first() -> None:
+def test_a_matrix_holds_what_github_takes_and_what_was_due_first_goes_first():
     many = [
         ("a/many", 30, Decision(Task(f"t{n}", "x"), True, "", due=NOW - timedelta(minutes=n)))
         for n in range(300)
@@ -136,13 +134,13 @@ NOON = datetime(2026, 11, 22, 12, 17, tzinfo=UTC)
 MANY = [f"octo/repository-{n}" for n in range(SHORT_LIST + 1)]
 
 
-def test_in_a_day_each_of_a_long_list_has_one_turn() -> None:
+def test_in_a_day_each_of_a_long_list_has_one_turn():
     plans = [due_windows(MANY, NOON + n * AN_HOUR, NOON + (n + 1) * AN_HOUR) for n in range(24)]
     assert Counter(turn.repository for plan in plans for turn in plan) == Counter(MANY)
     assert max(map(len, plans)) < SHORT_LIST / 4
 
 
-def test_a_look_that_comes_late_takes_in_what_it_missed() -> None:
+def test_a_look_that_comes_late_takes_in_what_it_missed():
     late = {turn.repository: turn for turn in due_windows(MANY, NOON - timedelta(hours=60), NOON)}
     assert set(late) == set(MANY)
     for turn in late.values():
@@ -150,7 +148,7 @@ def test_a_look_that_comes_late_takes_in_what_it_missed() -> None:
         assert turn.since > NOON - timedelta(hours=60) - timedelta(days=1)
 
 
-def test_a_turn_belongs_to_one_look_alone() -> None:
+def test_a_turn_belongs_to_one_look_alone():
     first = due_windows(MANY, NOON - AN_HOUR, NOON)
     moment = first[0].until
     assert first[0].repository in {turn.repository for turn in due_windows(MANY, moment - AN_HOUR, moment)}

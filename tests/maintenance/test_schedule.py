@@ -9,7 +9,7 @@ from bot.maintenance.task import WORDS, cron, last_due, schedule_error
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)  # a Sunday
 
 
-def test_a_task_is_due_at_the_very_minute() -> None:
+def test_a_task_is_due_at_the_very_minute():
     assert last_due("0 12 * * *", "", NOON) == NOON
 
 
@@ -17,21 +17,21 @@ def test_a_task_is_due_at_the_very_minute() -> None:
     "schedule",
     ["", "daily-ish", "* * * *", "0 0 0 * * *", "61 * * * *", "* 24 * * *", "0 0 31 2 *", "@daily"],
 )
-def test_what_is_no_schedule_is_named(schedule: str) -> None:
+def test_what_is_no_schedule_is_named(schedule: str):
     assert schedule_error(schedule)
 
 
 @pytest.mark.parametrize("schedule", [*WORDS, "*/15 * * * *", "0 3 * * 1-5", "0 0 L * *"])
-def test_what_is_one_has_no_flaw(schedule: str) -> None:
+def test_what_is_one_has_no_flaw(schedule: str):
     assert schedule_error(schedule) == ""
 
 
 @given(st.sampled_from(WORDS), st.text(max_size=60))
-def test_a_word_is_a_cron_line_that_is_the_same_every_time(word: str, key: str) -> None:
+def test_a_word_is_a_cron_line_that_is_the_same_every_time(word: str, key: str):
     assert cron(word, key) == cron(word, key)
     assert schedule_error(cron(word, key)) == ""
 
 
-def test_repositories_are_scattered_over_the_minutes_of_an_hour() -> None:
+def test_repositories_are_scattered_over_the_minutes_of_an_hour():
     minutes = {cron("daily", f"owner/repository-{n}").split()[0] for n in range(2_000)}
     assert len(minutes) == 60

@@ -32,7 +32,7 @@ def refused(text: str, path: str = ".github/agent/links.md") -> str:
     return str(caught.value)
 
 
-def test_a_whole_file() -> None:
+def test_a_whole_file():
     task = read_task(WHOLE, ".github/agent/dead-links.md")
     assert (task.name, task.schedule, task.verbs) == ("dead-links", "0 3 * * 1", ("fix",))
     assert task.checks == (CheckSpec("links", "./links.sh", 90.0),)
@@ -42,7 +42,7 @@ def test_a_whole_file() -> None:
     assert task.instruction == "Mend dead links.\n\n---\nNot a fence: this is text."
 
 
-def test_a_file_without_front_matter_is_an_instruction_started_by_hand() -> None:
+def test_a_file_without_front_matter_is_an_instruction_started_by_hand():
     task = read_task("Tidy up.\r\nCarefully.\r\n", "tidy.md")
     assert (task.name, task.instruction, task.schedule, task.verb) == (
         "tidy",
@@ -71,27 +71,27 @@ def test_a_file_without_front_matter_is_an_instruction_started_by_hand() -> None
         ("&a [*a]", "2:", ""),
     ],
 )
-def test_a_mistake_is_named_with_its_place_in_the_file(front: str, position: str, why: str) -> None:
+def test_a_mistake_is_named_with_its_place_in_the_file(front: str, position: str, why: str):
     message = refused(f"---\n{front}\n---\nDo it.")
     assert message.startswith(f".github/agent/links.md:{position}")
     assert why in message
 
 
 @pytest.mark.parametrize("text", ["", "---\nschedule: daily\n---\n", "\n\n", "---\nschedule: daily\nDo it."])
-def test_a_file_without_an_instruction_or_an_end_of_its_front_matter_is_refused(text: str) -> None:
+def test_a_file_without_an_instruction_or_an_end_of_its_front_matter_is_refused(text: str):
     assert "instruction" in refused(text) or "no second line" in refused(text)
 
 
-def test_an_instruction_of_a_megabyte_is_refused() -> None:
+def test_an_instruction_of_a_megabyte_is_refused():
     assert "over 20000 characters" in refused("x" * 1_000_000)
 
 
 @pytest.mark.parametrize("name", ["Dead Links", "-a", "a-", "a" * 51, "a\nb", "", "é"])
-def test_a_name_that_could_be_no_branch_is_refused(name: str) -> None:
+def test_a_name_that_could_be_no_branch_is_refused(name: str):
     assert "small letters" in refused("Do it.", f".github/agent/{name}.md")
 
 
-def test_what_is_a_task_file() -> None:
+def test_what_is_a_task_file():
     assert [is_task_file(name) for name in ("a.md", "README.md", "a.txt", "a.md.bak")] == [
         True,
         False,
@@ -104,7 +104,7 @@ EXAMPLES = Path(bot.maintenance.__file__).parent / "examples"
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.iterdir()))
-def test_a_shipped_example_is_a_task_with_a_schedule_and_a_limit(name: str) -> None:
+def test_a_shipped_example_is_a_task_with_a_schedule_and_a_limit(name: str):
     task = read_task((EXAMPLES / name).read_text(), f".github/agent/{name}")
     # What needs a folder from an earlier step of the workflow is started by that workflow.
     assert bool(task.schedule) != bool(task.bring)
@@ -112,7 +112,7 @@ def test_a_shipped_example_is_a_task_with_a_schedule_and_a_limit(name: str) -> N
     assert "change nothing" in " ".join(task.instruction.split())
 
 
-def test_the_front_matter_in_the_docs_loads_with_every_key_explained() -> None:
+def test_the_front_matter_in_the_docs_loads_with_every_key_explained():
     page = (Path(__file__).parents[2] / "docs" / "maintenance.md").read_text()
     front = page.split("```yaml\n")[1].split("```")[0]
     assert read_task(f"---\n{front}---\nDo it.", "links.md").limits == Budget(usd=1, turns=30, minutes=15)
@@ -127,7 +127,7 @@ def read(*lines: str) -> Task:
     return read_task("\n".join(["---", *lines, "---", "Look after the issues."]), "stale.md")
 
 
-def test_both_keys() -> None:
+def test_both_keys():
     task = read(
         "threads: { state: open, kind: all, labels: [bug], without: [pinned], idle_days: 60, limit: 50 }",
         "writes: { comment: 20, label: 40, close: 5, close_pulls: 1, edit: 1, labels: [stale], close_after_days: 7 }",
@@ -154,12 +154,12 @@ def test_both_keys() -> None:
         (["threads: { state: all }", "writes: { comment: 1 }"], "`all` is not one of open, closed"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(lines: list[str], why: str) -> None:
+def test_a_mistake_is_named_with_its_place(lines: list[str], why: str):
     with pytest.raises(PolicyError, match=r"stale.md:\d+:\d+: ") as caught:
         read(*lines)
     assert why in str(caught.value)
 
 
-def test_closing_without_a_word_before_has_to_be_asked_for() -> None:
+def test_closing_without_a_word_before_has_to_be_asked_for():
     task = read("threads: {}", "writes: { close: 1, close_after_days: 0 }")
     assert task.writes == TaskWrites(close=1, close_after_days=0)

@@ -44,13 +44,13 @@ ANSWERED = TOLD._replace(quiet_since="2026-06-11T00:00:00Z")
         (Write("comment", 7, "a"), ANSWERED, "within 60 days"),
     ],
 )
-def test_a_thread_must_stand_as_the_task_says(write: Write, seen: ThreadState, why: str) -> None:
+def test_a_thread_must_stand_as_the_task_says(write: Write, seen: ThreadState, why: str):
     said = mismatch(write, seen, TASK, at=NOW)
     assert why in said
     assert bool(why) == bool(said)
 
 
-def test_an_answer_is_an_answer_even_where_no_idle_time_is_asked_for() -> None:
+def test_an_answer_is_an_answer_even_where_no_idle_time_is_asked_for():
     task = replace(TASK, threads=replace(THREADS, idle_days=0))
     assert "since this task commented" in mismatch(Write("close", 7), ANSWERED, task, at=NOW)
     assert mismatch(Write("comment", 7, "a"), ANSWERED, task, at=NOW) == ""
@@ -59,7 +59,7 @@ def test_an_answer_is_an_answer_even_where_no_idle_time_is_asked_for() -> None:
     )
 
 
-def test_what_happened_after_the_run_looked_was_not_thought_of() -> None:
+def test_what_happened_after_the_run_looked_was_not_thought_of():
     since = "2026-02-01T00:00:00Z"
     assert "since the run looked" in mismatch(
         Write("add_label", 7, label="stale"), QUIET, TASK, at=NOW, since=since

@@ -35,7 +35,7 @@ def parser() -> Iterator[Parser]:
         (ast.literal_eval, "{'a': (1, None)}", {"a": [1, None]}),
     ],
 )
-def test_values_are_plain(parser: Parser, function, text: str, value) -> None:
+def test_values_are_plain(parser: Parser, function, text: str, value):
     assert parser.parse(function, text) == value
 
 
@@ -71,7 +71,7 @@ def own_functions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("own_functions")
-def test_the_child_has_limits_and_nothing_of_ours(parser: Parser) -> None:
+def test_the_child_has_limits_and_nothing_of_ours(parser: Parser):
     environment, folder, isolated, limits = parser.parse(limits_and_surroundings, "x")
     assert set(environment) <= {"LC_CTYPE"}
     assert (folder, isolated, limits) == ("/", 1, [512 << 20, 0, 0])
@@ -81,7 +81,7 @@ def test_the_child_has_limits_and_nothing_of_ours(parser: Parser) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"), [("SIGSEGV", "crashes"), ("SIGXCPU", "too long"), ("SIGKILL", "too long")]
 )
-def test_a_child_that_dies_is_an_error_of_its_text_alone(parser: Parser, name: str, reason: str) -> None:
+def test_a_child_that_dies_is_an_error_of_its_text_alone(parser: Parser, name: str, reason: str):
     assert parser.parse(json.loads, "1") == 1
     with pytest.raises(ParseError, match=reason):
         parser.parse(ends_itself, name)
@@ -92,7 +92,7 @@ def test_a_child_that_dies_is_an_error_of_its_text_alone(parser: Parser, name: s
 @pytest.mark.parametrize(
     "answer", ["", "nothing\n", "1\n", "[1]\n", "[1, 2, 3]\n", "[" * 100_000 + "\n", '[null, {"a": 1}]\n']
 )
-def test_an_answer_that_is_none_is_an_error(parser: Parser, answer: str) -> None:
+def test_an_answer_that_is_none_is_an_error(parser: Parser, answer: str):
     if answer:
         with pytest.raises(ParseError):
             parser.parse(answers_with, answer)
@@ -101,7 +101,7 @@ def test_an_answer_that_is_none_is_an_error(parser: Parser, answer: str) -> None
 
 
 @pytest.mark.usefixtures("own_functions")
-def test_an_answer_of_any_size_is_not_kept(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_of_any_size_is_not_kept(parser: Parser, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "_LARGEST_ANSWER", 10_000)
     with pytest.raises(ParseError):
         parser.parse(answers_with, "x" * 20_000)
@@ -128,7 +128,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_text_is_an_error(parser: Parser, kind: str) -> None:
+def test_a_hostile_text_is_an_error(parser: Parser, kind: str):
     function, text, reason = HOSTILE[kind]
     with pytest.raises(ParseError, match=reason):
         parser.parse(function, text)
@@ -137,13 +137,13 @@ def test_a_hostile_text_is_an_error(parser: Parser, kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("function", "text"), [(tomllib.loads, "a." * 90_000 + "a=1")], ids=["TOML"])
-def test_a_text_that_takes_long_is_ended(parser: Parser, function, text: str) -> None:
+def test_a_text_that_takes_long_is_ended(parser: Parser, function, text: str):
     with pytest.raises(ParseError, match=r"too long|memory"):
         parser.parse(function, text)
     assert parser.parse(json.loads, "[]") == []
 
 
-def test_nothing_is_read_when_the_time_of_all_is_over() -> None:
+def test_nothing_is_read_when_the_time_of_all_is_over():
     with (
         Parser(0) as late,
         pytest.raises(ParseError, match="not read, since the files before it took over 0 s"),
@@ -151,7 +151,7 @@ def test_nothing_is_read_when_the_time_of_all_is_over() -> None:
         late.parse(json.loads, "1")
 
 
-def test_without_a_text_no_child_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_text_no_child_is_started(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "_start", None)
     with Parser():
         pass

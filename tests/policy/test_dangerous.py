@@ -35,36 +35,34 @@ LEFT_ALONE = [
 
 
 @pytest.mark.parametrize(("name", "command"), [(name, one) for name in DENIED for one in DENIED[name]])
-def test_a_dangerous_command_is_denied_by_name_and_lifted_by_name(name: str, command: str) -> None:
+def test_a_dangerous_command_is_denied_by_name_and_lifted_by_name(name: str, command: str):
     found = dangerous(command, ROOT)
     assert found is not None and found.name == name
     assert dangerous(command, ROOT, [name]) is None
 
 
-def test_each_rule_has_an_example() -> None:
+def test_each_rule_has_an_example():
     assert sorted(DENIED) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("command", LEFT_ALONE)
-def test_what_is_not_plainly_dangerous_here_is_left_alone(command: str) -> None:
+def test_what_is_not_plainly_dangerous_here_is_left_alone(command: str):
     assert dangerous(command, ROOT) is None
 
 
 @pytest.mark.parametrize("command", ["git commit -m x", "rm -rf *", "cd r; git reset --hard"])
-def test_where_commands_run_outside_of_the_work_tree_git_and_relative_paths_are_left_alone(
-    command: str,
-) -> None:
+def test_where_commands_run_outside_of_the_work_tree_git_and_relative_paths_are_left_alone(command: str):
     assert dangerous(command, ROOT) is not None
     assert dangerous(command, ROOT, outside=True) is None
 
 
 @pytest.mark.parametrize("command", ["rm -rf /", f"rm -rf {ROOT}", "sudo ls", f"cd {ROOT}; git push"])
-def test_outside_of_the_work_tree_the_machine_and_the_tree_itself_are_not(command: str) -> None:
+def test_outside_of_the_work_tree_the_machine_and_the_tree_itself_are_not(command: str):
     assert dangerous(command, ROOT, outside=True) is not None
 
 
 @pytest.mark.parametrize("tier", Tier)
-def test_the_list_holds_in_every_tier_with_what_to_do_instead(tier: Tier) -> None:
+def test_the_list_holds_in_every_tier_with_what_to_do_instead(tier: Tier):
     decision = decide(load_policy(None), tier, "bash", {"command": "git commit -m x"}, root=ROOT)
     assert decision.message == (
         "the built-in rule git-commit denies this: what you changed is committed for you when you are done."
@@ -77,7 +75,7 @@ def test_the_list_holds_in_every_tier_with_what_to_do_instead(tier: Tier) -> Non
     ["dangerous: {allow: [git-commit]}", "rules: [{effect: allow, commands: [[git, [add, commit]]]}]"],
     ids=["by name", "by a rule that allows it"],
 )
-def test_a_policy_lifts_a_rule(policy: str) -> None:
+def test_a_policy_lifts_a_rule(policy: str):
     def effect(command: str) -> Effect:
         return decide(load_policy(policy), Tier.MAINTAINER, "bash", {"command": command}).effect
 
@@ -85,6 +83,6 @@ def test_a_policy_lifts_a_rule(policy: str) -> None:
     assert effect("git push") is Effect.DENY
 
 
-def test_a_rule_of_the_policy_that_denies_is_the_one_that_is_named() -> None:
+def test_a_rule_of_the_policy_that_denies_is_the_one_that_is_named():
     policy = load_policy("rules: [{effect: deny, commands: [[git]], reason: no git here}]")
     assert decide(policy, Tier.MAINTAINER, "bash", {"command": "git push"}).reason == "no git here"

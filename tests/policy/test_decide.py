@@ -61,27 +61,27 @@ def _edit(path: str, tier: Tier = Tier.CONTRIBUTOR, *, can_ask: bool = False) ->
         ("/tree/docs/api.md", False),
     ],
 )
-def test_the_strictest_rule_decides_on_a_path_however_it_is_spelled(path: str, allowed: bool) -> None:
+def test_the_strictest_rule_decides_on_a_path_however_it_is_spelled(path: str, allowed: bool):
     assert _edit(path).allowed is allowed
 
 
-def test_a_denial_reads_as_a_sentence() -> None:
+def test_a_denial_reads_as_a_sentence():
     assert _edit("docs/api.md").message == (
         "rules[1] (.github/agent.yml:4) denies this: the release job writes these. "
         "Nearest allowed: `view` of docs/api.md."
     )
 
 
-def test_a_rule_holds_for_its_tools_only() -> None:
+def test_a_rule_holds_for_its_tools_only():
     assert decide(_policy(), Tier.MAINTAINER, "view", {"path": "docs/api.md"}).allowed
     assert not decide(_policy(), Tier.MAINTAINER, "view", {"path": "private/key"}).allowed
 
 
-def test_where_looking_is_denied_too_looking_is_not_offered() -> None:
+def test_where_looking_is_denied_too_looking_is_not_offered():
     assert _edit("private/key").nearest == "`edit` under src/**"
 
 
-def test_a_rule_for_maintainers_holds_for_a_person_at_their_terminal() -> None:
+def test_a_rule_for_maintainers_holds_for_a_person_at_their_terminal():
     assert not _edit("src/a.sql", Tier.LOCAL).allowed
 
 
@@ -106,20 +106,20 @@ WITHIN = [
 
 
 @pytest.mark.parametrize("command", [*DENIED, *WITHIN])
-def test_a_denied_command_is_denied_wherever_it_stands_in_the_line_or_in_another_one(command: str) -> None:
+def test_a_denied_command_is_denied_wherever_it_stands_in_the_line_or_in_another_one(command: str):
     assert _command(command).effect is Effect.DENY
 
 
 @pytest.mark.parametrize(
     "command", ["npm --silent publish", "npm --tag next publish", "npm -w a --tag=b publish x"]
 )
-def test_options_before_a_subcommand_hide_it_from_no_rule(command: str) -> None:
+def test_options_before_a_subcommand_hide_it_from_no_rule(command: str):
     text = "rules:\n  - {effect: deny, commands: [[npm, publish]]}\n"
     assert _command(command, text).effect is Effect.DENY
     assert _command("npm publish", text).effect is Effect.DENY
 
 
-def test_commands_within_commands_are_looked_for_in_bounded_time() -> None:
+def test_commands_within_commands_are_looked_for_in_bounded_time():
     started = time.thread_time()
     for command in ("find . -exec sh -c 'a b' ';' " * 270, "bash -c " + "'x y; z' " * 900, "sudo -u " * 1000):
         assert len(parse_shell(command).seen) <= 1000
@@ -132,33 +132,33 @@ def test_commands_within_commands_are_looked_for_in_bounded_time() -> None:
      "git commit-tree -m push", "xargs grep curl", "timeout 60 pytest tests/curl", "find . -name curl",
      "bash -c 'echo curl'"],
 )  # fmt: skip
-def test_other_commands_are_allowed(command: str) -> None:
+def test_other_commands_are_allowed(command: str):
     assert _command(command).allowed
 
 
-def test_what_is_named_as_the_nearest_is_not_refused_itself() -> None:
+def test_what_is_named_as_the_nearest_is_not_refused_itself():
     allowed = "  - {effect: allow, commands: [[git, [fetch, status]]]}\n"
     text = f"rules:\n{allowed}  - {{effect: deny, commands: [[git, fetch]]}}\n"
     assert _command("git fetch", text).nearest == "`git status`"
 
 
-def test_an_allowed_line_names_its_rule() -> None:
+def test_an_allowed_line_names_its_rule():
     assert _command("pytest -q && git status").rule == "rules[5] (.github/agent.yml:18)"
 
 
 @pytest.mark.parametrize("command", ["pytest > x", "pytest && make", "FOO=1 pytest", "./pytest", "pytest $x"])
-def test_no_allow_rule_covers_what_is_not_proven(command: str) -> None:
+def test_no_allow_rule_covers_what_is_not_proven(command: str):
     assert _command(command) == Decision(Effect.ALLOW)
 
 
-def test_a_rule_for_opaque_commands_refuses_what_cannot_be_proven_alone() -> None:
+def test_a_rule_for_opaque_commands_refuses_what_cannot_be_proven_alone():
     decision = _command("pytest > x", RULES + OPAQUE)
     assert decision.effect is Effect.DENY
     assert decision.nearest == "commands of plain words, joined by && || ; | alone"
     assert _command("ls && pytest -q", RULES + OPAQUE).allowed
 
 
-def test_the_gate_withholds_what_the_rules_deny() -> None:
+def test_the_gate_withholds_what_the_rules_deny():
     why = may_write(_policy(), Tier.CONTRIBUTOR)
     assert why("docs/api.md") == (
         "rules[1] (.github/agent.yml:4) does not let it be written: the release job writes these."
@@ -167,7 +167,7 @@ def test_the_gate_withholds_what_the_rules_deny() -> None:
     assert why("src/a.sql") is None
 
 
-def test_what_is_excepted_by_its_own_name_is_not_covered_by_another_reading_of_it() -> None:
+def test_what_is_excepted_by_its_own_name_is_not_covered_by_another_reading_of_it():
     """The gate asks for the name that a file system without case sees as well."""
     rules = "rules:\n  - {effect: deny, paths: ['**'], except: [README.md], reason: no, examples: [a]}\n"
     why = may_write(load_policy(rules), Tier.MAINTAINER)
@@ -177,7 +177,7 @@ def test_what_is_excepted_by_its_own_name_is_not_covered_by_another_reading_of_i
     assert why("invoice.py", "text", "INVOICE.py") is not None
 
 
-def test_the_gate_withholds_what_nobody_was_there_to_allow() -> None:
+def test_the_gate_withholds_what_nobody_was_there_to_allow():
     assert may_write(_policy(), Tier.MAINTAINER)("src/a.sql") is not None
     assert may_write(_policy(), Tier.LOCAL, {"src/a.sql"})("src/a.sql") is None
 
@@ -187,7 +187,7 @@ def _patch(*rows: str) -> Decision:
     return decide(_policy(), Tier.CONTRIBUTOR, "patch", {"patch": patch})
 
 
-def test_the_strictest_rule_of_any_file_decides_on_a_patch() -> None:
+def test_the_strictest_rule_of_any_file_decides_on_a_patch():
     rows = ("*** Update File: src/a.py", "-x", "+y", "*** Add File: docs/new.md", "+z")
     assert _patch(*rows[:3]).rule == "rules[0] (.github/agent.yml:2)"
     assert _patch(*rows).message == (
@@ -196,12 +196,12 @@ def test_the_strictest_rule_of_any_file_decides_on_a_patch() -> None:
     )
 
 
-def test_only_headers_name_the_files_of_a_patch() -> None:
+def test_only_headers_name_the_files_of_a_patch():
     assert not _patch("*** Update File: src/a.py", "*** Move to: docs/a.py").allowed
     assert _patch("*** Add File: src/a.md", "+*** Delete File: docs/api.md").allowed
 
 
-def test_a_rule_about_edit_or_write_is_about_patch_too() -> None:
+def test_a_rule_about_edit_or_write_is_about_patch_too():
     text = "rules:\n  - effect: deny\n    paths: [docs/**]\n    tools: [write]\n"
     assert not decide(_policy(text), Tier.CONTRIBUTOR, "patch", {"path": "docs/a.md"}).allowed
     viewing = text.replace("write", "view")
@@ -209,11 +209,11 @@ def test_a_rule_about_edit_or_write_is_about_patch_too() -> None:
 
 
 @pytest.mark.parametrize("patch", [None, 7, "", "no patch at all"])
-def test_a_patch_that_names_no_file_is_judged_when_it_does(patch: object) -> None:
+def test_a_patch_that_names_no_file_is_judged_when_it_does(patch: object):
     assert decide(_policy(), Tier.CONTRIBUTOR, "patch", {"patch": patch}) == Decision(Effect.ALLOW)
 
 
-def test_the_built_in_list_judges_commands_alone_and_names_itself() -> None:
+def test_the_built_in_list_judges_commands_alone_and_names_itself():
     policy = load_policy("")
     push = {"command": "git push --force"}
     denied = decide(policy, Tier.MAINTAINER, "bash", push)
@@ -225,12 +225,12 @@ def test_the_built_in_list_judges_commands_alone_and_names_itself() -> None:
         assert decide(policy, Tier.MAINTAINER, "bash", odd) == Decision(Effect.ALLOW)
 
 
-def test_the_built_in_list_also_holds_where_no_rule_of_the_policy_matches() -> None:
+def test_the_built_in_list_also_holds_where_no_rule_of_the_policy_matches():
     assert _command("git push --force", "rules: [{effect: deny, commands: [[curl]]}]").effect is Effect.DENY
 
 
 @pytest.mark.parametrize("can_ask", [True, False])
-def test_who_can_be_asked_is_asked_and_else_it_is_denied(can_ask: bool) -> None:
+def test_who_can_be_asked_is_asked_and_else_it_is_denied(can_ask: bool):
     policy = load_policy("rules: [{effect: ask, commands: [[make]], reason: it is dear}]")
     decision = decide(policy, Tier.MAINTAINER, "bash", {"command": "make"}, can_ask=can_ask)
     assert decision.effect is (Effect.ASK if can_ask else Effect.DENY)
@@ -241,7 +241,7 @@ def test_who_can_be_asked_is_asked_and_else_it_is_denied(can_ask: bool) -> None:
 @pytest.mark.parametrize(
     ("kind", "key", "path"), [("link", "links", "current"), ("binary", "binaries", "logo.png")]
 )
-def test_what_a_review_does_not_show_needs_a_key_of_its_own(kind: Any, key: str, path: str) -> None:
+def test_what_a_review_does_not_show_needs_a_key_of_its_own(kind: Any, key: str, path: str):
     refused = may_write(load_policy(""), Tier.MAINTAINER)(path, kind)
     assert refused is not None and f"{key}: [...]" in refused
     other = {"links": "binaries", "binaries": "links"}[key]
@@ -253,14 +253,14 @@ def test_what_a_review_does_not_show_needs_a_key_of_its_own(kind: Any, key: str,
         assert (may_write(load_policy(text), Tier.MAINTAINER)(path, kind) is None) is allowed, text
 
 
-def test_the_deletion_of_most_files_needs_the_policy_or_a_person() -> None:
+def test_the_deletion_of_most_files_needs_the_policy_or_a_person():
     refused = may_write(load_policy(""), Tier.MAINTAINER)("a.py", "deletion")
     assert refused is not None and "more than half" in refused
     assert may_write(load_policy("diff: {deletions: true}"), Tier.MAINTAINER)("a.py", "deletion") is None
     assert may_write(load_policy(""), Tier.MAINTAINER, deletions=True)("a.py", "deletion") is None
 
 
-def test_an_approval_lifts_what_asks_and_never_what_denies_or_is_protected() -> None:
+def test_an_approval_lifts_what_asks_and_never_what_denies_or_is_protected():
     rules = "rules: [{effect: ask, paths: [db/**]}, {effect: deny, paths: [db/live/**]}]"
     policy = load_policy(f"{rules}\nagent: {{instructions: [HOUSE.md]}}")
     paths = ("db/a.sql", "db/live/a.sql", "HOUSE.md", "db/b.sql")
@@ -268,7 +268,7 @@ def test_an_approval_lifts_what_asks_and_never_what_denies_or_is_protected() -> 
     assert [allowed(path) is None for path in paths] == [True, False, False, False]
 
 
-def test_files_of_instructions_that_the_policy_names_are_protected_in_any_case() -> None:
+def test_files_of_instructions_that_the_policy_names_are_protected_in_any_case():
     policy = load_policy("agent: {instructions: [HOUSE.md]}")
     rules = may_write(policy, Tier.MAINTAINER)
     for path in ("HOUSE.md", "docs/house.MD"):
@@ -279,9 +279,7 @@ def test_files_of_instructions_that_the_policy_names_are_protected_in_any_case()
 @pytest.mark.parametrize(("effect", "tier", "allowed"), [
     ("allow", Tier.MAINTAINER, True), ("ask", Tier.MAINTAINER, False), ("allow", Tier.CONTRIBUTOR, False),
 ])  # fmt: skip
-def test_commands_are_allowed_by_an_allowing_rule_for_the_tier(
-    effect: str, tier: Tier, allowed: bool
-) -> None:
+def test_commands_are_allowed_by_an_allowing_rule_for_the_tier(effect: str, tier: Tier, allowed: bool):
     text = f"rules: [{{effect: {effect}, commands: [[git, status]], tiers: [maintainer]}}]"
     assert allows_commands(load_policy(text), tier) is allowed
     paths = load_policy("rules: [{effect: allow, paths: [src/**]}]")

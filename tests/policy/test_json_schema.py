@@ -48,20 +48,20 @@ LOADER_ONLY = re.compile(
 )
 
 
-def test_the_published_file_is_what_the_loader_reads_by() -> None:
+def test_the_published_file_is_what_the_loader_reads_by():
     assert SCHEMA.read_text() == schema_text(), "run `make schema`"
 
 
-def test_the_page_lists_every_key_as_the_loader_reads_it() -> None:
+def test_the_page_lists_every_key_as_the_loader_reads_it():
     assert PAGE.read_text().endswith(policy_table.as_table()), "run `make schema`"
 
 
-def test_it_is_a_schema_of_its_dialect() -> None:
+def test_it_is_a_schema_of_its_dialect():
     Draft202012Validator.check_schema(json.loads(SCHEMA.read_text()))
 
 
 @pytest.mark.parametrize("text", EXAMPLES)
-def test_what_loads_is_what_the_schema_takes(text: str) -> None:
+def test_what_loads_is_what_the_schema_takes(text: str):
     load_policy(text)
     assert [error.message for error in VALIDATOR.iter_errors(as_json(text))] == []
 
@@ -75,7 +75,7 @@ def _refused(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", MISTAKES)
-def test_a_mistake_is_the_schemas_too_or_one_that_only_the_loader_can_know(text: str) -> None:
+def test_a_mistake_is_the_schemas_too_or_one_that_only_the_loader_can_know(text: str):
     messages = _refused(text)
     assert messages
     if all(LOADER_ONLY.search(message) for message in messages):
@@ -95,7 +95,7 @@ def _document(path: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("path", [path for path, _ in BOUNDED])
-def test_a_bound_is_the_same_for_both(path: str) -> None:
+def test_a_bound_is_the_same_for_both(path: str):
     described = dict(BOUNDED)[path]
     for value in (
         described["minimum"],
@@ -114,13 +114,13 @@ def _says(error: ValidationError, *validators: str) -> bool:
     return error.validator in validators or any(_says(one, *validators) for one in error.context or ())
 
 
-def test_what_init_writes_names_the_schema_in_its_first_line() -> None:
+def test_what_init_writes_names_the_schema_in_its_first_line():
     text = policy_text(Detection())
     assert text.splitlines()[0] == f"# yaml-language-server: $schema={schema()['$id']}"
     load_policy(text)
 
 
-def test_the_pages_table_of_tiers_is_the_defaults() -> None:
+def test_the_pages_table_of_tiers_is_the_defaults():
     rows = [line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines()]
     found = {row[0]: row[3:] for row in rows if len(row) == 9 and row[0] in list(Tier)}
     fields = ("usd", "turns", "minutes", "commands", "output", "runs_a_day")

@@ -111,7 +111,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("text", "key", "value"), READ)
-def test_a_key_is_read(text: str, key: str, value: object) -> None:
+def test_a_key_is_read(text: str, key: str, value: object):
     assert attrgetter(key)(load_policy(text)) == value
 
 
@@ -146,13 +146,13 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "why"), WRONG)
-def test_a_wrong_value_is_refused_with_its_place(text: str, why: str) -> None:
+def test_a_wrong_value_is_refused_with_its_place(text: str, why: str):
     with pytest.raises(PolicyError, match=re.escape(why)) as caught:
         load_policy(text)
     assert re.match(r"\.github/agent\.yml:\d+:\d+: ", str(caught.value))
 
 
-def test_limits_of_the_sandbox_are_by_default_those_of_the_tool_host() -> None:
+def test_limits_of_the_sandbox_are_by_default_those_of_the_tool_host():
     host = ResourceLimits()._asdict()
     assert in_bytes(load_policy("version: 1").sandbox.limits) == {
         name: host[name] for name in ("memory", "processes", "file", "disk")
@@ -190,7 +190,7 @@ HAIKU = "anthropic/claude-haiku-5-5"
 )
 def test_a_tasks_settings_come_before_a_verbs_and_those_before_a_tiers(
     verb: str, tier: Tier, task: str, settings: ModelSettings
-) -> None:
+):
     policy = load_policy(SETTINGS)
     assert policy.model_settings.of(verb, tier, task) == settings
     assert policy.model_names == ("anthropic/claude-opus-5-5", *ALL, HAIKU, "openai/gpt-6-luna")

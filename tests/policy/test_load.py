@@ -61,7 +61,7 @@ def _problems(text: str) -> list[str]:
     return str(caught.value).splitlines()
 
 
-def test_a_whole_file_is_read() -> None:
+def test_a_whole_file_is_read():
     policy = load_policy(WHOLE)
     assert policy.model == "anthropic/claude-sonnet-5-5"
     assert policy.checks == (CheckSpec("make test", "make test", 600), CheckSpec("unit", "pytest -q", 300))
@@ -79,7 +79,7 @@ def test_a_whole_file_is_read() -> None:
     assert policy.identity == Identity("Acme bot", "bot@acme.example")
 
 
-def test_a_tier_changes_where_the_file_says_so() -> None:
+def test_a_tier_changes_where_the_file_says_so():
     tiers = load_policy(WHOLE).tiers
     contributor = tiers[Tier.CONTRIBUTOR]
     assert contributor.verbs == {"fix", "review"}
@@ -93,7 +93,7 @@ def test_a_tier_changes_where_the_file_says_so() -> None:
     assert tiers[Tier.MAINTAINER] == load_policy(None).tiers[Tier.MAINTAINER]
 
 
-def test_nothing_is_pushed_or_approved_or_started_where_the_file_does_not_say_so() -> None:
+def test_nothing_is_pushed_or_approved_or_started_where_the_file_does_not_say_so():
     policy = load_policy("version: 1\n")
     assert not (policy.push_to_head or policy.dispatch or policy.thread_author)
     assert policy.forks == "suggestions"
@@ -104,12 +104,12 @@ def test_nothing_is_pushed_or_approved_or_started_where_the_file_does_not_say_so
     )
 
 
-def test_a_bot_has_its_own_verbs_or_its_tiers() -> None:
+def test_a_bot_has_its_own_verbs_or_its_tiers():
     policy = load_policy(WHOLE)
     assert policy.verbs_of_bots == {49699333: policy.tiers[Tier.BOT].verbs, 29139614: {"fix"}}
 
 
-def test_a_person_at_their_terminal_gets_what_a_maintainer_gets() -> None:
+def test_a_person_at_their_terminal_gets_what_a_maintainer_gets():
     tiers = load_policy("tiers: {maintainer: {usd: 9}}").tiers
     assert tiers[Tier.LOCAL] == tiers[Tier.MAINTAINER]
     assert tiers[Tier.LOCAL].usd == 9
@@ -126,13 +126,13 @@ DEFAULTS = {
 
 
 @pytest.mark.parametrize("tier", Tier)
-def test_the_defaults_are_the_documented_table(tier: Tier) -> None:
+def test_the_defaults_are_the_documented_table(tier: Tier):
     found = load_policy(None).tiers[tier]
     assert (found.verbs, found.usd, found.turns, found.minutes, found.runs_a_day) == DEFAULTS[tier]
 
 
 @pytest.mark.parametrize("text", ["", "\n", "# nothing yet\n", "---\n", "version: 1\n", "\ufeffversion: 1\n"])
-def test_a_file_that_says_nothing_changes_nothing(text: str) -> None:
+def test_a_file_that_says_nothing_changes_nothing(text: str):
     policy = load_policy(text)
     assert policy.tiers == load_policy(None).tiers
     assert policy.rules == ()
@@ -223,37 +223,37 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize("text", PROBLEMS)
-def test_a_mistake_is_named_with_its_place(text: str) -> None:
+def test_a_mistake_is_named_with_its_place(text: str):
     assert _problems(text) == [f".github/agent.yml:{PROBLEMS[text]}"]
 
 
-def test_all_mistakes_are_named_at_once_in_their_order() -> None:
+def test_all_mistakes_are_named_at_once_in_their_order():
     found = _problems("bring: [/a]\nchekcs: []\nhistory: x\n")
     assert [line.split(":")[1] for line in found] == ["1", "2", "3"]
 
 
-def test_a_file_over_the_limit_is_refused_unread() -> None:
+def test_a_file_over_the_limit_is_refused_unread():
     assert _problems("#" + "x" * 70_000) == [".github/agent.yml:1:1: the file is over 64 kB"]
 
 
 @pytest.mark.parametrize("opening", ["[", "{", "- ", "? ", "a: {", "!!seq ["])
-def test_a_file_nested_without_end_is_refused(opening: str) -> None:
+def test_a_file_nested_without_end_is_refused(opening: str):
     assert len(_problems(opening * 9_000)) == 1
 
 
-def test_aliases_that_multiply_are_refused() -> None:
+def test_aliases_that_multiply_are_refused():
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 8)]
     assert "values with its aliases" in _problems("\n".join(lines))[0]
 
 
-def test_an_alias_stands_for_its_anchor() -> None:
+def test_an_alias_stands_for_its_anchor():
     policy = load_policy("tiers:\n  bot: &t {usd: 4}\n  contributor: *t\n")
     assert policy.tiers[Tier.CONTRIBUTOR].usd == 4
 
 
 @pytest.mark.parametrize("key", ["'#/$defs/PathRule'", "'#/$defs/X'", "'[key]'", "''", "'0'"])
-def test_a_key_that_looks_like_a_step_of_the_readers_own_is_one_that_is_not_known(key: str) -> None:
+def test_a_key_that_looks_like_a_step_of_the_readers_own_is_one_that_is_not_known(key: str):
     for text in (
         "{}: 1",
         "budget: {{{}: 1}}",
@@ -264,19 +264,19 @@ def test_a_key_that_looks_like_a_step_of_the_readers_own_is_one_that_is_not_know
 
 
 @given(st.text(st.characters(), max_size=200))
-def test_no_text_makes_the_reader_raise_anything_else(text: str) -> None:
+def test_no_text_makes_the_reader_raise_anything_else(text: str):
     with contextlib.suppress(PolicyError):
         assert isinstance(load_policy(text), Policy)
 
 
-def test_a_run_gets_the_least_of_all_limits() -> None:
+def test_a_run_gets_the_least_of_all_limits():
     policy = load_policy("budget: {usd: 3, minutes: 60, tokens: 9, commands: 900, output: 0.5}")
     own = policy.tiers[Tier.MAINTAINER]
     assert run_budget(policy, Tier.MAINTAINER) == replace(own, usd=3, tokens=9, output=0.5)
     assert (own.turns, own.minutes, own.commands) == (80, 30, 500)
 
 
-def test_egress_is_named_by_tier_and_by_step() -> None:
+def test_egress_is_named_by_tier_and_by_step():
     policy = load_policy(
         "tiers: {maintainer: {egress: [python, node]}, schedule: {egress: none}}\n"
         "setup: [{command: pip install x, egress: [python]}]\n"
@@ -286,12 +286,12 @@ def test_egress_is_named_by_tier_and_by_step() -> None:
     assert policy.setup[0].egress == ("python",)
 
 
-def test_a_request_can_lower_its_budget_and_not_raise_it() -> None:
+def test_a_request_can_lower_its_budget_and_not_raise_it():
     assert run_budget(load_policy(None), Tier.MAINTAINER, 2).usd == 2
     assert run_budget(load_policy(None), Tier.MAINTAINER, 500).usd == 5
 
 
-def test_without_a_file_neither_yaml_nor_the_shell_grammar_is_imported() -> None:
+def test_without_a_file_neither_yaml_nor_the_shell_grammar_is_imported():
     code = (
         "import sys; from bot.policy.load import load_policy; from bot.policy.decide import decide, may_write;"
         "from bot.contracts.request import Tier; p = load_policy(None);"

@@ -18,7 +18,7 @@ def _problems(*lines: str) -> list[str]:
     return [one.removeprefix(".github/agent.yml:") for one in str(caught.value).splitlines()]
 
 
-def test_a_rule_for_paths_is_read() -> None:
+def test_a_rule_for_paths_is_read():
     line = "{effect: deny, paths: [a/**], except: [a/b], reason: why, tiers: [contributor]}"
     assert load_policy(_rules(line)).rules == (
         PathRule(
@@ -33,13 +33,13 @@ def test_a_rule_for_paths_is_read() -> None:
     )
 
 
-def test_a_rule_for_commands_is_read() -> None:
+def test_a_rule_for_commands_is_read():
     (rule,) = load_policy(_rules("{effect: ask, commands: [[git, [push, pull]], [yes]]}")).rules
     assert isinstance(rule, CommandRule)
     assert rule.commands == ((frozenset({"git"}), frozenset({"push", "pull"})), (frozenset({"yes"}),))
 
 
-def test_a_rule_for_opaque_commands_is_read() -> None:
+def test_a_rule_for_opaque_commands_is_read():
     (rule,) = load_policy(_rules("{effect: deny, opaque: true}")).rules
     assert isinstance(rule, OpaqueRule)
     assert rule.tiers == frozenset(Tier)
@@ -93,7 +93,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize("line", PROBLEMS)
-def test_a_mistake_in_a_rule_is_named_with_its_place(line: str) -> None:
+def test_a_mistake_in_a_rule_is_named_with_its_place(line: str):
     assert _problems(line) == [PROBLEMS[line]]
 
 
@@ -105,5 +105,5 @@ HOLDING = [
 
 
 @pytest.mark.parametrize("line", HOLDING)
-def test_examples_that_hold_are_accepted(line: str) -> None:
+def test_examples_that_hold_are_accepted(line: str):
     assert len(load_policy(_rules(line)).rules) == 1

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from bot.policy.shell import MAX_COMMAND, ShellCommand, parse_shell
 
 
-def test_a_command_over_the_limit_is_opaque_and_never_parsed() -> None:
+def test_a_command_over_the_limit_is_opaque_and_never_parsed():
     assert parse_shell("echo " + "a" * MAX_COMMAND) == ShellCommand(None, ())
 
 
 @pytest.mark.parametrize("command", ["", " ", "\n", "# only a note"])
-def test_nothing_to_run_is_not_proven_simple(command: str) -> None:
+def test_nothing_to_run_is_not_proven_simple(command: str):
     assert parse_shell(command).simple is None
 
 
@@ -39,12 +39,12 @@ WRAPPERS = [
     ["git clone -q . y", "git push -u origin x", "go build ./...", "gcc -O2 -c x.c", "pip list", "npm test",
      "base64 x", "sha256sum x", "cargo build", "mypy --strict bot", "npm install --global-style y"],
 )  # fmt: skip
-def test_what_runs_no_other_command_is_simple(command: str) -> None:
+def test_what_runs_no_other_command_is_simple(command: str):
     assert parse_shell(command).simple is not None
 
 
 @pytest.mark.parametrize("command", WRAPPERS)
-def test_what_runs_another_command_is_opaque(command: str) -> None:
+def test_what_runs_another_command_is_opaque(command: str):
     assert parse_shell(command).simple is None
 
 
@@ -65,19 +65,19 @@ ODD_TEXT = {
 
 
 @pytest.mark.parametrize("what", ODD_TEXT)
-def test_text_that_does_not_show_what_it_is_makes_a_command_opaque(what: str) -> None:
+def test_text_that_does_not_show_what_it_is_makes_a_command_opaque(what: str):
     assert parse_shell(ODD_TEXT[what]).simple is None
 
 
 @given(st.text(max_size=200))
-def test_no_text_makes_the_grammar_raise(text: str) -> None:
+def test_no_text_makes_the_grammar_raise(text: str):
     parse_shell(text)
 
 
 @pytest.mark.parametrize(
     "piece", ["(", "a && ", "$(", "`", "<<a ", "a=(", "${", "[[ ", "if ", "{ ", "a;", "'"]
 )
-def test_a_command_of_one_repeated_piece_is_parsed_in_bounded_time(piece: str) -> None:
+def test_a_command_of_one_repeated_piece_is_parsed_in_bounded_time(piece: str):
     start = time.process_time()
     parse_shell(piece * (MAX_COMMAND // len(piece)))
     assert time.process_time() - start < 3
@@ -86,24 +86,24 @@ def test_a_command_of_one_repeated_piece_is_parsed_in_bounded_time(piece: str) -
 BEYOND_THE_TABLE = ["{\U0010ffff", "{1\U000fffff..3}", "{1..\U0010ffff}", "{1..2\uffff}", "{\ud800"]
 
 
-def test_no_letter_is_beyond_what_the_parsers_scanner_can_look_up() -> None:
+def test_no_letter_is_beyond_what_the_parsers_scanner_can_look_up():
     """In a process of its own: it was the end of it."""
     code = f"from bot.policy.shell import parse_shell\nfor c in {BEYOND_THE_TABLE!r} * 50: parse_shell('echo ' + c)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_command_that_takes_the_parser_too_long_is_opaque() -> None:
+def test_a_command_that_takes_the_parser_too_long_is_opaque():
     command = "ls " + "[a;" * (MAX_COMMAND // 3 - 1)
     assert parse_shell(command, seconds=0) == ShellCommand(None, ())
     assert ("ls",) in parse_shell(command, seconds=60).seen
 
 
-def test_a_command_after_one_that_took_too_long_is_its_own() -> None:
+def test_a_command_after_one_that_took_too_long_is_its_own():
     parse_shell("a=(" * (MAX_COMMAND // 3), seconds=0)
     assert parse_shell("ls -l").simple == (("ls", "-l"),)
 
 
-def test_threads_do_not_meet_in_a_parser() -> None:
+def test_threads_do_not_meet_in_a_parser():
     commands = [f"echo {number} && ls {'a' * 600}" for number in range(40)]
     with ThreadPoolExecutor(4) as pool:
         found = [parsed.simple for parsed in pool.map(parse_shell, commands)]

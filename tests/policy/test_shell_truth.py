@@ -66,12 +66,12 @@ def _runs_curl(command: str, folder: Path) -> bool:
     return ran.exists() and "evil" in ran.read_text()
 
 
-def test_each_row_really_runs_what_it_is_said_to(truth: dict[str, bool]) -> None:
+def test_each_row_really_runs_what_it_is_said_to(truth: dict[str, bool]):
     assert [command for command, ran in truth.items() if ran != (command in RUNNING)] == []
     assert sum(truth.values()) >= 72
 
 
-def test_what_the_grammar_calls_simple_runs_what_it_names(truth: dict[str, bool]) -> None:
+def test_what_the_grammar_calls_simple_runs_what_it_names(truth: dict[str, bool]):
     wrong = []
     for command, ran in truth.items():
         simple = parse_shell(command).simple
@@ -80,7 +80,7 @@ def test_what_the_grammar_calls_simple_runs_what_it_names(truth: dict[str, bool]
     assert wrong == []
 
 
-def test_what_hides_its_command_is_opaque() -> None:
+def test_what_hides_its_command_is_opaque():
     """All but the rows in which `curl` stands as a word of its own, quoted or not."""
     simple = {command for command in RUNNING if parse_shell(command).simple is not None}
     assert all("curl" in shlex.split(command, comments=True) for command in simple)
@@ -88,12 +88,12 @@ def test_what_hides_its_command_is_opaque() -> None:
 
 
 @pytest.mark.parametrize("command", PLAIN)
-def test_everyday_commands_are_proven_simple(command: str) -> None:
+def test_everyday_commands_are_proven_simple(command: str):
     assert parse_shell(command).simple == PLAIN[command]
 
 
 @pytest.mark.parametrize("command", PLAIN)
-def test_words_are_what_bash_hands_to_the_program(command: str, tmp_path: Path) -> None:
+def test_words_are_what_bash_hands_to_the_program(command: str, tmp_path: Path):
     for words in PLAIN[command]:
         program = tmp_path / words[0]
         # One write for each call: the ends of a pipeline run at the same time.
@@ -145,5 +145,5 @@ def hold(pieces: Sequence[str], folder: Path) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=14))
-def test_any_line_that_is_proven_simple_runs_with_just_these_words(tmp_path: Path, pieces: list[str]) -> None:
+def test_any_line_that_is_proven_simple_runs_with_just_these_words(tmp_path: Path, pieces: list[str]):
     hold(pieces, tmp_path)

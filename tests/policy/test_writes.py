@@ -25,7 +25,7 @@ ALLOWED = Allowance(
         Write("reply", 8, comment_id=31, body="a"),
     ],
 )
-def test_what_is_allowed(write: Write) -> None:
+def test_what_is_allowed(write: Write):
     assert refusal(write, ALLOWED, ()) == ""
 
 
@@ -42,11 +42,11 @@ def test_what_is_allowed(write: Write) -> None:
         (Write("close", 8), "no write of the kind `close_pulls`"),
     ],
 )
-def test_what_is_not_says_why(write: Write, why: str) -> None:
+def test_what_is_not_says_why(write: Write, why: str):
     assert why in refusal(write, ALLOWED, ())
 
 
-def test_caps_count_what_was_proposed() -> None:
+def test_caps_count_what_was_proposed():
     before = (Write("comment", 7, "a"), Write("comment", 7, "b"), Write("add_label", 7, label="stale"))
     assert "2 writes of the kind `comment`" in refusal(Write("comment", 8, "c"), ALLOWED, before)
     assert refusal(Write("add_label", 8, label="stale"), ALLOWED, before) == ""
@@ -56,16 +56,16 @@ def test_caps_count_what_was_proposed() -> None:
 @pytest.mark.parametrize(
     "label", ["agent", "agent:fix", "Agent fix", "agent-fix", "slash-agent/x", " agent:x"]
 )
-def test_labels_that_start_this_bot(label: str) -> None:
+def test_labels_that_start_this_bot(label: str):
     assert is_ours(label)
 
 
 @pytest.mark.parametrize("label", ["agents", "reagent", "stale", "user-agent", "agenta"])
-def test_labels_that_do_not(label: str) -> None:
+def test_labels_that_do_not(label: str):
     assert not is_ours(label)
 
 
-def test_verbs_and_their_labels() -> None:
+def test_verbs_and_their_labels():
     policy = load_policy("writes: { verbs: [review], labels: [needs work, needs work] }").writes
     assert (policy.verbs, policy.labels) == (frozenset({"review"}), ("needs work",))
 
@@ -78,7 +78,7 @@ def test_verbs_and_their_labels() -> None:
         ("writes: { verbs: [stop] }", "`stop` is not one of"),
     ],
 )
-def test_a_mistake_in_the_policy_is_named(text: str, why: str) -> None:
+def test_a_mistake_in_the_policy_is_named(text: str, why: str):
     with pytest.raises(PolicyError, match=r"agent\.yml:1:") as caught:
         load_policy(text)
     assert why in str(caught.value)

@@ -32,7 +32,7 @@ from tests.support.provider_runs import (
 pytestmark = pytest.mark.parametrize("model", MODELS)
 
 
-def test_401_names_the_variable_that_holds_the_refused_key(model: str) -> None:
+def test_401_names_the_variable_that_holds_the_refused_key(model: str):
     end, requests = run(model, [Status(401, "invalid x-api-key")])
     end = failed(end)
     variable = "ANTHROPIC_API_KEY" if model.startswith("anthropic") else "OPENAI_API_KEY"
@@ -41,12 +41,12 @@ def test_401_names_the_variable_that_holds_the_refused_key(model: str) -> None:
     assert (end.status, len(requests)) == (401, 1)
 
 
-def test_the_key_is_never_in_a_message_even_where_the_server_repeats_it(model: str) -> None:
+def test_the_key_is_never_in_a_message_even_where_the_server_repeats_it(model: str):
     end, _ = run(model, [Status(401, "Incorrect API key provided: test-key.")])
     assert "test-key" not in failed(end).message
 
 
-def test_404_names_model_and_base_url(model: str) -> None:
+def test_404_names_model_and_base_url(model: str):
     with ModelServer([Status(404, "no such model")]) as server:
         provider = connect(model, server.environment(), policy=NO_DELAY)
         end = failed(provider.respond(ask(), CancelToken()))
@@ -57,7 +57,7 @@ def test_404_names_model_and_base_url(model: str) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 402, 403, 413, 422])
-def test_a_request_that_is_wrong_is_sent_once(model: str, status: int) -> None:
+def test_a_request_that_is_wrong_is_sent_once(model: str, status: int):
     end, requests = run(model, [Status(status, "prompt is too long")])
     end = failed(end)
     assert (end.status, len(requests)) == (status, 1)
@@ -65,13 +65,13 @@ def test_a_request_that_is_wrong_is_sent_once(model: str, status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
-def test_what_may_pass_is_sent_again(model: str, status: int) -> None:
+def test_what_may_pass_is_sent_again(model: str, status: int):
     end, requests = run(model, [Status(status), Say("Hello")])
     assert completed(end).message.text == "Hello"
     assert requests[0].body == requests[1].body
 
 
-def test_an_error_without_a_body_or_with_html_is_still_one_sentence(model: str) -> None:
+def test_an_error_without_a_body_or_with_html_is_still_one_sentence(model: str):
     end, _ = run(model, [Status(400, "")])
     assert "answered 400" in failed(end).message
     end, _ = run(model, [Raw(b"<html>hello</html>", "text/html")])
@@ -80,7 +80,7 @@ def test_an_error_without_a_body_or_with_html_is_still_one_sentence(model: str) 
     assert "_BASE_URL" in end.message
 
 
-def test_an_error_without_end_is_read_in_part(model: str) -> None:
+def test_an_error_without_end_is_read_in_part(model: str):
     """What is cut off is no JSON any more, so the message is the text itself."""
     long = json.dumps({"error": {"message": "long " * 1_000_000}})
     end, _ = run(model, [Status(400, body=long)])
@@ -96,9 +96,7 @@ CUT = {
 
 
 @pytest.mark.parametrize("how", CUT)
-def test_an_answer_cut_after_its_first_words_is_tried_again_and_they_are_dropped(
-    model: str, how: str
-) -> None:
+def test_an_answer_cut_after_its_first_words_is_tried_again_and_they_are_dropped(model: str, how: str):
     with ModelServer([CUT[how], Say("Hello")]) as server:
         provider = provider_with_timeouts(model, server, idle=0.5, attempts=6)
         retries: list[Retrying] = []
@@ -111,7 +109,7 @@ def test_an_answer_cut_after_its_first_words_is_tried_again_and_they_are_dropped
     assert server.requests[0].body == server.requests[1].body
 
 
-def test_an_answer_that_is_cut_each_time_is_paid_three_times_and_no_more(model: str) -> None:
+def test_an_answer_that_is_cut_each_time_is_paid_three_times_and_no_more(model: str):
     end, requests = run(model, lambda _: CUT["without its end"])
     end = failed(end)
     assert "ended before the answer was whole (after 3 attempts)" in end.message
@@ -119,7 +117,7 @@ def test_an_answer_that_is_cut_each_time_is_paid_three_times_and_no_more(model: 
     assert len(requests) == 3
 
 
-def test_an_answer_that_is_whole_counts_although_the_connection_then_breaks(model: str) -> None:
+def test_an_answer_that_is_whole_counts_although_the_connection_then_breaks(model: str):
     tails = {
         "anthropic": b'event: message_stop\ndata: {"type": "message_stop"}\n\n',
         "openai-chat": b"data: [DONE]\n\n",
@@ -132,14 +130,14 @@ def test_an_answer_that_is_whole_counts_although_the_connection_then_breaks(mode
     assert completed(end).message.text == "Hello"
 
 
-def test_what_is_not_json_in_the_stream_is_a_failure_and_not_a_crash(model: str) -> None:
+def test_what_is_not_json_in_the_stream_is_a_failure_and_not_a_crash(model: str):
     for body in (b"{broken", b"[" * 100_000, b"\xff\xfe"):
         raw = Raw(b"event: message_start\ndata: " + body + b"\n\n")
         end, _ = run(model, [raw], policy=RetryPolicy(attempts=1))
         assert "not JSON" in failed(end).message
 
 
-def test_nobody_listening_is_one_sentence_with_the_url(model: str) -> None:
+def test_nobody_listening_is_one_sentence_with_the_url(model: str):
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
@@ -152,14 +150,14 @@ def test_nobody_listening_is_one_sentence_with_the_url(model: str) -> None:
     assert f"the connection to {url} failed" in failed(end).message
 
 
-def test_an_answer_may_take_longer_to_begin_than_to_go_on(model: str) -> None:
+def test_an_answer_may_take_longer_to_begin_than_to_go_on(model: str):
     with ModelServer([Turn((Say("Hello"),), delay=0.8)]) as server:
         provider = provider_with_timeouts(model, server, patience=30, idle=0.5)
         assert completed(provider.respond(ask(), CancelToken())).message.text == "Hello"
         provider.close()
 
 
-def test_a_request_that_may_still_be_answered_is_not_sent_again(model: str) -> None:
+def test_a_request_that_may_still_be_answered_is_not_sent_again(model: str):
     """Who answers it then bills it, too."""
     with ModelServer([Turn((Say("Hello"),), delay=30.0)] * 3) as server:
         provider = connect(model, server.environment(), policy=RetryPolicy(attempts=3, base=0.0))
@@ -172,7 +170,7 @@ def test_a_request_that_may_still_be_answered_is_not_sent_again(model: str) -> N
 
 
 @pytest.mark.parametrize("stall", [0, 1500])
-def test_canceling_a_stalled_stream_ends_it_at_once(model: str, stall: int) -> None:
+def test_canceling_a_stalled_stream_ends_it_at_once(model: str, stall: int):
     """The server is silent for as long as it lives, and the adapter would wait for minutes."""
     cancel = CancelToken()
     with ModelServer([Turn((Say("x" * 500),), pieces=10, stall=stall)]) as server:
@@ -202,7 +200,7 @@ def fire_once(condition: Callable[[], bool], cancel: CancelToken) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def test_canceling_the_wait_before_a_retry_ends_it_at_once(model: str) -> None:
+def test_canceling_the_wait_before_a_retry_ends_it_at_once(model: str):
     cancel = CancelToken()
     timer = threading.Timer(0.1, cancel.fire, ["signal"])
     began = time.monotonic()
@@ -213,7 +211,7 @@ def test_canceling_the_wait_before_a_retry_ends_it_at_once(model: str) -> None:
     assert (failed(end).canceled, len(requests)) == (True, 1)
 
 
-def test_a_token_that_fired_before_sends_nothing(model: str) -> None:
+def test_a_token_that_fired_before_sends_nothing(model: str):
     cancel = CancelToken()
     cancel.fire("time")
     end, requests = run(model, [Say("Hello")], cancel=cancel)
@@ -221,7 +219,7 @@ def test_a_token_that_fired_before_sends_nothing(model: str) -> None:
     assert requests == []
 
 
-def test_the_connection_is_kept_from_turn_to_turn(model: str) -> None:
+def test_the_connection_is_kept_from_turn_to_turn(model: str):
     with ModelServer(lambda _: Call("bash", {"command": "ls"})) as server:
         provider = connect(model, server.environment())
         for _ in range(5):
@@ -231,7 +229,7 @@ def test_the_connection_is_kept_from_turn_to_turn(model: str) -> None:
         assert json.loads(server.requests[4].body)["stream"] is True
 
 
-def test_a_chat_response_that_never_ends_after_its_last_event_holds_nobody_up(model: str) -> None:
+def test_a_chat_response_that_never_ends_after_its_last_event_holds_nobody_up(model: str):
     if not model.startswith("openai-chat"):
         pytest.skip("the other formats have no last event that ends the stream")
     with ModelServer([Turn((Say("Hello"),), stall=10**6), Say("Again")]) as server:

@@ -68,7 +68,7 @@ def grown(history: list[Message], at: int, turn: tuple[int, int, bool, bool]) ->
 @given(TURNS)
 def test_each_request_is_served_up_to_where_the_one_before_it_was_marked(
     turns: list[tuple[int, int, bool, bool]],
-) -> None:
+):
     wire = AnthropicMessages(Endpoint("http://127.0.0.1:1", "k", "U", "K"), model_info("claude-sonnet-5-5"))
     cache, history = Cache(), [user("do it")]
     request = ask()
@@ -82,7 +82,7 @@ def test_each_request_is_served_up_to_where_the_one_before_it_was_marked(
     wire.close()
 
 
-def test_a_request_that_failed_leaves_no_gap_behind_it() -> None:
+def test_a_request_that_failed_leaves_no_gap_behind_it():
     """Nothing of it was kept, and the next has one user message more."""
     wire = AnthropicMessages(Endpoint("http://127.0.0.1:1", "k", "U", "K"), model_info("claude-sonnet-5-5"))
     cache, history = Cache(), [user("do it")]

@@ -49,38 +49,36 @@ KEY = {"OPENAI_API_KEY": "k"}
         ("openai/x", {**KEY, "SSL_CERT_FILE": "/nowhere.pem"}, r"SSL_CERT_FILE names '/nowhere\.pem'"),
     ],
 )
-def test_a_mistake_is_named_with_what_to_write_instead(
-    model: str, environment: dict[str, str], message: str
-) -> None:
+def test_a_mistake_is_named_with_what_to_write_instead(model: str, environment: dict[str, str], message: str):
     with pytest.raises(UsageError, match=message) as caught:
         connect(model, environment)
     assert caught.value.exit_code is ExitCode.USAGE
 
 
-def test_a_makers_prefix_stays_part_of_the_name() -> None:
+def test_a_makers_prefix_stays_part_of_the_name():
     provider = connect("openai/meta-llama/llama-4", {"OPENAI_API_KEY": "k"})
     assert provider.info.name == "meta-llama/llama-4"
     provider.close()
 
 
-def test_the_default_model_is_of_the_provider_that_has_a_key() -> None:
+def test_the_default_model_is_of_the_provider_that_has_a_key():
     assert default_model({"ANTHROPIC_API_KEY": "k"}) == f"anthropic/{DEFAULTS['anthropic']}"
     assert default_model({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": " "}) == f"openai/{DEFAULTS['openai']}"
 
 
-def test_without_any_key_the_default_names_both_variables_and_the_demo() -> None:
+def test_without_any_key_the_default_names_both_variables_and_the_demo():
     with pytest.raises(UsageError, match=r"ANTHROPIC_API_KEY or OPENAI_API_KEY.*slash-agent demo"):
         default_model({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"})
 
 
 @pytest.mark.parametrize("key", ["a\nb", "schlüssel", "a\x00"])
-def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str) -> None:
+def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str):
     with pytest.raises(UsageError, match="OPENAI_API_KEY holds characters") as caught:
         connect("openai/x", {"OPENAI_API_KEY": key})
     assert key not in str(caught.value)
 
 
-def test_an_endpoint_does_not_show_its_key() -> None:
+def test_an_endpoint_does_not_show_its_key():
     endpoint = read_endpoint({"K": "sk-secret", "U": "https://user:pw@host/v1?token=t"}, "U", "K", "")
     assert "sk-secret" not in repr(endpoint)
     assert str(endpoint) == "https://host/v1"
@@ -100,16 +98,16 @@ def test_an_endpoint_does_not_show_its_key() -> None:
         ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "ample.com"}, "http://p:1"),
     ],
 )
-def test_the_usual_proxy_variables_are_obeyed(environment: dict[str, str], proxy: str) -> None:
+def test_the_usual_proxy_variables_are_obeyed(environment: dict[str, str], proxy: str):
     assert read_endpoint(environment, "U", "K", "https://api.example.com/v1").proxy == proxy
 
 
-def test_a_proxy_is_never_used_for_the_own_machine() -> None:
+def test_a_proxy_is_never_used_for_the_own_machine():
     environment = {"U": "http://127.0.0.1:8000", "HTTP_PROXY": "http://p:1"}
     assert read_endpoint(environment, "U", "K", "").proxy == ""
 
 
-def test_a_request_goes_through_the_proxy() -> None:
+def test_a_request_goes_through_the_proxy():
     with ModelServer([Say("via proxy")]) as proxy:
         environment = {"OPENAI_BASE_URL": "http://model.invalid/v1", "HTTP_PROXY": proxy.url}
         provider = connect("openai/x", environment)
@@ -126,7 +124,7 @@ def test_a_request_goes_through_the_proxy() -> None:
         ("openai/x", "/openai/v1?api-version=preview", "/openai/v1/chat/completions?api-version=preview"),
     ],
 )
-def test_the_base_url_may_have_a_version_and_a_query(model: str, base: str, path: str) -> None:
+def test_the_base_url_may_have_a_version_and_a_query(model: str, base: str, path: str):
     with ModelServer([Say("ok")]) as server:
         environment = dict.fromkeys(("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"), f"{server.url}{base}")
         provider = connect(model, environment)
@@ -135,7 +133,7 @@ def test_the_base_url_may_have_a_version_and_a_query(model: str, base: str, path
         assert server.requests[0].path == path
 
 
-def test_azure_gets_its_key_in_its_own_header_too() -> None:
+def test_azure_gets_its_key_in_its_own_header_too():
     with ModelServer([Say("ok")]) as proxy:
         url = "http://mine.openai.azure.com/openai/v1"
         provider = connect(
@@ -153,7 +151,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_certificate_nobody_vouches_for_is_refused(model: str, authority: tuple[Path, Path]) -> None:
+def test_a_certificate_nobody_vouches_for_is_refused(model: str, authority: tuple[Path, Path]):
     with ModelServer([Say("secret")], certificate=authority[1]) as server:
         url = f"https://localhost:{server.port}"
         provider = connect(
@@ -170,7 +168,7 @@ def test_a_certificate_nobody_vouches_for_is_refused(model: str, authority: tupl
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_certificate_of_ones_own_is_trusted_when_named(model: str, authority: tuple[Path, Path]) -> None:
+def test_a_certificate_of_ones_own_is_trusted_when_named(model: str, authority: tuple[Path, Path]):
     with ModelServer([Say("ok")], certificate=authority[1]) as server:
         url = f"https://localhost:{server.port}"
         names = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL")
@@ -179,7 +177,7 @@ def test_a_certificate_of_ones_own_is_trusted_when_named(model: str, authority: 
         provider.close()
 
 
-def test_canceling_ends_a_stalled_stream_under_tls_at_once(authority: tuple[Path, Path]) -> None:
+def test_canceling_ends_a_stalled_stream_under_tls_at_once(authority: tuple[Path, Path]):
     cancel = CancelToken()
     with ModelServer([Turn((Say("x" * 500),), pieces=10, stall=1500)], certificate=authority[1]) as server:
         url = f"https://localhost:{server.port}"
@@ -194,7 +192,7 @@ def test_canceling_ends_a_stalled_stream_under_tls_at_once(authority: tuple[Path
     assert end.canceled
 
 
-def test_canceling_ends_a_tls_handshake_that_gets_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_canceling_ends_a_tls_handshake_that_gets_no_answer(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(http_client, "_CONNECT", 600.0)
     cancel = CancelToken()
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -210,7 +208,7 @@ def test_canceling_ends_a_tls_handshake_that_gets_no_answer(monkeypatch: pytest.
     assert end.canceled
 
 
-def test_a_plain_http_endpoint_trusts_no_certificate_at_all(authority: tuple[Path, Path]) -> None:
+def test_a_plain_http_endpoint_trusts_no_certificate_at_all(authority: tuple[Path, Path]):
     """The context made for http has no authorities in it: should TLS be spoken after all, it fails closed."""
     with ModelServer([Say("secret")], certificate=authority[1]) as server:
         endpoint = read_endpoint({}, "U", "K", "http://127.0.0.1:1")
@@ -223,9 +221,7 @@ def test_a_plain_http_endpoint_trusts_no_certificate_at_all(authority: tuple[Pat
 @pytest.mark.parametrize(
     ("model", "package"), list(zip(MODELS, ("anthropic", "openai", "openai"), strict=True))
 )
-def test_one_vendors_package_is_imported_and_neither_the_other_nor_github_nor_git(
-    model: str, package: str
-) -> None:
+def test_one_vendors_package_is_imported_and_neither_the_other_nor_github_nor_git(model: str, package: str):
     program = (
         "import sys; from bot.providers.connect import connect;"
         "assert not {'anthropic', 'openai', 'pydantic', 'httpx2'} & set(sys.modules);"
@@ -236,21 +232,21 @@ def test_one_vendors_package_is_imported_and_neither_the_other_nor_github_nor_gi
     assert done.stdout.split() == [package]
 
 
-def test_an_unknown_model_on_the_own_machine_costs_nothing() -> None:
+def test_an_unknown_model_on_the_own_machine_costs_nothing():
     for url in ("http://localhost:11434/v1", "http://127.0.0.1:8000/v1", "http://192.168.1.7/v1"):
         provider = connect("openai/qwen", {"OPENAI_BASE_URL": url})
         assert provider.info.cost(Usage(1000, 0, 0, 1000)) == 0.0
         provider.close()
 
 
-def test_cost_counts_each_kind_of_token_at_its_price() -> None:
+def test_cost_counts_each_kind_of_token_at_its_price():
     info = model_info("claude-sonnet-5-5")
     usage = Usage(input=1_000, cache_read=10_000, cache_write=2_000, output=500, reasoning=400)
     assert info.cost(usage) == pytest.approx((1_000 * 2 + 10_000 * 0.1 + 2_000 * 2.5 + 500 * 10) / 1_000_000)
 
 
 @pytest.mark.parametrize(("model", "input", "output"), [("gpt-6.2-sol", 2, 10), ("gpt-5.4", 2.5, 15)])
-def test_long_prompts_cost_more_where_the_vendor_says_so(model: str, input: float, output: float) -> None:
+def test_long_prompts_cost_more_where_the_vendor_says_so(model: str, input: float, output: float):
     info = model_info(model)
     short, long = Usage(input=272_000, output=100), Usage(input=272_001, output=100)
     assert info.cost(short) == pytest.approx((272_000 * input + 100 * output) / 1_000_000)

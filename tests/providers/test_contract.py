@@ -28,13 +28,13 @@ def played(
     return run(model, [step] * attempts, ask(user("hello"), *more), policy=policy, retrying=retrying)[0]
 
 
-def test_text(model: str) -> None:
+def test_text(model: str):
     end = completed(played(model, turn(model, Say("Hello from here."))))
     assert without_extras(end.message) == (Text("Hello from here."),)
     assert end.finish is FinishReason.END_TURN
 
 
-def test_thinking(model: str) -> None:
+def test_thinking(model: str):
     end = played(model, turn(model, Think("Let me see."), Say("Yes.")))
     thinking, text = completed(end).message.parts
     assert isinstance(thinking, Thinking)
@@ -42,13 +42,13 @@ def test_thinking(model: str) -> None:
     assert isinstance(text, Text)
 
 
-def test_a_call_with_its_id_and_its_arguments_word_for_word(model: str) -> None:
+def test_a_call_with_its_id_and_its_arguments_word_for_word(model: str):
     end = completed(played(model, turn(model, Call("bash", '{"command":"ls"}', "call_a"))))
     assert without_extras(end.message) == (ToolCall("call_a", "bash", '{"command":"ls"}'),)
     assert end.finish is FinishReason.TOOL_USE
 
 
-def test_parallel_calls_and_the_loop_that_answers_them(model: str) -> None:
+def test_parallel_calls_and_the_loop_that_answers_them(model: str):
     calls = [
         ("c1", "bash", {"command": "one"}),
         ("c2", "bash", {"command": "two"}),
@@ -63,7 +63,7 @@ def test_parallel_calls_and_the_loop_that_answers_them(model: str) -> None:
     assert second.message.text == "The answer is hi."
 
 
-def test_a_tool_loop_with_reasoning_goes_round(model: str) -> None:
+def test_a_tool_loop_with_reasoning_goes_round(model: str):
     reasoned = turn(model, Think("First look."), Call("bash", {"command": "ls"}, "call_r"))
     first = completed(played(model, reasoned))
     assert isinstance(first.message.parts[0], Thinking)
@@ -72,34 +72,34 @@ def test_a_tool_loop_with_reasoning_goes_round(model: str) -> None:
     assert second.message.text == "It is there."
 
 
-def test_the_token_limit(model: str) -> None:
+def test_the_token_limit(model: str):
     end = played(model, turn(model, Say("too long"), stop="length"))
     assert completed(end).finish is FinishReason.MAX_TOKENS
 
 
-def test_a_call_that_the_token_limit_cut_is_not_whole(model: str) -> None:
+def test_a_call_that_the_token_limit_cut_is_not_whole(model: str):
     text = '{"path": "a", "conte'
     end = completed(played(model, turn(model, Call("write", text, "call_c"), stop="length")))
     assert end.finish is FinishReason.MAX_TOKENS
     assert without_extras(end.message) == (ToolCall("call_c", "write", text, complete=False),)
 
 
-def test_a_call_that_is_no_json_comes_through_as_it_is(model: str) -> None:
+def test_a_call_that_is_no_json_comes_through_as_it_is(model: str):
     end = completed(played(model, turn(model, Call("bash", '{"command": "ls",}', "call_b"))))
     assert without_extras(end.message) == (ToolCall("call_b", "bash", '{"command": "ls",}'),)
 
 
-def test_a_filtered_answer_is_an_error(model: str) -> None:
+def test_a_filtered_answer_is_an_error(model: str):
     end = played(model, turn(model, Say("I cannot"), stop="content_filter"))
     assert completed(end).finish is FinishReason.ERROR
 
 
-def test_a_whole_answer_with_an_unknown_reason_ends_the_turn(model: str) -> None:
+def test_a_whole_answer_with_an_unknown_reason_ends_the_turn(model: str):
     end = completed(played(model, turn(model, Say("Hm."), stop="a_reason_of_next_year")))
     assert (end.finish, end.raw_reason) == (FinishReason.END_TURN, "a_reason_of_next_year")
 
 
-def test_a_stream_cut_in_the_middle_is_sent_again_and_fails_with_its_part(model: str) -> None:
+def test_a_stream_cut_in_the_middle_is_sent_again_and_fails_with_its_part(model: str):
     retries: list[Retrying] = []
     severed = Turn((Say("never whole " * 40),), pieces=7, drop=3500)
     end = played(model, severed, attempts=3, retrying=retries.append)
@@ -109,13 +109,13 @@ def test_a_stream_cut_in_the_middle_is_sent_again_and_fails_with_its_part(model:
     assert partial.text.startswith("never whole")
 
 
-def test_a_rate_limit_is_waited_for_as_long_as_it_asks(model: str) -> None:
+def test_a_rate_limit_is_waited_for_as_long_as_it_asks(model: str):
     end = failed(played(model, Status(429, "slow down", {"retry-after": "7"}, "rate_limit_error")))
     assert (end.status, end.overflow) == (429, False)
     assert "limits the rate" in end.message
 
 
-def test_an_overload_is_tried_again_with_one_event_an_attempt(model: str) -> None:
+def test_an_overload_is_tried_again_with_one_event_an_attempt(model: str):
     retries: list[Retrying] = []
     overloaded = Status(503, "busy", kind="overloaded_error")
     end = played(model, overloaded, attempts=3, retrying=retries.append)
@@ -123,17 +123,17 @@ def test_an_overload_is_tried_again_with_one_event_an_attempt(model: str) -> Non
     assert failed(end).status == 503
 
 
-def test_a_conversation_that_is_too_long_is_known_as_that(model: str) -> None:
+def test_a_conversation_that_is_too_long_is_known_as_that(model: str):
     overflow = Status(400, "prompt is too long: 9 tokens > 8 maximum", kind="invalid_request_error")
     end = failed(played(model, overflow, attempts=3, retrying=pytest.fail))
     assert (end.overflow, end.status) == (True, 400)
 
 
-def test_a_refused_key_is_final(model: str) -> None:
+def test_a_refused_key_is_final(model: str):
     refused = Status(401, "invalid key", kind="authentication_error")
     assert failed(played(model, refused, attempts=3, retrying=pytest.fail)).status == 401
 
 
-def test_usage_counts_input_without_the_cache_and_output_whole(model: str) -> None:
+def test_usage_counts_input_without_the_cache_and_output_whole(model: str):
     usage = completed(played(model, turn(model, Say("Counted."), tokens=Tokens(120, 30)))).usage
     assert (usage.input, usage.cache_read, usage.output) == (120, 0, 30)

@@ -21,31 +21,31 @@ ONCE = RetryPolicy(attempts=1)
 pytestmark = pytest.mark.parametrize("model", MODELS)
 
 
-def test_a_call_without_any_arguments_at_the_token_limit_is_not_complete(model: str) -> None:
+def test_a_call_without_any_arguments_at_the_token_limit_is_not_complete(model: str):
     stop = stop_word(model, "length")
     end, _ = run(model, [Turn((Call("bash", ""),), stop=stop)])
     assert [call.complete for call in completed(end).message.calls] == [False]
 
 
-def test_calls_decide_over_a_reason_that_knows_none(model: str) -> None:
+def test_calls_decide_over_a_reason_that_knows_none(model: str):
     stop = {"anthropic": "end_turn", "openai-chat": "stop"}.get(model.partition("/")[0], "completed")
     end, _ = run(model, [Turn((Call("bash", {"command": "ls"}),), stop=stop)])
     end = completed(end)
     assert (end.finish, end.raw_reason) == (FinishReason.TOOL_USE, stop)
 
 
-def test_a_reason_that_promises_calls_without_any_ends_the_turn(model: str) -> None:
+def test_a_reason_that_promises_calls_without_any_ends_the_turn(model: str):
     stop = {"anthropic": "tool_use", "openai-chat": "tool_calls"}.get(model.partition("/")[0], "completed")
     end, _ = run(model, [Turn((Say("Done."),), stop=stop)])
     assert completed(end).finish is FinishReason.END_TURN
 
 
-def test_an_answer_with_no_text_and_no_call_is_complete_and_empty(model: str) -> None:
+def test_an_answer_with_no_text_and_no_call_is_complete_and_empty(model: str):
     end, _ = run(model, [Turn(())])
     assert completed(end).message.parts == ()
 
 
-def test_a_call_open_when_the_stream_breaks_is_kept_but_not_complete(model: str) -> None:
+def test_a_call_open_when_the_stream_breaks_is_kept_but_not_complete(model: str):
     parts = (Say("So:"), Call("bash", {"command": "xyzzy"}))
     body = FRAMES[model](Turn(parts), 0)
     end, _ = run(model, [Turn(parts, drop=body.index(b"xyzzy"))], policy=ONCE)
@@ -58,7 +58,7 @@ def test_a_call_open_when_the_stream_breaks_is_kept_but_not_complete(model: str)
 @given(cuts=st.lists(st.integers(1, 6000), max_size=60).map(tuple), pieces=st.integers(1, 40))
 def test_any_split_of_the_bytes_gives_the_same_events(
     model: str, cuts: tuple[int, ...], pieces: int, shared_servers: dict[str, Any]
-) -> None:
+):
     parts = (
         Think("hm … ✓"),
         Say("Grüße\u2028, 世界 🎉"),
@@ -119,7 +119,7 @@ _JSON = st.recursive(
 @given(frames=st.lists(_JSON, max_size=6))
 def test_nothing_a_server_sends_makes_the_adapter_raise(
     model: str, frames: list[Any], shared_raw: dict[str, Any]
-) -> None:
+):
     shared_raw["body"] = "".join(f"event: x\ndata: {json.dumps(frame)}\n\n" for frame in frames).encode()
     assert isinstance(shared_raw[model].respond(ask(), CancelToken()), Complete | Failed)
 
@@ -135,7 +135,7 @@ def shared_raw() -> Any:
             shared[name].close()
 
 
-def test_halves_of_an_emoji_in_two_deltas_are_joined_and_a_lone_one_is_replaced(model: str) -> None:
+def test_halves_of_an_emoji_in_two_deltas_are_joined_and_a_lone_one_is_replaced(model: str):
     smile, half = chr(0x1F600), "\ud83d"
     text = f"a{half}\ude00b{half}c{half}"
     turn = Turn((Think(text), Say(text), Call("bash", {"command": text}, "c1")), pieces=2)
@@ -148,7 +148,7 @@ def test_halves_of_an_emoji_in_two_deltas_are_joined_and_a_lone_one_is_replaced(
 
 
 @pytest.mark.slow
-def test_an_answer_of_ten_megabytes_is_read(model: str) -> None:
+def test_an_answer_of_ten_megabytes_is_read(model: str):
     text = "word " * 1_000_000
     turn = Turn((Say(text), Call("bash", {"command": text}, "c1")), pieces=1_000_000)
     end = completed(run(model, [turn])[0])

@@ -66,25 +66,25 @@ OTHERWISE = [
 @pytest.mark.parametrize(("status", "kind", "said"), TOO_LONG)
 def test_a_conversation_that_is_too_long_is_known_by_each_vendors_words(
     status: int | None, kind: str, said: str
-) -> None:
+):
     assert is_overflow(status, kind, said)
 
 
 @pytest.mark.parametrize(("status", "kind", "said"), OTHERWISE)
-def test_what_is_wrong_otherwise_is_no_overflow(status: int | None, kind: str, said: str) -> None:
+def test_what_is_wrong_otherwise_is_no_overflow(status: int | None, kind: str, said: str):
     assert not is_overflow(status, kind, said)
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("status", [400, 413, 500])
-def test_an_overflow_is_a_failure_of_its_own_and_not_sent_again(model: str, status: int) -> None:
+def test_an_overflow_is_a_failure_of_its_own_and_not_sent_again(model: str, status: int):
     end, requests = run(model, [Status(status, "prompt is too long: 9 > 8"), Say("never")])
     end = failed(end)
     assert (end.overflow, len(requests)) == (True, 1)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_an_overflow_inside_the_stream_is_one_too(model: str) -> None:
+def test_an_overflow_inside_the_stream_is_one_too(model: str):
     error = {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}
     end, requests = run(model, [Turn((), error=error), Say("never")])
     assert (failed(end).overflow, len(requests)) == (True, 1)
@@ -102,7 +102,7 @@ def test_an_overflow_inside_the_stream_is_one_too(model: str) -> None:
         (413, {"error": {"message": "Request body too large. Max size: 8000"}}, "too large .* Max size: 8000"),
     ],
 )  # fmt: skip
-def test_a_refusal_has_the_servers_words_and_blames_no_key(status: int, body: object, words: str) -> None:
+def test_a_refusal_has_the_servers_words_and_blames_no_key(status: int, body: object, words: str):
     text = body if isinstance(body, str) else json.dumps(body)
     message = failed(run(MODELS[0], [Status(status, body=text)])[0]).message
     assert re.search(words, message), message

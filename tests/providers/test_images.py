@@ -54,11 +54,11 @@ RESULTS = Message(
         ),
     ],
 )
-def test_a_persons_picture_is_in_their_message(model: str, text: object, image: object) -> None:
+def test_a_persons_picture_is_in_their_message(model: str, text: object, image: object):
     assert rows(model, ASKED)[0]["content"] == [text, image]
 
 
-def test_a_results_picture_is_in_the_result_for_messages() -> None:
+def test_a_results_picture_is_in_the_result_for_messages():
     blocks = rows(MODELS[0], user("q"), CALLS, RESULTS)[2]["content"]
     source = {"type": "base64", "media_type": "image/png", "data": DATA}
     assert blocks[0]["content"] == [
@@ -68,7 +68,7 @@ def test_a_results_picture_is_in_the_result_for_messages() -> None:
     assert blocks[1]["content"] == "none"
 
 
-def test_a_results_picture_follows_all_results_as_the_users_for_the_others() -> None:
+def test_a_results_picture_follows_all_results_as_the_users_for_the_others():
     chat = rows(MODELS[1], user("q"), CALLS, RESULTS)[2:]
     assert [row["role"] for row in chat] == ["tool", "tool", "user"]
     assert chat[2]["content"] == [{"type": "image_url", "image_url": {"url": URL}}]
@@ -79,13 +79,13 @@ def test_a_results_picture_follows_all_results_as_the_users_for_the_others() -> 
 
 
 @pytest.mark.parametrize("model", BLIND)
-def test_a_model_that_cannot_see_gets_its_name_in_words(model: str) -> None:
+def test_a_model_that_cannot_see_gets_its_name_in_words(model: str):
     sent = json.dumps(rows(model, ASKED, CALLS, RESULTS))
     assert sent.count(UNSEEN) == 2
     assert DATA not in sent
 
 
-def test_a_name_that_is_hostile_stays_text() -> None:
+def test_a_name_that_is_hostile_stays_text():
     odd = Image("image/png", b"x", 'a"\n\ud800\0.png')
     for model in BLIND:
         assert 'a\\"\\n\\ufffd\\ufffd.png' in json.dumps(rows(model, Message("user", (odd,))))

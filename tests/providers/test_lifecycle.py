@@ -33,7 +33,7 @@ TODAY = date(2026, 11, 27)
         ("openai-chat/gpt-3.5-turbo-0125", "openai-chat/gpt-6.1-terra"),
     ],
 )
-def test_an_ended_model_is_refused_with_the_day_and_what_to_use(model: str, instead: str) -> None:
+def test_an_ended_model_is_refused_with_the_day_and_what_to_use(model: str, instead: str):
     with pytest.raises(UsageError, match=f"ended on 20..-..-..: use {instead} instead"):
         connect(model, KEYS, today=TODAY)
 
@@ -47,13 +47,13 @@ def test_an_ended_model_is_refused_with_the_day_and_what_to_use(model: str, inst
         ("openai/gpt-4o", date(2027, 1, 13)),
     ],
 )
-def test_a_model_works_up_to_the_day_before(model: str, last: date) -> None:
+def test_a_model_works_up_to_the_day_before(model: str, last: date):
     check_model(model, KEYS, last)
     with pytest.raises(UsageError, match="ended on"):
         check_model(model, KEYS, date.fromordinal(last.toordinal() + 1))
 
 
-def test_another_server_and_a_cloud_may_keep_a_model() -> None:
+def test_another_server_and_a_cloud_may_keep_a_model():
     with ModelServer([Say("Hi.")]) as server:
         connect("anthropic/claude-opus-4-1", server.environment(), today=TODAY).close()
         connect("openai/gpt-4", server.environment(), today=TODAY).close()
@@ -64,12 +64,12 @@ def test_another_server_and_a_cloud_may_keep_a_model() -> None:
     check_model("azure/gpt-4", azure, TODAY)
 
 
-def test_a_closed_provider_is_refused_with_the_ways_out() -> None:
+def test_a_closed_provider_is_refused_with_the_ways_out():
     with pytest.raises(UsageError, match=r"closed on 2026-07-30.*openrouter/"):
         connect("github/openai/gpt-4.1", {"GITHUB_MODELS_TOKEN": "t"})
 
 
-def test_no_default_and_no_replacement_has_an_end() -> None:
+def test_no_default_and_no_replacement_has_an_end():
     for name in DEFAULTS.values():
         assert end_of(name) is None
     for name in _TABLE:

@@ -78,7 +78,7 @@ def sent_effort(body: dict[str, Any]) -> str:
 )
 def test_an_effort_is_sent_as_the_nearest_lower_level_or_left_out_and_said(
     model: str, wanted: str, level: str
-) -> None:
+):
     assert sent_effort(params(model, effort=wanted)) == level
     assert sent_effort(params(model)) == ""
     provider = connect(model, KEYS, today=TODAY)
@@ -88,7 +88,7 @@ def test_an_effort_is_sent_as_the_nearest_lower_level_or_left_out_and_said(
     assert all(wanted in note and (level or "left out") in note for note in notes)
 
 
-def test_every_listed_level_is_one_of_the_known_ones() -> None:
+def test_every_listed_level_is_one_of_the_known_ones():
     for name in ("claude-sonnet-5-5", "claude-opus-4-6", "gpt-6.2-sol", "gpt-5", "o3", "gpt-5.6-luna"):
         info = model_info(name)
         assert set(info.efforts) <= set(EFFORTS)
@@ -96,7 +96,7 @@ def test_every_listed_level_is_one_of_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_server_of_ones_own_gets_no_field_that_it_may_not_know(model: str) -> None:
+def test_a_server_of_ones_own_gets_no_field_that_it_may_not_know(model: str):
     request = ModelRequest("Be brief.", (), ask().messages, effort="high", long_cache=True)
     end, [received] = run(model, [Say("Hi.")], request)
     assert isinstance(end, Complete)
@@ -109,7 +109,7 @@ def marks(body: dict[str, Any]) -> list[dict[str, str]]:
     return [block["cache_control"] for block in blocks if "cache_control" in block]
 
 
-def test_a_long_cache_marks_all_for_an_hour_since_none_may_outlast_one_before_it() -> None:
+def test_a_long_cache_marks_all_for_an_hour_since_none_may_outlast_one_before_it():
     body = params("anthropic/claude-sonnet-5-5", long_cache=True)
     assert marks(body) == [{"type": "ephemeral", "ttl": "1h"}] * 2
     plain = params("anthropic/claude-sonnet-5-5")
@@ -124,11 +124,11 @@ def test_a_long_cache_marks_all_for_an_hour_since_none_may_outlast_one_before_it
 
 
 @pytest.mark.parametrize("model", ["vertex/claude-opus-5-5", "anthropic/claude-of-next-year"])
-def test_where_an_hour_is_not_known_to_be_taken_the_marks_stay_as_they_are(model: str) -> None:
+def test_where_an_hour_is_not_known_to_be_taken_the_marks_stay_as_they_are(model: str):
     assert {"type": "ephemeral", "ttl": "1h"} not in marks(params(model, long_cache=True))
 
 
-def test_what_is_cached_for_an_hour_costs_twice_the_input() -> None:
+def test_what_is_cached_for_an_hour_costs_twice_the_input():
     info = model_info("claude-sonnet-5-5")
     assert info.cost(Usage(cache_write=1_000_000)) == pytest.approx(2.5)
     assert info.cost(Usage(cache_write=1_000_000, hour_write=1_000_000)) == pytest.approx(4.0)
@@ -145,7 +145,7 @@ def messages_end(delta: dict[str, Any], usage: dict[str, Any]) -> Raw:
     )
 
 
-def test_tokens_cached_for_an_hour_are_counted() -> None:
+def test_tokens_cached_for_an_hour_are_counted():
     kept = {"ephemeral_1h_input_tokens": 30, "ephemeral_5m_input_tokens": 10}
     usage = {"input_tokens": 1, "cache_creation_input_tokens": 40, "cache_creation": kept}
     end, _ = run(MODELS[0], [messages_end({"stop_reason": "end_turn"}, usage)])
@@ -163,7 +163,7 @@ def test_tokens_cached_for_an_hour_are_counted() -> None:
         ("cyber", []),
     ],
 )
-def test_the_category_of_a_refusal_is_said(details: Any, words: list[str]) -> None:
+def test_the_category_of_a_refusal_is_said(details: Any, words: list[str]):
     delta = {"stop_reason": "refusal", "stop_details": details}
     end, _ = run(MODELS[0], [messages_end(delta, {"input_tokens": 1})])
     end = completed(end)
@@ -171,7 +171,7 @@ def test_the_category_of_a_refusal_is_said(details: Any, words: list[str]) -> No
     assert all(word in end.refusal for word in words)
 
 
-def test_what_a_content_filter_found_is_said() -> None:
+def test_what_a_content_filter_found_is_said():
     results = {"hate": {"filtered": False}, "violence": {"filtered": True, "severity": "high"}}
     frame = chunk("content_filter")
     frame["choices"][0]["content_filter_results"] = results
@@ -180,7 +180,7 @@ def test_what_a_content_filter_found_is_said() -> None:
     assert (end.finish, end.refusal) == (FinishReason.ERROR, "filtered for violence")
 
 
-def test_a_filtered_prompt_names_its_categories() -> None:
+def test_a_filtered_prompt_names_its_categories():
     inner = {
         "code": "ResponsibleAIPolicyViolation",
         "content_filter_result": {"jailbreak": {"filtered": True}},
@@ -192,7 +192,7 @@ def test_a_filtered_prompt_names_its_categories() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS[1:])
-def test_a_models_own_refusal_is_its_reason(model: str) -> None:
+def test_a_models_own_refusal_is_its_reason(model: str):
     if model.startswith("openai-chat"):
         step: Any = sse(chunk(refusal="I will not."), chunk("stop"), done=True)
     else:
@@ -233,6 +233,6 @@ BUSY = {"type": "overloaded_error", "message": "busy"}
 @pytest.mark.parametrize("model", MODELS[:2])
 def test_another_model_may_answer_only_for_a_server_that_is_unavailable_and_said_nothing(
     model: str, steps: list[Any], unavailable: bool
-) -> None:
+):
     end, _ = run(model, steps)
     assert failed(end).unavailable is unavailable

@@ -103,7 +103,7 @@ CALLS: dict[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_two_calls_stay_two_calls(name: str) -> None:
+def test_two_calls_stay_two_calls(name: str):
     source, frames = CALLS[name]
     end, requests = run(CHAT, [sse(*frames, done=True)])
     end = completed(end)
@@ -116,7 +116,7 @@ def test_two_calls_stay_two_calls(name: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["stop", "eos", "tool_calls", "length"])
-def test_messages_with_the_words_of_chat_completions(word: str) -> None:
+def test_messages_with_the_words_of_chat_completions(word: str):
     """https://github.com/QuantumNous/new-api/issues/5870"""
     body = sse(
         {"type": "message_start", "message": {"usage": None}},
@@ -129,7 +129,7 @@ def test_messages_with_the_words_of_chat_completions(word: str) -> None:
     assert (end.message.text, end.finish) == ("Whole.", wanted)
 
 
-def test_messages_whose_blocks_are_never_ended() -> None:
+def test_messages_whose_blocks_are_never_ended():
     """https://github.com/xemantic/anthropic-sdk-kotlin/pull/147 and
     https://github.com/esengine/DeepSeek-Reasonix/pull/8756: nor is the message."""
     frames = [{"type": "message_start", "message": {}}]
@@ -149,7 +149,7 @@ def test_messages_whose_blocks_are_never_ended() -> None:
     assert len(requests) == 1
 
 
-def test_messages_with_the_whole_input_in_the_first_event() -> None:
+def test_messages_with_the_whole_input_in_the_first_event():
     """https://github.com/anomalyco/opencode/pull/38733"""
     block = {"type": "tool_use", "id": "a", "name": "view", "input": {"n": 1}}
     body = sse(
@@ -160,7 +160,7 @@ def test_messages_with_the_whole_input_in_the_first_event() -> None:
     assert [one.arguments for one in completed(run(MESSAGES, [body])[0]).message.calls] == [ONE]
 
 
-def test_content_as_a_list_of_typed_pieces() -> None:
+def test_content_as_a_list_of_typed_pieces():
     """https://github.com/symfony/ai/issues/2422"""
     thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
     frames = (
@@ -226,7 +226,7 @@ REPORTED = {
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_the_servers_own_words_reach_people_and_what_stays_wrong_is_asked_once(name: str) -> None:
+def test_the_servers_own_words_reach_people_and_what_stays_wrong_is_asked_once(name: str):
     row = REPORTED[name]
     end, requests = run(CHAT, lambda _: row.body, policy=RetryPolicy(attempts=3, base=0.0))
     assert row.words in failed(end).message, row.source
@@ -237,9 +237,7 @@ def test_the_servers_own_words_reach_people_and_what_stays_wrong_is_asked_once(n
 @pytest.mark.parametrize(
     "body", [{"error": {"message": SAID}}, {"detail": SAID}, {"object": "error", "message": SAID}]
 )
-def test_success_with_an_error_in_place_of_a_stream_keeps_its_words(
-    model: str, body: Mapping[str, Any]
-) -> None:
+def test_success_with_an_error_in_place_of_a_stream_keeps_its_words(model: str, body: Mapping[str, Any]):
     """https://github.com/apache/rocketmq-dashboard/issues/2178"""
     raw = Raw(json.dumps(body).encode(), "application/json")
     end, _ = run(model, [raw], policy=RetryPolicy(attempts=1))
@@ -247,14 +245,14 @@ def test_success_with_an_error_in_place_of_a_stream_keeps_its_words(
 
 
 @pytest.mark.parametrize("word", ["insufficient_system_resource", "error"])
-def test_no_room_is_asked_again(word: str) -> None:
+def test_no_room_is_asked_again(word: str):
     """https://api-docs.deepseek.com/api/create-chat-completion"""
     end, requests = run(CHAT, [sse(chunk(content="Ha"), chunk(word), done=True), Say("Whole.")])
     assert completed(end).message.text == "Whole."
     assert len(requests) == 2
 
 
-def test_one_without_a_limit_of_its_own_is_sent_the_policys() -> None:
+def test_one_without_a_limit_of_its_own_is_sent_the_policys():
     """https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md (`n_predict`: -1 is infinity)"""
     guessed = model_info("small")
     capped = apply_override(guessed, {"max_output": 60})

@@ -76,7 +76,7 @@ def chunks(*deltas: Mapping[str, Any], finish: str = "stop") -> Raw:
 )
 def test_requests_go_where_the_preset_says_with_its_key_and_the_name_as_given(
     model: str, environment: dict[str, str], path: str, key: str
-) -> None:
+):
     end, requests = asked(model, [Say("ok")], **environment, **{key: "the-key"})
     assert completed(end).message.text == "ok"
     assert requests[0].path == path
@@ -88,7 +88,7 @@ def test_requests_go_where_the_preset_says_with_its_key_and_the_name_as_given(
     ("model", "path"),
     [("openai/gpt-6.2-sol", "/v1/responses"), ("openai-chat/gpt-6.2-sol", "/v1/chat/completions")],
 )
-def test_openai_itself_is_asked_for_responses(model: str, path: str) -> None:
+def test_openai_itself_is_asked_for_responses(model: str, path: str):
     with ModelServer([Say("ok")]) as proxy:
         environment = {
             "OPENAI_BASE_URL": "http://api.openai.com/v1",
@@ -104,7 +104,7 @@ def test_openai_itself_is_asked_for_responses(model: str, path: str) -> None:
         assert proxy.requests[0].json["tool_choice"]["type"] == "allowed_tools"
 
 
-def test_a_server_that_only_speaks_alike_gets_no_field_that_it_may_refuse() -> None:
+def test_a_server_that_only_speaks_alike_gets_no_field_that_it_may_refuse():
     with ModelServer([Say("ok")]) as server:
         provider = connect("openai/gpt-6.2-sol", server.environment())
         completed(provider.respond(ask()._replace(session="s-1", allowed=("bash",)), CancelToken()))
@@ -113,7 +113,7 @@ def test_a_server_that_only_speaks_alike_gets_no_field_that_it_may_refuse() -> N
 
 
 @pytest.mark.parametrize("provider", ["azure", "openrouter", "gemini"])
-def test_a_missing_key_or_address_is_named(provider: str) -> None:
+def test_a_missing_key_or_address_is_named(provider: str):
     vendor = VENDORS[provider]
     missing = vendor.key_variable if vendor.default_url else vendor.url_variable
     with pytest.raises(UsageError, match=f"set {missing}"):
@@ -121,19 +121,19 @@ def test_a_missing_key_or_address_is_named(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", ["ollama", "vllm", "sglang", "llamacpp"])
-def test_a_server_on_the_own_machine_needs_nothing(provider: str) -> None:
+def test_a_server_on_the_own_machine_needs_nothing(provider: str):
     opened = connect(f"{provider}/qwen", {})
     assert opened.info.input_price == 0
     opened.close()
 
 
-def test_every_provider_and_each_of_its_variables_is_on_the_page() -> None:
+def test_every_provider_and_each_of_its_variables_is_on_the_page():
     for name, vendor in VENDORS.items():
         for word in (f"`{name}/", f"`{vendor.url_variable}`", f"`{vendor.key_variable}`"):
             assert word in PAGE, word
 
 
-def test_geminis_signature_goes_back_with_its_call() -> None:
+def test_geminis_signature_goes_back_with_its_call():
     call = {
         "index": 0,
         "id": "",
@@ -160,7 +160,7 @@ def test_geminis_signature_goes_back_with_its_call() -> None:
     assert "extra_content" not in requests[0].json["messages"][2]["tool_calls"][0]
 
 
-def test_openrouters_reasoning_goes_back_joined() -> None:
+def test_openrouters_reasoning_goes_back_joined():
     def piece(**more: Any) -> dict[str, Any]:
         return {"reasoning_details": [{"type": "reasoning.text", "index": 0, "format": "f", **more}]}
 
@@ -181,7 +181,7 @@ def test_openrouters_reasoning_goes_back_joined() -> None:
     ]
 
 
-def test_a_name_that_each_piece_repeats_without_an_id_begins_no_call() -> None:
+def test_a_name_that_each_piece_repeats_without_an_id_begins_no_call():
     pieces = ['{"comm', 'and":"ls"}']
     calls = [{"index": 0, "function": {"name": "bash", "arguments": piece}} for piece in pieces]
     script = chunks(*({"tool_calls": [call]} for call in calls), finish="tool_calls")
@@ -205,7 +205,7 @@ def binary(body: bytes) -> Raw:
 
 
 @pytest.mark.slow
-def test_bedrock_is_asked_signed_and_its_binary_stream_is_read() -> None:
+def test_bedrock_is_asked_signed_and_its_binary_stream_is_read():
     pytest.importorskip("boto3")
     turn = Turn((Think("hm", "sig"), Say("Look: ✓"), Call("bash", {"command": "ls"}, "toolu_1")), pieces=3)
     end, requests = asked(SONNET, [binary(of_sse(messages_frames(turn, 0)))], user("hello"), **AWS)
@@ -225,14 +225,14 @@ def test_bedrock_is_asked_signed_and_its_binary_stream_is_read() -> None:
 
 
 @pytest.mark.slow
-def test_bedrocks_own_key_goes_as_a_bearer_token() -> None:
+def test_bedrocks_own_key_goes_as_a_bearer_token():
     pytest.importorskip("boto3")
     environment = {**AWS, "AWS_BEARER_TOKEN_BEDROCK": "bedrock-key"}
     _, requests = asked(SONNET, [binary(of_sse(messages_frames(Turn((Say("ok"),)), 0)))], **environment)
     assert requests[0].headers["authorization"] == "Bearer bedrock-key"
 
 
-def test_bedrocks_exception_in_the_stream_and_a_cut_one_are_failures() -> None:
+def test_bedrocks_exception_in_the_stream_and_a_cut_one_are_failures():
     pytest.importorskip("boto3")
     whole = of_sse(messages_frames(Turn((Say("ok"),)), 0))
     throttled = binary(exception("throttlingException", "Too many requests"))
@@ -253,7 +253,7 @@ VERTEX = {
 }
 
 
-def test_vertex_is_asked_with_project_region_and_token() -> None:
+def test_vertex_is_asked_with_project_region_and_token():
     body = messages_frames(Turn((Say("ok"),)), 0)
     end, requests = asked("vertex/claude-haiku-4-5@20251001", [Raw(body)], user("hello"), **VERTEX)
     assert completed(end).message.text == "ok"
@@ -275,7 +275,7 @@ def test_vertex_is_asked_with_project_region_and_token() -> None:
         ("vertex/claude-opus-5-5", VERTEX, "ANTHROPIC_VERTEX_PROJECT_ID"),
     ],
 )
-def test_what_a_cloud_needs_is_named(model: str, environment: dict[str, str], missing: str) -> None:
+def test_what_a_cloud_needs_is_named(model: str, environment: dict[str, str], missing: str):
     if model == SONNET:
         pytest.importorskip("boto3")
     given = {
@@ -294,7 +294,7 @@ def test_what_a_cloud_needs_is_named(model: str, environment: dict[str, str], mi
 )
 def test_without_its_extra_a_cloud_names_it(
     monkeypatch: pytest.MonkeyPatch, model: str, package: str, extra: str
-) -> None:
+):
     def find_spec(name: str, *more: Any) -> Any:
         return None if name.partition(".")[0] == package else real(name, *more)
 

@@ -27,23 +27,23 @@ def window(provider: str, answers: dict[str, Any], variable: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["max_model_len", "context_length", "context_window", "max_context_length"])
-def test_the_list_of_models_says_it(name: str) -> None:
+def test_the_list_of_models_says_it(name: str):
     rows = [{"id": "other", name: 4_096}, {"id": "mine", name: 40_960}]
     assert window("vllm", {"/v1/models": {"data": rows}}, "VLLM_BASE_URL") == 40_960
 
 
-def test_ollama_says_what_the_loaded_model_was_given() -> None:
+def test_ollama_says_what_the_loaded_model_was_given():
     answers = {"/api/ps": {"models": [{"name": "mine", "context_length": 8_192}]}}
     assert window("ollama", answers, "OLLAMA_BASE_URL") == 8_192
 
 
-def test_ollama_says_the_model_files_length() -> None:
+def test_ollama_says_the_model_files_length():
     shown = {"parameters": 'stop "x"\nnum_ctx 32768', "model_info": {"llama.context_length": 131_072}}
     answers = {"/api/ps": {"models": []}, "/api/show": shown}
     assert window("ollama", answers, "OLLAMA_BASE_URL") == 32_768
 
 
-def test_llamacpp_says_what_a_slot_has_and_not_what_the_model_was_trained_for() -> None:
+def test_llamacpp_says_what_a_slot_has_and_not_what_the_model_was_trained_for():
     answers = {
         "/props": {"default_generation_settings": {"n_ctx": 16_384}, "total_slots": 4},
         "/v1/models": {"data": [{"id": "mine", "meta": {"n_ctx_train": 131_072}}]},
@@ -64,11 +64,11 @@ def test_llamacpp_says_what_a_slot_has_and_not_what_the_model_was_trained_for() 
         {"/v1/models": ["mine"]},
     ],
 )
-def test_a_server_that_does_not_say_leaves_it_at_128_000(answers: dict[str, Any]) -> None:
+def test_a_server_that_does_not_say_leaves_it_at_128_000(answers: dict[str, Any]):
     assert window("vllm", answers, "VLLM_BASE_URL") == 128_000
 
 
-def test_a_small_window_bounds_the_answer() -> None:
+def test_a_small_window_bounds_the_answer():
     rows = [{"id": "mine", "max_model_len": 16_384}]
     with serving({"/v1/models": {"data": rows}}) as server:
         made = with_served_window(connect("vllm/mine", {"VLLM_BASE_URL": f"{server.url}/v1"}))

@@ -17,17 +17,17 @@ RESPONSE = Complete(
 )
 
 
-def test_a_recorded_response_is_played() -> None:
+def test_a_recorded_response_is_played():
     assert ReplayProvider([RESPONSE], INFO).respond(ask(), CancelToken()) == RESPONSE
 
 
-def test_beyond_the_recording_a_request_fails_and_says_so() -> None:
+def test_beyond_the_recording_a_request_fails_and_says_so():
     provider = ReplayProvider([RESPONSE], INFO)
     provider.respond(ask(), CancelToken())
     assert "the recording has 1 responses" in failed(provider.respond(ask(), CancelToken())).message
 
 
-def test_a_canceled_run_plays_nothing() -> None:
+def test_a_canceled_run_plays_nothing():
     cancel = CancelToken()
     cancel.fire("signal")
     assert failed(ReplayProvider([RESPONSE], INFO).respond(ask(), cancel)).canceled

@@ -61,7 +61,7 @@ TOOL = {"name": "bash", "description": "Run a command."}
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": []}
 
 
-def test_the_first_messages_request() -> None:
+def test_the_first_messages_request():
     _, requests = run(MESSAGES, [Say("ok")], ask(user("hello")))
     assert requests[0].path == "/v1/messages"
     assert requests[0].json == {
@@ -75,7 +75,7 @@ def test_the_first_messages_request() -> None:
     }
 
 
-def test_the_first_chat_request() -> None:
+def test_the_first_chat_request():
     _, requests = run(CHAT, [Say("ok")], ask(user("hello")))
     assert requests[0].path == "/v1/chat/completions"
     assert requests[0].json == {
@@ -87,7 +87,7 @@ def test_the_first_chat_request() -> None:
     }
 
 
-def test_the_first_responses_request() -> None:
+def test_the_first_responses_request():
     request = ask(user("hello"))._replace(session="session-1")
     _, requests = run(RESPONSES, [Say("ok")], request)
     assert requests[0].path == "/v1/responses"
@@ -104,7 +104,7 @@ def test_the_first_responses_request() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_request_without_its_marks_extends_the_one_before(model: str) -> None:
+def test_every_request_without_its_marks_extends_the_one_before(model: str):
     """Byte for byte, as the provider's prompt cache needs it."""
     bodies = [body.replace(b',"cache_control":{"type":"ephemeral"}', b"") for body in session(model, 6)]
     growing = "input" if model == RESPONSES else "messages"
@@ -133,7 +133,7 @@ def _packages_headers(model: str) -> Mapping[str, str]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_headers_are_those_of_the_vendors_own_package(model: str) -> None:
+def test_the_headers_are_those_of_the_vendors_own_package(model: str):
     _, requests = run(model, [Say("ok")])
     ours, theirs = requests[0].headers, _packages_headers(model)
     named = {"accept", "content-type", "authorization", "anthropic-version"}
@@ -142,7 +142,7 @@ def test_the_headers_are_those_of_the_vendors_own_package(model: str) -> None:
     assert set(theirs) - telemetry <= set(ours)
 
 
-def test_thinking_goes_back_as_it_came_signed_and_redacted() -> None:
+def test_thinking_goes_back_as_it_came_signed_and_redacted():
     turn = Turn(
         (Think("Let me\nsee… ", "sig+/="), Think(redacted="opaque=="), Think("", "empty-text"), Say("So."))
     )
@@ -156,12 +156,12 @@ def test_thinking_goes_back_as_it_came_signed_and_redacted() -> None:
     ]
 
 
-def test_thinking_without_a_signature_is_dropped() -> None:
+def test_thinking_without_a_signature_is_dropped():
     body = sent(MESSAGES, user("q"), assistant(Thinking("cut short"), Text("So.")), user("go on"))
     assert body["messages"][1]["content"] == [{"type": "text", "text": "So."}]
 
 
-def test_results_go_into_one_user_message_for_anthropic() -> None:
+def test_results_go_into_one_user_message_for_anthropic():
     calls = assistant(ToolCall("a", "bash", "{}"), ToolCall("b", "bash", "{}"))
     body = sent(
         MESSAGES,
@@ -184,7 +184,7 @@ def test_results_go_into_one_user_message_for_anthropic() -> None:
     }
 
 
-def test_results_go_into_one_message_each_for_chat_with_errors_named() -> None:
+def test_results_go_into_one_message_each_for_chat_with_errors_named():
     calls = assistant(ToolCall("a", "bash", "{}"), ToolCall("b", "bash", "{}"), ToolCall("c", "bash", "{}"))
     answers = results(
         ToolResult("a", "bash", "one"),
@@ -202,7 +202,7 @@ def test_results_go_into_one_message_each_for_chat_with_errors_named() -> None:
 @pytest.mark.parametrize(
     "raw", ['{"a": ', "[1]", "null", '"x"', '{"a": NaN}', '{"a": 1e999}', "{} {}", "[" * 100_000]
 )
-def test_broken_arguments_go_back_wrapped_beside_their_result(raw: str) -> None:
+def test_broken_arguments_go_back_wrapped_beside_their_result(raw: str):
     history = (
         user("q"),
         assistant(ToolCall("a", "bash", raw)),
@@ -216,7 +216,7 @@ def test_broken_arguments_go_back_wrapped_beside_their_result(raw: str) -> None:
     assert json.loads(function["arguments"]) == {"INVALID_JSON": raw}
 
 
-def test_whole_arguments_go_back_in_their_own_order_and_for_chat_to_the_byte() -> None:
+def test_whole_arguments_go_back_in_their_own_order_and_for_chat_to_the_byte():
     raw = '{"z" : 1, "a": {"y":2,"b":[1.0]}}'
     history = (user("q"), assistant(ToolCall("a", "bash", raw)), results(ToolResult("a", "bash", "ok")))
     _, requests = run(MESSAGES, [Say("ok")], ask(*history))
@@ -225,7 +225,7 @@ def test_whole_arguments_go_back_in_their_own_order_and_for_chat_to_the_byte() -
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_lone_surrogates_and_nul_never_leave(model: str) -> None:
+def test_lone_surrogates_and_nul_never_leave(model: str):
     bad = "a\ud800b\x00c\udfff"
     history = (
         user(bad),
@@ -241,7 +241,7 @@ def test_lone_surrogates_and_nul_never_leave(model: str) -> None:
     assert "a\ufffdb\ufffdc\ufffd" in text
 
 
-def test_cache_marks_are_on_the_system_end_and_on_the_last_three_user_messages() -> None:
+def test_cache_marks_are_on_the_system_end_and_on_the_last_three_user_messages():
     body = json.loads(session(MESSAGES, 4)[3])
     marked = [
         (at, position)
@@ -254,7 +254,7 @@ def test_cache_marks_are_on_the_system_end_and_on_the_last_three_user_messages()
     assert "cache_control" not in json.dumps(body["tools"])
 
 
-def test_thinking_that_stands_behind_another_conversation_now_is_left_out_where_it_is_tied_to_it() -> None:
+def test_thinking_that_stands_behind_another_conversation_now_is_left_out_where_it_is_tied_to_it():
     history = (
         user("q"),
         user("the summary"),
@@ -271,7 +271,7 @@ def test_thinking_that_stands_behind_another_conversation_now_is_left_out_where_
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_conversation_of_any_other_format_goes_on_in_this_one(model: str) -> None:
+def test_a_conversation_of_any_other_format_goes_on_in_this_one(model: str):
     """After a switch of models: calls and results stay pairs, nothing opaque comes along."""
     turn = Turn((Think("hm", "sig"), Say("So."), Call("bash", {"command": "ls"}, "id|with:odd signs " * 4)))
     for other in MODELS:
@@ -287,7 +287,7 @@ def test_a_conversation_of_any_other_format_goes_on_in_this_one(model: str) -> N
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_white_space_alone_is_no_message(model: str) -> None:
+def test_white_space_alone_is_no_message(model: str):
     _, requests = run(
         model, [Say("ok")], ask(user("q"), assistant(Text(" \n")), user("\t"), user("go on"), system="")
     )
@@ -298,7 +298,7 @@ def test_white_space_alone_is_no_message(model: str) -> None:
     assert '" \\n"' not in requests[0].body.decode()
 
 
-def test_white_space_at_the_end_of_the_models_last_words_is_taken_off_for_messages() -> None:
+def test_white_space_at_the_end_of_the_models_last_words_is_taken_off_for_messages():
     body = sent(MESSAGES, user("q"), assistant(Text("So. \n")))
     assert body["messages"][1]["content"][0]["text"] == "So."
     calls = assistant(Text("So. \n"), ToolCall("a", "bash", "{}"))
@@ -307,7 +307,7 @@ def test_white_space_at_the_end_of_the_models_last_words_is_taken_off_for_messag
 
 
 @pytest.mark.slow
-def test_the_same_session_makes_the_same_bytes_in_another_process_with_another_seed() -> None:
+def test_the_same_session_makes_the_same_bytes_in_another_process_with_another_seed():
     program = (
         "from tests.providers.test_requests import MODELS, session; import json, sys\n"
         "json.dump([[body.decode() for body in session(model, 2)] for model in MODELS], sys.stdout)"
@@ -323,7 +323,7 @@ def test_the_same_session_makes_the_same_bytes_in_another_process_with_another_s
 
 
 @pytest.mark.parametrize(("model", "longest"), [(MESSAGES, 64), (CHAT, 40), (RESPONSES, 64)])
-def test_an_id_that_the_vendor_refuses_is_replaced_in_call_and_result_alike(model: str, longest: int) -> None:
+def test_an_id_that_the_vendor_refuses_is_replaced_in_call_and_result_alike(model: str, longest: int):
     for odd in ("call|1 " * 20, "toolu_" + "x" * 70):
         history = (assistant(ToolCall(odd, "bash", "{}")), results(ToolResult(odd, "bash", "ok")))
         _, requests = run(model, [Say("ok")], ask(user("q"), *history))
@@ -341,7 +341,7 @@ def test_an_id_that_the_vendor_refuses_is_replaced_in_call_and_result_alike(mode
         (RESPONSES, "openai.types.responses.response_create_params.ResponseCreateParamsStreaming"),
     ],
 )
-def test_a_request_is_what_the_vendors_own_types_describe(model: str, described: str) -> None:
+def test_a_request_is_what_the_vendors_own_types_describe(model: str, described: str):
     adapter = TypeAdapter(resolve_name(described))
     for body in session(model, 3):
         adapter.validate_python(json.loads(body))

@@ -33,7 +33,7 @@ def answered(turn: Turn = LOOP) -> Message:
     return completed(run(MODEL, [turn])[0]).message
 
 
-def test_reasoning_calls_and_text_go_back_as_they_came() -> None:
+def test_reasoning_calls_and_text_go_back_as_they_came():
     results = Message("tool", (ToolResult("call_1", "bash", "hi"),))
     items = sent(user("q"), answered(), results)
     assert items[1:] == [
@@ -64,19 +64,19 @@ def test_reasoning_calls_and_text_go_back_as_they_came() -> None:
 
 
 @pytest.mark.parametrize("after", [(), (Text(" \n"),)])
-def test_reasoning_without_the_item_it_led_to_is_left_out(after: tuple[Text, ...]) -> None:
+def test_reasoning_without_the_item_it_led_to_is_left_out(after: tuple[Text, ...]):
     said = Message("assistant", (answered().parts[0], *after))
     assert [item["type"] for item in sent(user("q"), said, user("go on"))] == ["message"] * 2
 
 
 @pytest.mark.parametrize("signature", ["", "c2ln", "[", "null", '{"type":"reasoning","id":"rs_1"}'])
-def test_reasoning_without_its_content_or_of_another_format_is_left_out(signature: str) -> None:
+def test_reasoning_without_its_content_or_of_another_format_is_left_out(signature: str):
     """With nothing stored at the server, an id alone points nowhere."""
     said = Message("assistant", (Thinking("hm", signature), Text("Yes.")))
     assert [item["type"] for item in sent(user("q"), said, user("x"))] == ["message"] * 3
 
 
-def test_another_models_items_lose_reasoning_and_ids() -> None:
+def test_another_models_items_lose_reasoning_and_ids():
     other = completed(run("openai-responses/gpt-5", [LOOP])[0]).message
     results = Message("tool", (ToolResult("call_1", "bash", "hi"),))
     items = sent(user("q"), other, results)
@@ -85,7 +85,7 @@ def test_another_models_items_lose_reasoning_and_ids() -> None:
     assert items[2]["call_id"] == items[3]["call_id"] == "call_1"
 
 
-def test_nothing_is_stored_and_reasoning_is_asked_for_only_of_models_that_reason() -> None:
+def test_nothing_is_stored_and_reasoning_is_asked_for_only_of_models_that_reason():
     for name, included in (("gpt-6.2-sol", True), ("gpt-4.1", False), ("model-of-next-year", True)):
         _, requests = run(f"openai-responses/{name}", [Say("ok")])
         body = json.loads(requests[0].body)
@@ -104,15 +104,13 @@ def test_nothing_is_stored_and_reasoning_is_asked_for_only_of_models_that_reason
         ("cancelled", FinishReason.ERROR, "cancelled"),
     ],
 )
-def test_the_end_of_a_response_is_read_from_status_and_details(
-    stop: str, finish: FinishReason, raw: str
-) -> None:
+def test_the_end_of_a_response_is_read_from_status_and_details(stop: str, finish: FinishReason, raw: str):
     end = completed(run(MODEL, [Turn((Say("Hm."),), stop=stop)])[0])
     assert (end.finish, end.raw_reason) == (finish, raw)
 
 
 @pytest.mark.parametrize("event", ["error", "failed"])
-def test_a_response_that_failed_is_a_failure_with_its_part_and_its_usage(event: str) -> None:
+def test_a_response_that_failed_is_a_failure_with_its_part_and_its_usage(event: str):
     error = {"type": "server_error", "message": "the model fell over"}
     turn = Turn((Say("Half"),), error=error, error_event=event, tokens=Tokens(7, 3))
     end, requests = run(MODEL, [turn], policy=RetryPolicy(attempts=1))
@@ -124,7 +122,7 @@ def test_a_response_that_failed_is_a_failure_with_its_part_and_its_usage(event: 
     assert end.usage == (Usage(7, output=3) if event == "failed" else Usage())
 
 
-def test_a_server_that_streams_no_deltas_is_read_from_its_items() -> None:
+def test_a_server_that_streams_no_deltas_is_read_from_its_items():
     item = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "bash", "arguments": "{}"}
     text = {"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "Look."}]}
     done = {"id": "r", "status": "completed", "output": [text, item], "usage": None}
@@ -140,7 +138,7 @@ def test_a_server_that_streams_no_deltas_is_read_from_its_items() -> None:
         assert without_extras(completed(end).message) == (Text("Look."), ToolCall("c1", "bash", "{}"))
 
 
-def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
+def test_where_the_deltas_and_the_whole_item_differ_the_item_counts():
     """A delta was lost on its way, so that the call would do something else: half a path is a path."""
     item = {
         "type": "function_call",
@@ -174,7 +172,7 @@ def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
     )
 
 
-def test_sections_of_a_summary_are_parted() -> None:
+def test_sections_of_a_summary_are_parted():
     item = {"type": "reasoning", "id": "rs_1", "summary": []}
     at = {"type": "response.reasoning_summary_text.delta", "output_index": 0}
     end, _ = run(
@@ -193,7 +191,7 @@ def test_sections_of_a_summary_are_parted() -> None:
     assert thinking.text == "One.\n\nTwo."
 
 
-def test_a_call_that_the_server_calls_incomplete_is_not_whole_although_it_parses() -> None:
+def test_a_call_that_the_server_calls_incomplete_is_not_whole_although_it_parses():
     item = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "bash", "arguments": '{"a":1}'}
     response = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     done = {"type": "response.output_item.done", "output_index": 0, "item": {**item, "status": "incomplete"}}

@@ -22,7 +22,7 @@ NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 @pytest.mark.parametrize(
     "status", [301, 400, 401, 402, 403, 404, 405, 408, 409, 413, 422, 425, 429, 500, 502, 529]
 )
-def test_statuses_that_may_pass_are_retried(status: int) -> None:
+def test_statuses_that_may_pass_are_retried(status: int):
     assert is_retryable(status) is (status in (408, 409, 425, 429) or status >= 500)
 
 
@@ -45,18 +45,18 @@ def test_statuses_that_may_pass_are_retried(status: int) -> None:
         ({"retry-after": "tomorrow"}, None),
     ],
 )
-def test_the_wait_a_server_asks_for(headers: dict[str, str], seconds: float | None) -> None:
+def test_the_wait_a_server_asks_for(headers: dict[str, str], seconds: float | None):
     assert requested_wait(headers, NOW) == seconds
 
 
 @given(st.text(max_size=20))
-def test_any_header_value_is_read_or_passed_over(value: str) -> None:
+def test_any_header_value_is_read_or_passed_over(value: str):
     seconds = requested_wait({"retry-after": value}, NOW)
     assert seconds is None or seconds >= 0
 
 
 @given(st.integers(1, 5), st.floats(0, 1, exclude_max=True))
-def test_the_wait_is_anything_up_to_the_doubling_bound(attempt: int, drawn: float) -> None:
+def test_the_wait_is_anything_up_to_the_doubling_bound(attempt: int, drawn: float):
     wait = next_wait(FailedAttempt("x", 500, True), attempt, DEFAULT_POLICY, lambda: drawn)
     assert wait == drawn * 2 ** (attempt - 1)
 
@@ -78,10 +78,10 @@ WISH = FailedAttempt("x", 429, True, 17.0)
 )
 def test_the_wait_or_why_there_is_no_further_attempt(
     failure: FailedAttempt, attempt: int, seconds_left: float, expected: float | str
-) -> None:
+):
     wait = next_wait(failure, attempt, DEFAULT_POLICY, lambda: 0.5, seconds_left)
     assert wait == (GiveUp(expected) if isinstance(expected, str) else expected)
 
 
-def test_the_doubling_stops_at_the_cap() -> None:
+def test_the_doubling_stops_at_the_cap():
     assert next_wait(SERVER_ERROR, 20, RetryPolicy(attempts=100), lambda: 1.0) == 60.0

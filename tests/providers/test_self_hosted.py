@@ -119,7 +119,7 @@ def stream_of(server: Server) -> Raw:
 
 
 @each_server
-def test_its_calls_reasoning_and_usage_are_read(name: str) -> None:
+def test_its_calls_reasoning_and_usage_are_read(name: str):
     end = completed(answer(name, stream_of(SERVERS[name])))
     assert end.finish is FinishReason.TOOL_USE
     thinking, bash, ls = without_extras(end.message)
@@ -133,7 +133,7 @@ def test_its_calls_reasoning_and_usage_are_read(name: str) -> None:
 
 
 @each_server
-def test_its_reasoning_goes_back_under_its_own_name(name: str) -> None:
+def test_its_reasoning_goes_back_under_its_own_name(name: str):
     said = completed(answer(name, stream_of(SERVERS[name]))).message
     results = Message("tool", tuple(ToolResult(call.id, call.name, "hi") for call in said.calls))
     row = sent(name, ask(user("q"), said, results))["messages"][2]
@@ -141,7 +141,7 @@ def test_its_reasoning_goes_back_under_its_own_name(name: str) -> None:
     assert [call["function"]["name"] for call in row["tool_calls"]] == ["bash", "ls"]
 
 
-def test_no_other_server_or_model_gets_reasoning_that_it_did_not_write() -> None:
+def test_no_other_server_or_model_gets_reasoning_that_it_did_not_write():
     said = completed(answer("vllm", stream_of(SERVERS["vllm"]))).message
     with ModelServer([Say("ok"), Say("ok")]) as server:
         where = {"OPENAI_BASE_URL": server.url, "VLLM_BASE_URL": server.url}
@@ -153,7 +153,7 @@ def test_no_other_server_or_model_gets_reasoning_that_it_did_not_write() -> None
 
 
 @each_server
-def test_a_single_tool_is_asked_for_as_the_server_can_be_told(name: str) -> None:
+def test_a_single_tool_is_asked_for_as_the_server_can_be_told(name: str):
     """llama.cpp takes an object for `auto` without a word, so it is told at least that a call is wanted."""
     body = sent(name, ask()._replace(tool_choice="required", allowed=("bash",)))
     named = {"type": "function", "function": {"name": "bash"}}
@@ -167,7 +167,7 @@ def cells(row: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")[1:]]
 
 
-def test_the_table_says_what_is_done_for_each_server() -> None:
+def test_the_table_says_what_is_done_for_each_server():
     assert cells("served by") == ["vLLM", "SGLang", "llama.cpp", "Ollama"]
     models = [f"`{name}/NAME`" for name in SERVERS]
     assert cells("named as") == models

@@ -28,14 +28,12 @@ MESSAGES, CHAT, _ = MODELS
         (CHAT, "length", FinishReason.MAX_TOKENS),
     ],
 )
-def test_each_word_of_a_vendor_for_the_end_is_one_of_ours(
-    model: str, word: str, finish: FinishReason
-) -> None:
+def test_each_word_of_a_vendor_for_the_end_is_one_of_ours(model: str, word: str, finish: FinishReason):
     end = completed(run(model, [Turn((Say("Hm."),), stop=word)])[0])
     assert (end.finish, end.raw_reason) == (finish, word)
 
 
-def test_usage_that_a_later_event_leaves_out_stays_for_messages() -> None:
+def test_usage_that_a_later_event_leaves_out_stays_for_messages():
     usage = {
         "input_tokens": 10,
         "cache_read_input_tokens": 900,
@@ -61,7 +59,7 @@ def test_usage_that_a_later_event_leaves_out_stays_for_messages() -> None:
     assert completed(run(MESSAGES, [sse(start, zero)])[0]).usage == Usage(10, 0, 7, 20)
 
 
-def test_what_an_answer_that_broke_off_had_used_is_counted() -> None:
+def test_what_an_answer_that_broke_off_had_used_is_counted():
     """It was paid for all the same."""
     start = {
         "type": "message_start",
@@ -74,7 +72,7 @@ def test_what_an_answer_that_broke_off_had_used_is_counted() -> None:
     assert (end.partial.text, end.usage) == ("Half", Usage(10, 900))
 
 
-def test_usage_that_a_later_chunk_leaves_out_stays_for_chat() -> None:
+def test_usage_that_a_later_chunk_leaves_out_stays_for_chat():
     details = {"cached_tokens": 900, "cache_write_tokens": 50}
     whole = {
         "prompt_tokens": 1000,
@@ -93,7 +91,7 @@ def test_usage_that_a_later_chunk_leaves_out_stays_for_chat() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_an_answer_that_never_ends_is_given_up_at_the_deadline(model: str) -> None:
+def test_an_answer_that_never_ends_is_given_up_at_the_deadline(model: str):
     ticks = itertools.count(0, 10)
     with ModelServer([Turn((Say("x" * 500),), pieces=2)]) as server:
         provider = connect(model, server.environment(), policy=RetryPolicy(deadline=300))
@@ -107,7 +105,7 @@ def test_an_answer_that_never_ends_is_given_up_at_the_deadline(model: str) -> No
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_no_attempt_begins_that_the_deadline_would_not_let_end(model: str) -> None:
+def test_no_attempt_begins_that_the_deadline_would_not_let_end(model: str):
     ticks = itertools.count(0, 200)
     with ModelServer(lambda _: Status(500)) as server:
         policy = RetryPolicy(attempts=50, base=0.0, deadline=1000)
@@ -123,7 +121,7 @@ def test_no_attempt_begins_that_the_deadline_would_not_let_end(model: str) -> No
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("step", [Status(500), Status(429), Hangup()])
-def test_the_packages_own_retries_are_off(model: str, step: Status | Hangup) -> None:
+def test_the_packages_own_retries_are_off(model: str, step: Status | Hangup):
     _, requests = run(model, lambda _: step, policy=NO_DELAY._replace(attempts=1))
     assert len(requests) == 1
 
@@ -133,9 +131,7 @@ def test_the_packages_own_retries_are_off(model: str, step: Status | Hangup) -> 
     ("headers", "delay"),
     [({"retry-after-ms": "250", "retry-after": "7"}, 0.25), ({"retry-after": "0.3"}, 0.3)],
 )
-def test_a_limit_is_waited_for_as_long_as_its_headers_say(
-    model: str, headers: dict[str, str], delay: float
-) -> None:
+def test_a_limit_is_waited_for_as_long_as_its_headers_say(model: str, headers: dict[str, str], delay: float):
     retries: list[Retrying] = []
     end, _ = run(model, [Status(429, headers=headers), Say("Hello")], retrying=retries.append)
     assert [event.delay for event in retries] == [delay]

@@ -59,32 +59,30 @@ def nested(name: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_responses_takes_every_mode_and_a_list(
-    choice: str, allowed: tuple[str, ...] | None, wanted: object
-) -> None:
+def test_responses_takes_every_mode_and_a_list(choice: str, allowed: tuple[str, ...] | None, wanted: object):
     assert openai_choice(wanting(choice, allowed), TAKES_ALL, nested=False) == wanted
 
 
-def test_chat_names_the_same_in_its_own_way() -> None:
+def test_chat_names_the_same_in_its_own_way():
     listed = {"mode": "auto", "tools": [nested("bash"), nested("view")]}
     wanted = {"type": "allowed_tools", "allowed_tools": listed}
     assert openai_choice(wanting("auto", ("bash", "view")), TAKES_ALL, nested=True) == wanted
     assert openai_choice(wanting("required", ("view",)), TAKES_ALL, nested=True) == nested("view")
 
 
-def test_a_server_that_knows_no_list_is_told_the_mode_alone() -> None:
+def test_a_server_that_knows_no_list_is_told_the_mode_alone():
     assert openai_choice(wanting("auto", ("bash",)), FORCED, nested=True) is None
     assert openai_choice(wanting("required", ("bash", "view")), FORCED, nested=True) == "required"
 
 
-def test_a_model_that_refuses_to_be_forced_is_only_told_what_is_allowed() -> None:
+def test_a_model_that_refuses_to_be_forced_is_only_told_what_is_allowed():
     listing = INFO._replace(allowed_tools=True)
     listed = {"type": "allowed_tools", "mode": "auto", "tools": [flat("view")]}
     assert openai_choice(wanting("required", ("view",)), listing, nested=False) == listed
     assert openai_choice(wanting("required", ("view",)), INFO, nested=False) is None
 
 
-def test_without_tools_nothing_is_said_of_them() -> None:
+def test_without_tools_nothing_is_said_of_them():
     without_extras = wanting("required", ("bash",))._replace(tools=())
     assert openai_choice(without_extras, TAKES_ALL, nested=False) is None
 
@@ -103,7 +101,7 @@ STATES: dict[str, tuple[Any, tuple[str, ...] | None, object, object, object]] = 
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_each_state_as_each_wire_says_it(state: str) -> None:
+def test_each_state_as_each_wire_says_it(state: str):
     """Anthropic's cache drops all messages when `tool_choice` changes, and servers that speak alike may refuse it."""
     choice, allowed, responses, chat, alike = STATES[state]
     doors = {
@@ -126,7 +124,7 @@ def test_each_state_as_each_wire_says_it(state: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_what_may_be_called_changes_nothing_else_and_takes_no_tool_away(model: str) -> None:
+def test_what_may_be_called_changes_nothing_else_and_takes_no_tool_away(model: str):
     """Tools that the history used stay in every request, and the cache of everything before stays good."""
     history = (
         user("q"),

@@ -44,11 +44,11 @@ SIGNED_OFF = "pull_request: {sign_off: true, ci: start}\n"
 )
 def test_the_author_is_the_account_by_its_address_on_the_server(
     account: Account | None, url: str, name: str, email: str
-) -> None:
+):
     assert author_of(account, Identity(), url) == Signature(name, email)
 
 
-def test_the_policys_identity_replaces_the_accounts_one_by_one() -> None:
+def test_the_policys_identity_replaces_the_accounts_one_by_one():
     url = "https://github.com/o/r.git"
     email = author_of(ACTIONS, Identity(), url).email
     assert author_of(ACTIONS, Identity("our-bot", ""), url) == ("our-bot", email)
@@ -69,7 +69,7 @@ def _token(forge: Forge, kind: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["GITHUB_TOKEN", "app", "fine-grained"])
-def test_a_commit_passes_checks_of_sign_offs_and_licence_agreements(world: World, kind: str) -> None:
+def test_a_commit_passes_checks_of_sign_offs_and_licence_agreements(world: World, kind: str):
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": SIGNED_OFF})
     login, token = _token(world.forge, kind)
     published = world.publish(world.bundle(), token=token)
@@ -85,7 +85,7 @@ def test_a_commit_passes_checks_of_sign_offs_and_licence_agreements(world: World
     assert re.fullmatch(rf"\d+\+{re.escape(login)}@users\.noreply\.127\.0\.0\.1", author["email"])
 
 
-def test_a_token_that_may_not_read_its_account_publishes_with_a_note(world: World) -> None:
+def test_a_token_that_may_not_read_its_account_publishes_with_a_note(world: World):
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {ci: start}\n"})
     world.forge.fail_next("GET", "/user$", 403, body={"message": "Resource not accessible"})
     published = world.publish(world.bundle(), token=world.forge.token("ann"))
@@ -93,7 +93,7 @@ def test_a_token_that_may_not_read_its_account_publishes_with_a_note(world: Worl
     assert "in the policy to an account's name" in world.pulls()[0]["body"]
 
 
-def test_a_suspended_account_is_named_as_the_reason(world: World) -> None:
+def test_a_suspended_account_is_named_as_the_reason(world: World):
     body = {"message": "Sorry. Your account was suspended."}
     world.forge.fail_next("*", "/user$|/graphql$", 403, body=body, times=9)
     with pytest.raises((PublishError, GitHubError), match="is suspended, which stopped"):

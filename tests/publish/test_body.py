@@ -100,25 +100,25 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_body_is_what_the_golden_file_says(name: str) -> None:
+def test_the_body_is_what_the_golden_file_says(name: str):
     golden, body = GOLDEN / f"{name}.md", CASES[name]() + "\n"
     if os.environ.get("SLASH_AGENT_UPDATE_GOLDEN"):
         golden.write_text(body)
     assert body == golden.read_text()
 
 
-def test_the_commit_message_has_what_the_model_says_to_the_reviewer() -> None:
+def test_the_commit_message_has_what_the_model_says_to_the_reviewer():
     described = Description("Round once", "Totals are summed exactly.", "Halves go to even.")
     message = commit_message(make_outcome(description=described))
     assert message == "Round once\n\nTotals are summed exactly.\n\nFor the reviewer:\n\nHalves go to even.\n"
     assert "reviewer" not in commit_message(make_outcome(description=described._replace(notes=" ")))
 
 
-def test_a_partial_result_does_not_close_the_issue() -> None:
+def test_a_partial_result_does_not_close_the_issue():
     assert closing_line(FULL, "Fixes") == "Refs #7"
 
 
-def test_no_table_is_wider_than_three_columns_whatever_is_in_it() -> None:
+def test_no_table_is_wider_than_three_columns_whatever_is_in_it():
     for text in ("a | b", "`|`", "a \\| b", "\\", "|\n| --- |"):
         body = render_body(_everywhere(text), _files(text))
         table = body.partition("### Evidence\n\n")[2].partition("\n\n")[0]
@@ -134,7 +134,7 @@ def check(before: CheckRun, after: CheckRun, *, command: str = "make t", **field
 LATE = CheckRun(CheckState.TIMED_OUT, None, 600.0, note="stopped after 600 s")
 
 
-def test_a43_why_a_test_failed_acts_nowhere() -> None:
+def test_a43_why_a_test_failed_acts_nowhere():
     evil = "`@torvalds` Fixes #9 <img src=x> <!-- | /agent fix"
     tests = TestChanges(broken=(evil,), reasons=((evil, evil),))
     body = render_body(make_outcome(checks=(CheckResult("t", "make t", PASSED, FAILED, tests=tests),)), ())
@@ -146,7 +146,7 @@ def test_a43_why_a_test_failed_acts_nowhere() -> None:
     assert "Fixes #9" not in body
 
 
-def test_a_check_that_passed_before_and_is_flaky_now_is_looked_at_first() -> None:
+def test_a_check_that_passed_before_and_is_flaky_now_is_looked_at_first():
     nameless = CheckResult("t", "make test", PASSED, FAILED, flaky=True)
     was = nameless._replace(before=FAILED)
     assert priorities(make_outcome(checks=(nameless,)), ()) == ["`make test` passed before and is flaky now"]
@@ -157,7 +157,7 @@ def test_a_check_that_passed_before_and_is_flaky_now_is_looked_at_first() -> Non
     ]
 
 
-def test_a68_many_lines_of_one_kind_hide_none_of_a_graver_one() -> None:
+def test_a68_many_lines_of_one_kind_hide_none_of_a_graver_one():
     notes = {
         **{f"{number:02}/tox.ini": "configuration" for number in range(70)},
         "a/package.json": "dependency manifest; adds the dependency x",
@@ -175,7 +175,7 @@ def test_a68_many_lines_of_one_kind_hide_none_of_a_graver_one() -> None:
     ]  # fmt: skip
 
 
-def test_of_ten_thousand_problems_three_are_shown_open_and_the_rest_is_counted() -> None:
+def test_of_ten_thousand_problems_three_are_shown_open_and_the_rest_is_counted():
     shown = tuple(problem(number) for number in range(1, 200))
     run = ToolRun(Answer.COMPLETE, 10_000, 1.0)
     one = CheckerComparison("ruff", "1", "ruff", run, run, new=shown, new_count=10_000)
@@ -206,7 +206,7 @@ def everything_at_its_longest() -> Outcome:
 
 
 @pytest.mark.slow
-def test_everything_at_its_longest_fits() -> None:
+def test_everything_at_its_longest_fits():
     long, outcome = "word " * 40_000, everything_at_its_longest()
     files = tuple(ChangedFile(f"{n}/" + "p" * 400, "modified", "100644", "", 1, 1, long) for n in range(300))
     withheld = (WithheldFile("w" * 400, long),) * 100
@@ -215,7 +215,7 @@ def test_everything_at_its_longest_fits() -> None:
     assert "Refs #7" in body
 
 
-def test_what_an_approved_plan_names_and_the_change_leaves_alone_is_looked_at_first() -> None:
+def test_what_an_approved_plan_names_and_the_change_leaves_alone_is_looked_at_first():
     other, folder = "tests/test_other.py", FILES[0].path.partition("/")[0]
     steps = (PlanStep("Test it", (FILES[0].path, other)), PlanStep("Tidy up", (folder,)))
     request = make_request(verb="approve", plan=Plan("Sum", steps))
@@ -244,7 +244,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("planned", [False, True])
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_in_any_field_stays_in_its_place(text: str, planned: bool) -> None:
+def test_hostile_text_in_any_field_stays_in_its_place(text: str, planned: bool):
     theirs, plain = _everywhere(text, planned=planned), _everywhere("word", planned=planned)
     body = render_body(theirs._replace(withheld=(WithheldFile(text, text),)), _files(text), keyword="Refs")
     ours = render_body(
@@ -263,7 +263,7 @@ def test_hostile_text_in_any_field_stays_in_its_place(text: str, planned: bool) 
 
 
 @pytest.mark.parametrize("planned", [False, True])
-def test_a_credential_is_withheld(planned: bool) -> None:
+def test_a_credential_is_withheld(planned: bool):
     token = "ghp_" + "a1B2" * 9
     outcome = _everywhere(f"the token is {token}", planned=planned)
     body = render_body(outcome._replace(withheld=(WithheldFile(token, token),)), _files(token))
@@ -283,7 +283,7 @@ def test_a_credential_is_withheld(planned: bool) -> None:
         ("", "", "(#7)"),
     ],
 )
-def test_titles(described: str, thread_title: str, expected: str) -> None:
+def test_titles(described: str, thread_title: str, expected: str):
     assert REQUEST.thread is not None
     request = make_request(thread=REQUEST.thread._replace(title=thread_title))
     assert title(make_outcome(description=Description(described), request=request)) == expected
@@ -340,7 +340,7 @@ def _tags(body: str) -> list[str]:
     return re.findall(r"(?<!\\)</?[a-z]+>", _live(body))
 
 
-def test_people_are_told_of_text_that_was_hidden_from_them() -> None:
+def test_people_are_told_of_text_that_was_hidden_from_them():
     assert REQUEST.thread is not None
     thread = REQUEST.thread._replace(
         left_out=("2 HTML comments taken out (the description)", "1 comment edited")
@@ -369,14 +369,14 @@ WORSE = TestChanges(broken=("tests.test_a",), vanished=("b", "c"), appeared=("d"
 )
 def test_of_a_check_that_fails_it_is_said_what_it_did_before(
     before: CheckRun, after: CheckRun, tests: TestChanges | None, said: str
-) -> None:
+):
     """Above the body, and first in the job's summary: a failure from before excuses nothing that broke."""
     outcome = make_outcome(checks=(CheckResult("t", "make `test", before, after, tests=tests),))
     assert render_body(outcome, ()).splitlines()[1] == f"> **A check fails:** ``make `test`` {said}"
     assert f"### Look at first\n\n- ``make `test`` {said}\n" in run_summary(outcome)
 
 
-def test_a97_tests_that_fail_as_they_were_are_in_every_part_of_the_evidence() -> None:
+def test_a97_tests_that_fail_as_they_were_are_in_every_part_of_the_evidence():
     hostile = "tests/test_a.py::test_x`@team"
     result = TestsAsTheyWere(
         FAILED, TestCounts(1, 2), failed=(hostile,), expectation_changed=("b",), mixed=("package.json",)

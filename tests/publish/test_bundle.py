@@ -73,7 +73,7 @@ def change_outcome(folder: Path, change: Callable[[dict[str, Any]], object]) -> 
     path.write_text(json.dumps(data))
 
 
-def test_a_bundle_is_read_back_as_it_was_written(folder: Path) -> None:
+def test_a_bundle_is_read_back_as_it_was_written(folder: Path):
     bundle = read_bundle(folder)
     assert bundle.patch == PATCH
     assert bundle.withheld == b"held back"
@@ -87,7 +87,7 @@ def test_a_bundle_is_read_back_as_it_was_written(folder: Path) -> None:
     assert parse(Outcome, json.dumps(as_data(STATED)).encode()) == STATED
 
 
-def test_a_thread_too_long_for_the_outcome_is_left_to_the_journal(tmp_path: Path) -> None:
+def test_a_thread_too_long_for_the_outcome_is_left_to_the_journal(tmp_path: Path):
     comments = tuple(Comment(n, "bob", "x" * 60_000, OUTCOME.ended_at, OUTCOME.ended_at) for n in range(200))
     assert REQUEST.thread is not None
     request = make_request(thread=REQUEST.thread._replace(comments=comments))
@@ -98,14 +98,14 @@ def test_a_thread_too_long_for_the_outcome_is_left_to_the_journal(tmp_path: Path
     assert "journal" in thread.left_out[-1]
 
 
-def test_a_lone_surrogate_loses_no_bundle(tmp_path: Path) -> None:
+def test_a_lone_surrogate_loses_no_bundle(tmp_path: Path):
     request = make_request(instruction="caf\udce9 \ud83d")
     write_bundle(Bundle(tmp_path / "b", make_outcome(request=request, reason="\udcff"), PATCH, b"", "\udcff"))
     bundle = read_bundle(tmp_path / "b")
     assert (bundle.outcome.request.instruction, bundle.message) == ("caf? ?", "?")
 
 
-def test_a_bundle_is_replaced_whole(folder: Path) -> None:
+def test_a_bundle_is_replaced_whole(folder: Path):
     (folder / "journal.jsonl").write_text('{"a": 1}\n')
     write_bundle(Bundle(folder, make_outcome(turns=9), b"new"), folder / "journal.jsonl")
     bundle = read_bundle(folder)
@@ -115,7 +115,7 @@ def test_a_bundle_is_replaced_whole(folder: Path) -> None:
     }  # fmt: skip
 
 
-def test_an_interrupted_write_leaves_no_bundle(tmp_path: Path, folder: Path) -> None:
+def test_an_interrupted_write_leaves_no_bundle(tmp_path: Path, folder: Path):
     with pytest.raises(AgentError, match="could not be written"):
         write_bundle(Bundle(folder, OUTCOME, b"new"), tmp_path / "missing.jsonl")
     with pytest.raises(BundleError) as caught:
@@ -125,14 +125,14 @@ def test_an_interrupted_write_leaves_no_bundle(tmp_path: Path, folder: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["outcome.json", "changes.patch", "message.md", "review.json", "plan.json"])
-def test_a_missing_file_is_refused(folder: Path, name: str) -> None:
+def test_a_missing_file_is_refused(folder: Path, name: str):
     (folder / name).unlink()
     with pytest.raises(BundleError, match=name):
         read_bundle(folder)
 
 
 @pytest.mark.parametrize("name", ["outcome.json", "changes.patch", "withheld.patch", "message.md"])
-def test_a_link_in_place_of_a_file_is_not_followed(folder: Path, tmp_path: Path, name: str) -> None:
+def test_a_link_in_place_of_a_file_is_not_followed(folder: Path, tmp_path: Path, name: str):
     (folder / name).rename(tmp_path / name)
     (folder / name).symlink_to(tmp_path / name)
     with pytest.raises(BundleError, match="not a regular file"):
@@ -140,7 +140,7 @@ def test_a_link_in_place_of_a_file_is_not_followed(folder: Path, tmp_path: Path,
 
 
 @pytest.mark.parametrize("name", ["changes.patch", "review.json", "plan.json"])
-def test_a_file_that_is_not_the_stated_one_is_noticed(folder: Path, name: str) -> None:
+def test_a_file_that_is_not_the_stated_one_is_noticed(folder: Path, name: str):
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content + b"\n")
     with pytest.raises(BundleError, match=f"{name}.*hash differs"):
@@ -151,7 +151,7 @@ def test_a_file_that_is_not_the_stated_one_is_noticed(folder: Path, name: str) -
         read_bundle(folder)
 
 
-def test_an_outcome_over_the_size_cap_is_not_read(folder: Path) -> None:
+def test_an_outcome_over_the_size_cap_is_not_read(folder: Path):
     with (folder / "outcome.json").open("ab") as file:
         file.truncate(9 << 20)
     with pytest.raises(BundleError, match="limit"):
@@ -220,7 +220,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("kind", "name", "change"), CASES, ids=[f"{one[0]}: {one[1]}" for one in CASES])
-def test_what_was_tampered_with_is_one_printable_sentence(kind: str, name: str, change: Change) -> None:
+def test_what_was_tampered_with_is_one_printable_sentence(kind: str, name: str, change: Change):
     value = READ[kind]
     data = json.loads(json.dumps(as_data(value)))  # type: ignore[call-overload]  # dataclasses
     assert parse(type(value), json.dumps(data).encode()) == value
@@ -245,12 +245,12 @@ RAW = {
 
 
 @pytest.mark.parametrize("name", RAW)
-def test_bytes_that_are_no_outcome_are_refused(name: str) -> None:
+def test_bytes_that_are_no_outcome_are_refused(name: str):
     with pytest.raises(UsageError):
         parse(Outcome, RAW[name])
 
 
-def test_a_plan_has_the_same_hash_wherever_it_is_read(folder: Path) -> None:
+def test_a_plan_has_the_same_hash_wherever_it_is_read(folder: Path):
     for raw in (PLAN.canonical, json.dumps(as_data(PLAN), indent=4), (folder / "plan.json").read_text()):
         assert parse(Plan, raw.encode()).hash == PLAN.hash
     assert PLAN._replace(estimate_turns=13).hash != PLAN.hash
@@ -282,7 +282,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_evidence_that_no_run_could_have_is_refused_with_its_field(name: str) -> None:
+def test_evidence_that_no_run_could_have_is_refused_with_its_field(name: str):
     outcome, field = WRONG[name]
     assert invalid_field(STATED) == ""
     assert invalid_field(outcome).startswith(field)

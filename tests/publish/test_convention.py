@@ -76,14 +76,14 @@ SOURCES = [
 
 
 @pytest.mark.parametrize(("path", "text", "title", "published"), SOURCES)
-def test_a_refused_title_is_mended(parser: Parser, path: str, text: str, title: str, published: str) -> None:
+def test_a_refused_title_is_mended(parser: Parser, path: str, text: str, title: str, published: str):
     conventions, problems = read(parser, path, text)
     assert problems == []
     assert mended(conventions, title, ["invoice.py"]) == published
     assert all(one.accepts(published) for one in conventions)
 
 
-def test_types_follow_the_files_and_the_first_word() -> None:
+def test_types_follow_the_files_and_the_first_word():
     usual = [Convention("x")]
     assert mended(usual, "Say how to install it", ["docs/install.md", "README.md"]).startswith("docs: ")
     assert mended(usual, "Cover empty lines", ["tests/test_parser.py"]).startswith("test: ")
@@ -92,7 +92,7 @@ def test_types_follow_the_files_and_the_first_word() -> None:
     assert mended(usual, "Maintenance: update pins", ["a.lock"]) == "chore: update pins"
 
 
-def test_a_title_follows_all_sources_together_or_there_is_none() -> None:
+def test_a_title_follows_all_sources_together_or_there_is_none():
     both = [Convention("x", types=("fix", "feat")), Convention("y", types=("feat", "docs"), longest=20)]
     assert mended(both, "fix: something that is long", []) == "feat: something that"
     assert mended([Convention("x", types=("a",)), Convention("y", types=("b",))], "t", []) == ""
@@ -113,7 +113,7 @@ def test_a_title_follows_all_sources_together_or_there_is_none() -> None:
         (WORKFLOW, workflow(headerPattern="^x"), "a form of its own"),
     ],
 )
-def test_an_unreadable_source_is_a_sentence(parser: Parser, path: str, text: str, reason: str) -> None:
+def test_an_unreadable_source_is_a_sentence(parser: Parser, path: str, text: str, reason: str):
     conventions, (problem,) = read(parser, path, text)
     assert conventions == []
     assert f"in {path} is not read: " in problem
@@ -139,13 +139,13 @@ def _subjects(conventional: int, other: int, form: str = "fix(parser): take line
         ([f"parser: take line {n}" for n in range(20)], ""),  # an area, no type
     ],
 )
-def test_the_newest_subjects_show_a_convention(subjects: list[str], told: str) -> None:
+def test_the_newest_subjects_show_a_convention(subjects: list[str], told: str):
     seen = observed(subjects)
     assert told in Conventions((seen,) if seen else ()).for_model()
     assert bool(told) == bool(seen)
 
 
-def test_a139_a_pattern_of_the_repository_does_not_hold_publishing_up(tmp_path: object) -> None:
+def test_a139_a_pattern_of_the_repository_does_not_hold_publishing_up(tmp_path: object):
     """The base's own pattern may take for ever: it is applied in a child with a limit, and the draft says so."""
     text = workflow(subjectPattern="^([a-z ]+)+$")
     files = {WORKFLOW: text}
@@ -162,7 +162,7 @@ def described(world: World, title: str, changes: Mapping[str, str] | None = None
     return world.bundle(changes, description=type(description)(title, description.summary, description.notes))
 
 
-def test_title_and_subject_are_published_as_the_base_wants_them(world: World) -> None:
+def test_title_and_subject_are_published_as_the_base_wants_them(world: World):
     base = {"commitlint.config.js": CONVENTIONAL, ".commitlintrc.yml": "- broken"}
     world.base_sha = world.forge.commit(REPO, base)
     bundle = described(world, "Round totals once.")
@@ -178,14 +178,14 @@ def test_title_and_subject_are_published_as_the_base_wants_them(world: World) ->
     assert world.writes() == before
 
 
-def test_a140_a_convention_in_the_change_itself_does_not_count(world: World) -> None:
+def test_a140_a_convention_in_the_change_itself_does_not_count(world: World):
     """The model could otherwise choose what its own title may be."""
     changes = {"commitlint.config.js": CONVENTIONAL}
     world.publish(described(world, "Round totals once", changes))
     assert world.pulls()[0]["title"] == "Round totals once"
 
 
-def test_without_a_file_the_newest_subjects_of_the_base_decide(world: World, parser: Parser) -> None:
+def test_without_a_file_the_newest_subjects_of_the_base_decide(world: World, parser: Parser):
     newest = [f"feat(api): add line {number}" for number in range(10)]
     outcome = world.outcome()
     untitled = outcome._replace(description=outcome.description._replace(title="Round totals once"))

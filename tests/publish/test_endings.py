@@ -46,18 +46,18 @@ BLOCKS = posted("CHANGES_REQUESTED")
 )
 def test_a_finding_is_open_fixed_or_settled_and_the_request_for_changes_ends_with_it(
     finding: KnownFinding, review: dict[str, Any], finished: bool, ends: str
-) -> None:
+):
     history = ReviewHistory((finding,), (BLOCKS,))
     endings = decide(history, REVIEW._replace(**review), ["a.py", "b.py"], finished=finished)
     assert (bool(endings.open), bool(endings.fixed)) == (ends == "open", ends == "fixed")
     assert bool(endings.unblocked) == (ends != "open")
 
 
-def test_a_mild_finding_that_is_open_blocks_nothing() -> None:
+def test_a_mild_finding_that_is_open_blocks_nothing():
     mild = ON_LINES._replace(severity="minor")
     assert decide(ReviewHistory((mild,), (BLOCKS,)), REVIEW, ["a.py"], finished=True).unblocked == (BLOCKS,)
 
 
-def test_only_a_request_for_changes_is_ended() -> None:
+def test_only_a_request_for_changes_is_ended():
     history = ReviewHistory((), (posted("DISMISSED"),))
     assert decide(history, REVIEW, ["a.py"], finished=True).unblocked == ()

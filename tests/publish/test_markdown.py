@@ -21,26 +21,26 @@ from bot.publish.markdown import cell, code, contained, fenced, plain, quoted, s
         ("", "` `"),
     ],
 )
-def test_a_code_span_shows_its_text(text: str, written: str) -> None:
+def test_a_code_span_shows_its_text(text: str, written: str):
     assert code(text) == written
 
 
-def test_a_pipe_does_not_end_a_cell() -> None:
+def test_a_pipe_does_not_end_a_cell():
     assert cell(code("cat x | wc -l")) == "`cat x \\| wc -l`"
 
 
-def test_a_cell_is_one_line() -> None:
+def test_a_cell_is_one_line():
     assert cell("a\n| b |\nc") == "a \\| b \\| c"
 
 
-def test_plain_text_is_shown_as_it_is() -> None:
+def test_plain_text_is_shown_as_it_is():
     assert plain("a *b* [c](d) <e> `f`") == "a \\*b\\* \\[c\\](d) \\<e\\> \\`f\\`"
     assert plain("&#64;ada & Fixes &num;9") == "&amp;#64;ada &amp; Fixes &amp;num;9"
 
 
 @settings(deadline=None)
 @given(st.text(alphabet="`~\n ab"))
-def test_nothing_ends_a_fenced_block_early(text: str) -> None:
+def test_nothing_ends_a_fenced_block_early(text: str):
     block = fenced(text).split("\n")
     fence = block[0].removesuffix("text")
     assert block[-1] == fence
@@ -51,11 +51,11 @@ def test_nothing_ends_a_fenced_block_early(text: str) -> None:
     ("text", "ending"),
     [("```\nopen", "```"), ("~~~~ python\nopen\n~~~", "~~~~"), ("````\n```\n", "````"), ("text", "text")],
 )
-def test_an_open_fence_is_closed(text: str, ending: str) -> None:
+def test_an_open_fence_is_closed(text: str, ending: str):
     assert contained(text).splitlines()[-1] == ending
 
 
-def test_a_closed_fence_is_left_alone() -> None:
+def test_a_closed_fence_is_left_alone():
     text = "before\n\n```python\nif a < b:\n    print('<details>')\n```\n\nafter"
     assert contained(text) == text
 
@@ -74,19 +74,19 @@ def test_a_closed_fence_is_left_alone() -> None:
         "`unclosed <details>",
     ],
 )
-def test_no_tag_of_theirs_is_live(text: str) -> None:
+def test_no_tag_of_theirs_is_live(text: str):
     assert not re.search(r"<[A-Za-z/!?]", safe_markdown(text, 1_000))
 
 
-def test_headings_stay_below_ours() -> None:
+def test_headings_stay_below_ours():
     assert contained("# Big\n## Second\n### Third\n#hash") == "### Big\n### Second\n### Third\n#hash"
 
 
-def test_a_quote_covers_every_line() -> None:
+def test_a_quote_covers_every_line():
     assert quoted("a\n\nb") == "> a\n>\n> b"
 
 
 @settings(deadline=None)
 @given(st.text(max_size=300), st.integers(min_value=60, max_value=200))
-def test_shortened_text_is_within_its_limit(text: str, limit: int) -> None:
+def test_shortened_text_is_within_its_limit(text: str, limit: int):
     assert len(shortened(text, limit)) <= limit

@@ -54,7 +54,7 @@ def app_token(world: World) -> str:
 # Onto the head of a person's pull request
 
 
-def test_a_fix_on_somebodys_pull_request_is_one_draft_onto_its_branch(world: World) -> None:
+def test_a_fix_on_somebodys_pull_request_is_one_draft_onto_its_branch(world: World):
     number = theirs(world)
     head = world.branches()["topic"]
     bundle = bundle_on(world, number)
@@ -83,7 +83,7 @@ def test_a_fix_on_somebodys_pull_request_is_one_draft_onto_its_branch(world: Wor
 
 
 @pytest.mark.slow
-def test_where_policy_says_so_one_commit_goes_onto_the_head(world: World) -> None:
+def test_where_policy_says_so_one_commit_goes_onto_the_head(world: World):
     set_policy(world, "push_to_head: true\n")
     number = theirs(world)
     head = world.branches()["topic"]
@@ -110,7 +110,7 @@ def test_where_policy_says_so_one_commit_goes_onto_the_head(world: World) -> Non
     assert len(world.pulls()) == 1
 
 
-def test_onto_a_protected_head_it_is_a_pull_request_onto_its_branch(world: World) -> None:
+def test_onto_a_protected_head_it_is_a_pull_request_onto_its_branch(world: World):
     set_policy(world, "push_to_head: true\n")
     number = theirs(world)
     bundle = bundle_on(world, number)
@@ -123,7 +123,7 @@ def test_onto_a_protected_head_it_is_a_pull_request_onto_its_branch(world: World
 
 
 @pytest.mark.slow
-def test_the_policy_of_the_head_is_not_asked(world: World) -> None:
+def test_the_policy_of_the_head_is_not_asked(world: World):
     number = theirs(world, **{POLICY: "push_to_head: true\nidentity: {name: evil, email: e@evil.example}\n"})
     published = world.publish(bundle_on(world, number))
     assert published.created
@@ -131,7 +131,7 @@ def test_the_policy_of_the_head_is_not_asked(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_rules_are_the_base_branchs_as_it_is_now(world: World) -> None:
+def test_rules_are_the_base_branchs_as_it_is_now(world: World):
     number = theirs(world)
     bundle = bundle_on(world, number)
     set_policy(world, "rules:\n  - {effect: deny, paths: [invoice.py]}\n")
@@ -163,7 +163,7 @@ HERE = replace(PLAIN, push_to_head=True)
 )
 def test_where_a_change_goes(
     pull: PullRequest, state: str, policy: Policy, onto_head: bool, base: str, note: str
-) -> None:
+):
     head = PullHeadState(pull, "fork" in state, "ours" in state, "moved" in state)
     route = choose_route(head, policy, "trunk")
     assert (route.onto_head, route.base) == (onto_head, base)
@@ -178,7 +178,7 @@ def own(world: World) -> int:
     return world.publish(world.bundle({"README.md": "Bye\n"})).pr_number
 
 
-def test_on_our_own_pull_request_a_commit_is_added_that_no_other_result_takes_away(world: World) -> None:
+def test_on_our_own_pull_request_a_commit_is_added_that_no_other_result_takes_away(world: World):
     issue_base = world.base_sha
     opening = world.bundle({"README.md": "Bye\n"})
     number = world.publish(opening).pr_number
@@ -203,7 +203,7 @@ def test_on_our_own_pull_request_a_commit_is_added_that_no_other_result_takes_aw
 # A head that moves
 
 
-def test_a_head_that_moves_is_not_overwritten(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_head_that_moves_is_not_overwritten(world: World, monkeypatch: pytest.MonkeyPatch):
     set_policy(world, "push_to_head: true\n")
     number = theirs(world)
     bundle = bundle_on(world, number)
@@ -221,7 +221,7 @@ def test_a_head_that_moves_is_not_overwritten(world: World, monkeypatch: pytest.
     assert "has moved on" in world.pulls()[0]["body"]
 
 
-def test_a_head_that_was_rewritten_gets_nothing_and_the_thread_is_told(world: World) -> None:
+def test_a_head_that_was_rewritten_gets_nothing_and_the_thread_is_told(world: World):
     number = theirs(world)
     bundle = bundle_on(world, number)
     Git(world.forge.git_folder(REPO)).run("update-ref", "refs/heads/topic", world.branches()["main"])
@@ -235,7 +235,7 @@ def test_a_head_that_was_rewritten_gets_nothing_and_the_thread_is_told(world: Wo
 
 @pytest.mark.slow
 @pytest.mark.parametrize("push", [True, False])
-def test_a_pull_request_closed_in_the_meantime_gets_nothing(world: World, push: bool) -> None:
+def test_a_pull_request_closed_in_the_meantime_gets_nothing(world: World, push: bool):
     set_policy(world, f"push_to_head: {str(push).lower()}\n")
     number = theirs(world)
     bundle = bundle_on(world, number)
@@ -249,7 +249,7 @@ def test_a_pull_request_closed_in_the_meantime_gets_nothing(world: World, push: 
 # Forks
 
 
-def test_a_forks_pull_request_gets_one_and_one_only_here_with_its_commits_and_ours(world: World) -> None:
+def test_a_forks_pull_request_gets_one_and_one_only_here_with_its_commits_and_ours(world: World):
     number = forked(world)
     bundle = bundle_on(world, number)
     head = world.base_sha
@@ -267,7 +267,7 @@ def test_a_forks_pull_request_gets_one_and_one_only_here_with_its_commits_and_ou
 
 
 @pytest.mark.slow
-def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read(world: World) -> None:
+def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read(world: World):
     set_policy(world, "pull_request: {ci: start}\n")
     number = forked(world)
     bundle = bundle_on(world, number)
@@ -281,7 +281,7 @@ def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read
 
 
 @pytest.mark.parametrize("path", [".github/workflows/ci.yml", "CODEOWNERS", ".gitattributes"])
-def test_a_forks_commits_that_change_protected_paths_are_never_put_here(world: World, path: str) -> None:
+def test_a_forks_commits_that_change_protected_paths_are_never_put_here(world: World, path: str):
     number = forked(world, **{path: "on: push\n"})
     bundle = bundle_on(world, number, trusted_sha=world.github().pull(REPO, number).head_sha)
     with pytest.raises(PublishError, match="not put on a branch of this repository"):
@@ -290,7 +290,7 @@ def test_a_forks_commits_that_change_protected_paths_are_never_put_here(world: W
 
 
 @pytest.mark.slow
-def test_what_the_base_branch_changed_meanwhile_is_not_held_against_the_fork(world: World) -> None:
+def test_what_the_base_branch_changed_meanwhile_is_not_held_against_the_fork(world: World):
     number = forked(world)
     bundle = bundle_on(world, number)
     world.forge.commit(REPO, {".github/workflows/ci.yml": "on: push\n"})
@@ -307,7 +307,7 @@ def changed(bundle: Bundle, **fields: Any) -> Bundle:
     return bundle._replace(outcome=outcome._replace(request=outcome.request._replace(pull=pull)))
 
 
-def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None:
+def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World):
     """That the head is a branch of ours, here: GitHub is asked."""
     set_policy(world, "{push_to_head: true, pull_request: {ci: start}}\n")
     number = forked(world)
@@ -320,7 +320,7 @@ def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None
     assert world.branches("bob/hello")["topic"] == world.base_sha
 
 
-def test_a_bundle_with_another_pull_request_head_or_base_is_refused(world: World) -> None:
+def test_a_bundle_with_another_pull_request_head_or_base_is_refused(world: World):
     other = theirs(world, "other", **{"other.md": "x\n"})
     # Its policy lets more.
     world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
@@ -351,7 +351,7 @@ def test_a_bundle_with_another_pull_request_head_or_base_is_refused(world: World
     assert (world.branches(), len(world.pulls())) == before
 
 
-def test_a_dry_run_says_what_would_be_pushed(world: World) -> None:
+def test_a_dry_run_says_what_would_be_pushed(world: World):
     set_policy(world, "push_to_head: true\n")
     number = theirs(world)
     bundle = bundle_on(world, number)

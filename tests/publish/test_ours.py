@@ -53,22 +53,22 @@ OURS = ".github/workflows/agent.yml"
         (PERSON, None, False),
     ],
 )
-def test_whose_words_are_ours(author: Account, me: Account | None, ours: bool) -> None:
+def test_whose_words_are_ours(author: Account, me: Account | None, ours: bool):
     assert is_ours(author, me, PLAN) is ours
 
 
 @pytest.mark.parametrize("kind", [REFUSED, PULL_REQUEST, SUGGESTED])
-def test_what_the_workflows_own_token_writes_beside_an_apps_counts(kind: str) -> None:
+def test_what_the_workflows_own_token_writes_beside_an_apps_counts(kind: str):
     assert is_ours(ACTIONS, APP, kind)
     assert is_ours(ACTIONS, PERSON, kind)
 
 
 @pytest.mark.parametrize("kind", [PLAN, FINDING, REVIEW, ANSWER, ENDED, WRITE, PROGRESS])
-def test_a74_nothing_else_by_the_workflows_bot_does(kind: str) -> None:
+def test_a74_nothing_else_by_the_workflows_bot_does(kind: str):
     assert not is_ours(ACTIONS, APP, kind)
 
 
-def test_the_first_answer_is_found_to_be_written_over_and_nothing_else_of_that_bots() -> None:
+def test_the_first_answer_is_found_to_be_written_over_and_nothing_else_of_that_bots():
     assert may_be_ours(ACTIONS, APP, PROGRESS)
     assert not may_be_ours(ACTIONS, APP, PLAN)
     assert not may_be_ours(PERSON, APP, PROGRESS)
@@ -108,7 +108,7 @@ def written_over(world: World) -> tuple[int, str]:
     return begun.id, data.body
 
 
-def test_what_the_app_signed_is_the_apps(world: World) -> None:
+def test_what_the_app_signed_is_the_apps(world: World):
     comment, body = written_over(world)
     app = of_app(world)
     assert author(world, app, comment) == "our-app[bot]"
@@ -120,26 +120,26 @@ def test_what_the_app_signed_is_the_apps(world: World) -> None:
     assert author(world, app, comment) == "our-app[bot]"
 
 
-def test_with_another_key_or_none_it_is_as_without_a_signature(world: World) -> None:
+def test_with_another_key_or_none_it_is_as_without_a_signature(world: World):
     comment, _ = written_over(world)
     assert author(world, of_app(world, "a new key"), comment) == ACTIONS.login
     assert author(world, world.github(), comment) == ACTIONS.login
 
 
-def test_a64_a_signed_mark_that_was_copied_is_nobodys(world: World) -> None:
+def test_a64_a_signed_mark_that_was_copied_is_nobodys(world: World):
     _, body = written_over(world)
     copy = world.github().create_comment(REPO, world.issue, body)
     assert author(world, of_app(world), copy.id) == ACTIONS.login
 
 
-def test_a64_nor_is_one_that_was_changed(world: World) -> None:
+def test_a64_nor_is_one_that_was_changed(world: World):
     comment, body = written_over(world)
     for change in (("result=done", "result=none"), (" progress ", " plan "), ("sig=", "sig=0 sig=")):
         world.github().edit_comment(REPO, world.issue, comment, body.replace(*change))
         assert author(world, of_app(world), comment) == ACTIONS.login
 
 
-def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(world: World) -> None:
+def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(world: World):
     """Any workflow could have written it, with a stranger's text."""
     thread_ref, thread = (
         ThreadRef(REPO, world.issue, "99"),
@@ -165,14 +165,14 @@ def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(
         ("issue_comment", REPO, ".github/workflows/ci.yml", False),
     ],
 )
-def test_a93_which_runs_are_our_workflows(event: str, head: str, path: str, own: bool) -> None:
+def test_a93_which_runs_are_our_workflows(event: str, head: str, path: str, own: bool):
     repository = SimpleNamespace(full_name=head) if head else None
     run = cast(WorkflowRun, SimpleNamespace(path=path, event=event, head_repository=repository))
     assert is_own_run(run, REPO, OURS) is own
     assert is_own_run(run, REPO, "") is (own or path != OURS)
 
 
-def test_a64_nor_one_of_another_repository() -> None:
+def test_a64_nor_one_of_another_repository():
     signer = Signer("key")
     body = signer.sign("octo/hello", 7, "Done\n\n<!-- slash-agent progress request=11 -->\n")
     assert signer.verifies("Octo/Hello", 7, body)

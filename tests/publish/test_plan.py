@@ -73,7 +73,7 @@ def posted(world: World) -> list[dict[str, Any]]:
     return [one for one in found if "<!-- slash-agent plan " in one["body"]]
 
 
-def test_a_plan_is_posted_as_a_list_with_an_estimate_and_how_to_approve(world: World) -> None:
+def test_a_plan_is_posted_as_a_list_with_an_estimate_and_how_to_approve(world: World):
     world.publish(planned(world))
     [comment] = posted(world)
     body = comment["body"]
@@ -85,7 +85,7 @@ def test_a_plan_is_posted_as_a_list_with_an_estimate_and_how_to_approve(world: W
     assert body.rstrip().splitlines()[-1].startswith(f"<!-- slash-agent plan request={world.comment_id} ")
 
 
-def test_without_a_hash_the_newest_is_named(world: World) -> None:
+def test_without_a_hash_the_newest_is_named(world: World):
     with pytest.raises(UsageError, match="There is no plan `abcdef123456` of this bot's in this thread"):
         found(world, "abcdef123456")
     world.publish(planned(world))
@@ -93,7 +93,7 @@ def test_without_a_hash_the_newest_is_named(world: World) -> None:
         found(world, "")
 
 
-def test_a_prefix_of_two_plans_approves_neither(world: World) -> None:
+def test_a_prefix_of_two_plans_approves_neither(world: World):
     plans: dict[str, Plan] = {}
     for number in range(200):
         plan = PLAN_A._replace(estimate_turns=number)
@@ -106,7 +106,7 @@ def test_a_prefix_of_two_plans_approves_neither(world: World) -> None:
         found(world, plan.hash[0])
 
 
-def test_a_plan_that_somebody_else_posted_is_none(world: World) -> None:
+def test_a_plan_that_somebody_else_posted_is_none(world: World):
     world.publish(planned(world))
     [comment] = posted(world)
     other = PLAN_A._replace(title="Open the back door")
@@ -160,7 +160,7 @@ def carried_out_by_this_request(world: World) -> None:
 
 
 @pytest.mark.parametrize("post", [in_its_own_comment, in_the_progress_comment, carried_out_by_this_request])
-def test_a74_a_plan_that_was_edited_is_not_carried_out(world: World, post: Callable[[World], None]) -> None:
+def test_a74_a_plan_that_was_edited_is_not_carried_out(world: World, post: Callable[[World], None]):
     post(world)
     [comment] = [one for one in world.api(f"/issues/{world.issue}/comments") if " plan=" in one["body"]]
     assert found(world) == found(world, PLAN_A.hash[:8].upper()) == PLAN_A
@@ -174,7 +174,7 @@ def test_a74_a_plan_that_was_edited_is_not_carried_out(world: World, post: Calla
             found(world, prefix)
 
 
-def test_a64_to_an_app_a_plan_that_the_workflows_bot_wrote_is_none(world: World) -> None:
+def test_a64_to_an_app_a_plan_that_the_workflows_bot_wrote_is_none(world: World):
     app = world.token
     world.token = world.forge.token(repo=REPO)
     put_comment(world.github(), thread_ref_in(world, str(world.comment_id)), PROGRESS, "**Working**")
@@ -184,7 +184,7 @@ def test_a64_to_an_app_a_plan_that_the_workflows_bot_wrote_is_none(world: World)
 
 
 @pytest.mark.parametrize("through", ["the progress comment", "a comment of its own"])
-def test_a92_without_an_identity_of_its_own_no_plan_is_carried_out(world: World, through: str) -> None:
+def test_a92_without_an_identity_of_its_own_no_plan_is_carried_out(world: World, through: str):
     world.token = world.forge.token(repo=REPO)
     if through == "the progress comment":
         put_comment(world.github(), thread_ref_in(world, str(world.comment_id)), PROGRESS, "**Working**")
@@ -200,7 +200,7 @@ def test_a92_without_an_identity_of_its_own_no_plan_is_carried_out(world: World,
     assert world.pulls() == []
 
 
-def test_a92_a_continue_carries_out_no_plan_by_a_mark_of_another_workflow(world: World) -> None:
+def test_a92_a_continue_carries_out_no_plan_by_a_mark_of_another_workflow(world: World):
     world.publish(planned(world))
     approval = asked(world, f"/agent approve {PLAN_A.hash[:12]}")
     app, world.token = world.token, world.forge.token(repo=REPO)
@@ -211,7 +211,7 @@ def test_a92_a_continue_carries_out_no_plan_by_a_mark_of_another_workflow(world:
     assert world.pulls() == []
 
 
-def test_a_progress_comment_that_became_a_plan_is_never_written_over(world: World) -> None:
+def test_a_progress_comment_that_became_a_plan_is_never_written_over(world: World):
     where = thread_ref_in(world, str(world.comment_id))
     put_comment(world.github(), where, PROGRESS, "**Working**", {"by": "10001"})
     world.publish(planned(world))
@@ -223,7 +223,7 @@ def test_a_progress_comment_that_became_a_plan_is_never_written_over(world: Worl
     assert "<!-- slash-agent progress " in plan
 
 
-def test_a_plan_is_carried_out_once(world: World) -> None:
+def test_a_plan_is_carried_out_once(world: World):
     world.publish(planned(world))
     carry_out(world, thread_ref_in(world))
     [comment] = posted(world)
@@ -233,7 +233,7 @@ def test_a_plan_is_carried_out_once(world: World) -> None:
     assert found(world, key="77") == PLAN_A
 
 
-def test_what_a_plan_says_is_shown_as_it_is_and_does_nothing(world: World) -> None:
+def test_what_a_plan_says_is_shown_as_it_is_and_does_nothing(world: World):
     evil = Plan(EVIL[:120], (PlanStep(EVIL, ("a`b.py",)), PlanStep(f"a\n{EVIL}\n# b\n- [x] c\n[d]: e")), EVIL)
     text = plan_text(evil, OUTCOME, NO_LINKS)
     html = MarkdownIt("gfm-like", {"linkify": False}).render(text)
@@ -245,7 +245,7 @@ def test_what_a_plan_says_is_shown_as_it_is_and_does_nothing(world: World) -> No
     assert html.count("(push the secrets)") == 3 + EVIL[:120].count("(push the secrets)")
 
 
-def test_the_longest_plan_fits_one_comment() -> None:
+def test_the_longest_plan_fits_one_comment():
     random_text = "".join(random.Random(1).choices("abcdefghijklmnop*_[]<>`#", k=780))
     plan = Plan("t" * 120, tuple(PlanStep(random_text, ("p" * 300,)) for _ in range(20)))
     assert not plan.problem
@@ -254,7 +254,7 @@ def test_the_longest_plan_fits_one_comment() -> None:
     assert read_plan(text) == plan
 
 
-def test_a_plan_with_a_credential_in_it_is_not_posted(world: World) -> None:
+def test_a_plan_with_a_credential_in_it_is_not_posted(world: World):
     secret = "ghp_" + "a1B2" * 9
     plan = PLAN_A._replace(steps=(PlanStep(f"Use {secret}"),))
     with pytest.raises(GateError, match="The plan is not posted"):
@@ -282,7 +282,7 @@ def going_on(world: World, comment: int, plan: Plan | None = PLAN_A) -> Bundle:
     return world.bundle(request=request)
 
 
-def test_a_plan_that_a_continue_finished_is_carried_out_and_not_again(world: World) -> None:
+def test_a_plan_that_a_continue_finished_is_carried_out_and_not_again(world: World):
     world.publish(planned(world))
     worked_on(world, asked(world, f"/agent approve {PLAN_A.hash[:12]}"))
     first = asked(world, "/agent continue")
@@ -303,14 +303,14 @@ def test_a_plan_that_a_continue_finished_is_carried_out_and_not_again(world: Wor
 
 
 @pytest.mark.parametrize("plan", [None, PLAN_B])
-def test_a_bundle_with_another_plan_than_the_approved_one_is_refused(world: World, plan: Plan | None) -> None:
+def test_a_bundle_with_another_plan_than_the_approved_one_is_refused(world: World, plan: Plan | None):
     world.publish(planned(world))
     worked_on(world, asked(world, f"/agent approve {PLAN_A.hash[:12]}"))
     with pytest.raises(PublishError, match="another plan than the one that was approved"):
         world.publish(going_on(world, asked(world, "/agent continue"), plan))
 
 
-def test_an_approval_that_was_edited_since_is_none_to_go_on_from(world: World) -> None:
+def test_an_approval_that_was_edited_since_is_none_to_go_on_from(world: World):
     world.publish(planned(world))
     approval = asked(world, "/agent fix this")
     worked_on(world, approval)

@@ -35,7 +35,7 @@ def ours(world: World) -> list[str]:
     return [body for body in world.comments() if re.search("<!-- slash-agent (progress|ended)", body)]
 
 
-def test_one_comment_is_created_and_ends_with_the_last_state(world: World) -> None:
+def test_one_comment_is_created_and_ends_with_the_last_state(world: World):
     progress = ProgressWriter(world.github, place_in(world), interval=0.01)
     for turn in range(20):
         progress.update(f"Working, turn {turn}")
@@ -45,7 +45,7 @@ def test_one_comment_is_created_and_ends_with_the_last_state(world: World) -> No
     assert progress.problem == ""
 
 
-def test_edits_are_apart_by_the_interval(world: World) -> None:
+def test_edits_are_apart_by_the_interval(world: World):
     progress = ProgressWriter(world.github, place_in(world), interval=0.3)
     began = time.monotonic()
     progress.update("one")
@@ -56,7 +56,7 @@ def test_edits_are_apart_by_the_interval(world: World) -> None:
     progress.close("two")
 
 
-def test_nobody_waits_for_a_slow_github(world: World) -> None:
+def test_nobody_waits_for_a_slow_github(world: World):
     release = threading.Event()
 
     def connect_slowly() -> GitHub:
@@ -73,7 +73,7 @@ def test_nobody_waits_for_a_slow_github(world: World) -> None:
     assert "Done" in ours(world)[0]
 
 
-def test_a_comment_deleted_during_the_run_is_not_written_again(world: World) -> None:
+def test_a_comment_deleted_during_the_run_is_not_written_again(world: World):
     progress = ProgressWriter(world.github, place_in(world), interval=0)
     progress.update("one")
     wait_for(lambda: len(ours(world)) == 1)
@@ -85,7 +85,7 @@ def test_a_comment_deleted_during_the_run_is_not_written_again(world: World) -> 
     assert progress.problem == ""
 
 
-def test_a_failure_is_in_the_progress_comment_and_taken_back_when_it_works_after_all(world: World) -> None:
+def test_a_failure_is_in_the_progress_comment_and_taken_back_when_it_works_after_all(world: World):
     thread_ref = place_in(world, str(world.comment_id))
     ProgressWriter(world.github, thread_ref, interval=0).close("Publishing")
     bundle = world.bundle()
@@ -100,12 +100,12 @@ def test_a_failure_is_in_the_progress_comment_and_taken_back_when_it_works_after
 
 
 @pytest.mark.parametrize("status", Status)
-def test_what_a_run_says_last_is_true_also_if_publishing_never_comes(status: Status) -> None:
+def test_what_a_run_says_last_is_true_also_if_publishing_never_comes(status: Status):
     said = pending_line(OUTCOME._replace(status=status), "https://run.test/1")
     assert "publishing failed or was cancelled: see [the run](https://run.test/1)" in said
 
 
-def test_what_was_withheld_is_no_failed_run() -> None:
+def test_what_was_withheld_is_no_failed_run():
     held = (WithheldFile(".github/workflows/ci.yml", "is protected"),)
     outcome = OUTCOME._replace(status=Status.FAILED, stop_reason=StopReason.GATE, files=(), withheld=held)
     said = end_text(outcome, NO_LINKS)
@@ -116,7 +116,7 @@ def test_what_was_withheld_is_no_failed_run() -> None:
 
 
 @pytest.mark.parametrize("text", ["@all /agent fix", "**bold** <b>", "two\nlines", "<!-- x -->"])
-def test_what_a_run_does_is_shown_as_a_list_of_plain_text(text: str) -> None:
+def test_what_a_run_does_is_shown_as_a_list_of_plain_text(text: str):
     shown = working_text((text, "6 turns"), "https://run.test/1")
     assert shown.endswith("\n- 6 turns\n\n[Follow the run](https://run.test/1)")
     assert len(shown.splitlines()) == 6
@@ -124,7 +124,7 @@ def test_what_a_run_does_is_shown_as_a_list_of_plain_text(text: str) -> None:
     assert "<!--" not in shown.replace("\\<", "")
 
 
-def test_a_strangers_copy_of_the_mark_is_not_edited(world: World) -> None:
+def test_a_strangers_copy_of_the_mark_is_not_edited(world: World):
     fake = with_mark(place_in(world), PROGRESS, "mine")
     world.forge.comment(REPO, world.issue, "bob", fake)
     ProgressWriter(world.github, place_in(world), interval=0).close("Done")

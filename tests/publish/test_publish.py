@@ -43,7 +43,7 @@ def published_change(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Publi
         yield Published(world, result, asked, comments)
 
 
-def test_a_change_becomes_a_draft_pull_request(published_change: Published) -> None:
+def test_a_change_becomes_a_draft_pull_request(published_change: Published):
     world, published = published_change.world, published_change.result
     (pull,) = world.pulls()
     assert published.created
@@ -56,7 +56,7 @@ def test_a_change_becomes_a_draft_pull_request(published_change: Published) -> N
     assert world.branches() == {"main": world.base_sha, BRANCH: published.commit}
 
 
-def test_the_commit_names_the_bot_and_the_requester(published_change: Published) -> None:
+def test_the_commit_names_the_bot_and_the_requester(published_change: Published):
     world = published_change.world
     commit = world.commit(published_change.result.commit)
     assert f"parent {world.base_sha}" in commit
@@ -66,7 +66,7 @@ def test_the_commit_names_the_bot_and_the_requester(published_change: Published)
     assert "Signed-off-by" not in commit
 
 
-def test_policy_of_the_base_commit_decides_keyword_draft_and_sign_off(world: World) -> None:
+def test_policy_of_the_base_commit_decides_keyword_draft_and_sign_off(world: World):
     text = "pull_request: {keyword: Refs, draft: false, sign_off: true}\n"
     text += "identity: {name: our-bot, email: b@our.example}\n"
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": text})
@@ -87,12 +87,12 @@ def _bound_to_drafts(world: World) -> Bundle:
 
 
 @pytest.mark.slow
-def test_under_draft_always_a_bundle_that_says_no_draft_opens_one(world: World) -> None:
+def test_under_draft_always_a_bundle_that_says_no_draft_opens_one(world: World):
     world.publish(_bound_to_drafts(world))
     assert world.pulls()[0]["draft"] is True
 
 
-def test_the_repositorys_template_is_filled(world: World) -> None:
+def test_the_repositorys_template_is_filled(world: World):
     template = "## What\n<!-- say it -->\n\n## Checklist\n- [ ] I have read the guide\n"
     world.base_sha = world.forge.commit(REPO, {".github/PULL_REQUEST_TEMPLATE.md": template})
     world.publish(world.bundle())
@@ -105,7 +105,7 @@ def test_the_repositorys_template_is_filled(world: World) -> None:
 # Twice
 
 
-def test_publishing_twice_changes_nothing_nor_what_a_person_edited(world: World) -> None:
+def test_publishing_twice_changes_nothing_nor_what_a_person_edited(world: World):
     first = world.publish(world.bundle())
     before = (world.branches(), world.pulls(), world.comments(), world.writes())
     second = world.publish(world.bundle())
@@ -121,7 +121,7 @@ def test_publishing_twice_changes_nothing_nor_what_a_person_edited(world: World)
 # A later run on the same issue
 
 
-def test_a_later_run_updates_the_open_pull_request_whatever_its_title(world: World) -> None:
+def test_a_later_run_updates_the_open_pull_request_whatever_its_title(world: World):
     first = world.publish(world.bundle())
     later = "2026-01-03T00:00:00Z"
     second = world.publish(world.bundle({"invoice.py": FIXED + "# checked\n"}, ended_at=later))
@@ -135,7 +135,7 @@ def test_a_later_run_updates_the_open_pull_request_whatever_its_title(world: Wor
     assert set(world.branches()) == {"main", BRANCH}
 
 
-def test_a_commit_by_a_person_is_never_overwritten(world: World) -> None:
+def test_a_commit_by_a_person_is_never_overwritten(world: World):
     first = world.publish(world.bundle())
     theirs = world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
     bundle = world.bundle({"invoice.py": FIXED + "# checked\n"})
@@ -151,7 +151,7 @@ def test_a_commit_by_a_person_is_never_overwritten(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_a_copied_mark_makes_no_pull_request_ours(world: World) -> None:
+def test_a_copied_mark_makes_no_pull_request_ours(world: World):
     first = world.publish(world.bundle())
     body = world.pulls()[0]["body"]
     world.forge.delete_branch(REPO, BRANCH)
@@ -164,7 +164,7 @@ def test_a_copied_mark_makes_no_pull_request_ours(world: World) -> None:
     assert second.branch == f"{BRANCH}-2"
 
 
-def test_a_person_who_opened_it_from_the_branch_is_not_doubled(world: World) -> None:
+def test_a_person_who_opened_it_from_the_branch_is_not_doubled(world: World):
     world.forge.allow_actions_pull_requests(REPO, False)
     with pytest.raises(PublishError):
         world.publish(world.bundle())
@@ -181,7 +181,7 @@ def test_a_person_who_opened_it_from_the_branch_is_not_doubled(world: World) -> 
 
 
 @pytest.mark.slow
-def test_where_opening_is_refused_the_branch_stays_and_the_thread_knows_the_setting(world: World) -> None:
+def test_where_opening_is_refused_the_branch_stays_and_the_thread_knows_the_setting(world: World):
     world.forge.allow_actions_pull_requests(REPO, False)
     bundle = world.bundle()
     with pytest.raises(PublishError, match="Allow GitHub Actions to create and approve") as caught:
@@ -197,7 +197,7 @@ def test_where_opening_is_refused_the_branch_stays_and_the_thread_knows_the_sett
     assert (published.created, published.branch) == (True, BRANCH)
 
 
-def test_a_token_that_may_not_push_is_a_sentence_and_a_comment(world: World) -> None:
+def test_a_token_that_may_not_push_is_a_sentence_and_a_comment(world: World):
     permissions = {"contents": "read", "issues": "write", "pull_requests": "write"}
     token = world.forge.token(permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # literals in a dict
     with pytest.raises(PublishError, match="may not push") as caught:
@@ -207,13 +207,13 @@ def test_a_token_that_may_not_push_is_a_sentence_and_a_comment(world: World) -> 
     assert world.branches() == {"main": world.base_sha}
 
 
-def test_a_bundle_for_another_repository_is_refused(world: World) -> None:
+def test_a_bundle_for_another_repository_is_refused(world: World):
     with pytest.raises(PublishError, match="this job is for octo/other"):
         world.publish(world.bundle(), repository="octo/other")
     assert world.writes() == []
 
 
-def test_a_base_commit_that_is_on_no_base_branch_is_refused(world: World) -> None:
+def test_a_base_commit_that_is_on_no_base_branch_is_refused(world: World):
     world.base_sha = world.forge.commit(REPO, {"README.md": "theirs\n"}, branch="somebody", author="bob")
     with pytest.raises(PublishError, match="not part of main"):
         world.publish(world.bundle())
@@ -221,7 +221,7 @@ def test_a_base_commit_that_is_on_no_base_branch_is_refused(world: World) -> Non
 
 
 @pytest.mark.parametrize("branch", ["release/1.x", "fix/#12", "größe", "a'b\"c", "x" * 200])
-def test_base_branches_have_all_kinds_of_names(world: World, branch: str) -> None:
+def test_base_branches_have_all_kinds_of_names(world: World, branch: str):
     world.base_sha = world.forge.commit(REPO, {"README.md": "x\n"}, branch=branch, author="ann")
     bundle = world.bundle(request=world.outcome().request._replace(base_ref=branch))
     world.forge.commit(REPO, {"README.md": "y\n"}, branch=branch, author="ann")
@@ -229,13 +229,13 @@ def test_base_branches_have_all_kinds_of_names(world: World, branch: str) -> Non
     assert world.pulls()[0]["base"]["ref"] == branch
 
 
-def test_a_base_branch_that_is_gone_is_a_sentence(world: World) -> None:
+def test_a_base_branch_that_is_gone_is_a_sentence(world: World):
     request = world.outcome().request._replace(base_ref="gone")
     with pytest.raises(PublishError, match="gone no longer exists"):
         world.publish(world.bundle(request=request))
 
 
-def test_the_base_branch_is_not_written_even_when_it_has_a_name_like_ours(world: World) -> None:
+def test_the_base_branch_is_not_written_even_when_it_has_a_name_like_ours(world: World):
     world.base_sha = world.forge.commit(REPO, {"README.md": "x\n"}, branch=BRANCH, author="ann")
     request = world.outcome().request._replace(base_ref=BRANCH)
     published = world.publish(world.bundle(request=request))
@@ -243,7 +243,7 @@ def test_the_base_branch_is_not_written_even_when_it_has_a_name_like_ours(world:
     assert published.branch == f"{BRANCH}-2"
 
 
-def test_a_protected_path_in_the_patch_is_tampering(world: World) -> None:
+def test_a_protected_path_in_the_patch_is_tampering(world: World):
     patch = world.patch({"invoice.py": FIXED, ".github/workflows/x.yml": "on: push\n"})
     with pytest.raises(GateError, match=r"\.github/workflows/x\.yml") as caught:
         world.publish(world.bundle(patch=patch))
@@ -258,7 +258,7 @@ NO_DRAFTS = {
 }
 
 
-def test_private_plans_without_drafts_get_none_where_the_policy_has_drafts_only(world: World) -> None:
+def test_private_plans_without_drafts_get_none_where_the_policy_has_drafts_only(world: World):
     bundle = _bound_to_drafts(world)
     world.forge.fail_next("POST", "/pulls$", status=422, body=NO_DRAFTS)
     with pytest.raises(PublishError, match="`draft: always` under `pull_request`"):
@@ -267,7 +267,7 @@ def test_private_plans_without_drafts_get_none_where_the_policy_has_drafts_only(
     assert f"/compare/main...{BRANCH}?expand=1" in world.comments()[-1]
 
 
-def test_the_token_is_nowhere_on_disk(published_change: Published) -> None:
+def test_the_token_is_nowhere_on_disk(published_change: Published):
     from base64 import b64encode
 
     world = published_change.world
@@ -284,9 +284,7 @@ def test_the_token_is_nowhere_on_disk(published_change: Published) -> None:
         (["fix"], [Status.REVIEWED, Status.PLANNED], b""),
     ],
 )
-def test_a_result_of_another_verb_is_tampering(
-    verbs: list[str], statuses: list[Status], patch: bytes
-) -> None:
+def test_a_result_of_another_verb_is_tampering(verbs: list[str], statuses: list[Status], patch: bytes):
     for verb, status in product(verbs, statuses):
         outcome = OUTCOME._replace(request=OUTCOME.request._replace(verb=verb), status=status)
         with pytest.raises(PublishError, match=f"`/agent {verb}` cannot come to"):
@@ -298,14 +296,14 @@ def test_a_result_of_another_verb_is_tampering(
 NO_RUNS = "CI does not start here by itself"
 
 
-def test_where_ci_does_not_start_the_pull_request_says_how_to_start_it(published_change: Published) -> None:
+def test_where_ci_does_not_start_the_pull_request_says_how_to_start_it(published_change: Published):
     body = published_change.world.pulls()[0]["body"]
     assert NO_RUNS in body
     assert "close and reopen this pull request to start it" in body
 
 
 @pytest.mark.slow
-def test_the_policys_workflows_are_started_on_the_branch(world: World) -> None:
+def test_the_policys_workflows_are_started_on_the_branch(world: World):
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": DISPATCHING, **WORKFLOW})
     permissions = {"contents": "write", "issues": "write", "pull_requests": "write", "actions": "write"}
     token = world.forge.token(permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # literals in a dict
@@ -344,7 +342,7 @@ POLICIES = {
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("token", ["app", "person"])
-def test_a73_a91_ci_waits_whoever_wrote_in_the_thread(world: World, token: str, policy: str) -> None:
+def test_a73_a91_ci_waits_whoever_wrote_in_the_thread(world: World, token: str, policy: str):
     app, own = app_and_own(world)
     world.forge.grant(REPO, "bob", "write")  # nobody without rights has written
     if files := POLICIES[policy]:
@@ -362,7 +360,7 @@ def test_a73_a91_ci_waits_whoever_wrote_in_the_thread(world: World, token: str, 
 
 
 @pytest.mark.slow
-def test_a65_a91_the_authors_of_a_thread_change_nothing(world: World) -> None:
+def test_a65_a91_the_authors_of_a_thread_change_nothing(world: World):
     """An outsider, another workflow, and one whose comment is deleted."""
     app, own = app_and_own(world)
     world.forge.add_user("mallory")
@@ -376,11 +374,11 @@ def test_a65_a91_the_authors_of_a_thread_change_nothing(world: World) -> None:
 # Told without a pull request
 
 
-def test_a_change_makes_no_comment(published_change: Published) -> None:
+def test_a_change_makes_no_comment(published_change: Published):
     assert published_change.world.comments() == published_change.comments_before
 
 
-def test_a_thread_that_cannot_be_told_is_a_publishing_failure(world: World) -> None:
+def test_a_thread_that_cannot_be_told_is_a_publishing_failure(world: World):
     world.forge.set_thread(REPO, world.issue, locked=True)
     token = world.forge.token(permissions={"contents": "write", "issues": "read"}, repo=REPO)
     with pytest.raises(PublishError, match="could not be posted"):
@@ -390,7 +388,7 @@ def test_a_thread_that_cannot_be_told_is_a_publishing_failure(world: World) -> N
 # Dry
 
 
-def test_a_dry_run_says_every_write_and_makes_none(world: World) -> None:
+def test_a_dry_run_says_every_write_and_makes_none(world: World):
     published = world.publish(world.bundle(), dry_run=True)
     assert world.writes() == []
     assert [line.partition("\n")[0] for line in world.said] == [
@@ -403,7 +401,7 @@ def test_a_dry_run_says_every_write_and_makes_none(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_the_file_list_is_the_gates_and_not_the_bundles(world: World) -> None:
+def test_the_file_list_is_the_gates_and_not_the_bundles(world: World):
     lie = (ChangedFile("docs.md", "modified", "100644", "0" * 64, 1, 0),)
     world.publish(world.bundle(files=lie))
     body = world.pulls()[0]["body"]
@@ -411,5 +409,5 @@ def test_the_file_list_is_the_gates_and_not_the_bundles(world: World) -> None:
     assert "docs.md" not in body
 
 
-def test_a_whole_publishing_asks_little(published_change: Published) -> None:
+def test_a_whole_publishing_asks_little(published_change: Published):
     assert len(published_change.asked) <= 6, published_change.asked

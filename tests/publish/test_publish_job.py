@@ -106,7 +106,7 @@ CHANGES: dict[str, Callable[[Request], Request]] = {
 }
 
 
-def test_a_bundle_changed_on_its_way_is_not_published(world: World, asked: tuple[Outcome, Event]) -> None:
+def test_a_bundle_changed_on_its_way_is_not_published(world: World, asked: tuple[Outcome, Event]):
     outcome, event = asked
     world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
     before = world.branches()
@@ -132,7 +132,7 @@ def test_a_bundle_changed_on_its_way_is_not_published(world: World, asked: tuple
         (Actor("ann", 0, Tier.LOCAL), False),
     ],
 )
-def test_what_the_asker_may_is_looked_up_again(world: World, actor: Actor, ok: bool) -> None:
+def test_what_the_asker_may_is_looked_up_again(world: World, actor: Actor, ok: bool):
     """Rules on paths go by the tier, so a bundle may not choose its own."""
     world.forge.add_user("eve")
     outcome = world.outcome()
@@ -153,7 +153,7 @@ def test_what_the_asker_may_is_looked_up_again(world: World, actor: Actor, ok: b
 @pytest.mark.parametrize(("mode", "headings"), [("publish", ["changed"]), ("both", ["published"])])
 def test_where_the_run_was_a_step_of_the_same_job_its_summary_is_not_given_twice(
     world: World, monkeypatch: pytest.MonkeyPatch, mode: str, headings: list[str]
-) -> None:
+):
     summary = world.room("summary")
     outputs = {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_ACTIONS": "true", "SLASH_AGENT_MODE": mode}
     for name, value in {**environment(world), **outputs}.items():
@@ -169,7 +169,7 @@ def test_where_the_run_was_a_step_of_the_same_job_its_summary_is_not_given_twice
     assert ("### The run" in said) is (mode == "publish")
 
 
-def test_the_action_tells_publishing_whether_the_run_was_in_its_job() -> None:
+def test_the_action_tells_publishing_whether_the_run_was_in_its_job():
     steps = yaml.safe_load((Path(__file__).parents[2] / "action.yml").read_text())["runs"]["steps"]
     (publish,) = [step for step in steps if step.get("id") == "publish"]
     assert publish["env"]["SLASH_AGENT_MODE"] == "${{ inputs.mode }}"
@@ -179,7 +179,7 @@ def test_the_action_tells_publishing_whether_the_run_was_in_its_job() -> None:
 
 
 @pytest.mark.parametrize("acts", ["an app", "the workflow's token"])
-def test_also_for_an_issue_whoever_acts(world: World, acts: str) -> None:
+def test_also_for_an_issue_whoever_acts(world: World, acts: str):
     app = make_app(world.forge, "octo", PUBLISHES)
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {ci: start}\n"})
     folder = bundle_of(world, world.outcome())
@@ -190,7 +190,7 @@ def test_also_for_an_issue_whoever_acts(world: World, acts: str) -> None:
 
 
 @pytest.mark.parametrize("tier", [Tier.SCHEDULE, Tier.BOT])
-def test_nobody_but_its_event_knows_of_a_schedule_or_a_bot(world: World, tier: Tier) -> None:
+def test_nobody_but_its_event_knows_of_a_schedule_or_a_bot(world: World, tier: Tier):
     """Their rules on paths may be other ones than those for whom the run was really made."""
     outcome = world.outcome()
     claimed = outcome._replace(request=outcome.request._replace(actor=Actor("ann", world.ann, tier)))

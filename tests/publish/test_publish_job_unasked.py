@@ -52,7 +52,7 @@ MAKERS = pytest.mark.parametrize("make", [scheduled, dispatched])
 
 @pytest.mark.slow
 @MAKERS
-def test_what_the_workflow_asked_for_is_published(world: World, make: Callable[[World], Any]) -> None:
+def test_what_the_workflow_asked_for_is_published(world: World, make: Callable[[World], Any]):
     published(world, *make(world))
     [pull] = world.pulls()
     assert not pull["draft"]
@@ -74,7 +74,7 @@ CHANGES: dict[str, Callable[[Request], Request]] = {
 
 
 @MAKERS
-def test_a_bundle_changed_on_its_way_is_not_published(world: World, make: Callable[[World], Any]) -> None:
+def test_a_bundle_changed_on_its_way_is_not_published(world: World, make: Callable[[World], Any]):
     world.forge.commit(REPO, {".github/agent.yml": "version: 1\n"}, branch="lax", author="ann")
     outcome, name, event = make(world)
     before = world.branches()
@@ -86,7 +86,7 @@ def test_a_bundle_changed_on_its_way_is_not_published(world: World, make: Callab
 
 
 @pytest.mark.slow
-def test_a_task_is_the_one_that_the_job_names(world: World) -> None:
+def test_a_task_is_the_one_that_the_job_names(world: World):
     world.forge.commit(REPO, {".github/agent/rounding.md": TASK, ".github/agent/links.md": TASK})
     base = world.forge.branch_sha(REPO)
     assert base is not None
@@ -101,7 +101,7 @@ def test_a_task_is_the_one_that_the_job_names(world: World) -> None:
     assert [pull["head"]["ref"] for pull in world.pulls()] == ["agent/task-links"]
 
 
-def test_a_job_that_is_not_told_what_was_asked_says_which_inputs_it_takes(world: World) -> None:
+def test_a_job_that_is_not_told_what_was_asked_says_which_inputs_it_takes(world: World):
     with pytest.raises(AgentError, match="`instruction` and `task`"):
         published(world, *scheduled(world), SLASH_AGENT_INSTRUCTION="")
     assert world.pulls() == []

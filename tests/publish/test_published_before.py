@@ -46,7 +46,7 @@ def progress(world: World) -> None:
 )
 def test_publishing_again_opens_no_second_one_and_says_what_became_of_the_first(
     world: World, events: str, signed: bool
-) -> None:
+):
     if signed:
         world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {signed: true}\n"})
     progress(world)
@@ -66,7 +66,7 @@ def test_publishing_again_opens_no_second_one_and_says_what_became_of_the_first(
 # Cancelled
 
 
-def test_one_that_opens_a_moment_later_is_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_opens_a_moment_later_is_waited_for(world: World, monkeypatch: pytest.MonkeyPatch):
     progress(world)
     opening, look = GitHub.open_pull, GitHub.pulls_from
     late: list[Callable[[], PullRequest]] = []

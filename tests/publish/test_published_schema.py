@@ -26,12 +26,12 @@ def errors(validator: Draft202012Validator, data: Any) -> list[str]:
     return [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(data)]
 
 
-def test_the_published_schema_is_the_one_of_the_code() -> None:
+def test_the_published_schema_is_the_one_of_the_code():
     assert PUBLISHED.read_text(encoding="utf-8") == as_text(), "run `make schema`"
     Draft202012Validator.check_schema(outcome_schema())
 
 
 @pytest.mark.parametrize("outcome", [OUTCOME, FULL, EVIDENCE], ids=["plain", "full", "evidence"])
-def test_a_bundles_outcome_fits(outcome: Outcome, validator: Draft202012Validator, tmp_path: Path) -> None:
+def test_a_bundles_outcome_fits(outcome: Outcome, validator: Draft202012Validator, tmp_path: Path):
     write_bundle(Bundle(tmp_path, outcome, b"", b"", "m"))
     assert errors(validator, json.loads((tmp_path / FILE).read_bytes())) == []

@@ -42,7 +42,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def test_no_other_branch_is_ever_written(world: World, remote: Remote) -> None:
+def test_no_other_branch_is_ever_written(world: World, remote: Remote):
     sha = commit(remote, world)
     for name in HOSTILE:
         with pytest.raises(PublishError, match="not one of the bot's branches"):
@@ -50,7 +50,7 @@ def test_no_other_branch_is_ever_written(world: World, remote: Remote) -> None:
     assert world.branches() == {"main": world.base_sha}
 
 
-def test_a_branch_that_appeared_meanwhile_is_not_overwritten(world: World, remote: Remote) -> None:
+def test_a_branch_that_appeared_meanwhile_is_not_overwritten(world: World, remote: Remote):
     theirs = world.forge.commit(REPO, {"a": "b"}, branch="agent/x", author="ann")
     with pytest.raises(BranchMovedError):
         remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
@@ -86,7 +86,7 @@ REFUSALS = {
 }  # fmt: skip
 
 
-def test_a_refused_push_has_the_servers_words_and_what_to_do(world: World, remote: Remote) -> None:
+def test_a_refused_push_has_the_servers_words_and_what_to_do(world: World, remote: Remote):
     sha = commit(remote, world)
     for lines, advice in REFUSALS.values():
         refuse(world, *lines)
@@ -99,7 +99,7 @@ def test_a_refused_push_has_the_servers_words_and_what_to_do(world: World, remot
         assert "hook declined" in words and "\n" not in words
 
 
-def test_a_lock_that_nobody_releases_is_no_change_of_the_branch(world: World, remote: Remote) -> None:
+def test_a_lock_that_nobody_releases_is_no_change_of_the_branch(world: World, remote: Remote):
     lock = world.forge.git_folder(REPO) / "refs/heads/agent/x.lock"
     lock.parent.mkdir(parents=True)
     lock.touch()
@@ -108,7 +108,7 @@ def test_a_lock_that_nobody_releases_is_no_change_of_the_branch(world: World, re
     assert not isinstance(caught.value, BranchMovedError)
 
 
-def test_a_server_that_forbids_to_rewrite_a_branch_is_no_change_of_it(world: World, remote: Remote) -> None:
+def test_a_server_that_forbids_to_rewrite_a_branch_is_no_change_of_it(world: World, remote: Remote):
     first = commit(remote, world, "first")
     remote.push(first, "agent/x", expected="", never=NOBODY)
     with (world.forge.git_folder(REPO) / "config").open("a") as config:
@@ -119,7 +119,7 @@ def test_a_server_that_forbids_to_rewrite_a_branch_is_no_change_of_it(world: Wor
 
 def test_git_sees_the_token_in_its_environment_alone(
     world: World, remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     from bot.checkout.git import git_program
 
     log = tmp_path / "arguments"
@@ -135,7 +135,7 @@ def test_git_sees_the_token_in_its_environment_alone(
     assert world.token not in repr(remote)
 
 
-def test_a_token_is_not_sent_in_the_clear_to_a_stranger(tmp_path: Path) -> None:
+def test_a_token_is_not_sent_in_the_clear_to_a_stranger(tmp_path: Path):
     from bot.contracts.errors import AgentError
 
     with pytest.raises(AgentError, match="plain http"):

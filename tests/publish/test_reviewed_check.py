@@ -11,7 +11,7 @@ from bot.publish.review.posted_reviews import is_by_us, post_empty_review
 from tests.publish.conftest import REPO, World
 
 
-def test_a_check_run_that_another_app_made_beforehand_is_not_taken_for_ours(world: World) -> None:
+def test_a_check_run_that_another_app_made_beforehand_is_not_taken_for_ours(world: World):
     world.forge.add_user("some-ci[bot]", kind="Bot")
     granted: dict[str, Any] = {"checks": "write", "contents": "read"}
     other = world.github(world.forge.token("some-ci[bot]", granted, repo=REPO))
@@ -33,6 +33,6 @@ def test_a_check_run_that_another_app_made_beforehand_is_not_taken_for_ours(worl
         ("ann", Account("ann", 8, "User"), False),
     ],
 )
-def test_whose_a_check_run_is(app: str, me: Account | None, ours: bool) -> None:
+def test_whose_a_check_run_is(app: str, me: Account | None, ours: bool):
     run = SimpleNamespace(app=SimpleNamespace(slug=app) if app else None)
     assert is_by_us(cast(CheckRun, run), me) is ours

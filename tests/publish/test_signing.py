@@ -26,7 +26,7 @@ def made(world: World) -> list[str]:
     return [path for path in world.writes() if path.endswith("/git/commits")]
 
 
-def test_the_commit_is_githubs_with_the_tree_that_was_judged(world: World) -> None:
+def test_the_commit_is_githubs_with_the_tree_that_was_judged(world: World):
     bundle = world.bundle()
     published = world.publish(bundle)
     commit = world.commit(published.commit)
@@ -43,7 +43,7 @@ def test_the_commit_is_githubs_with_the_tree_that_was_judged(world: World) -> No
 
 
 @pytest.mark.slow
-def test_onto_a_head_twice_is_one_commit_also_beneath_later_ones(world: World) -> None:
+def test_onto_a_head_twice_is_one_commit_also_beneath_later_ones(world: World):
     number = theirs(world)
     bundle = bundle_on(world, number)
     head = world.base_sha
@@ -73,7 +73,7 @@ def staged(world: World, entries: Mapping[str, tuple[str, bytes] | None]) -> byt
     return git.run("diff-index", "--cached", "-p", "--binary", "--no-renames", world.base_sha, index=index)
 
 
-def test_modes_bytes_and_removals_are_the_judged_ones(world: World) -> None:
+def test_modes_bytes_and_removals_are_the_judged_ones(world: World):
     patch = staged(
         world,
         {
@@ -95,7 +95,7 @@ def test_modes_bytes_and_removals_are_the_judged_ones(world: World) -> None:
     assert git.run("cat-file", "blob", f"{published.commit}:crlf.txt") == b"one\r\ntwo"
 
 
-def test_what_is_not_the_judged_commit_is_not_pushed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_the_judged_commit_is_not_pushed(world: World, monkeypatch: pytest.MonkeyPatch):
     bundle = world.bundle()
     stray = world.forge.commit(REPO, {"evil.txt": "x\n"}, branch="stray", author="bob")
     git = Git(world.forge.git_folder(REPO))
@@ -113,7 +113,7 @@ def test_what_is_not_the_judged_commit_is_not_pushed(world: World, monkeypatch: 
         assert set(world.branches()) == {"main", "stray"}
 
 
-def test_a_dry_run_makes_no_commit(world: World) -> None:
+def test_a_dry_run_makes_no_commit(world: World):
     before = world.writes()
     world.publish(world.bundle(), dry_run=True)
     assert world.writes() == before

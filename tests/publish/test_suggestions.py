@@ -76,7 +76,7 @@ def pull(world: World) -> Forked:
 FITS = {"a.txt": HEAD["a.txt"].replace("line 21\n", "line 21\nmore\n"), "b.py": "x = 1\ny = 3\n"}
 
 
-def test_a_change_to_shown_lines_is_one_review_of_suggestions(pull: Forked) -> None:
+def test_a_change_to_shown_lines_is_one_review_of_suggestions(pull: Forked):
     bundle = pull.bundle(FITS)
     published = pull.publish(bundle)
     (review,) = pull.reviews()
@@ -97,7 +97,7 @@ def test_a_change_to_shown_lines_is_one_review_of_suggestions(pull: Forked) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("then", ["applied", "closed", "forks: pull_request\n"])
-def test_published_again_when_things_went_on_it_is_still_found(pull: Forked, then: str) -> None:
+def test_published_again_when_things_went_on_it_is_still_found(pull: Forked, then: str):
     bundle = pull.bundle(FITS)
     pull.publish(bundle)
     if then == "applied":
@@ -127,7 +127,7 @@ UNFIT: dict[str, tuple[dict[str, str], str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", UNFIT)
-def test_what_does_not_fit_is_wholly_a_pull_request(pull: Forked, changes: str) -> None:
+def test_what_does_not_fit_is_wholly_a_pull_request(pull: Forked, changes: str):
     wanted, why = UNFIT[changes]
     published = pull.publish(pull.bundle(wanted))
     assert published.created
@@ -158,7 +158,7 @@ def is_refused(pull: Forked) -> None:
 )
 def test_where_suggestions_are_of_no_use_it_is_a_pull_request(
     pull: Forked, happens: Callable[[Forked], None], why: str
-) -> None:
+):
     bundle = pull.bundle(FITS)
     happens(pull)
     published = pull.publish(bundle)
@@ -171,7 +171,7 @@ def test_where_suggestions_are_of_no_use_it_is_a_pull_request(
 
 
 @pytest.mark.slow
-def test_a_stranger_who_copies_the_mark_silences_nobody(pull: Forked) -> None:
+def test_a_stranger_who_copies_the_mark_silences_nobody(pull: Forked):
     bundle = pull.bundle(FITS)
     pull.publish(bundle)
     copied = pull.reviews()[0]["body"]
@@ -189,7 +189,7 @@ def test_a_stranger_who_copies_the_mark_silences_nobody(pull: Forked) -> None:
 
 
 @pytest.mark.parametrize("path", [".github/workflows/ci.yml", "CODEOWNERS"])
-def test_a_protected_path_is_tampering_also_where_the_fork_has_it(world: World, path: str) -> None:
+def test_a_protected_path_is_tampering_also_where_the_fork_has_it(world: World, path: str):
     fork = world.forge.fork(REPO, "bob")
     world.forge.commit(fork, {path: "one\n"}, branch="topic", author="bob")
     pull = Forked(world, world.open("bob:topic", "bob"))

@@ -23,12 +23,12 @@ NEW, OTHER = "2" * 40, "3" * 40
         ({"agent/ISSUE-7-totals/x": OTHER}, f"{NAME}-2"),
     ],
 )
-def test_the_first_free_name_is_taken(heads: dict[str, str], branch: str) -> None:
+def test_the_first_free_name_is_taken(heads: dict[str, str], branch: str):
     assert free_branch(NAME, NEW, heads, set()) == branch
     assert free_branch(NAME, NEW, heads, {branch}) != branch
 
 
-def test_a_hundred_taken_names_are_a_sentence() -> None:
+def test_a_hundred_taken_names_are_a_sentence():
     heads = {NAME: OTHER} | {f"{NAME}-{number}": OTHER for number in range(2, 200)}
     with pytest.raises(PublishError, match="taken"):
         free_branch(NAME, NEW, heads, set())

@@ -28,7 +28,7 @@ def scheduled(
     return world.bundle(changes, request=request, **fields)
 
 
-def test_a_task_has_a_branch_and_a_mark_of_its_own(world: World) -> None:
+def test_a_task_has_a_branch_and_a_mark_of_its_own(world: World):
     published = world.publish(scheduled(world))
     (pull,) = world.pulls()
     assert published.branch == pull["head"]["ref"] == BRANCH
@@ -38,7 +38,7 @@ def test_a_task_has_a_branch_and_a_mark_of_its_own(world: World) -> None:
     assert [label["name"] for label in pull["labels"]] == ["maintenance"]
 
 
-def test_one_that_people_have_committed_to_is_theirs_and_there_is_no_second(world: World) -> None:
+def test_one_that_people_have_committed_to_is_theirs_and_there_is_no_second(world: World):
     bundle = scheduled(world)
     first = world.publish(bundle)
     theirs = world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
@@ -51,13 +51,13 @@ def test_one_that_people_have_committed_to_is_theirs_and_there_is_no_second(worl
 
 
 @pytest.mark.slow
-def test_a_change_outside_the_tasks_paths_is_tampering(world: World) -> None:
+def test_a_change_outside_the_tasks_paths_is_tampering(world: World):
     with pytest.raises(GateError, match="the task rounding"):
         world.publish(scheduled(world, {"README.md": "Bye\n"}))
 
 
 @pytest.mark.parametrize("name", ["../agent", "a.b", "Rounding", "a-"])
-def test_a_name_that_is_no_tasks_is_refused(world: World, name: str) -> None:
+def test_a_name_that_is_no_tasks_is_refused(world: World, name: str):
     with pytest.raises((PublishError, UsageError)):
         world.publish(scheduled(world, task=name))
     assert set(world.branches()) == {"main"}

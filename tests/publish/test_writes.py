@@ -79,7 +79,7 @@ def words(world: World, number: int = 0) -> list[str]:
     return [body for body in world.comments(number) if read_mark(body, WRITE) is not None]
 
 
-def test_what_happened_in_the_second_of_the_look_itself_was_not_seen(world: World) -> None:
+def test_what_happened_in_the_second_of_the_look_itself_was_not_seen(world: World):
     seen = ThreadState(world.issue, False, "open", False, (), "2026-01-01T00:00:00Z")
     moment = world.api(f"/issues/{world.issue}")["updated_at"]
     triage = Triage(moment, (TriageThread(seen, "", "", "bob", "2026-01-01T00:00:00Z"),))
@@ -90,7 +90,7 @@ def test_what_happened_in_the_second_of_the_look_itself_was_not_seen(world: Worl
     assert words(world) == []
 
 
-def test_each_kind_is_made_once_however_often_it_is_published(world: World) -> None:
+def test_each_kind_is_made_once_however_often_it_is_published(world: World):
     bundle = bundled(
         world,
         triaged(world),
@@ -146,7 +146,7 @@ FORGED: list[dict[str, Any]] = [
 ]
 
 
-def test_a_write_that_the_run_may_not_make_keeps_all_from_being_made(world: World, other: int) -> None:
+def test_a_write_that_the_run_may_not_make_keeps_all_from_being_made(world: World, other: int):
     before = world.writes()
     for write in BAD.values():
         with pytest.raises((PublishError, UsageError)):
@@ -158,7 +158,7 @@ def test_a_write_that_the_run_may_not_make_keeps_all_from_being_made(world: Worl
     assert world.writes() == before
 
 
-def test_a_secret_in_a_text_keeps_all_from_being_made(world: World, other: int) -> None:
+def test_a_secret_in_a_text_keeps_all_from_being_made(world: World, other: int):
     before = world.writes()
     with pytest.raises(GateError, match="credential"):
         publish(world, Write("comment", world.issue, f"Use {KEY}"))
@@ -168,7 +168,7 @@ def test_a_secret_in_a_text_keeps_all_from_being_made(world: World, other: int) 
     assert world.writes() == before
 
 
-def test_more_than_the_task_allows(world: World) -> None:
+def test_more_than_the_task_allows(world: World):
     with pytest.raises(PublishError, match="2 writes of the kind `comment`"):
         publish(world, *(Write("comment", world.issue, f"Hello {n}") for n in range(3)))
     with pytest.raises(UsageError, match="1,000, and 1 to 200 are allowed"):
@@ -176,7 +176,7 @@ def test_more_than_the_task_allows(world: World) -> None:
     assert words(world) == []
 
 
-def test_a_branch_of_the_attackers_brings_no_other_task(world: World) -> None:
+def test_a_branch_of_the_attackers_brings_no_other_task(world: World):
     loose = TASK.replace("comment: 2", "comment: 50").replace("[Stale, triage]", "[anything]")
     sha = world.forge.commit(REPO, {".github/agent/keeper.md": loose}, branch="topic")
     outcome = triaged(world, base_ref="topic")
@@ -200,7 +200,7 @@ CHANGES: list[Callable[[dict[str, Any]], object]] = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_file_that_is_not_as_the_schema_is_no_bundle(change: Callable[[dict[str, Any]], object]) -> None:
+def test_a_file_that_is_not_as_the_schema_is_no_bundle(change: Callable[[dict[str, Any]], object]):
     data = json.loads(json.dumps(as_data(Writes((Write("comment", 1, "Hello"),)))))
     assert parse(Writes, json.dumps(data).encode()).writes == (Write("comment", 1, "Hello"),)
     change(data)
@@ -208,7 +208,7 @@ def test_a_file_that_is_not_as_the_schema_is_no_bundle(change: Callable[[dict[st
         parse(Writes, json.dumps(data).encode())
 
 
-def test_a_pull_request_passed_off_as_an_issue_is_not_closed(world: World) -> None:
+def test_a_pull_request_passed_off_as_an_issue_is_not_closed(world: World):
     world.forge.commit(REPO, {"README.md": "Bye\n"}, branch="topic")
     number = world.open("topic")
     published = publish(world, Write("close", number), outcome=triaged(world, number))
@@ -218,7 +218,7 @@ def test_a_pull_request_passed_off_as_an_issue_is_not_closed(world: World) -> No
     assert world.api(f"/pulls/{number}")["state"] == "open"
 
 
-def test_a_run_that_failed_writes_nothing_and_that_is_said(world: World) -> None:
+def test_a_run_that_failed_writes_nothing_and_that_is_said(world: World):
     outcome = triaged(world)._replace(status=Status.FAILED)
     published = publish(world, Write("comment", world.issue, "Hello"), outcome=outcome)
     assert published.withheld == (f"comment on #{world.issue}: the run failed",)
@@ -227,7 +227,7 @@ def test_a_run_that_failed_writes_nothing_and_that_is_said(world: World) -> None
 
 def test_what_github_did_not_take_is_an_error_and_the_rest_is_made_by_publishing_again(
     world: World, other: int
-) -> None:
+):
     bundle = bundled(
         world, triaged(world, other), Write("comment", world.issue, "Hello"), Write("comment", other, "Hello")
     )
@@ -245,7 +245,7 @@ def test_what_github_did_not_take_is_an_error_and_the_rest_is_made_by_publishing
 REVIEWS = "writes: { verbs: [explain, fix], labels: [needs tests] }"
 
 
-def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World) -> None:
+def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World):
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": REVIEWS})
     world.forge.commit(REPO, {"invoice.py": "total = sum\n"}, branch="topic")
     number = world.open("topic")
@@ -264,27 +264,27 @@ def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World) 
     assert said[1].startswith("Since it is one line.")
 
 
-def test_a_lower_cap_of_the_tasks_file_counts_now(world: World) -> None:
+def test_a_lower_cap_of_the_tasks_file_counts_now(world: World):
     bundle = bundled(world, triaged(world), Write("comment", world.issue, "Hello"))
     world.forge.commit(REPO, {".github/agent/keeper.md": TASK.replace("comment: 2", "comment: 0")})
     with pytest.raises(PublishError, match="no write of the kind `comment`"):
         world.publish(bundle)
 
 
-def test_what_this_bot_opened_is_no_thread_of_a_tasks(world: World) -> None:
+def test_what_this_bot_opened_is_no_thread_of_a_tasks(world: World):
     own = world.github().create_issue(REPO, title="Maintenance", body="").number
     published = publish(world, Write("edit", own, title="Mine"), outcome=triaged(world, own))
     assert "opened by this bot" in published.withheld[0]
 
 
-def test_more_threads_than_the_task_is_shown(world: World) -> None:
+def test_more_threads_than_the_task_is_shown(world: World):
     outcome = triaged(world, *range(100, 130))
     with pytest.raises(PublishError, match="is shown 30 threads"):
         publish(world, Write("comment", world.issue, "Hello"), outcome=outcome)
 
 
 @pytest.mark.slow
-def test_a_mark_that_somebody_copied_is_not_ours(world: World) -> None:
+def test_a_mark_that_somebody_copied_is_not_ours(world: World):
     bundle = bundled(world, triaged(world), Write("comment", world.issue, "Hello"))
     world.publish(bundle, dry_run=True)
     [ours] = re.findall(r"<!-- slash-agent write .*-->", "".join(world.said))

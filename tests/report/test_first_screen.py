@@ -18,7 +18,7 @@ def spoken(page: str) -> str:
     return " ".join(read(page).text.split())
 
 
-def test_title_summary_notes_and_net_counts_come_before_any_step(tmp_path: Path) -> None:
+def test_title_summary_notes_and_net_counts_come_before_any_step(tmp_path: Path):
     text = spoken(render_page(sample(tmp_path / "journal.jsonl")))
     first = text[text.index("fix issue #12") : text.index("What happened", text.index("EvidenceChange"))]
     for part in (
@@ -40,7 +40,7 @@ def test_title_summary_notes_and_net_counts_come_before_any_step(tmp_path: Path)
     )
 
 
-def test_a_change_that_nothing_verifies_is_called_so_beside_its_status(tmp_path: Path) -> None:
+def test_a_change_that_nothing_verifies_is_called_so_beside_its_status(tmp_path: Path):
     changed = FilesChanged(1, (FileVersion("a.py", None, "bb", content=b"x\n"),), "c1")
     ended = RunEnded("changed", "end_turn", "The model ended its turn.", "", "")
     text = spoken(render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1), changed, ended))))
@@ -48,13 +48,13 @@ def test_a_change_that_nothing_verifies_is_called_so_beside_its_status(tmp_path:
     assert "No test was run" in text
 
 
-def test_a_patch_that_the_journal_does_not_name_is_not_shown(tmp_path: Path) -> None:
+def test_a_patch_that_the_journal_does_not_name_is_not_shown(tmp_path: Path):
     journal = sample(tmp_path / "journal.jsonl")
     journal.with_name("changes.patch").write_bytes(PATCH + b"\n")
     assert "The change" not in spoken(render_page(journal))
 
 
-def test_a_finding_shows_its_code_and_what_it_should_become(tmp_path: Path) -> None:
+def test_a_finding_shows_its_code_and_what_it_should_become(tmp_path: Path):
     told = {
         "path": "stats.py", "line": 2, "severity": "major", "kind": "crash", "title": "Fails on `[]`",
         "body": "No values, no **mean**.",
@@ -80,7 +80,7 @@ def test_a_finding_shows_its_code_and_what_it_should_become(tmp_path: Path) -> N
     assert "How grave" not in page
 
 
-def test_bytecode_is_no_file_of_the_run(tmp_path: Path) -> None:
+def test_bytecode_is_no_file_of_the_run(tmp_path: Path):
     version = FileVersion("__pycache__/a.cpython-312.pyc", None, "aa", content=b"x")
     changed = FilesChanged(1, (version, FileVersion("a.py", None, "bb", content=b"x\n")), "c1")
     page = render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1), changed)))
@@ -90,7 +90,7 @@ def test_bytecode_is_no_file_of_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("long_names", [False, True])
 @pytest.mark.slow
-def test_a_page_has_at_most_ten_megabytes_and_counts_the_rest(tmp_path: Path, long_names: bool) -> None:
+def test_a_page_has_at_most_ten_megabytes_and_counts_the_rest(tmp_path: Path, long_names: bool):
     name = "d/" + "n" * 200 if long_names else "n"
     text = b"x = 1\n" * 40
     turns = range(1, 401 if not long_names else 2)
@@ -104,7 +104,7 @@ def test_a_page_has_at_most_ten_megabytes_and_counts_the_rest(tmp_path: Path, lo
     assert "left out to keep this page small" in page
 
 
-def test_a_name_in_a_patch_that_is_markup_is_text(tmp_path: Path) -> None:
+def test_a_name_in_a_patch_that_is_markup_is_text(tmp_path: Path):
     patch = b"diff --git a/<b>.py b/<b>.py\n--- a/<b>.py\n+++ b/<b>.py\n@@ -1 +1 @@\n-a\n+<script>\n"
     ended = RunEnded("changed", "end_turn", "", hashlib.sha256(patch).hexdigest())
     page = render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1), ended)), patch)
@@ -113,7 +113,7 @@ def test_a_name_in_a_patch_that_is_markup_is_text(tmp_path: Path) -> None:
     assert page.count("<script>") == 1
 
 
-def test_markdown_is_code_bold_items_and_paragraphs_and_nothing_else() -> None:
+def test_markdown_is_code_bold_items_and_paragraphs_and_nothing_else():
     text = "Use `a`.\n\n# Why\n- **one**\n- two\n\n```py\nx = `1` < 2\n```\n"
     text += "[x](javascript:y) <i> &lt; ![x](http://a) \u202e"
     assert markdown(text) == (

@@ -41,7 +41,7 @@ OLDER = (Evidence, RunEnded)
 @pytest.mark.parametrize("less", [(), OLDER], ids=["whole", "older"])
 def test_a_script_in_every_field_of_every_kind_of_line_adds_no_tag_and_no_attribute(
     tmp_path: Path, less: tuple[type, ...]
-) -> None:
+):
     hostile = render_page(hostile_journal(tmp_path / "hostile.jsonl", less=less))
     harmless = render_page(
         hostile_journal(tmp_path / "harmless.jsonl", lambda name: f"harmless {name}", less)
@@ -64,7 +64,7 @@ NOT_SHOWN = re.compile(
 )
 
 
-def test_what_a_journal_says_is_shown_with_few_exceptions(tmp_path: Path) -> None:
+def test_what_a_journal_says_is_shown_with_few_exceptions(tmp_path: Path):
     """Also that the attack above reaches the page at all: a field that is left out proves nothing."""
     names: set[str] = set()
 
@@ -81,7 +81,7 @@ def test_what_a_journal_says_is_shown_with_few_exceptions(tmp_path: Path) -> Non
     assert len(names) - len(left_out) > 100
 
 
-def test_characters_that_hide_or_turn_text_around_are_made_visible(tmp_path: Path) -> None:
+def test_characters_that_hide_or_turn_text_around_are_made_visible(tmp_path: Path):
     said = "safe\u202eevil\u2066\u200b\x1b[31m\x00 ok ✓ é"
     path = write(tmp_path / "journal.jsonl", (Note(said), RequestSent(1, 1), Result(1, said, said, said)))
     page = render_page(path)
@@ -89,7 +89,7 @@ def test_characters_that_hide_or_turn_text_around_are_made_visible(tmp_path: Pat
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\x00\x1b]", page)
 
 
-def test_half_a_surrogate_pair_is_shown_as_what_it_is(tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_is_shown_as_what_it_is(tmp_path: Path):
     path = write(tmp_path / "journal.jsonl", (Note("here"),))
     path.write_text(path.read_text().replace('"here"', '"a\\ud800b"'))
     page = render_page(path)
@@ -97,7 +97,7 @@ def test_half_a_surrogate_pair_is_shown_as_what_it_is(tmp_path: Path) -> None:
     page.encode("utf-8")
 
 
-def test_an_output_of_ten_megabytes_is_capped(tmp_path: Path) -> None:
+def test_an_output_of_ten_megabytes_is_capped(tmp_path: Path):
     outputs = [Result(1, f"c{number}", "bash", "x" * 5_000_000) for number in range(2)]
     page = render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1), *outputs)))
     assert len(page) < 200_000
@@ -105,13 +105,13 @@ def test_an_output_of_ten_megabytes_is_capped(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_many_outputs_are_each_shown_shorter(tmp_path: Path) -> None:
+def test_many_outputs_are_each_shown_shorter(tmp_path: Path):
     outputs = [Result(1, f"c{number}", "bash", "x" * 12_000) for number in range(1_300)]
     page = render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1), *outputs)))
     assert page.count("6,000 characters are left out here") == 1_300
 
 
-def test_of_ten_thousand_problems_the_worst_are_shown_and_all_are_counted(tmp_path: Path) -> None:
+def test_of_ten_thousand_problems_the_worst_are_shown_and_all_are_counted(tmp_path: Path):
     errors = {9_999: Severity.ERROR}
     many = tuple(
         Problem("ruff", f"f{number}.py", 1, 1, errors.get(number, Severity.WARNING), "F401", "unused")
@@ -128,7 +128,7 @@ def test_of_ten_thousand_problems_the_worst_are_shown_and_all_are_counted(tmp_pa
     assert page.index("f9999.py") < page.index("f10.py", page.index('id="evidence"'))
 
 
-def test_numbers_that_nobody_can_have_counted_do_no_harm(tmp_path: Path) -> None:
+def test_numbers_that_nobody_can_have_counted_do_no_harm(tmp_path: Path):
     path = write(
         tmp_path / "journal.jsonl",
         (RequestSent(1, 1), Response(1, (Text("x"),), "end_turn", "", Usage(7_777), 8.8)),
@@ -143,7 +143,7 @@ def test_numbers_that_nobody_can_have_counted_do_no_harm(tmp_path: Path) -> None
             assert not re.search(r"\b(inf|nan)\b", page.partition("<script>")[0])
 
 
-def test_a_journal_may_be_cut_anywhere(tmp_path: Path) -> None:
+def test_a_journal_may_be_cut_anywhere(tmp_path: Path):
     whole = sample(tmp_path / "whole.jsonl").read_bytes()
     head = whole.index(b"\n") + 1
     path = tmp_path / "cut.jsonl"
@@ -164,7 +164,7 @@ def is_json(text: bytes) -> bool:
     return True
 
 
-def test_a_journal_without_evidence_shows_its_checks(tmp_path: Path) -> None:
+def test_a_journal_without_evidence_shows_its_checks(tmp_path: Path):
     path = sample(tmp_path / "journal.jsonl")
     older = [line for line in path.read_text().splitlines() if '"type":"evidence"' not in line]
     path.write_text("\n".join(older) + "\n")
@@ -188,7 +188,7 @@ def busy(turns: int) -> JournalFile:
     return JournalFile(HEADER, lines, lines)
 
 
-def test_ten_times_the_turns_take_no_hundred_times_the_work() -> None:
+def test_ten_times_the_turns_take_no_hundred_times_the_work():
     """Counted, not timed: how many lines of Python are run, each round of a loop being one."""
 
     def work(turns: int) -> int:

@@ -100,7 +100,7 @@ def focused(page: Page) -> str:
     return found
 
 
-def test_the_search_finds_what_is_folded_away_and_shows_only_that(page: Page) -> None:
+def test_the_search_finds_what_is_folded_away_and_shows_only_that(page: Page):
     page.keyboard.press("/")
     page.keyboard.type("no such text in it")
     expect(page.locator("#found")).to_contain_text("1 match")
@@ -112,7 +112,7 @@ def test_the_search_finds_what_is_folded_away_and_shows_only_that(page: Page) ->
     assert len(shown(page)) > 12
 
 
-def test_n_and_p_go_from_match_to_match_and_open_what_they_reach(page: Page) -> None:
+def test_n_and_p_go_from_match_to_match_and_open_what_they_reach(page: Page):
     page.locator("#query").fill("unittest")
     page.locator("#query").press("Enter")
     expect(page.locator("#found")).to_contain_text(re.compile(r"^Match 1 of \d+"))
@@ -135,7 +135,7 @@ def test_n_and_p_go_from_match_to_match_and_open_what_they_reach(page: Page) -> 
         ("Edits", "turn-2 turn-2-call-1 turn-3 turn-3-call-1 turn-4 turn-4-call-1 turn-4-call-2"),
     ],
 )
-def test_a_filter_shows_only_its_steps(page: Page, name: str, steps: str) -> None:
+def test_a_filter_shows_only_its_steps(page: Page, name: str, steps: str):
     button = page.get_by_role("button", name=name)
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")
@@ -144,7 +144,7 @@ def test_a_filter_shows_only_its_steps(page: Page, name: str, steps: str) -> Non
     assert len(shown(page)) > 12
 
 
-def test_the_steps_are_walked_and_opened_by_keys_and_the_focus_is_seen(page: Page) -> None:
+def test_the_steps_are_walked_and_opened_by_keys_and_the_focus_is_seen(page: Page):
     walked = []
     for _ in range(4):
         page.keyboard.press("j")
@@ -159,7 +159,7 @@ def test_the_steps_are_walked_and_opened_by_keys_and_the_focus_is_seen(page: Pag
     expect(page.locator("#turn-1-call-1 > details")).not_to_have_attribute("open", "")
 
 
-def test_all_of_it_is_reached_by_tab_and_the_first_stop_leads_past_the_top(page: Page) -> None:
+def test_all_of_it_is_reached_by_tab_and_the_first_stop_leads_past_the_top(page: Page):
     page.keyboard.press("Tab")
     assert page.evaluate("() => document.activeElement.textContent") == "Skip to the timeline"
     stops = set()
@@ -169,7 +169,7 @@ def test_all_of_it_is_reached_by_tab_and_the_first_stop_leads_past_the_top(page:
     assert {"theme", "help-button", "query", "sides", "open-all", "SUMMARY"} <= stops
 
 
-def test_the_theme_follows_the_system_until_somebody_chooses(page: Page) -> None:
+def test_the_theme_follows_the_system_until_somebody_chooses(page: Page):
     def paper() -> str:
         return str(page.evaluate("() => getComputedStyle(document.body).backgroundColor"))
 
@@ -185,7 +185,7 @@ def test_the_theme_follows_the_system_until_somebody_chooses(page: Page) -> None
     assert paper() == "rgb(14, 17, 22)"
 
 
-def test_a_link_leads_to_its_step_and_opens_it(page: Page, address: str) -> None:
+def test_a_link_leads_to_its_step_and_opens_it(page: Page, address: str):
     page.goto(f"{address}#turn-3-call-2")
     expect(page.locator("#turn-3-call-2 .agent")).to_be_visible()
     assert focused(page) == "turn-3-call-2"
@@ -200,7 +200,7 @@ def test_a_link_leads_to_its_step_and_opens_it(page: Page, address: str) -> None
     assert focused(page) == "turn-1-call-1"
 
 
-def test_links_and_commands_can_be_copied(page: Page, context: BrowserContext, address: str) -> None:
+def test_links_and_commands_can_be_copied(page: Page, context: BrowserContext, address: str):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator("#turn-1-call-1 > a.permalink").click()
     expect(page.locator("#status")).to_have_text("The link is copied.")
@@ -212,7 +212,7 @@ def test_links_and_commands_can_be_copied(page: Page, context: BrowserContext, a
     assert copied == "slash-agent restore journal.jsonl --path tidytime/format.py --version 0"
 
 
-def test_a_diff_stands_in_two_columns_and_in_one_again(page: Page) -> None:
+def test_a_diff_stands_in_two_columns_and_in_one_again(page: Page):
     page.locator("#turn-2-call-1 summary").first.click()
     diff = page.locator("#turn-2-call-1-diff-1")
     rows = "rows => rows.map(row => row.outerHTML)"
@@ -232,7 +232,7 @@ def test_a_diff_stands_in_two_columns_and_in_one_again(page: Page) -> None:
     assert diff.locator(".row").evaluate_all(rows) == before
 
 
-def test_the_history_of_a_file_shows_each_version_with_its_diff(page: Page) -> None:
+def test_the_history_of_a_file_shows_each_version_with_its_diff(page: Page):
     page.locator("#files .file summary").first.click()
     versions = page.locator("#files .file").first.locator(".versions > li")
     assert versions.count() == 3
@@ -248,7 +248,7 @@ def test_the_history_of_a_file_shows_each_version_with_its_diff(page: Page) -> N
 
 
 @pytest.mark.parametrize("width", [320, 390])
-def test_a_phone_shows_all_in_its_width(browser: Browser, address: str, hostile: str, width: int) -> None:
+def test_a_phone_shows_all_in_its_width(browser: Browser, address: str, hostile: str, width: int):
     for shown_there in (address, hostile):
         page = browser.new_page(viewport={"width": width, "height": 740}, is_mobile=True)
         page.goto(shown_there)
@@ -260,7 +260,7 @@ def test_a_phone_shows_all_in_its_width(browser: Browser, address: str, hostile:
         page.close()
 
 
-def test_without_scripts_all_of_it_can_be_read(browser: Browser, address: str) -> None:
+def test_without_scripts_all_of_it_can_be_read(browser: Browser, address: str):
     page = browser.new_page(java_script_enabled=False)
     page.goto(address)
     expect(page.locator(".toolbar")).to_be_hidden()
@@ -269,7 +269,7 @@ def test_without_scripts_all_of_it_can_be_read(browser: Browser, address: str) -
     page.close()
 
 
-def test_axe_finds_nothing_serious_in_either_theme(page: Page) -> None:
+def test_axe_finds_nothing_serious_in_either_theme(page: Page):
     page.evaluate("() => document.querySelectorAll('details').forEach(one => { one.open = true })")
     page.keyboard.press("d")
     page.emulate_media(color_scheme="light")
@@ -284,7 +284,7 @@ def test_axe_finds_nothing_serious_in_either_theme(page: Page) -> None:
     )
 
 
-def test_a_script_in_every_field_runs_nowhere(context: BrowserContext, hostile: str) -> None:
+def test_a_script_in_every_field_runs_nowhere(context: BrowserContext, hostile: str):
     page = context.new_page()
     watched = Watched(page)
     page.goto(hostile)
@@ -303,7 +303,7 @@ def test_a_script_in_every_field_runs_nowhere(context: BrowserContext, hostile: 
     assert [url for url in watched.requests if not url.startswith("data:")] == [hostile]
 
 
-def test_a_script_that_got_in_would_not_run(context: BrowserContext, address: str, tmp_path: Path) -> None:
+def test_a_script_that_got_in_would_not_run(context: BrowserContext, address: str, tmp_path: Path):
     """The content policy, by itself: what the templates let through by mistake one day."""
     whole = Path(address.removeprefix("file://")).read_text(encoding="utf-8")
     file = tmp_path / "report.html"

@@ -160,12 +160,12 @@ OF_RUN = [
         ((FAILED_RESPONSE,), ['{"comm', "The call was cut off and not run."]),
     ],
 )
-def test_the_page_shows(tmp_path: Path, records: tuple[Record, ...], shown: list[str]) -> None:
+def test_the_page_shows(tmp_path: Path, records: tuple[Record, ...], shown: list[str]):
     text = " ".join(read(page_of(tmp_path, *records)).text.split())
     assert [part for part in shown if part not in text] == []
 
 
-def test_the_page_shows_turns_in_order_and_each_decision_once(tmp_path: Path) -> None:
+def test_the_page_shows_turns_in_order_and_each_decision_once(tmp_path: Path):
     text = read(page_of(tmp_path, *RUN)).text
     assert text.count("Decision") == 3
     text = text[text.rindex("What happened") :]
@@ -173,18 +173,18 @@ def test_the_page_shows_turns_in_order_and_each_decision_once(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("stop", "colour"), [("end_turn", "good"), ("checks_failing", "bad")])
-def test_a_change_with_a_failing_check_does_not_look_good(tmp_path: Path, stop: str, colour: str) -> None:
+def test_a_change_with_a_failing_check_does_not_look_good(tmp_path: Path, stop: str, colour: str):
     page = page_of(tmp_path, RunEnded("changed", stop, "", "ab" * 32))
     assert f'<b class="{colour}">Changed</b>' in page
 
 
-def test_a_diff_has_its_lines_marked(tmp_path: Path) -> None:
+def test_a_diff_has_its_lines_marked(tmp_path: Path):
     page = page_of(tmp_path, *RUN)
     assert '<div class="row add" data-new="2"><code>+    return' in page
     assert '<div class="row del" data-old="2"><code>-    return' in page
 
 
-def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Path) -> None:
+def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Path):
     path = tmp_path / "journal.jsonl"
     page_of(tmp_path, *RUN)
     files = build_timeline(read_journal(path)).files
@@ -192,7 +192,7 @@ def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Pa
     assert shown == {"calc.py": (1, 1, ["edit"]), "made": (0, 0, ["bash"])}
 
 
-def test_the_page_lets_in_only_its_own_style_and_script(tmp_path: Path) -> None:
+def test_the_page_lets_in_only_its_own_style_and_script(tmp_path: Path):
     page = page_of(tmp_path, *RUN)
     reader = read(page)
     policy = next(attributes["content"] for tag, attributes in reader.tags if attributes.get("http-equiv"))
@@ -208,13 +208,13 @@ def test_the_page_lets_in_only_its_own_style_and_script(tmp_path: Path) -> None:
     assert "url(" not in page
 
 
-def test_a_thread_links_to_github(tmp_path: Path) -> None:
+def test_a_thread_links_to_github(tmp_path: Path):
     links = [attributes for tag, attributes in read(page_of(tmp_path, *RUN)).tags if tag == "a"]
     outside = [link["href"] for link in links if not str(link["href"]).startswith("#")]
     assert outside == ["https://github.com/octo/tidytime/issues/12"]
 
 
-def test_what_to_look_at_first_is_on_the_first_screen(tmp_path: Path) -> None:
+def test_what_to_look_at_first_is_on_the_first_screen(tmp_path: Path):
     page = page_of(tmp_path, Evidence(look_first=("`a\\_b.py`: can change <b> what tests report",)))
     first = page[page.index('id="summary"') : page.index("</section>")]
     assert "<h2>Look at first</h2>" in first

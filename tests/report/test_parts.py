@@ -28,7 +28,7 @@ DIFF = '''--- a/x.py
 '''
 
 
-def test_the_rows_of_a_diff_have_their_numbers_and_kinds() -> None:
+def test_the_rows_of_a_diff_have_their_numbers_and_kinds():
     found = [(row.kind, row.old, row.new, row.sign + row.text) for row in diff_of(DIFF).rows]
     assert found == [
         ("hunk", None, None, "@@ -3,4 +3,4 @@ class X:"),
@@ -44,13 +44,13 @@ def test_the_rows_of_a_diff_have_their_numbers_and_kinds() -> None:
     ]
 
 
-def test_a_very_long_diff_says_how_much_of_it_is_left_out() -> None:
+def test_a_very_long_diff_says_how_much_of_it_is_left_out():
     diff = diff_of("@@ -1,0 +1,9000 @@\n" + "+x\n" * 9_000)
     assert (len(diff.rows), diff.left_out) == (MOST_ROWS, 9_001 - MOST_ROWS)
 
 
 @given(st.text(st.sampled_from("+-@ \\ab\n\"'#\u2028\r1,"), max_size=200))
-def test_whatever_claims_to_be_a_diff_is_shown_whole(text: str) -> None:
+def test_whatever_claims_to_be_a_diff_is_shown_whole(text: str):
     """All but the lines that name files, in order, and nothing besides."""
     shown = [row.sign + row.text for row in diff_of(text).rows]
     wanted = [row for row in text.removesuffix("\n").split("\n") if row]
@@ -60,7 +60,7 @@ def test_whatever_claims_to_be_a_diff_is_shown_whole(text: str) -> None:
     ]
 
 
-def test_only_pictures_that_are_what_they_claim_are_shown() -> None:
+def test_only_pictures_that_are_what_they_claim_are_shown():
     show = Pictures().address
     assert show(Image("image/png", plain(4, 4))).startswith("data:image/png;base64,iVBOR")
     for media_type, data in (
@@ -74,12 +74,12 @@ def test_only_pictures_that_are_what_they_claim_are_shown() -> None:
     assert [bool(show(picture)) for _ in range(3)] == [True, True, False]
 
 
-def test_figures_are_short() -> None:
+def test_figures_are_short():
     amounts = "$0.0000", "$0.0123", "$1.50", "$1,234.50"
     assert tuple(usd(amount) for amount in (0, 0.0123, 1.5, 1_234.5)) == amounts
 
 
-def test_arguments_are_read_as_fields_and_what_is_no_object_as_it_is() -> None:
+def test_arguments_are_read_as_fields_and_what_is_no_object_as_it_is():
     assert fields_of('{"path": "a", "lines": [1, 2]}') == (Field("path", "a"), Field("lines", "[1, 2]"))
     for odd in ("[1]", "{broken", "[" * 100_000, "7"):
         assert fields_of(odd) == (Field("", odd),)
@@ -97,5 +97,5 @@ def test_arguments_are_read_as_fields_and_what_is_no_object_as_it_is() -> None:
         ({}, ""),
     ],
 )
-def test_a_call_has_a_subject(arguments: dict[str, object], subject: str) -> None:
+def test_a_call_has_a_subject(arguments: dict[str, object], subject: str):
     assert subject_of(fields_of(json.dumps(arguments))) == subject

@@ -14,21 +14,21 @@ EVIL = "x | y\n\n# Done\n<img src=https://evil.test/a.png> ![a](https://evil.tes
 SECRET = "ghp_" + "A1b2C3d4" * 5
 
 
-def test_it_says_how_it_ended_who_asked_what_it_cost_and_where_the_pull_request_is() -> None:
+def test_it_says_how_it_ended_who_asked_what_it_cost_and_where_the_pull_request_is():
     text = run_summary(OUTCOME, "https://github.test/octo/hello/pull/8", ["CI has to be started by hand."])
     assert text.startswith("## Slash Agent: changed\n")
     for part in ("fix, by ann", "6 turns", "$0.0421", "/issues/7", "/pull/8", "- CI has to be started"):
         assert part in text
 
 
-def test_a_change_that_nothing_verifies_is_called_so_in_the_headline() -> None:
+def test_a_change_that_nothing_verifies_is_called_so_in_the_headline():
     text = run_summary(OUTCOME._replace(checks=()))
     assert text.startswith("## Slash Agent: changed, not verified\n")
     assert "No test was run: no check is configured, and none was found in the repository" in text
     assert "Add the command that runs your tests to" in text
 
 
-def test_what_others_wrote_is_one_inert_line() -> None:
+def test_what_others_wrote_is_one_inert_line():
     text = run_summary(OUTCOME._replace(reason=EVIL))
     marked = [line for line in text.splitlines()[1:] if line.startswith(("#", "::"))]
     assert marked == ["### Evidence", "### The run"]
@@ -37,7 +37,7 @@ def test_what_others_wrote_is_one_inert_line() -> None:
     assert "@everyone" not in text
 
 
-def test_a_line_with_a_secret_is_withheld() -> None:
+def test_a_line_with_a_secret_is_withheld():
     for text in (
         run_summary(OUTCOME._replace(reason=f"no {SECRET}")),
         outcome_summary("refused", f"no {SECRET}"),
@@ -47,13 +47,13 @@ def test_a_line_with_a_secret_is_withheld() -> None:
         assert "withheld" in text
 
 
-def test_an_error_stands_in_a_block_that_it_cannot_close() -> None:
+def test_an_error_stands_in_a_block_that_it_cannot_close():
     text = error_summary("publish", "```\n# Done")
     assert "# Done" not in text.splitlines()
     assert text.startswith("## Slash Agent: publish failed\n")
 
 
-def test_the_wall_is_there_with_its_tier_its_canaries_and_why_it_is_not_the_better_one() -> None:
+def test_the_wall_is_there_with_its_tier_its_canaries_and_why_it_is_not_the_better_one():
     canaries = (Canary("TCP", True, False), Canary("io_uring", False, False), Canary("signal", True, True))
     probed = SandboxInfo("T2", "Landlock ABI 5", "6.11.0", 5, canaries, ("bubblewrap is not installed.",))
     text = run_summary(OUTCOME._replace(sandbox_probe=probed)).replace("\\_", "_")
@@ -62,7 +62,7 @@ def test_the_wall_is_there_with_its_tier_its_canaries_and_why_it_is_not_the_bett
     assert "| sandbox, note | bubblewrap is not installed. |" in text
 
 
-def test_a_denied_call_is_there_once_with_its_rule() -> None:
+def test_a_denied_call_is_there_once_with_its_rule():
     call = Denial("bash", "git push | cat", "rules[0]", "publishing is done *for* it")
     others = [Denial("bash", f"git push {number}", "rules[0]", "no") for number in range(7)]
     text = run_summary(OUTCOME._replace(denials=(call, call, *others)))
@@ -74,12 +74,12 @@ def test_a_denied_call_is_there_once_with_its_rule() -> None:
     assert "| denied | 3 more calls, in the report |" in text
 
 
-def test_a_server_that_was_not_there_is_said_with_its_reason() -> None:
+def test_a_server_that_was_not_there_is_said_with_its_reason():
     servers = (ServerUse("gopls", "", note="gopls is not installed | here"),)
     text = run_summary(OUTCOME._replace(servers=servers))
     assert "| language server | gopls: gopls is not installed \\\\| here |" in text
 
 
 @pytest.mark.slow
-def test_the_whole_is_far_below_the_limit() -> None:
+def test_the_whole_is_far_below_the_limit():
     assert len(run_summary(everything_at_its_longest()).encode()) < SUMMARY_LIMIT / 2

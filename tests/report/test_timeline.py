@@ -29,7 +29,7 @@ FILES = [
 ]  # fmt: skip
 
 
-def test_each_file_of_a_patch_is_listed_with_its_lines_and_its_versions(tmp_path: Path) -> None:
+def test_each_file_of_a_patch_is_listed_with_its_lines_and_its_versions(tmp_path: Path):
     path = tmp_path / "journal.jsonl"
     with Journal(path, lambda text: text) as journal:
         journal.write(header())
@@ -56,12 +56,12 @@ def test_each_file_of_a_patch_is_listed_with_its_lines_and_its_versions(tmp_path
     assert ("in all, by patch, bash<" in page, "in all, by patch<" in page) == (True, False)
 
 
-def test_lines_that_begin_with_signs_are_counted() -> None:
+def test_lines_that_begin_with_signs_are_counted():
     """A line `++ x` that was added is a row of three plus signs, as a file's name is."""
     assert counts("--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n a\n--- gone\n+++ x\n+++ y\n") == (2, 1)
 
 
-def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Path) -> None:
+def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Path):
     path = tmp_path / "journal.jsonl"
     with Journal(path, lambda text: text) as journal:
         journal.write(header())
@@ -88,7 +88,7 @@ def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Pat
     assert "<b>it" not in page
 
 
-def test_a_conversation_that_was_made_shorter_is_shown(tmp_path: Path) -> None:
+def test_a_conversation_that_was_made_shorter_is_shown(tmp_path: Path):
     path = tmp_path / "journal.jsonl"
     with Journal(path, lambda text: text) as journal:
         journal.write(header())
@@ -102,7 +102,7 @@ def test_a_conversation_that_was_made_shorter_is_shown(tmp_path: Path) -> None:
     assert build_timeline(read_journal(path)).cost == 0.125
 
 
-def test_a_turn_takes_as_long_as_the_model_and_its_calls_whatever_is_found_later(tmp_path: Path) -> None:
+def test_a_turn_takes_as_long_as_the_model_and_its_calls_whatever_is_found_later(tmp_path: Path):
     now = iter([0.0, 0.0, 1.0, 4.0, 4.5, 7.0, 9.0, 9.0])
     path = tmp_path / "journal.jsonl"
     with Journal(path, lambda text: text, clock=lambda: next(now)) as journal:

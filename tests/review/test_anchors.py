@@ -92,7 +92,7 @@ NOT_IN = "its lines are not in the diff"
         (43, 0, Side.LEFT, NOT_IN),
     ],
 )
-def test_only_lines_of_one_hunk_are_taken(line: int, start_line: int, side: Side, expected: object) -> None:
+def test_only_lines_of_one_hunk_are_taken(line: int, start_line: int, side: Side, expected: object):
     assert where(anchor(finding(line, start_line, side=side), DIFF)) == expected
 
 
@@ -106,23 +106,23 @@ def test_only_lines_of_one_hunk_are_taken(line: int, start_line: int, side: Side
         ("gone.py", Side.LEFT, (0, 1)),
     ],
 )
-def test_files_without_lines_take_none(path: str, side: Side, expected: object) -> None:
+def test_files_without_lines_take_none(path: str, side: Side, expected: object):
     assert where(anchor(finding(1, path=path, side=side), DIFF)) == expected
 
 
-def test_a_renamed_file_may_be_named_as_it_was() -> None:
+def test_a_renamed_file_may_be_named_as_it_was():
     anchored = anchor(finding(12, path="old.py"), DIFF)
     assert isinstance(anchored, Finding)
     assert (anchored.path, anchored.text) == ("new.py", "TWELVE")
 
 
-def test_the_text_is_what_the_lines_say() -> None:
+def test_the_text_is_what_the_lines_say():
     anchored = anchor(finding(12, 11), DIFF)
     assert isinstance(anchored, Finding)
     assert anchored.text == "eleven\nTWELVE"
 
 
-def test_carriage_returns_are_no_part_of_the_text() -> None:
+def test_carriage_returns_are_no_part_of_the_text():
     for text in ("", "b\nc", "b\r\nc\r"):
         anchored = anchor(finding(2, 1, path="crlf.txt", text=text), DIFF)
         assert isinstance(anchored, Finding)
@@ -146,17 +146,17 @@ def test_carriage_returns_are_no_part_of_the_text() -> None:
         (99, 0, "  ", NOT_IN),
     ],
 )
-def test_moved_lines_are_found_by_their_text(line: int, start_line: int, text: str, expected: object) -> None:
+def test_moved_lines_are_found_by_their_text(line: int, start_line: int, text: str, expected: object):
     assert where(anchor(finding(line, start_line, text=text), DIFF)) == expected
 
 
-def test_on_the_left_only_removed_lines_are_found_again() -> None:
+def test_on_the_left_only_removed_lines_are_found_again():
     assert where(anchor(finding(40, text="twelve\nthirteen", side=Side.LEFT), DIFF)) == (12, 13)
     assert where(anchor(finding(40, text="fourteen", side=Side.LEFT), DIFF)) == NOT_IN
 
 
 @pytest.mark.parametrize("lines", [LARGEST_LINES + 1, 10])
-def test_what_github_does_not_show_takes_no_comment(lines: int) -> None:
+def test_what_github_does_not_show_takes_no_comment(lines: int):
     width = LARGEST_BYTES // lines + 1 if lines == 10 else 5
     body = b"".join(b"+" + b"x" * width + b"\n" for _ in range(lines))
     head = b"diff --git a/f b/f\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/f\n@@ -0,0 +1,%d @@\n"
@@ -164,7 +164,7 @@ def test_what_github_does_not_show_takes_no_comment(lines: int) -> None:
     assert where(anchor(finding(1, path="f"), diff)) == "the file's diff is too large for GitHub to show"
 
 
-def test_a_name_that_is_no_utf8_takes_no_comment() -> None:
+def test_a_name_that_is_no_utf8_takes_no_comment():
     hunks = DIFF.files[0].hunks
     diff = Diff((FileDiff("\udcff", "\udcff", FileStatus.MODIFIED, hunks),))
     assert where(anchor(finding(12, path="\udcff"), diff)) == "the file's name is not UTF-8"
@@ -182,11 +182,11 @@ def test_a_name_that_is_no_utf8_takes_no_comment() -> None:
         ("picture.png", 1, Side.RIGHT, "No line of picture.png can be named: the file is binary."),
     ],
 )
-def test_advice_names_what_would_have_been_right(path: str, line: int, side: Side, told: str) -> None:
+def test_advice_names_what_would_have_been_right(path: str, line: int, side: Side, told: str):
     assert told in advice(DIFF, path, line, side)
 
 
-def test_many_alike_lines_are_searched_in_good_time() -> None:
+def test_many_alike_lines_are_searched_in_good_time():
     lines = 15_000
     head = b"diff --git a/f b/f\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/f\n@@ -0,0 +1,%d @@\n"
     diff = parse_diff(head % lines + b"+a\n" * lines)

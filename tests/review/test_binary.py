@@ -27,7 +27,7 @@ def changed(tmp_path: Path, old: dict[str, bytes], new: dict[str, bytes]) -> Dif
 @pytest.mark.parametrize(
     "attributes", ["* -diff", "*.js binary", "*.js -text", "*.js diff=none", "* filter=x"]
 )
-def test_attributes_of_the_head_hide_nothing(tmp_path: Path, attributes: str) -> None:
+def test_attributes_of_the_head_hide_nothing(tmp_path: Path, attributes: str):
     new = {"a.js": NEW.encode(), ".gitattributes": attributes.encode()}
     file = changed(tmp_path, {"a.js": OLD.encode()}, new).find("a.js")
     assert file is not None
@@ -36,7 +36,7 @@ def test_attributes_of_the_head_hide_nothing(tmp_path: Path, attributes: str) ->
     ]  # fmt: skip
 
 
-def test_what_git_shows_no_lines_of_is_named_as_not_looked_at(tmp_path: Path) -> None:
+def test_what_git_shows_no_lines_of_is_named_as_not_looked_at(tmp_path: Path):
     new = {
         "big.sql": b"x\n" * (3 << 20),
         "logo.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",

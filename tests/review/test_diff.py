@@ -73,7 +73,7 @@ def only(diff: Diff) -> FileDiff:
     return file
 
 
-def test_a_changed_line_has_its_number_on_each_side(repository: Repository) -> None:
+def test_a_changed_line_has_its_number_on_each_side(repository: Repository):
     file = only(changed(repository, {b"f": b"a\nb\nc\n"}, {b"f": b"a\nB\nc\nd\n"}))
     (hunk,) = file.hunks
     assert (file.path, file.status) == ("f", FileStatus.MODIFIED)
@@ -85,7 +85,7 @@ def test_a_changed_line_has_its_number_on_each_side(repository: Repository) -> N
     assert [hunk.holds(Side.LEFT, line) for line in range(6)] == [False, True, True, True, False, False]
 
 
-def test_a_renamed_file_is_found_by_both_names(repository: Repository) -> None:
+def test_a_renamed_file_is_found_by_both_names(repository: Repository):
     text = b"".join(b"line %d\n" % n for n in range(20))
     diff = changed(repository, {b"old name": text}, {b"old name": None, b"new name": text + b"more\n"})
     file = only(diff)
@@ -94,19 +94,19 @@ def test_a_renamed_file_is_found_by_both_names(repository: Repository) -> None:
     assert len(file.hunks) == 1
 
 
-def test_a_pure_rename_has_no_hunks(repository: Repository) -> None:
+def test_a_pure_rename_has_no_hunks(repository: Repository):
     text = b"".join(b"line %d\n" % n for n in range(20))
     assert only(changed(repository, {b"a": text}, {b"a": None, b"b": text})).hunks == ()
 
 
-def test_added_removed_and_empty_files(repository: Repository) -> None:
+def test_added_removed_and_empty_files(repository: Repository):
     diff = changed(repository, {b"gone": b"x\n"}, {b"gone": None, b"new": b"y\n", b"empty": b""})
     found = {file.path: (file.status, len(file.hunks)) for file in diff.files}
     added = FileStatus.ADDED
     assert found == {"gone": (FileStatus.REMOVED, 1), "new": (added, 1), "empty": (added, 0)}
 
 
-def test_a_mode_alone_changes_no_line(repository: Repository) -> None:
+def test_a_mode_alone_changes_no_line(repository: Repository):
     repository.put({b"run me": b"x\n"})
     (repository.folder / "run me").chmod(0o755)
     repository.put({})
@@ -114,7 +114,7 @@ def test_a_mode_alone_changes_no_line(repository: Repository) -> None:
     assert (file.path, file.old_mode, file.new_mode, file.hunks) == ("run me", "100644", "100755", ())
 
 
-def test_binary_files_are_known_in_both_forms(repository: Repository) -> None:
+def test_binary_files_are_known_in_both_forms(repository: Repository):
     before = {b"a.bin": b"\0" * 100, b"b": b"x\n"}
     repository.put(before)
     repository.put({b"a.bin": bytes(range(256)) * 9, b"b": b"y\n"})
@@ -130,7 +130,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-def test_every_name_comes_back_as_it_is(repository: Repository) -> None:
+def test_every_name_comes_back_as_it_is(repository: Repository):
     paths = [name.encode(errors="surrogateescape") for name in NAMES]
     repository.put(dict.fromkeys(paths, b"1\n"))
     for content in (b"2\n", b"\0bin", None):
@@ -138,18 +138,18 @@ def test_every_name_comes_back_as_it_is(repository: Repository) -> None:
         assert {file.path for file in parse_diff(repository.diff()).files} == set(NAMES)
 
 
-def test_a_missing_newline_is_no_line(repository: Repository) -> None:
+def test_a_missing_newline_is_no_line(repository: Repository):
     (hunk,) = only(changed(repository, {b"f": b"a\nb"}, {b"f": b"a\nc"})).hunks
     assert (hunk.side(Side.LEFT), hunk.side(Side.RIGHT)) == (["a", "b"], ["a", "c"])
 
 
-def test_a_line_ends_at_a_line_feed_only(repository: Repository) -> None:
+def test_a_line_ends_at_a_line_feed_only(repository: Repository):
     text = "one\r\ntwo\x0cstill\u2028two\x85\r\n".encode()
     (hunk,) = only(changed(repository, {b"f": b""}, {b"f": text})).hunks
     assert hunk.side(Side.RIGHT) == ["one\r", "two\x0cstill\u2028two\x85\r"]
 
 
-def test_a_file_that_became_a_link_shows_the_lines_of_both(repository: Repository) -> None:
+def test_a_file_that_became_a_link_shows_the_lines_of_both(repository: Repository):
     repository.put({b"f": b"text\n"})
     (repository.folder / "f").unlink()
     (repository.folder / "f").symlink_to("elsewhere")
@@ -159,12 +159,12 @@ def test_a_file_that_became_a_link_shows_the_lines_of_both(repository: Repositor
     assert [(hunk.kinds, hunk.texts) for hunk in file.hunks] == [("-", ("text",)), ("+", ("elsewhere",))]
 
 
-def test_no_diff_has_no_files() -> None:
+def test_no_diff_has_no_files():
     assert parse_diff(b"").files == ()
 
 
 @pytest.mark.parametrize("context", ["-U0", "-U1", "-U3", "-U50"])
-def test_random_changes_come_back_as_git_made_them(repository: Repository, context: str) -> None:
+def test_random_changes_come_back_as_git_made_them(repository: Repository, context: str):
     chance = random.Random(context)
     before = [chance.choice(LINES) for _ in range(200)]
     repository.put({b"f": "\n".join(before).encode() + b"\n"})
@@ -215,20 +215,20 @@ GOOD = b"diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @
         (GOOD.replace(b"a/f b/f", b"f f"), "differ"),
     ],
 )
-def test_what_git_does_not_write_is_refused(diff: bytes, why: str) -> None:
+def test_what_git_does_not_write_is_refused(diff: bytes, why: str):
     assert len(parse_diff(GOOD).files) == 1
     with pytest.raises(DiffError, match=why):
         parse_diff(diff)
 
 
 @given(st.binary(max_size=400))
-def test_rubbish_is_refused_and_nothing_else_happens(rubbish: bytes) -> None:
+def test_rubbish_is_refused_and_nothing_else_happens(rubbish: bytes):
     for diff in (rubbish, b"diff --git " + rubbish, GOOD + rubbish, GOOD.replace(b"+b", b"+" + rubbish)):
         with suppress(DiffError):
             parse_diff(diff)
 
 
-def test_a_huge_diff_takes_time_in_proportion() -> None:
+def test_a_huge_diff_takes_time_in_proportion():
     def took(lines: int) -> float:
         body = b"".join(b"+line %d\n" % n for n in range(lines))
         head = b"diff --git a/f b/f\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/f\n@@ -0,0 +1,%d @@\n"

@@ -67,12 +67,12 @@ def shown(raw: bytes, most: int = 160_000, most_a_piece: int = 24_000) -> str:
     return part_text(*next_part(pieces_of(parse_diff(raw), most=most_a_piece), most), new=False)
 
 
-def test_every_line_has_its_number_on_both_sides_and_every_hunk_its_function() -> None:
+def test_every_line_has_its_number_on_both_sides_and_every_hunk_its_function():
     assert shown(DIFF) == TEXT
     assert list(unreadable(pieces_of(parse_diff(DIFF)))) == ["not looked at: logo.png (binary, or too large)"]
 
 
-def test_a_long_file_is_cut_into_parts_that_have_all_its_lines() -> None:
+def test_a_long_file_is_cut_into_parts_that_have_all_its_lines():
     raw = added("big.txt", 5_000)
     pieces = pieces_of(parse_diff(raw), most=20_000)
     assert [piece.name for piece in pieces] == [f"big.txt (part {n})" for n in range(1, len(pieces) + 1)]
@@ -87,7 +87,7 @@ def test_a_long_file_is_cut_into_parts_that_have_all_its_lines() -> None:
 
 
 @pytest.mark.parametrize("cut", range(7))
-def test_both_halves_of_a_hunk_keep_their_numbers(cut: int) -> None:
+def test_both_halves_of_a_hunk_keep_their_numbers(cut: int):
     [hunk] = parse_diff(changed("f", "@@ -10,4 +10,4 @@ def f():\n a\n-b\n-c\n+B\n+C\n d\n")).files[0].hunks
     halves = [hunk.part(0, cut), hunk.part(cut, 6)]
     assert [row for half in halves for row in half.rows()] == list(hunk.rows())
@@ -96,7 +96,7 @@ def test_both_halves_of_a_hunk_keep_their_numbers(cut: int) -> None:
             assert half.size(side) == len(half.side(side))
 
 
-def test_what_does_not_fit_is_the_rest_and_is_named() -> None:
+def test_what_does_not_fit_is_the_rest_and_is_named():
     raw = b"".join(added(f"{number}.txt", 50 - number) for number in range(5))
     pieces = pieces_of(parse_diff(raw))
     part, rest = next_part(pieces, most=2_400)
@@ -106,13 +106,13 @@ def test_what_does_not_fit_is_the_rest_and_is_named() -> None:
     assert part_text(part, rest, new=False).endswith(listed)
 
 
-def test_a_smaller_one_fills_the_room_and_one_over_all_is_shown_alone() -> None:
+def test_a_smaller_one_fills_the_room_and_one_over_all_is_shown_alone():
     pieces = pieces_of(parse_diff(added("a", 40) + added("b", 60) + added("c", 2)))
     assert [piece.name for piece in next_part(pieces, most=1_100)[0]] == ["a", "c"]
     assert [piece.name for piece in next_part(pieces, most=10)[0]] == ["a"]
 
 
-def test_a_line_of_a_minified_file_is_cut_and_named_for_people() -> None:
+def test_a_line_of_a_minified_file_is_cut_and_named_for_people():
     pieces = pieces_of(parse_diff(added("app.min.js", 1, "x" * 10_000)))
     assert "x… (10,002 characters)" in pieces[0].text
     assert len(pieces[0].text) < 1_000
@@ -149,22 +149,22 @@ WHOLE = parse_diff(changed("f", FIRST, SECOND, REMOVAL) + changed("g", FIRST) + 
         (changed("elsewhere", FIRST) + changed("g", "@@ -1,1 +1,2 @@\n x\n+y\n"), {}),
     ],
 )
-def test_only_hunks_that_the_new_commits_touch_are_left(since: bytes, left: dict[str, list[int]]) -> None:
+def test_only_hunks_that_the_new_commits_touch_are_left(since: bytes, left: dict[str, list[int]]):
     assert paths(WHOLE, parse_diff(since)) == left
 
 
-def test_files_without_lines_stay_when_they_changed_again() -> None:
+def test_files_without_lines_stay_when_they_changed_again():
     binary = b"diff --git a/p b/p\nindex 1..2 100644\nBinary files a/p and b/p differ\n"
     assert paths(parse_diff(binary + changed("f", FIRST)), parse_diff(binary)) == {"p": []}
 
 
-def test_a_file_that_is_gone_now_stays() -> None:
+def test_a_file_that_is_gone_now_stays():
     head = b"diff --git a/o b/o\ndeleted file mode 100644\nindex 1..0\n--- a/o\n+++ /dev/null\n"
     gone = head + b"@@ -1,2 +0,0 @@\n-a\n-b\n"
     assert paths(parse_diff(gone), parse_diff(gone)) == {"o": [0]}
 
 
-def test_two_new_lines_of_a_long_file_are_shown_alone_with_reviewed_lines_as_context() -> None:
+def test_two_new_lines_of_a_long_file_are_shown_alone_with_reviewed_lines_as_context():
     whole = parse_diff(added("new.py", 802))
     since = parse_diff(
         changed("new.py", "@@ -398,6 +398,8 @@\n a\n b\n c\n+line 401\n+line 402\n d\n e\n f\n")
@@ -176,7 +176,7 @@ def test_two_new_lines_of_a_long_file_are_shown_alone_with_reviewed_lines_as_con
     assert len(rows) == 22
 
 
-def test_changes_far_apart_in_one_hunk_are_shown_apart() -> None:
+def test_changes_far_apart_in_one_hunk_are_shown_apart():
     whole = parse_diff(added("new.py", 900))
     since = parse_diff(
         changed("new.py", "@@ -99,0 +100,1 @@\n+line 100\n", "@@ -799,0 +801,1 @@\n+line 801\n")
@@ -184,7 +184,7 @@ def test_changes_far_apart_in_one_hunk_are_shown_apart() -> None:
     assert paths(whole, since) == {"new.py": [90, 791]}
 
 
-def test_what_the_last_review_left_is_looked_at_whole_also_if_it_changed_since() -> None:
+def test_what_the_last_review_left_is_looked_at_whole_also_if_it_changed_since():
     since = parse_diff(changed("f", "@@ -49,3 +49,4 @@\n x\n y\n+D\n e\n"))
     assert paths(WHOLE, since, left=["g", "f"]) == {"f": [10, 50, 91], "g": [10]}
     assert paths(WHOLE, parse_diff(b""), left=["g"]) == {"g": [10]}

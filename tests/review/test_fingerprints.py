@@ -27,24 +27,24 @@ def known(finding: Finding, **fields: Any) -> KnownFinding:
         ONE._replace(**OTHER_WORDS),  # type: ignore[arg-type]
     ],
 )
-def test_what_moves_or_is_put_otherwise_keeps_its_fingerprint(other: Finding) -> None:
+def test_what_moves_or_is_put_otherwise_keeps_its_fingerprint(other: Finding):
     assert fingerprint(other) == fingerprint(ONE)
 
 
 @pytest.mark.parametrize(
     "other", [ONE._replace(path="b.py"), ONE._replace(text="f = open(q)"), ONE._replace(kind=Kind.CRASH)]
 )
-def test_another_fault_has_another(other: Finding) -> None:
+def test_another_fault_has_another(other: Finding):
     assert fingerprint(other) != fingerprint(ONE)
 
 
-def test_parts_do_not_run_into_each_other() -> None:
+def test_parts_do_not_run_into_each_other():
     assert fingerprint(ONE._replace(path="a", text="bc")) != fingerprint(ONE._replace(path="ab", text="c"))
     one, other = ONE._replace(path="a\0b", text="c"), ONE._replace(path="a", text="b\0c")
     assert fingerprint(one) != fingerprint(other)
 
 
-def test_each_fault_of_one_review_is_kept_once_and_gets_its_fingerprint() -> None:
+def test_each_fault_of_one_review_is_kept_once_and_gets_its_fingerprint():
     otherwise = ONE._replace(start_line=6, **OTHER_WORDS)  # type: ignore[arg-type]
     assert find_new([ONE, otherwise], []) == NewFindings((ONE._replace(fingerprint=fingerprint(ONE)),), 0, 1)
 
@@ -52,7 +52,7 @@ def test_each_fault_of_one_review_is_kept_once_and_gets_its_fingerprint() -> Non
 @pytest.mark.parametrize(
     "field", [{"line": 40}, {"line": 8}, {"side": Side.LEFT}, {"path": "b.py"}, {"kind": Kind.SECURITY}]
 )
-def test_on_other_lines_or_of_another_kind_it_is_another_fault(field: dict[str, Any]) -> None:
+def test_on_other_lines_or_of_another_kind_it_is_another_fault(field: dict[str, Any]):
     assert len(find_new([ONE, ONE._replace(**field)], []).new) == 2
 
 
@@ -69,24 +69,24 @@ def test_on_other_lines_or_of_another_kind_it_is_another_fault(field: dict[str, 
         (known(ONE._replace(side=Side.LEFT), fingerprint=""), True),
     ],
 )
-def test_an_earlier_finding_is_known_whatever_its_words(earlier: KnownFinding, is_new: bool) -> None:
+def test_an_earlier_finding_is_known_whatever_its_words(earlier: KnownFinding, is_new: bool):
     found = find_new([ONE._replace(**OTHER_WORDS)], [earlier])  # type: ignore[arg-type]
     assert (len(found.new), found.already_known) == ((1, 0) if is_new else (0, 1))
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_an_earlier_finding_hides_one_position_the_nearest(order: int) -> None:
+def test_an_earlier_finding_hides_one_position_the_nearest(order: int):
     """Forty functions of one shape: what was found in some says nothing of the others."""
     same = [ONE._replace(line=line) for line in (7, 17, 27)]
     assert [one.line for one in find_new(same[::order], [known(same[1])]).new] == [7, 27][::order]
 
 
-def test_the_numbers_add_up() -> None:
+def test_the_numbers_add_up():
     many = [ONE._replace(line=line) for line in range(1, 41)]
     told = find_new([*many, *many[:5]], [known(one) for one in many[:20]])
     assert (len(told.new), told.already_known, told.repeated) == (20, 20, 5)
 
 
-def test_findings_on_a_whole_file_are_told_apart_by_their_kind() -> None:
+def test_findings_on_a_whole_file_are_told_apart_by_their_kind():
     whole = ONE._replace(line=0, text="")
     assert len(find_new([whole, whole._replace(kind=Kind.MISSING_TEST), whole], []).new) == 2

@@ -46,14 +46,14 @@ def validator() -> Any:
 
 @pytest.mark.node
 @pytest.mark.parametrize("review", [REVIEW, Review("a" * 40, "b" * 40, "")])
-def test_the_official_schema_takes_it(review: Review, validator: Any) -> None:
+def test_the_official_schema_takes_it(review: Review, validator: Any):
     log = json.loads(to_sarif(review, "0.1.0"))
     assert [error.message for error in validator.iter_errors(log)] == []
     log["runs"][0]["tool"]["driver"]["nmae"] = "x"
     assert not validator.is_valid(log)
 
 
-def test_every_finding_is_a_result_of_its_level_on_its_lines() -> None:
+def test_every_finding_is_a_result_of_its_level_on_its_lines():
     (run,) = json.loads(to_sarif(REVIEW, "0.1.0"))["runs"]
     rules, made = run["tool"]["driver"]["rules"], run["results"]
     told = "review/major error", "review/note note", "review/critical error", "review/minor warning"
@@ -68,7 +68,7 @@ def test_every_finding_is_a_result_of_its_level_on_its_lines() -> None:
     assert related["physicalLocation"]["region"] == {"startLine": 3, "endLine": 3, "snippet": {"text": "x"}}
 
 
-def test_a_fix_replaces_the_lines_and_an_empty_one_removes_them() -> None:
+def test_a_fix_replaces_the_lines_and_an_empty_one_removes_them():
     replacing, removing = (
         one["fixes"][0]["artifactChanges"][0]["replacements"][0] for one in results() if "fixes" in one
     )
@@ -76,7 +76,7 @@ def test_a_fix_replaces_the_lines_and_an_empty_one_removes_them() -> None:
     assert removing["deletedRegion"] == {"startLine": 5, "startColumn": 1, "endLine": 8, "endColumn": 1}
 
 
-def test_the_fingerprint_is_the_findings_and_another_for_the_same_on_other_lines() -> None:
+def test_the_fingerprint_is_the_findings_and_another_for_the_same_on_other_lines():
     own = fingerprint(ONE)
     same = REVIEW._replace(findings=tuple(ONE._replace(line=line) for line in (7, 17, 27)))
     marked = REVIEW._replace(findings=(ONE._replace(fingerprint="feedfacefeedface"),))

@@ -26,7 +26,7 @@ ONE = Finding("a.py", 3, Severity.MAJOR, "T", "B", start_line=2, text="two\nthre
         (ONE._replace(suggestion="a\rb"), None),
     ],
 )
-def test_only_what_applies_and_changes_something_stays(given_one: Finding, expected: str | None) -> None:
+def test_only_what_applies_and_changes_something_stays(given_one: Finding, expected: str | None):
     assert with_valid_suggestion(given_one).suggestion == expected
 
 
@@ -40,12 +40,12 @@ def test_only_what_applies_and_changes_something_stays(given_one: Finding, expec
         ("a ````` b", "``````suggestion\na ````` b\n``````"),
     ],
 )
-def test_a_block_has_a_fence_that_nothing_in_it_closes(suggestion: str, written: str) -> None:
+def test_a_block_has_a_fence_that_nothing_in_it_closes(suggestion: str, written: str):
     assert block(suggestion) == written
 
 
 @given(st.text(alphabet="`~ a\n>-\t", max_size=40))
-def test_a_reader_of_markdown_gets_the_suggestion_back(suggestion: str) -> None:
+def test_a_reader_of_markdown_gets_the_suggestion_back(suggestion: str):
     first, *rest = MarkdownIt().parse(f"Before\n\n{block(suggestion)}\n\nAfter")[3:]
     assert (first.type, first.info) == ("fence", "suggestion")
     assert first.content == (f"{suggestion}\n" if suggestion else "")

@@ -49,7 +49,7 @@ def suggested(
         ),
     ],
 )  # fmt: skip
-def test_one_suggestion(tmp_path: Path, old: str, new: str, suggestion: tuple[int, int, str, str]) -> None:
+def test_one_suggestion(tmp_path: Path, old: str, new: str, suggestion: tuple[int, int, str, str]):
     assert suggested(tmp_path, HEAD.replace(old, new)) == (Suggestion("a.txt", *suggestion),)
 
 
@@ -63,23 +63,23 @@ def test_one_suggestion(tmp_path: Path, old: str, new: str, suggestion: tuple[in
         (HEAD.encode().replace(b"line 21", b"\xff"), "not UTF-8"),
     ],
 )
-def test_one_unfit_line_and_there_are_no_suggestions(tmp_path: Path, after: str | bytes, why: str) -> None:
+def test_one_unfit_line_and_there_are_no_suggestions(tmp_path: Path, after: str | bytes, why: str):
     suggestions = suggested(tmp_path, after)
     assert isinstance(suggestions, str)
     assert why in suggestions
 
 
 @pytest.mark.parametrize(("head", "after"), [("a\nb", "a\nc"), ("a\nb\n", "a\nb"), ("a\nb", "a\nb\n")])
-def test_a_last_line_without_its_end_is_left_to_a_commit(tmp_path: Path, head: str, after: str) -> None:
+def test_a_last_line_without_its_end_is_left_to_a_commit(tmp_path: Path, head: str, after: str):
     assert isinstance(suggested(tmp_path, after, head, "old\n"), str)
 
 
-def test_a_file_that_is_not_in_the_pull_request(tmp_path: Path) -> None:
+def test_a_file_that_is_not_in_the_pull_request(tmp_path: Path):
     (file,) = git_diff(tmp_path, b"a\n", b"b\n").files
     assert to_suggestions([ChangedFile(file, b"a\n", b"b\n")], Diff(())) == "a.txt is not in the diff"
 
 
-def test_a_new_file_is_none(tmp_path: Path) -> None:
+def test_a_new_file_is_none(tmp_path: Path):
     raw = b"diff --git a/n b/n\nnew file mode 100644\nindex 000..111\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n"
     (file,) = parse_diff(raw).files
     assert "more with n than to change its lines" in to_suggestions(
@@ -87,7 +87,7 @@ def test_a_new_file_is_none(tmp_path: Path) -> None:
     )
 
 
-def test_there_is_an_end_to_how_many(tmp_path: Path) -> None:
+def test_there_is_an_end_to_how_many(tmp_path: Path):
     head = "".join(f"{number}\n" for number in range(600))
     lines = head.splitlines()
     lines[::10] = ["x"] * 60
@@ -99,7 +99,7 @@ WORDS = ["a", "b", "", "  c", "```", "````suggestion", "-x", "+y", "\t", "\u2028
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_applied_they_are_the_change(tmp_path: Path, seed: int) -> None:
+def test_applied_they_are_the_change(tmp_path: Path, seed: int):
     """Whatever is changed of what the diff shows: a whole new file, so that all of it is."""
     chance = random.Random(seed)
     before = [chance.choice(WORDS) for _ in range(chance.randrange(1, 40))]

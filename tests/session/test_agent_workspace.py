@@ -20,7 +20,7 @@ from tests.support.runs import make_run
 from tests.support.workspaces import Bench, bash, eventually, make_tree
 
 
-def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run() -> None:
+def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run():
     def start(number: int) -> Workspace:
         raise NoSandboxError(f"bwrap: no more namespaces ({number})")
 
@@ -35,7 +35,7 @@ def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run
         workspace.call("bash", {"command": "true"}, CancelToken(), position=None)
 
 
-def test_changes_are_told_after_each_command_and_at_the_end(tmp_path: Path) -> None:
+def test_changes_are_told_after_each_command_and_at_the_end(tmp_path: Path):
     bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
     told: list[set[str]] = []
 
@@ -60,7 +60,7 @@ def test_changes_are_told_after_each_command_and_at_the_end(tmp_path: Path) -> N
     assert [{"one", "two"} & paths for paths in told] == [{"one"}, set(), {"two"}]
 
 
-def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: Path) -> None:
+def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: Path):
     tree = make_tree(tmp_path / "tree", {"old.txt": "one\n"})
     git = Git(tree / ".git")
     checkout = Checkout(git, tree, git.run("rev-parse", "HEAD").decode().strip(), ())
@@ -77,21 +77,21 @@ def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: 
     assert written[0].note == "as the host said; 58,001 more files changed, which the journal does not list"
 
 
-def test_a76_large_contents_of_one_command_are_not_all_kept() -> None:
+def test_a76_large_contents_of_one_command_are_not_all_kept():
     files = [FileVersion(f"{n}", None, "aa", 0o644, bytes(1 << 20)) for n in range(20)]
     kept = within_limits(ScanResult(tuple(files)))
     assert [change.content is None for change in kept.files] == [False] * 16 + [True] * 4
     assert kept.note == "of 4 files it does not hold the contents"
 
 
-def test_each_limit_is_counted_and_named_and_what_is_none_passed_over() -> None:
+def test_each_limit_is_counted_and_named_and_what_is_none_passed_over():
     assert limit_notes(["memory", "file", "<script>", "memory"]) == (
         "Commands met limits of the sandbox: the size of one file (1 ×), memory (2 ×).",
     )
     assert limit_notes([""]) == ()
 
 
-def test_commands_checks_and_background_commands_are_counted_once_each(tmp_path: Path) -> None:
+def test_commands_checks_and_background_commands_are_counted_once_each(tmp_path: Path):
     bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
     try:
         workspace = bench.start(limits={"file": 1 << 20, "open_files": 64})

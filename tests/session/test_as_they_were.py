@@ -94,7 +94,7 @@ def assert_not_green(result: CheckResult) -> None:
 )  # fmt: skip
 def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_tests(
     begin: Begin, change: dict[str, str | None], more: dict[str, str]
-) -> None:
+):
     result = round_of(begin, {**BASE, **more}, {"app.py": WRONG, **change})
     assert result.after.state is CheckState.PASSED, result.after.tail
     assert result_of(result).failed == (DOUBLED,)
@@ -118,7 +118,7 @@ def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_te
         ("tests/golden/double.txt", "0 3 6"),
     ],
 )  # fmt: skip
-def test_a66_a_test_whose_expectation_the_change_edits_is_named(begin: Begin, path: str, text: str) -> None:
+def test_a66_a_test_whose_expectation_the_change_edits_is_named(begin: Begin, path: str, text: str):
     golden = path.endswith(".txt")
     base = {
         "app.py": RIGHT, "conftest.py": BASE["conftest.py"], "tests/test_half.py": HALF,
@@ -132,7 +132,7 @@ def test_a66_a_test_whose_expectation_the_change_edits_is_named(begin: Begin, pa
     assert_not_green(result)
 
 
-def test_a97_a_test_that_passes_because_the_change_edits_it_is_not_fixed(begin: Begin) -> None:
+def test_a97_a_test_that_passes_because_the_change_edits_it_is_not_fixed(begin: Begin):
     result = round_of(
         begin, {**BASE, "app.py": WRONG}, {"tests/test_double.py": DOUBLE.replace("== 4", "== 6")}
     )
@@ -143,7 +143,7 @@ def test_a97_a_test_that_passes_because_the_change_edits_it_is_not_fixed(begin: 
     assert_not_green(result)
 
 
-def test_a97_a_test_that_passes_because_a_helper_changed_is_not_fixed(begin: Begin) -> None:
+def test_a97_a_test_that_passes_because_a_helper_changed_is_not_fixed(begin: Begin):
     result = round_of(begin, {**BASE, "app.py": WRONG}, {"conftest.py": BASE["conftest.py"] + PATCHED})
     assert result.tests is not None
     assert result.tests.mended == ()
@@ -152,7 +152,7 @@ def test_a97_a_test_that_passes_because_a_helper_changed_is_not_fixed(begin: Beg
 
 
 @pytest.mark.slow
-def test_a_real_fix_is_told_beside_edited_and_new_tests(begin: Begin) -> None:
+def test_a_real_fix_is_told_beside_edited_and_new_tests(begin: Begin):
     trial = begin({**BASE, "app.py": WRONG}, PYTEST)
     change: dict[str, str | None] = {
         "app.py": RIGHT,
@@ -177,21 +177,21 @@ def test_a_real_fix_is_told_beside_edited_and_new_tests(begin: Begin) -> None:
         pytest.param({"pyproject.toml": "[tool.x]\n"}, id="a file of tests and others"),
     ],
 )
-def test_there_is_no_round_for_a_change_that_touches_no_tests(begin: Begin, change: dict[str, str]) -> None:
+def test_there_is_no_round_for_a_change_that_touches_no_tests(begin: Begin, change: dict[str, str]):
     trial = begin(BASE, "true")
     [result] = trial.results(change)
     assert result.as_they_were is None
     assert sorted(trial.opened) == ["checks-after-1", "checks-before"]
 
 
-def test_a_change_of_tests_alone_is_compared_with_the_run_on_the_base(begin: Begin) -> None:
+def test_a_change_of_tests_alone_is_compared_with_the_run_on_the_base(begin: Begin):
     trial = begin({"test_a.py": "1\n"}, "echo Ran 1 test in 1s; test -e test_a.py")
     [result] = trial.results({"test_a.py": "2\n"})
     assert result_of(result).run.state is CheckState.PASSED
     assert sorted(trial.opened) == ["checks-after-1", "checks-before"]
 
 
-def test_a_check_that_names_no_tests_is_compared_by_its_exit_code(begin: Begin) -> None:
+def test_a_check_that_names_no_tests_is_compared_by_its_exit_code(begin: Begin):
     trial = begin({"tests/run": "exec grep -q 1 a\n", "a": "1\n"}, "sh tests/run")
     [result] = trial.results({"a": "2\n", "tests/run": "exit 0\n"})
     assert (result.before.state, result.after.state) == (CheckState.PASSED, CheckState.PASSED)
@@ -200,7 +200,7 @@ def test_a_check_that_names_no_tests_is_compared_by_its_exit_code(begin: Begin) 
 
 
 @pytest.mark.slow
-def test_files_that_set_up_more_than_tests_stay_and_are_named(begin: Begin) -> None:
+def test_files_that_set_up_more_than_tests_stay_and_are_named(begin: Begin):
     change: dict[str, str | None] = {
         "app.py": WRONG,
         "tests/test_half.py": HALF + "\n",
@@ -213,7 +213,7 @@ def test_files_that_set_up_more_than_tests_stay_and_are_named(begin: Begin) -> N
 
 
 @pytest.mark.slow
-def test_without_time_the_round_is_said_to_be_missing(begin: Begin) -> None:
+def test_without_time_the_round_is_said_to_be_missing(begin: Begin):
     trial = begin({**BASE, "app.py": WRONG}, PYTEST)
     trial.rounds.stop_reruns_after(0)
     [result] = trial.results({"app.py": RIGHT, "tests/test_half.py": HALF + "\n"})
@@ -223,7 +223,7 @@ def test_without_time_the_round_is_said_to_be_missing(begin: Begin) -> None:
     assert_not_green(result)
 
 
-def test_the_tests_inside_a_source_file_are_not_comparable(begin: Begin) -> None:
+def test_the_tests_inside_a_source_file_are_not_comparable(begin: Begin):
     source = (
         "fn f() -> u8 { 1 }\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn f() { assert_eq!(1, 1) }\n}\n"
     )

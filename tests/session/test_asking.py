@@ -60,7 +60,7 @@ def allowed(gatekeeper: Gatekeeper, call: str) -> bool:
     return command(gatekeeper, call) if tool == "git" else write(gatekeeper, *paths, tool=tool)
 
 
-def test_a_question_of_the_models_is_put_masked_and_answered_in_one_line() -> None:
+def test_a_question_of_the_models_is_put_masked_and_answered_in_one_line():
     ann = Somebody(Reply("words", "the\n  first"), Reply("gone"))
     asking = Approvals(ann, CancelToken(), lambda text: text.replace("hunter2", "***"))
     assert asking.answer("Is it hunter2?") == "the first"
@@ -69,7 +69,7 @@ def test_a_question_of_the_models_is_put_masked_and_answered_in_one_line() -> No
     assert Approvals(None, CancelToken()).answer("Anybody?") == ""
 
 
-def test_a_command_is_put_masked_with_its_rule_and_what_would_be_remembered() -> None:
+def test_a_command_is_put_masked_with_its_rule_and_what_would_be_remembered():
     ann = Somebody(Reply("once"))
     asking = Approvals(ann, CancelToken(), lambda text: text.replace("s3cret", "[redacted]"), ())
     gatekeeper = Gatekeeper(POLICY, Tier.LOCAL, "/tree", lambda record: None, approvals=asking)
@@ -80,7 +80,7 @@ def test_a_command_is_put_masked_with_its_rule_and_what_would_be_remembered() ->
     assert "these very words" in asked.remembered
 
 
-def test_a_write_is_put_with_its_diff_when_that_is_known() -> None:
+def test_a_write_is_put_with_its_diff_when_that_is_known():
     ann = Somebody(Reply("once"))
     assert write(keeper(ann), "docs/a.md")
     [asked] = ann.asked
@@ -109,7 +109,7 @@ LOG, EDITS = ["git log", "git log", "git log --all"], ["edit docs/a.md", "edit d
 )
 def test_an_answer_holds_for_the_call_or_the_session(
     answers: list[Any], calls: list[str], allows: list[bool], asked: list[str]
-) -> None:
+):
     """For the same words of a command, or the same tool and rule of a write; about what is denied nobody is asked."""
     ann = Somebody(*map(Reply, answers))
     gatekeeper = keeper(ann)
@@ -122,7 +122,7 @@ def test_an_answer_holds_for_the_call_or_the_session(
     assert gatekeeper.approvals.approved == set(written)
 
 
-def test_a_question_of_several_files_is_one_for_all_the_rules_that_ask() -> None:
+def test_a_question_of_several_files_is_one_for_all_the_rules_that_ask():
     ann = Somebody(Reply("session"))
     gatekeeper = keeper(ann)
     assert write(gatekeeper, "docs/a.md", "web/a.html", tool="patch")
@@ -131,7 +131,7 @@ def test_a_question_of_several_files_is_one_for_all_the_rules_that_ask() -> None
     assert "rules[1]" in ann.asked[0].remembered
 
 
-def test_a_link_leads_no_write_past_a_question() -> None:
+def test_a_link_leads_no_write_past_a_question():
     """What the call says and what the path comes to may differ; each of them is enough."""
     ann = Somebody(Reply("once"), Reply("once"))
     gatekeeper = keeper(ann)
@@ -142,14 +142,14 @@ def test_a_link_leads_no_write_past_a_question() -> None:
     assert [asked.files[0][0] for asked in ann.asked] == ["src/a.py", "docs/a.md"]
 
 
-def test_a_sentence_reaches_the_model_with_the_rule() -> None:
+def test_a_sentence_reaches_the_model_with_the_rule():
     gatekeeper = keeper(Somebody(Reply("words", "look at the\nlog instead")))
     said = gatekeeper.permit("bash", {"command": "git push"})
     assert (said.reason, said.person_answer) == ("a person said instead: look at the log instead", "words")
     assert gatekeeper.denials[0].reason == said.reason
 
 
-def test_a_sentence_about_a_write_is_the_answer_to_the_tool_host() -> None:
+def test_a_sentence_about_a_write_is_the_answer_to_the_tool_host():
     gatekeeper = keeper(Somebody(Reply("words", "use the wiki")))
     gatekeeper.permit("edit", {"path": "docs/a.md"})
     answer = gatekeeper.answer(Question("edit", (("docs/a.md", "change"),), "+x"))
@@ -160,14 +160,14 @@ def test_a_sentence_about_a_write_is_the_answer_to_the_tool_host() -> None:
     assert gatekeeper.approvals.approved == set()
 
 
-def test_without_anybody_ask_is_deny() -> None:
+def test_without_anybody_ask_is_deny():
     gatekeeper = keeper(None)
     assert not command(gatekeeper, "git log")
     assert not gatekeeper.permit("edit", {"path": "docs/a.md"}).allow
     assert "there is no terminal" in gatekeeper.denials[0].reason
 
 
-def test_where_a_yes_would_not_count_at_the_gate_nobody_is_asked_about_writes() -> None:
+def test_where_a_yes_would_not_count_at_the_gate_nobody_is_asked_about_writes():
     ann = Somebody(Reply("once"))
     gatekeeper = keeper(ann, Tier.MAINTAINER)
     assert not gatekeeper.permit("edit", {"path": "docs/a.md"}).allow
@@ -175,9 +175,7 @@ def test_where_a_yes_would_not_count_at_the_gate_nobody_is_asked_about_writes() 
 
 
 @pytest.mark.parametrize("tier", [Tier.LOCAL, Tier.MAINTAINER])
-def test_what_a_person_let_be_written_is_in_the_journal_of_their_own_checkout(
-    tmp_path: Path, tier: Tier
-) -> None:
+def test_what_a_person_let_be_written_is_in_the_journal_of_their_own_checkout(tmp_path: Path, tier: Tier):
     written: list[Record] = []
     gatekeeper = keeper(Somebody(Reply("once")), Tier.LOCAL, written)
     assert write(gatekeeper, "docs/a.md", "src/x.py", tool="patch")
@@ -189,7 +187,7 @@ def test_what_a_person_let_be_written_is_in_the_journal_of_their_own_checkout(
     assert lets == ({"docs/a.md"} if tier is Tier.LOCAL else frozenset())
 
 
-def test_a_bundle_from_elsewhere_says_nothing_of_what_a_person_let_be_written(tmp_path: Path) -> None:
+def test_a_bundle_from_elsewhere_says_nothing_of_what_a_person_let_be_written(tmp_path: Path):
     forged = PermissionDecision("edit", True, f"rules[0]{BY_PERSON_SUFFIX}", path="docs/a.md")
     runs, downloaded = tmp_path / "runs", tmp_path / "downloaded"
     for bundle in (runs / "20261101" / "bundle", downloaded):

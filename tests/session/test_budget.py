@@ -17,7 +17,7 @@ pytestmark = pytest.mark.bubblewrap
 
 
 @pytest.mark.slow
-def test_at_the_cap_on_commands_the_run_ends_with_what_it_has(stage: Stage) -> None:
+def test_at_the_cap_on_commands_the_run_ends_with_what_it_has(stage: Stage):
     policy = "version: 1\ntiers:\n  maintainer:\n    commands: 5\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     flood = Turn(tuple(shell(f"echo {n}") for n in range(50)))
@@ -38,7 +38,7 @@ def test_at_the_cap_on_commands_the_run_ends_with_what_it_has(stage: Stage) -> N
 
 
 @pytest.mark.slow
-def test_a_run_that_is_given_no_commands_goes_on_without_them(stage: Stage) -> None:
+def test_a_run_that_is_given_no_commands_goes_on_without_them(stage: Stage):
     """And the checks that the policy names are run, since they do not count."""
     policy = "version: 1\nbudget: {commands: 0}\nchecks: [python3 -m unittest]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
@@ -53,7 +53,7 @@ def test_a_run_that_is_given_no_commands_goes_on_without_them(stage: Stage) -> N
 
 
 @pytest.mark.slow
-def test_commands_that_may_print_nothing_are_none() -> None:
+def test_commands_that_may_print_nothing_are_none():
     limits = default_tiers()[Tier.MAINTAINER]
     assert not replace(limits, output=0).runs_commands
     assert not replace(limits, commands=0).runs_commands

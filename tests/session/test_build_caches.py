@@ -66,7 +66,7 @@ PLANT = shell(
 )
 def test_a27_a_round_starts_from_what_the_base_built_and_from_nothing_else(
     cli: Cli, tmp_path: Path, sandbox: str, steps: list[Step], expected: list[int]
-) -> None:
+):
     repo = make_repository(tmp_path / "app", FILES)
     [check] = fixed(cli, repo, sandbox, *steps)["checks"]
     assert [check[side]["exit_code"] for side in ("before", "after")] == expected, check
@@ -74,9 +74,7 @@ def test_a27_a_round_starts_from_what_the_base_built_and_from_nothing_else(
 
 @both
 @pytest.mark.slow
-def test_what_the_checkout_has_built_is_copied_and_never_written(
-    cli: Cli, tmp_path: Path, sandbox: str
-) -> None:
+def test_what_the_checkout_has_built_is_copied_and_never_written(cli: Cli, tmp_path: Path, sandbox: str):
     check = "[ -e target/debug/old ] && echo new > target/debug/old && touch target/debug/more"
     repo = make_repository(tmp_path / "app", {**FILES, "check.sh": check})
     debug = repo / "target/debug"
@@ -89,7 +87,7 @@ def test_what_the_checkout_has_built_is_copied_and_never_written(
 
 @both
 @pytest.mark.slow
-def test_the_home_of_setup_is_that_of_checks_and_of_the_model(cli: Cli, tmp_path: Path, sandbox: str) -> None:
+def test_the_home_of_setup_is_that_of_checks_and_of_the_model(cli: Cli, tmp_path: Path, sandbox: str):
     policy = (
         FILES[".github/agent.yml"] + "setup: ['mkdir -p ~/.m2/repository; echo jar > ~/.m2/repository/a']\n"
     )
@@ -103,7 +101,7 @@ def test_the_home_of_setup_is_that_of_checks_and_of_the_model(cli: Cli, tmp_path
 
 @both
 @pytest.mark.slow
-def test_a45_a_link_in_the_place_of_a_cache_shows_nothing(cli: Cli, tmp_path: Path, sandbox: str) -> None:
+def test_a45_a_link_in_the_place_of_a_cache_shows_nothing(cli: Cli, tmp_path: Path, sandbox: str):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_text("hidden")
@@ -117,7 +115,7 @@ def test_a45_a_link_in_the_place_of_a_cache_shows_nothing(cli: Cli, tmp_path: Pa
     assert states(outcome) == ["passed", "passed"], outcome["checks"]
 
 
-def test_mypy_writes_its_cache_where_the_next_round_gets_a_copy() -> None:
+def test_mypy_writes_its_cache_where_the_next_round_gets_a_copy():
     [mypy] = [one for one in checkers() if one.name == "mypy"]
     folder = mypy.arguments[mypy.arguments.index("--cache-dir") + 1]
     assert folder.replace("{tmp}/home", "~") in build_caches._IN_HOME
@@ -125,7 +123,7 @@ def test_mypy_writes_its_cache_where_the_next_round_gets_a_copy() -> None:
 
 @pytest.mark.slow
 @both
-def test_downloads_of_the_home_are_there_and_never_written(cli: Cli, tmp_path: Path, sandbox: str) -> None:
+def test_downloads_of_the_home_are_there_and_never_written(cli: Cli, tmp_path: Path, sandbox: str):
     check = (
         "[ -e ~/.m2/repository/old ] && touch ~/.m2/repository/new && "
         "[ -e ~/.gem/ruby/old ] && ! touch ~/.gem/ruby/new 2>/dev/null && [ ! -e ~/.m2/settings.xml ]"
@@ -141,7 +139,7 @@ def test_downloads_of_the_home_are_there_and_never_written(cli: Cli, tmp_path: P
 
 def test_a_repository_of_maven_that_is_too_large_is_linked_and_not_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(build_caches, "_LARGEST_COPY", 1)
     source, home = tmp_path / "source", tmp_path / "home"
     for folder in (source, home):

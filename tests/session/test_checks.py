@@ -37,7 +37,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     bench.close()
 
 
-def test_a_workspace_that_does_not_start_at_once_is_started_again(begin: Begin) -> None:
+def test_a_workspace_that_does_not_start_at_once_is_started_again(begin: Begin):
     """A machine with other work took longer than the limit, and the check had no result."""
     trial = begin({"a.txt": "one\n"}, "test -f a.txt")
     trial.failing_starts += ["checks-before", "checks-after-1"]
@@ -45,7 +45,7 @@ def test_a_workspace_that_does_not_start_at_once_is_started_again(begin: Begin) 
     assert (result.before.state, result.after.state) == (CheckState.PASSED, CheckState.PASSED)
 
 
-def test_each_command_is_a_check_of_its_own(workspace: Workspace) -> None:
+def test_each_command_is_a_check_of_its_own(workspace: Workspace):
     """In the top folder, a script of several lines too; one that is not there is no failure."""
     script = "set -e\ncat <<'END' | grep -q two\ntwo\nEND\ntrue # done"
     commands = (
@@ -72,7 +72,7 @@ def test_each_command_is_a_check_of_its_own(workspace: Workspace) -> None:
 )  # fmt: skip
 def test_a_suite_whose_tests_pass_in_part_has_a_result(
     workspace: Workspace, first: str, has_result: bool, second: str, lack: str
-) -> None:
+):
     """As of encode/httpx: four of its 1,417 tests need a network."""
     tests = (
         f"printf '%s\\n' {shlex.quote(first)} > test_1.py; printf '%s\\n' {shlex.quote(second)} > test_2.py"
@@ -84,7 +84,7 @@ def test_a_suite_whose_tests_pass_in_part_has_a_result(
 
 
 @pytest.mark.slow
-def test_the_report_of_one_check_is_never_that_of_the_next(workspace: Workspace) -> None:
+def test_the_report_of_one_check_is_never_that_of_the_next(workspace: Workspace):
     """As of pallets/click, where `init` counted the tests of pytest as those of tox, which had run none."""
     write = "echo 'def test_a(): pass' > test_a.py"
     first, second = (
@@ -94,7 +94,7 @@ def test_the_report_of_one_check_is_never_that_of_the_next(workspace: Workspace)
     assert (first.counts_tests, second.counts_tests) == (True, False)
 
 
-def test_a_cancelled_round_runs_nothing_more(workspace: Workspace) -> None:
+def test_a_cancelled_round_runs_nothing_more(workspace: Workspace):
     cancel = CancelToken()
     cancel.fire("signal")
     [ran] = run_checks(workspace, [Check("t", "touch made", 9)], cancel)
@@ -103,7 +103,7 @@ def test_a_cancelled_round_runs_nothing_more(workspace: Workspace) -> None:
 
 
 @pytest.mark.bubblewrap
-def test_the_model_hears_once_of_a_check_that_cannot_run(cli: Cli, tmp_path: Path) -> None:
+def test_the_model_hears_once_of_a_check_that_cannot_run(cli: Cli, tmp_path: Path):
     policy = "version: 1\nchecks: [no-such-linter .]\n"
     repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "a": "1\n"})
 
@@ -120,7 +120,7 @@ def test_the_model_hears_once_of_a_check_that_cannot_run(cli: Cli, tmp_path: Pat
 @pytest.mark.bubblewrap
 @pytest.mark.skipif(os.nice(0) > 0, reason="these tests give way themselves")
 @pytest.mark.slow
-def test_the_check_before_the_change_gives_way_to_the_agents_commands(cli: Cli, tmp_path: Path) -> None:
+def test_the_check_before_the_change_gives_way_to_the_agents_commands(cli: Cli, tmp_path: Path):
     nice = "test $(cut -d' ' -f19 /proc/self/stat) = 10"
     policy = f'version: 1\nchecks: [{{name: nice, command: "{nice}"}}]\n'
     repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "a": "1\n"})
@@ -130,7 +130,7 @@ def test_the_check_before_the_change_gives_way_to_the_agents_commands(cli: Cli, 
 
 
 @pytest.mark.bubblewrap
-def test_a81_a_check_whose_sandbox_was_killed_is_run_again(cli: Cli, tmp_path: Path) -> None:
+def test_a81_a_check_whose_sandbox_was_killed_is_run_again(cli: Cli, tmp_path: Path):
     policy = 'version: 1\nchecks: [{name: long, command: "grep -q 1 a || { touch mark; sleep 4; }"}]\n'
     repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "a": "1\n"})
 
@@ -178,7 +178,7 @@ LOAD = "python3 -c \"import site; site.addsitedir('.venv/lib/python3.11/site-pac
 
 
 @needs_landlock
-def test_under_landlock_a_module_that_cannot_be_shown_fails_no_check_and_is_explained(bench: Bench) -> None:
+def test_under_landlock_a_module_that_cannot_be_shown_fails_no_check_and_is_explained(bench: Bench):
     origin = str(bench.folder / "origin")
     first, second = run(bench, landlock, origin, LOAD, "test -f package.json")
     assert (first.state, second.state) == (CheckState.NOT_RUNNABLE, CheckState.PASSED)
@@ -189,7 +189,7 @@ def test_under_landlock_a_module_that_cannot_be_shown_fails_no_check_and_is_expl
 
 
 @needs_landlock
-def test_a_program_of_an_environment_that_was_made_there_fails_no_check(bench: Bench) -> None:
+def test_a_program_of_an_environment_that_was_made_there_fails_no_check(bench: Bench):
     home = bench.folder / "origin/.venv"
     (home / "bin").mkdir(parents=True)
     (home / "pyvenv.cfg").write_text("home = /usr/bin\n")
@@ -205,7 +205,7 @@ def test_a_program_of_an_environment_that_was_made_there_fails_no_check(bench: B
 
 
 @needs_landlock
-def test_words_on_that_folder_hide_no_limit_that_was_met(bench: Bench) -> None:
+def test_words_on_that_folder_hide_no_limit_that_was_met(bench: Bench):
     origin = str(bench.folder / "origin")
     workspace = bench.start(landlock(), limits={"processes": 10})
     command = f"echo {origin}/a: Permission denied; for i in $(seq 30); do sleep 60 & done; wait"
@@ -216,7 +216,7 @@ def test_words_on_that_folder_hide_no_limit_that_was_met(bench: Bench) -> None:
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_under_bubblewrap_the_tree_is_there_and_the_check_looks_at_it(bench: Bench) -> None:
+def test_under_bubblewrap_the_tree_is_there_and_the_check_looks_at_it(bench: Bench):
     [runs] = run(bench, bubblewrap, "", LOAD)
     assert runs.state is CheckState.PASSED
     assert "the new code" in runs.tail
@@ -235,11 +235,11 @@ def test_under_bubblewrap_the_tree_is_there_and_the_check_looks_at_it(bench: Ben
         ("/srv/app/x.py:3: AssertionError", ""),
     ],
 )  # fmt: skip
-def test_a_path_that_was_refused_is_found(printed: str, path: str) -> None:
+def test_a_path_that_was_refused_is_found(printed: str, path: str):
     assert denied_path(f"one\n{printed}\ntwo", "/srv/app") == path
 
 
-def test_what_to_do_about_a_link_is_not_what_helps_with_an_environment() -> None:
+def test_what_to_do_about_a_link_is_not_what_helps_with_an_environment():
     assert "a link" in denied_path_note("/srv/app/lib/index.js")
     assert "-m pytest" in denied_path_note("/srv/app/.venv/bin/python3.12")
 
@@ -266,15 +266,15 @@ checks: [{name: Unit tests, command: 'true'}, {name: lint, command: 'false'}]
         ({"check": "LINT"}, ["lint"]),
     ],
 )
-def test_a_request_chooses_checks_by_name(options: dict[str, str], names: list[str]) -> None:
+def test_a_request_chooses_checks_by_name(options: dict[str, str], names: list[str]):
     assert [check.name for check in chosen_checks(CHECKS, options)] == names
 
 
-def test_a_fallback_that_is_chosen_runs() -> None:
+def test_a_fallback_that_is_chosen_runs():
     assert not chosen_checks(CHECKS, {"check": "pytest"})[0].fallback
 
 
-def test_a_name_that_no_check_has_is_an_error_with_those_there_are() -> None:
+def test_a_name_that_no_check_has_is_an_error_with_those_there_are():
     with pytest.raises(
         UsageError, match=r"no check `tests` here\. There are: `Unit tests`, `lint`, `pytest`"
     ):
@@ -282,7 +282,7 @@ def test_a_name_that_no_check_has_is_an_error_with_those_there_are() -> None:
 
 
 @pytest.mark.slow
-def test_at_a_terminal(cli: Cli, tmp_path: Path) -> None:
+def test_at_a_terminal(cli: Cli, tmp_path: Path):
     repo = make_repository(tmp_path / "app", {"a": "1\n", ".github/agent.yml": POLICY})
     outcome = fixed(
         cli, repo, "auto", shell("echo 2 > a"), options=("--check", "lint", "--check-minutes", "3")
@@ -296,13 +296,13 @@ def test_at_a_terminal(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("options", "are_compared"), [((), True), (("--no-checks",), False)])
 def test_no_checks_are_no_checkers_either(
     cli: Cli, tmp_path: Path, options: tuple[str, ...], are_compared: bool
-) -> None:
+):
     repo = make_repository(tmp_path / "app", {"a.py": "one = 1\n", "ruff.toml": ""})
     outcome = fixed(cli, repo, "auto", shell("echo 'two = 2' >> a.py"), options=options)
     assert bool(outcome["diagnostics"]) is are_compared
 
 
-def test_the_options_are_those_of_the_users_own_build_and_no_link_is_followed(tmp_path: Path) -> None:
+def test_the_options_are_those_of_the_users_own_build_and_no_link_is_followed(tmp_path: Path):
     """As of catchorg/Catch2, which builds its tests with an option only."""
     files = {"CMakeLists.txt": 'enable_testing()\noption(DEV "Tests" OFF)\n', ".gitignore": "build\n"}
     repo = make_repository(tmp_path / "app", files)

@@ -40,9 +40,7 @@ def go_on(
     return ran, [request.json for request in ran.requests]
 
 
-def test_a_question_that_nobody_is_there_to_answer_ends_the_run_and_the_answer_goes_on(
-    cli: Cli, repo: Path
-) -> None:
+def test_a_question_that_nobody_is_there_to_answer_ends_the_run_and_the_answer_goes_on(cli: Cli, repo: Path):
     ask = Call("ask_user", {"question": "Round or truncate?"})
     ran = cli.on(repo, "fix", "fix the rounding", model=[VIEW, ask, Say("not reached")])
     assert ran.code == 0, ran.output
@@ -67,7 +65,7 @@ def test_a_question_that_nobody_is_there_to_answer_ends_the_run_and_the_answer_g
     assert "[agent calls ask_user]" in asked[1]
 
 
-def test_continue_goes_on_from_the_last_run_in_this_repository(cli: Cli, repo: Path, tmp_path: Path) -> None:
+def test_continue_goes_on_from_the_last_run_in_this_repository(cli: Cli, repo: Path, tmp_path: Path):
     other = sample_repository(tmp_path / "other", checks=False)
     first = first_run(cli, repo)
     first_run(cli, other)
@@ -89,16 +87,14 @@ def test_continue_goes_on_from_the_last_run_in_this_repository(cli: Cli, repo: P
         (["/missing", "and more"], "There is no run folder /missing to continue"),
     ],
 )
-def test_continue_without_a_run_names_what_is_missing(
-    cli: Cli, repo: Path, words: list[str], why: str
-) -> None:
+def test_continue_without_a_run_names_what_is_missing(cli: Cli, repo: Path, words: list[str], why: str):
     ran = cli.on(repo, "continue", *words)
     assert ran.code == 2
     assert why in ran.err
 
 
 @pytest.mark.slow
-def test_the_list_goes_on_too_and_its_open_items_are_recalled(cli: Cli, repo: Path) -> None:
+def test_the_list_goes_on_too_and_its_open_items_are_recalled(cli: Cli, repo: Path):
     items = [{"text": "Mend it", "status": "completed"}, {"text": "Say so", "status": "pending"}]
     run = first_run(cli, repo, steps=[VIEW, Call("todo", {"items": items}), Say("Half."), Say("Half of it.")])
     for model in MODELS:
@@ -112,7 +108,7 @@ def test_the_list_goes_on_too_and_its_open_items_are_recalled(cli: Cli, repo: Pa
 
 
 @pytest.mark.slow
-def test_a_branch_of_a_run_that_only_goes_on_is_named_by_the_first_request(cli: Cli, repo: Path) -> None:
+def test_a_branch_of_a_run_that_only_goes_on_is_named_by_the_first_request(cli: Cli, repo: Path):
     first = first_run(cli, repo)
     stopped: list[Step] = [Turn((EDITS[1],)), Status(401)]
     for _ in range(2):
@@ -124,7 +120,7 @@ def test_a_branch_of_a_run_that_only_goes_on_is_named_by_the_first_request(cli: 
 
 
 @pytest.mark.slow
-def test_a_run_that_was_killed_in_a_call_is_gone_on_with_and_told(cli: Cli, repo: Path) -> None:
+def test_a_run_that_was_killed_in_a_call_is_gone_on_with_and_told(cli: Cli, repo: Path):
     slow = Call("bash", {"command": "sleep 600", "timeout": 600})
     with ModelServer([VIEW, Turn((EDITS[0],)), slow]) as server:
         process = subprocess.Popen(

@@ -18,7 +18,7 @@ from tests.support.trees import Bench
 
 
 @pytest.mark.parametrize("described", [False, True])
-def test_a_run_has_its_result_once_the_change_is_described(described: bool) -> None:
+def test_a_run_has_its_result_once_the_change_is_described(described: bool):
     """Then the conversation is not summed up any more."""
     results = ResultTools()
     run: Any = SimpleNamespace(profile=profile_of_verb("fix"))
@@ -44,7 +44,7 @@ def _said(verb: str, results: ResultTools) -> list[str]:
 @pytest.mark.parametrize(
     ("verb", "described", "is_told"), [("fix", False, True), ("fix", True, False), ("explain", False, False)]
 )
-def test_open_items_of_the_list_are_recalled_once(verb: str, described: bool, is_told: bool) -> None:
+def test_open_items_of_the_list_are_recalled_once(verb: str, described: bool, is_told: bool):
     results = ResultTools()
     items = [{"text": "Mend it", "status": "completed"}, {"text": "Say so", "status": "pending"}]
     results.todo({"items": items}, CancelToken())
@@ -56,14 +56,14 @@ def test_open_items_of_the_list_are_recalled_once(verb: str, described: bool, is
 
 
 @pytest.mark.parametrize("planned", [False, True])
-def test_a_missing_plan_is_told_once(planned: bool) -> None:
+def test_a_missing_plan_is_told_once(planned: bool):
     results = ResultTools()
     if planned:
         results.submit(PLAN, CancelToken())
     assert len(_said("plan", results)) == (not planned)
 
 
-def test_a_file_that_parsed_at_the_base_and_does_not_any_more_is_named(tmp_path: Path) -> None:
+def test_a_file_that_parsed_at_the_base_and_does_not_any_more_is_named(tmp_path: Path):
     before = {"a.toml": "a = 1\n", "b.json": "{}", "tsconfig.json": "{ // comments\n}", "c.json": "{}"}
     repository = make_repository(tmp_path / "repository", before)
     checkout = check_out(Source(str(repository), "HEAD"), tmp_path / "checkout")

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.bubblewrap
 COMMIT = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
 
 
-def test_git_is_denied_in_the_tree_and_not_in_a_folder_outside_of_it(cli: Cli, repo: Path) -> None:
+def test_git_is_denied_in_the_tree_and_not_in_a_folder_outside_of_it(cli: Cli, repo: Path):
     """Also if another call went there."""
     (repo / ".github" / "agent.yml").write_text("version: 1\n")
     commit_all(repo)

@@ -33,7 +33,7 @@ def bundle_of(demo: CommandResult) -> Path:
     return Path(found.group(1)).parent
 
 
-def test_it_ends_with_pull_request_title_diff_checks_and_report(demo: CommandResult) -> None:
+def test_it_ends_with_pull_request_title_diff_checks_and_report(demo: CommandResult):
     ran = demo
     assert ran.code == 0, ran.output
     tests = "20 of 20 tests pass (1 fixed); with the tests as they were 20 pass"
@@ -51,7 +51,7 @@ def test_it_ends_with_pull_request_title_diff_checks_and_report(demo: CommandRes
 
 def test_its_evidence_is_a_mended_test_a_fixed_problem_covered_lines_and_an_error_seen_while_editing(
     demo: CommandResult,
-) -> None:
+):
     bundle = bundle_of(demo)
     outcome = json.loads((bundle / "outcome.json").read_bytes())
     (check,) = outcome["checks"]
@@ -72,7 +72,7 @@ def test_its_evidence_is_a_mended_test_a_fixed_problem_covered_lines_and_an_erro
 
 
 @pytest.mark.slow
-def test_no_key_and_no_actions_around_it_get_in(cli: Cli) -> None:
+def test_no_key_and_no_actions_around_it_get_in(cli: Cli):
     ran = cli(
         "demo",
         ANTHROPIC_API_KEY="canary-51d0c2aa",
@@ -91,7 +91,7 @@ def test_no_key_and_no_actions_around_it_get_in(cli: Cli) -> None:
 
 
 @pytest.mark.slow
-def test_without_a_sandbox_it_goes_on_and_says_so(cli: Cli) -> None:
+def test_without_a_sandbox_it_goes_on_and_says_so(cli: Cli):
     ran = cli("demo", inside=without_sandbox())
     assert ran.code == 0, ran.output
     assert "sandbox   off" in ran.out
@@ -100,7 +100,7 @@ def test_without_a_sandbox_it_goes_on_and_says_so(cli: Cli) -> None:
 
 
 @pytest.mark.slow
-def test_kept_up_it_shows_the_pull_request_until_it_is_interrupted(cli: Cli) -> None:
+def test_kept_up_it_shows_the_pull_request_until_it_is_interrupted(cli: Cli):
     with subprocess.Popen(
         command("demo", "--keep"),
         env=cli.environment(),

@@ -70,7 +70,7 @@ def run(stage: Stage, workspace: Path, *steps: Step) -> tuple[CommandResult, lis
 
 
 @pytest.mark.slow
-def test_the_workflow_of_the_docs_gives_the_first_job_no_secret_and_names_the_task() -> None:
+def test_the_workflow_of_the_docs_gives_the_first_job_no_secret_and_names_the_task():
     jobs = workflow()["jobs"]
     assert jobs["prepare"]["permissions"] == {"contents": "read"}
     assert "secrets" not in json.dumps(jobs["prepare"])
@@ -78,7 +78,7 @@ def test_the_workflow_of_the_docs_gives_the_first_job_no_secret_and_names_the_ta
 
 
 @pytest.mark.slow
-def test_what_the_step_prepared_becomes_a_pull_request(stage: Stage, prepared: Path) -> None:
+def test_what_the_step_prepared_becomes_a_pull_request(stage: Stage, prepared: Path):
     ran, asked = run(
         stage,
         prepared,
@@ -96,7 +96,7 @@ def test_what_the_step_prepared_becomes_a_pull_request(stage: Stage, prepared: P
 
 
 @pytest.mark.slow
-def test_without_the_earlier_step_it_says_what_is_missing(stage: Stage) -> None:
+def test_without_the_earlier_step_it_says_what_is_missing(stage: Stage):
     workspace = stage.folder / "empty"
     workspace.mkdir()
     ran, _ = run(stage, workspace, shell("ls"))

@@ -39,7 +39,7 @@ BASE = "def early(minutes: int) -> str:\n    return minutes\n"
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_an_error_that_an_edit_brings_is_told_at_once(cli: Cli, tmp_path: Path) -> None:
+def test_an_error_that_an_edit_brings_is_told_at_once(cli: Cli, tmp_path: Path):
     repo = make_repository(tmp_path / "app", {"app.py": BASE, ".github/agent.yml": POLICY, "ty.toml": ""})
     out = tmp_path / "bundle"
     edit = {"path": "app.py", "old": "def early", "new": "print(gone)\n\n\ndef early"}
@@ -97,17 +97,17 @@ SAID: dict[str, Any] = {
         ("servers", [{**USE, "version": 1}]), ("other", 1),
     ],
 )  # fmt: skip
-def test_what_is_no_record_is_refused(field: str, value: object) -> None:
+def test_what_is_no_record_is_refused(field: str, value: object):
     with pytest.raises(WireError):
         diagnosis({**SAID, field: value})
 
 
-def test_control_characters_of_a_record_go_no_further() -> None:
+def test_control_characters_of_a_record_go_no_further():
     found = diagnosis({**SAID, "new": [problem(message="a\x1b[31m\nb\x00", path="a\n.py")]})
     assert (found.new[0].message, found.new[0].path) == ("a b", "a .py")
 
 
-def test_hosts_of_one_run_add_up(tmp_path: Path) -> None:
+def test_hosts_of_one_run_add_up(tmp_path: Path):
     with Journal(tmp_path / "journal.jsonl", lambda text: text) as journal:
         journal.write(header())
         policy = load_policy("diagnostics: {servers: {biome: {off: true}}}").diagnostics
@@ -129,7 +129,7 @@ def test_hosts_of_one_run_add_up(tmp_path: Path) -> None:
     assert "could not be read" in next(recorded.records(lines.Note)).text
 
 
-def test_where_nothing_is_to_look_on_no_host_is_told() -> None:
+def test_where_nothing_is_to_look_on_no_host_is_told():
     policy = load_policy("diagnostics: {off: true}").diagnostics
     assert diagnostics_settings(policy, {}) is None
 
@@ -151,12 +151,12 @@ FIX = profile_of_verb("fix")
         ("{effect: ask, opaque: true}", dict.fromkeys(server_names(), "does not allow opaque commands")),
     ],
 )  # fmt: skip
-def test_a_rule_about_a_command_is_one_about_the_server(rules: str, refused: dict[str, str]) -> None:
+def test_a_rule_about_a_command_is_one_about_the_server(rules: str, refused: dict[str, str]):
     terms = refused_servers(load_policy(f"rules: [{rules}]"), Tier.MAINTAINER, FIX)
     assert {name: why.partition(") ")[2] for name, why in terms.items()} == refused
 
 
-def test_where_no_command_is_given_only_ours_may_look_on() -> None:
+def test_where_no_command_is_given_only_ours_may_look_on():
     """Of a fork's head nothing is run, whatever the policy says."""
     policy = load_policy(None)
     fork = refused_servers(policy, Tier.MAINTAINER, without_running(FIX, "it is a fork's"))

@@ -13,7 +13,7 @@ from tests.support.repositories import git
 pytestmark = pytest.mark.bubblewrap
 
 
-def test_the_run_begins_with_the_changes_and_the_branch_has_only_its_own(cli: Cli, repo: Path) -> None:
+def test_the_run_begins_with_the_changes_and_the_branch_has_only_its_own(cli: Cli, repo: Path):
     file = repo / "tidytime" / "units.py"
     file.write_text(f"{file.read_text()}MINE = 1\n")
     for name in ("named.py", "left.py"):
@@ -35,7 +35,7 @@ def test_the_run_begins_with_the_changes_and_the_branch_has_only_its_own(cli: Cl
     assert ran.json["unseen"] == 1
 
 
-def test_a_change_of_changed_lines_is_a_patch_and_no_commit(cli: Cli, repo: Path) -> None:
+def test_a_change_of_changed_lines_is_a_patch_and_no_commit(cli: Cli, repo: Path):
     file = repo / "tidytime" / "format.py"
     file.write_text(file.read_text().replace("abs(seconds)", "abs(float(seconds))"))
     edit = Call("edit", {"path": "tidytime/format.py", "old": "abs(float(", "new": "round(float("})
@@ -57,7 +57,7 @@ def test_a_change_of_changed_lines_is_a_patch_and_no_commit(cli: Cli, repo: Path
         (["--include", "x"], "--include names untracked files for --dirty"),
     ],
 )
-def test_options_that_do_not_go_together(cli: Cli, repo: Path, words: list[str], why: str) -> None:
+def test_options_that_do_not_go_together(cli: Cli, repo: Path, words: list[str], why: str):
     ran = cli("fix", "--repo", repo, *words, "round it")
     assert ran.code == 2
     assert why in ran.err

@@ -125,7 +125,7 @@ def test_what_is_installed_by_its_place_is_tested_in_the_changed_tree(
     files: dict[str, str],
     make: Callable[[Path], object],
     landlock: list[str],
-) -> None:
+):
     """Broken only there."""
     repo = make_repository(tmp_path / "app", files)
     make(repo)
@@ -140,7 +140,7 @@ def test_what_is_installed_by_its_place_is_tested_in_the_changed_tree(
 
 @pytest.mark.bubblewrap
 @pytest.mark.slow
-def test_a_brought_environment_is_not_copied_without_setup(cli: Cli, tmp_path: Path) -> None:
+def test_a_brought_environment_is_not_copied_without_setup(cli: Cli, tmp_path: Path):
     policy = "version: 1\nbring: [.venv, cache]\n"
     files = {**PYTHON, ".github/agent.yml": policy, ".gitignore": ".venv\ncache\n"}
     repo = make_repository(tmp_path / "app", files)
@@ -163,7 +163,7 @@ echo x > .venv/planted; echo y > .venv/lib/python*/site-packages/installed.py; g
 
 @pytest.mark.slow
 @both
-def test_its_programs_come_first_and_it_cannot_be_written(cli: Cli, tmp_path: Path, sandbox: str) -> None:
+def test_its_programs_come_first_and_it_cannot_be_written(cli: Cli, tmp_path: Path, sandbox: str):
     repo = make_repository(tmp_path / "app", PYTHON)
     editable(repo, "pip")
     tool = repo / ".venv/bin/tool"
@@ -210,7 +210,7 @@ RUBY = {
 )
 def test_nothing_takes_the_place_of_an_environment_that_is_not_shown(
     cli: Cli, tmp_path: Path, sandbox: str, files: dict[str, str], folder: str, check: str
-) -> None:
+):
     """The system has a Python, a Node and a Ruby that would pass these tests."""
     passing = {
         "checks/test_x.py": "import unittest\nclass X(unittest.TestCase):\n    def test_x(self): pass\n",
@@ -237,7 +237,7 @@ def test_nothing_takes_the_place_of_an_environment_that_is_not_shown(
 
 
 @pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
-def test_what_the_model_puts_in_the_place_of_a_link_of_ours_is_judged(cli: Cli, tmp_path: Path) -> None:
+def test_what_the_model_puts_in_the_place_of_a_link_of_ours_is_judged(cli: Cli, tmp_path: Path):
     repo = make_repository(tmp_path / "app", PYTHON)
     editable(repo, "pip")
     steps = [shell("rm .venv; ln -s /etc .venv"), DONE, DONE]

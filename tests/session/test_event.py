@@ -41,7 +41,7 @@ def check_that_the_runs_token_cannot_push(stage: Stage) -> None:
     assert "Traceback" not in refused.output
 
 
-def test_a_comment_becomes_a_draft_pull_request(published: Stage) -> None:
+def test_a_comment_becomes_a_draft_pull_request(published: Stage):
     [pull] = published.pulls()
     assert pull["draft"]
     assert BRANCH.fullmatch(pull["head"]["ref"])
@@ -50,7 +50,7 @@ def test_a_comment_becomes_a_draft_pull_request(published: Stage) -> None:
     assert [person["login"] for person in pull["requested_reviewers"]] == [MAINTAINER]
 
 
-def test_the_body_tells_what_was_asked_done_checked_and_spent(published: Stage) -> None:
+def test_the_body_tells_what_was_asked_done_checked_and_spent(published: Stage):
     body = published.pulls()[0]["body"]
     assert "Fixes #1" in body
     assert "Seconds were rounded after the larger units" in body
@@ -61,7 +61,7 @@ def test_the_body_tells_what_was_asked_done_checked_and_spent(published: Stage) 
     assert body.rstrip().splitlines()[-1].startswith("<!-- slash-agent pull-request ")
 
 
-def test_one_progress_comment_is_edited_and_ends_with_the_pull_request(published: Stage) -> None:
+def test_one_progress_comment_is_edited_and_ends_with_the_pull_request(published: Stage):
     [comment] = published.bot_comments()
     number = published.pulls()[0]["number"]
     assert comment.startswith(f"**Done:** pull request [#{number} ")
@@ -70,7 +70,7 @@ def test_one_progress_comment_is_edited_and_ends_with_the_pull_request(published
     ]
 
 
-def test_without_a_change_one_comment_tells_the_end(stage: Stage) -> None:
+def test_without_a_change_one_comment_tells_the_end(stage: Stage):
     """The thread reached the model as it was at the trigger."""
     later, _ = stage.forge.comment(
         stage.repo, stage.sample.issue, MAINTAINER, "written later", at="2099-01-01T00:00:00Z"
@@ -90,7 +90,7 @@ def test_without_a_change_one_comment_tells_the_end(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-def test_a_dry_run_says_every_write_and_makes_none(stage: Stage) -> None:
+def test_a_dry_run_says_every_write_and_makes_none(stage: Stage):
     ran = stage.run("--dry-run", model=fix_steps())
     assert ran.code == 0, ran.output
     for said in (
@@ -105,7 +105,7 @@ def test_a_dry_run_says_every_write_and_makes_none(stage: Stage) -> None:
     assert set(stage.branches()) == {"main"}
 
 
-def test_a_title_and_comment_full_of_shell_are_only_text(stage: Stage) -> None:
+def test_a_title_and_comment_full_of_shell_are_only_text(stage: Stage):
     mark = stage.folder / "executed"
     evil = f'"; touch {mark}; # $(touch {mark}) `touch {mark}`'
     number = stage.new_issue(evil, evil)
@@ -127,7 +127,7 @@ MOST_OF_A_FIX = 16
 
 
 @pytest.mark.slow
-def test_a_whole_fix_costs_at_most_sixteen_calls_besides_progress_edits(stage: Stage) -> None:
+def test_a_whole_fix_costs_at_most_sixteen_calls_besides_progress_edits(stage: Stage):
     """The first answer, the run and the publishing, as the three jobs do them."""
     run = stage.add_run()
     file = stage.event_file(stage.sample.event)

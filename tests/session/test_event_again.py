@@ -62,7 +62,7 @@ def progress(stage: Stage, comment: int, run: int = 77, login: str = BOT) -> int
 # -- retry
 
 
-def test_retry_does_the_last_request_again_and_is_published(stage: Stage) -> None:
+def test_retry_does_the_last_request_again_and_is_published(stage: Stage):
     event = stage.ask("/agent fix the carry, and nothing else")
     act(stage, [Say("I will not.")], event)
     ran, _, asked = act(stage, fix_steps(), retry := stage.ask("/agent retry"))
@@ -103,7 +103,7 @@ LIMITED = "version: 1\ntiers:\n  contributor: {verbs: [retry, explain], usd: 1, 
 )
 def test_what_cannot_be_repeated_or_gone_on_from_is_said_in_a_sentence(
     stage: Stage, earlier: Callable[[Stage], object], command: str, login: str, said: str
-) -> None:
+):
     stage.forge.commit(stage.repo, {".github/agent.yml": LIMITED})
     if login == REPORTER:
         stage.forge.grant(stage.repo, REPORTER, "triage")
@@ -111,7 +111,7 @@ def test_what_cannot_be_repeated_or_gone_on_from_is_said_in_a_sentence(
     assert said in nothing_asked(stage, f"/agent {command}", login)
 
 
-def test_a_request_edited_after_the_retry_is_not_done(stage: Stage) -> None:
+def test_a_request_edited_after_the_retry_is_not_done(stage: Stage):
     comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
     progress(stage, comment)
     event = stage.ask("/agent retry")
@@ -122,7 +122,7 @@ def test_a_request_edited_after_the_retry_is_not_done(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-def test_after_a_refused_continue_retry_starts_nothing(stage: Stage) -> None:
+def test_after_a_refused_continue_retry_starts_nothing(stage: Stage):
     """The last request was the refused one; what came before it is not what was meant."""
     event = stage.ask("/agent fix the carry")
     act(stage, [Say("I will not.")], event)
@@ -141,7 +141,7 @@ def test_after_a_refused_continue_retry_starts_nothing(stage: Stage) -> None:
 # -- the same event again
 
 
-def test_a80_a_mark_that_a_person_wrote_makes_no_request_done(stage: Stage) -> None:
+def test_a80_a_mark_that_a_person_wrote_makes_no_request_done(stage: Stage):
     event = stage.ask("/agent fix this")
     mark = f"<!-- slash-agent progress request={event['comment']['id']} state=over result=done -->"
     stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, f"**Done**\n\n{mark}\n")
@@ -154,7 +154,7 @@ def test_a80_a_mark_that_a_person_wrote_makes_no_request_done(stage: Stage) -> N
 )
 def test_a123_a_bundle_that_code_of_the_repository_may_have_uploaded_is_not_gone_on_from(
     stage: Stage, names: tuple[str, str]
-) -> None:
+):
     """In a job before this one, whatever it is called, that code could upload any bundle."""
     event = stage.ask("/agent fix this")
     act(stage, fix_steps(), event)
@@ -169,7 +169,7 @@ def test_a123_a_bundle_that_code_of_the_repository_may_have_uploaded_is_not_gone
     assert asked
 
 
-def test_the_bundle_of_an_earlier_attempt_is_taken_with_its_proposed_writes(stage: Stage) -> None:
+def test_the_bundle_of_an_earlier_attempt_is_taken_with_its_proposed_writes(stage: Stage):
     """Publishing failed, and somebody chose "Re-run all jobs"."""
     event = stage.ask("/agent fix this")
     _, run, _ = act(stage, fix_steps(), event)
@@ -189,7 +189,7 @@ def test_the_bundle_of_an_earlier_attempt_is_taken_with_its_proposed_writes(stag
 
 
 @pytest.mark.slow
-def test_a_question_stands_in_the_thread_and_its_answer_goes_on_from_the_bundle(stage: Stage) -> None:
+def test_a_question_stands_in_the_thread_and_its_answer_goes_on_from_the_bundle(stage: Stage):
     ran, _, _ = act(stage, [VIEW, Turn(EDITS), ASKS, Say("not reached")], stage.ask("/agent fix this"))
     assert stage.outcome()["status"] == "needs_input", ran.output
     assert stage.publish().code == 0
@@ -205,7 +205,7 @@ def test_a_question_stands_in_the_thread_and_its_answer_goes_on_from_the_bundle(
 
 
 @pytest.mark.slow
-def test_only_who_asked_or_a_maintainer_goes_on(stage: Stage) -> None:
+def test_only_who_asked_or_a_maintainer_goes_on(stage: Stage):
     policy = "version: 1\ntiers:\n  contributor: {verbs: [continue, fix], usd: 1, turns: 9, minutes: 9}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     stage.forge.grant(stage.repo, REPORTER, "triage")
@@ -216,7 +216,7 @@ def test_only_who_asked_or_a_maintainer_goes_on(stage: Stage) -> None:
     assert asked, ran.output
 
 
-def test_a_bundle_of_another_thread_is_refused(stage: Stage) -> None:
+def test_a_bundle_of_another_thread_is_refused(stage: Stage):
     other = stage.new_issue()
     _, run, _ = act(stage, fix_steps(), stage.ask("/agent fix this", number=other))
     progress(stage, stage.sample.comment, run=run)
@@ -225,7 +225,7 @@ def test_a_bundle_of_another_thread_is_refused(stage: Stage) -> None:
     assert "belongs to another thread" in ran.err
 
 
-def test_paths_in_an_archive_are_not_followed(stage: Stage) -> None:
+def test_paths_in_an_archive_are_not_followed(stage: Stage):
     run = stage.add_run()
     files = {"../../evil.txt": b"x", "/tmp/evil.txt": b"x", "sub/outcome.json": b"{}"}
     stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files)
@@ -235,14 +235,14 @@ def test_paths_in_an_archive_are_not_followed(stage: Stage) -> None:
     assert not list(stage.folder.rglob("evil.txt"))
 
 
-def test_a93_no_mark_makes_retry_repeat_a_command_of_another_thread(stage: Stage) -> None:
+def test_a93_no_mark_makes_retry_repeat_a_command_of_another_thread(stage: Stage):
     elsewhere = stage.ask("/agent fix everything", number=stage.new_issue())["comment"]["id"]
     progress(stage, elsewhere)
     assert "was deleted. Write what to do" in nothing_asked(stage, "/agent retry")
 
 
 @pytest.mark.slow
-def test_a93_no_mark_makes_continue_take_the_bundle_of_another_workflow(stage: Stage) -> None:
+def test_a93_no_mark_makes_continue_take_the_bundle_of_another_workflow(stage: Stage):
     act(stage, [VIEW, Turn(EDITS)])
     other = stage.forge.add_run(stage.repo, workflow=".github/workflows/ci.yml", event="pull_request")
     stage.forge.add_artifact(stage.repo, other, "slash-agent-bundle-run-0-1-5fd0f6fb", bundle_files(stage))
@@ -253,7 +253,7 @@ def test_a93_no_mark_makes_continue_take_the_bundle_of_another_workflow(stage: S
     assert any("not kept any more" in note for note in outcome["request"]["thread"]["left_out"])
 
 
-def test_a_comment_that_a_dead_run_left_open_is_closed(stage: Stage) -> None:
+def test_a_comment_that_a_dead_run_left_open_is_closed(stage: Stage):
     dead = stage.add_run("cancelled")
     mark = f"<!-- slash-agent progress request={stage.sample.comment} run={dead} state=on -->"
     stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Working on it**\n\n{mark}\n")

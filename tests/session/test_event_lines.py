@@ -31,7 +31,7 @@ def replies(stage: Stage, number: int, comment: int) -> list[str]:
 
 
 @pytest.mark.bubblewrap
-def test_an_explanation_stands_under_the_lines_and_its_progress_in_the_conversation(stage: Stage) -> None:
+def test_an_explanation_stands_under_the_lines_and_its_progress_in_the_conversation(stage: Stage):
     number = open_pull(stage)
     comment, event = ask(stage, number, "/agent explain this line")
     steps = [Say("It is a comment.")]
@@ -52,7 +52,7 @@ def test_an_explanation_stands_under_the_lines_and_its_progress_in_the_conversat
 
 
 @pytest.mark.slow
-def test_where_the_token_may_not_the_conversation_has_the_answer_once(stage: Stage) -> None:
+def test_where_the_token_may_not_the_conversation_has_the_answer_once(stage: Stage):
     number = open_pull(stage)
     comment, event = ask(stage, number, "/agent help")
     token = stage.forge.token(BOT, READING, repo=stage.repo)
@@ -62,7 +62,7 @@ def test_where_the_token_may_not_the_conversation_has_the_answer_once(stage: Sta
     assert len(stage.bot_comments(number)) == 1
 
 
-def test_ids_of_the_two_kinds_of_comments_are_told_apart(stage: Stage) -> None:
+def test_ids_of_the_two_kinds_of_comments_are_told_apart(stage: Stage):
     """GitHub numbers them apart, so the same number can stand for one of each."""
     number = open_pull(stage)
     comment, event = ask(stage, number, "/agent status")

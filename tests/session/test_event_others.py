@@ -19,7 +19,7 @@ def ask(stage: Stage, options: str = "") -> CommandResult:
     return stage.run(event=stage.ask(f"/agent fix {options}"))
 
 
-def test_a141_open_pull_requests_on_the_issue_are_named_before_work_starts(stage: Stage) -> None:
+def test_a141_open_pull_requests_on_the_issue_are_named_before_work_starts(stage: Stage):
     """Their number and author alone: titles and texts are strangers' words."""
     issue = stage.sample.issue
     stage.forge.add_user("other[bot]", kind="Bot")
@@ -42,19 +42,19 @@ def test_a141_open_pull_requests_on_the_issue_are_named_before_work_starts(stage
     )  # with the one for our own account
 
 
-def test_with_anyway_the_run_begins(stage: Stage) -> None:
+def test_with_anyway_the_run_begins(stage: Stage):
     opened(stage, MAINTAINER, "mine", f"Fixes #{stage.sample.issue}")
     assert NAMED not in ask(stage, "--anyway this").output
 
 
-def test_our_own_pull_request_for_the_issue_is_none_of_others(stage: Stage) -> None:
+def test_our_own_pull_request_for_the_issue_is_none_of_others(stage: Stage):
     issue = stage.sample.issue
     text = marked(f"Fixes #{issue}", mark(PULL_REQUEST, issue=issue, base="0" * 40, head="0" * 40))
     opened(stage, BOT, "agent/issue-1-x", text)
     assert NAMED not in ask(stage).output
 
 
-def test_a_copied_mark_makes_no_pull_request_ours(stage: Stage) -> None:
+def test_a_copied_mark_makes_no_pull_request_ours(stage: Stage):
     issue = stage.sample.issue
     text = marked(f"Fixes #{issue}", mark(PULL_REQUEST, issue=issue, base="0" * 40, head="0" * 40))
     number = opened(stage, MAINTAINER, "mine", text)
@@ -62,7 +62,7 @@ def test_a_copied_mark_makes_no_pull_request_ours(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("status", [403, 502])
-def test_where_github_does_not_say_the_run_begins(stage: Stage, status: int) -> None:
+def test_where_github_does_not_say_the_run_begins(stage: Stage, status: int):
     opened(stage, MAINTAINER, "mine", f"Fixes #{stage.sample.issue}")
     stage.forge.fail_next("POST", "/graphql$", status, body={"message": "Resource not accessible"}, times=9)
     assert NAMED not in ask(stage).output

@@ -46,7 +46,7 @@ SORRY = f"Thanks for your interest, {REPORTER}. Only people with write access"
 )
 def test_what_is_refused_is_answered_in_one_line_once_and_nothing_is_begun(
     stage: Stage, model: ModelServer, words: str, login: str, code: int, answer: str
-) -> None:
+):
     """By the default branch's policy: a branch that the commenter names lets nobody in and widens nothing."""
     stage.forge.commit(stage.repo, {".github/agent.yml": OPEN_DOOR}, branch="lax", author=REPORTER)
     stage.forge.commit(stage.repo, {".github/agent.yml": MODELS})
@@ -64,7 +64,7 @@ def test_what_is_refused_is_answered_in_one_line_once_and_nothing_is_begun(
 @pytest.mark.parametrize("state", ["archived", "disabled"])
 def test_a_repository_that_takes_nothing_is_named_before_the_model_is_asked(
     stage: Stage, model: ModelServer, state: str
-) -> None:
+):
     event = stage.ask("/agent fix this")
     event["repository"][state] = True
     ran = stage.run(model=model, event=event)
@@ -83,7 +83,7 @@ def test_a_repository_that_takes_nothing_is_named_before_the_model_is_asked(
 )
 def test_an_event_that_asks_for_nothing_or_is_broken_is_one_sentence_and_no_call(
     stage: Stage, model: ModelServer, name: str, event: Any, code: int, said: str
-) -> None:
+):
     ran = stage.run(model=model, event=event, name=name)
     assert (ran.code, said in ran.output) == (code, True), ran.output
     assert_one_sentence(ran)
@@ -93,7 +93,7 @@ def test_an_event_that_asks_for_nothing_or_is_broken_is_one_sentence_and_no_call
 
 def test_a_slip_of_somebody_who_may_command_gets_a_reaction_and_the_right_form(
     stage: Stage, model: ModelServer
-) -> None:
+):
     event = stage.ask("Hello, /agent fix this")
     ran = stage.run(model=model, event=event)
     assert ran.code == 2
@@ -104,9 +104,7 @@ def test_a_slip_of_somebody_who_may_command_gets_a_reaction_and_the_right_form(
     assert_nothing_began(stage)
 
 
-def test_an_event_file_without_network_is_refused_since_it_gives_no_rights(
-    stage: Stage, model: ModelServer
-) -> None:
+def test_an_event_file_without_network_is_refused_since_it_gives_no_rights(stage: Stage, model: ModelServer):
     ran = stage.run("--dry-run", model=model, GITHUB_API_URL="http://127.0.0.1:9/api/v3")
     assert ran.code == 75
     assert_one_sentence(ran)
@@ -133,14 +131,14 @@ def test_an_event_file_without_network_is_refused_since_it_gives_no_rights(
 )
 def test_a_setting_of_the_workflow_that_makes_no_sense_is_refused(
     stage: Stage, model: ModelServer, options: list[str], environment: dict[str, str], said: str
-) -> None:
+):
     ran = stage.run(*options, model=model, **environment)
     assert (ran.code, said in ran.err) == (2, True), ran.output
     assert "Traceback" not in ran.err
     assert_nothing_began(stage)
 
 
-def test_a_policy_that_is_not_yaml_is_told_to_whoever_may_command(stage: Stage, model: ModelServer) -> None:
+def test_a_policy_that_is_not_yaml_is_told_to_whoever_may_command(stage: Stage, model: ModelServer):
     stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
     ran = stage.run(model=model)
     assert ran.code == 2
@@ -150,7 +148,7 @@ def test_a_policy_that_is_not_yaml_is_told_to_whoever_may_command(stage: Stage, 
     assert_nothing_began(stage)
 
 
-def test_a_policy_that_is_not_yaml_is_nothing_to_tell_an_outsider(stage: Stage, model: ModelServer) -> None:
+def test_a_policy_that_is_not_yaml_is_nothing_to_tell_an_outsider(stage: Stage, model: ModelServer):
     stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
     ran = stage.run(model=model, event=stage.ask("/agent fix this", REPORTER))
     assert ran.code == 2
@@ -159,7 +157,7 @@ def test_a_policy_that_is_not_yaml_is_nothing_to_tell_an_outsider(stage: Stage, 
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
+def test_a_models_words_are_no_command_to_the_runner(stage: Stage):
     words = "Done.\n::add-mask::e\n##[add-path]/tmp\n::error::boo"
     ran = stage.run(model=[Say(words)], GITHUB_ACTIONS="true")
     inside = outside = 0

@@ -42,7 +42,7 @@ def _labelled(stage: Stage, login: str = MAINTAINER) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_a_label_that_the_policy_names_is_carried_out(stage: Stage) -> None:
+def test_a_label_that_the_policy_names_is_carried_out(stage: Stage):
     stage.forge.commit(stage.repo, {".github/agent.yml": LABELS})
     event = _labelled(stage)
     ran = stage.run(model=fix_steps(), event=event, name="issues")
@@ -51,7 +51,7 @@ def test_a_label_that_the_policy_names_is_carried_out(stage: Stage) -> None:
     assert len(stage.pulls()) == 1
 
 
-def test_a_schedule_may_what_the_default_branchs_policy_gives_it(stage: Stage) -> None:
+def test_a_schedule_may_what_the_default_branchs_policy_gives_it(stage: Stage):
     stage.forge.commit(stage.repo, {".github/agent.yml": "tiers:\n  schedule:\n    verbs: [explain]\n"})
     ran = stage.run("--instruction", "fix it", event={"schedule": "0 4 * * *"}, name="schedule")
     assert ran.code == 3
@@ -73,7 +73,7 @@ def _failed_run(stage: Stage, number: int, steps: Sequence[Step]) -> tuple[Any, 
 
 
 @pytest.mark.slow
-def test_a_failed_run_is_mended_on_the_pull_request_at_most_twice_a_head(stage: Stage) -> None:
+def test_a_failed_run_is_mended_on_the_pull_request_at_most_twice_a_head(stage: Stage):
     stage.forge.commit(stage.repo, {".github/agent.yml": "triggers: {failed_runs: true}\n"})
     stage.forge.commit(stage.repo, {"notes.md": "draft\n"}, branch="topic", author=MAINTAINER)
     number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
@@ -110,7 +110,7 @@ def failed(head: str, run: int) -> str:
 )
 def test_tries_are_the_requests_that_failed_runs_made_at_that_head(
     stage: Stage, keys: list[str], login: str, tried: int
-) -> None:
+):
     for key in keys:
         body = f"said\n\n<!-- slash-agent progress request={key} run=7 state=over -->"
         stage.forge.comment(stage.repo, stage.sample.issue, login, body)
@@ -118,7 +118,7 @@ def test_tries_are_the_requests_that_failed_runs_made_at_that_head(
     assert count_tries(github, stage.repo, stage.sample.issue, HEAD) == tried
 
 
-def test_every_other_event_has_the_key_of_the_comment_that_asked() -> None:
+def test_every_other_event_has_the_key_of_the_comment_that_asked():
     url = "https://github.test/octo/hello/issues/1#issuecomment-9"
     assert trigger_key(Trigger("issue_comment", 9, url, ""), "") == "9"
     assert trigger_key(Trigger("pull_request_review_comment", 9, url, ""), HEAD) == "r9"

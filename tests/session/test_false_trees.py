@@ -256,9 +256,7 @@ CASES = {
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize("name", CASES)
-def test_a_change_that_breaks_a_test_is_never_green(
-    cli: Cli, tmp_path: Path, sandbox: str, name: str
-) -> None:
+def test_a_change_that_breaks_a_test_is_never_green(cli: Cli, tmp_path: Path, sandbox: str, name: str):
     case = CASES[name]
     if shutil.which(case.program) is None:
         pytest.skip(f"{case.program} is not installed")

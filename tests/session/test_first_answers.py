@@ -216,14 +216,14 @@ SCENES: Mapping[str, Callable[[Stage], Scene]] = {
 }
 
 
-def test_the_page_has_each_of_them() -> None:
+def test_the_page_has_each_of_them():
     assert [row.mistake for row in ROWS] == list(SCENES)
 
 
 @pytest.mark.parametrize(
     "row", [pytest.param(row, id=row.mistake, marks=[] if row.mistake in FAST else [pytest.mark.slow]) for row in ROWS]
 )  # fmt: skip
-def test_the_first_answer(stage: Stage, row: Row) -> None:
+def test_the_first_answer(stage: Stage, row: Row):
     """With `progress` comments of the gate: the last state of a comment counts."""
     scene = SCENES[row.mistake](stage)
     if scene.policy:

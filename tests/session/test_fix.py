@@ -21,7 +21,7 @@ MODELS = ("anthropic/claude-sonnet-5-5", "openai/gpt-4.1")
 @pytest.mark.parametrize("model", MODELS)
 def test_a_fix_ends_as_a_new_branch_with_one_commit_and_a_bundle(
     cli: Cli, repo: Path, tmp_path: Path, model: str
-) -> None:
+):
     before, out = git(repo, "rev-parse", "HEAD"), tmp_path / "bundle"
     (repo / "README.md").write_text("mine\n")
     (repo / "staged.txt").write_text("staged\n")
@@ -45,7 +45,7 @@ def test_a_fix_ends_as_a_new_branch_with_one_commit_and_a_bundle(
 
 
 @pytest.mark.slow
-def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
+def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_path: Path):
     patch = tmp_path / "change.patch"
     ran = cli.on(repo, "fix", "--patch", patch, "fix it", model=fix_steps())
     assert ran.code == 0
@@ -53,7 +53,7 @@ def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_pa
     git(repo, "apply", "--check", str(patch))
 
 
-def test_a_failing_check_is_told_once_and_the_run_goes_on(cli: Cli, repo: Path) -> None:
+def test_a_failing_check_is_told_once_and_the_run_goes_on(cli: Cli, repo: Path):
     make_pass = shell("python3 -m unittest tests.test_parse")
     breaking = Call("write", {"path": "tests/test_parse.py", "content": "raise SystemExit(1)\n"})
     (repo / ".github" / "agent.yml").write_text(
@@ -78,7 +78,7 @@ def test_a_failing_check_is_told_once_and_the_run_goes_on(cli: Cli, repo: Path) 
 @pytest.mark.parametrize("model", MODELS)
 def test_no_change_says_why_after_a_first_request_of_nine_kilobytes_and_six_of_tools(
     cli: Cli, repo: Path, model: str
-) -> None:
+):
     """In a repository without instructions and skills of its own."""
     ran = cli.on(
         repo, "fix", "--model", model, "--json", "fix the rounding", model=[Say("There is nothing to do.")]
@@ -92,7 +92,7 @@ def test_no_change_says_why_after_a_first_request_of_nine_kilobytes_and_six_of_t
     assert outcome["answer"] == "There is nothing to do."
 
 
-def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path, tmp_path: Path) -> None:
+def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path, tmp_path: Path):
     out = tmp_path / "bundle"
     steps: list[Step] = [
         shell("mkdir -p .github/workflows; echo a > .github/workflows/x.yml; echo b > new.txt"),
@@ -106,14 +106,14 @@ def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path,
 
 
 @pytest.mark.slow
-def test_only_protected_changes_end_with_the_gate_exit_code(cli: Cli, repo: Path) -> None:
+def test_only_protected_changes_end_with_the_gate_exit_code(cli: Cli, repo: Path):
     steps: list[Step] = [shell("mkdir -p .github/workflows; echo a > .github/workflows/x.yml"), DONE]
     ran = cli.on(repo, "fix", "x", model=steps)
     assert ran.code == 7
     assert ".github/workflows/x.yml" in ran.out
 
 
-def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path) -> None:
+def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path):
     (repo / ".github" / "agent.yml").write_text("version: 1\nbudget:\n  turns: 3\n")
     commit_all(repo)
     ran = cli.on(
@@ -125,9 +125,7 @@ def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_nothing(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_nothing(cli: Cli, tmp_path: Path):
     """The refusal usually comes before the probe is over."""
     empty, temporary = tmp_path / "empty", tmp_path / "temporary"
     empty.mkdir()
@@ -140,7 +138,7 @@ def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_noth
     assert os.listdir(temporary) == []
 
 
-def test_a_secret_in_the_diff_refuses_it_by_name(cli: Cli, repo: Path, tmp_path: Path) -> None:
+def test_a_secret_in_the_diff_refuses_it_by_name(cli: Cli, repo: Path, tmp_path: Path):
     out, secret = tmp_path / "bundle", "canary-91aa3f20b7d4"
     with ModelServer([shell(f"echo {secret} > notes.txt"), DONE]) as server:
         ran = cli.on(
@@ -152,7 +150,7 @@ def test_a_secret_in_the_diff_refuses_it_by_name(cli: Cli, repo: Path, tmp_path:
     assert all(secret.encode() not in path.read_bytes() for path in out.iterdir())
 
 
-def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path) -> None:
+def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path):
     answer = (
         "It is rounded **late**.\n\n```python\nfor unit in UNITS:\n    pass\n```\n\n" + "More of it.\n" * 200
     )
@@ -165,7 +163,7 @@ def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path
 
 
 @pytest.mark.slow
-def test_the_model_is_told_how_titles_are_written_here_and_the_commit_follows(cli: Cli, repo: Path) -> None:
+def test_the_model_is_told_how_titles_are_written_here_and_the_commit_follows(cli: Cli, repo: Path):
     for number in range(18):
         commit_all(repo, f"feat: take line {number}")
     ran = cli.on(repo, "fix", "--json", "fix the rounding", model=fix_steps())

@@ -23,7 +23,7 @@ LATIN = os.fsdecode(b"caf\xe9")
         *(pytest.param(one, marks=pytest.mark.slow) for one in ("repository", "home", "branch", "--out")),
     ],
 )
-def test_bytes_that_are_not_utf8_lose_no_run(cli: Cli, repo: Path, tmp_path: Path, where: str) -> None:
+def test_bytes_that_are_not_utf8_lose_no_run(cli: Cli, repo: Path, tmp_path: Path, where: str):
     options: list[object] = []
     if where == "repository":
         repo = repo.rename(tmp_path / LATIN)
@@ -43,7 +43,7 @@ def test_bytes_that_are_not_utf8_lose_no_run(cli: Cli, repo: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_from_a_folder_inside_the_whole_repository_is_worked_on(cli: Cli, repo: Path) -> None:
+def test_from_a_folder_inside_the_whole_repository_is_worked_on(cli: Cli, repo: Path):
     ran = cli.on(repo / "tidytime", "fix", "x", model=[shell("pwd"), *fix_steps()[:1], DONE])
     first, second = (request.json["messages"] for request in ran.requests[:2])
     assert f"repository root: {repo}\n" in first[0]["content"][0]["text"]
@@ -58,7 +58,7 @@ def test_from_a_folder_inside_the_whole_repository_is_worked_on(cli: Cli, repo: 
         (False, "Your changes to .github/agent.yml are not committed and held for this run all the same."),
     ],
 )
-def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: bool, note: str) -> None:
+def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: bool, note: str):
     if is_new:
         git(repo, "rm", "-q", "--cached", ".github/agent.yml")
         git(repo, "commit", "-q", "-m", "No policy")

@@ -43,7 +43,7 @@ def files_of(stage: Stage, pull: Any) -> set[str]:
     return {file["filename"] for file in stage.get(f"pulls/{pull['number']}/files")}
 
 
-def test_an_open_pull_request_of_the_bots_is_gone_on_from(stage: Stage) -> None:
+def test_an_open_pull_request_of_the_bots_is_gone_on_from(stage: Stage):
     first = fixed(stage)
     asked = carry_out(stage, "/agent continue and say so in CHANGES.md", [VIEW, MORE, DESCRIBE, DONE])
     assert "Its change is in the work tree already." in asked[0]
@@ -59,7 +59,7 @@ def test_an_open_pull_request_of_the_bots_is_gone_on_from(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-def test_a_question_is_read_again_from_its_comment_where_its_bundle_is_gone(stage: Stage) -> None:
+def test_a_question_is_read_again_from_its_comment_where_its_bundle_is_gone(stage: Stage):
     question = "Which of the two roundings is meant?\n\n- `round` first\n- *truncate* first"
     carry_out(stage, "/agent fix only the carry", [VIEW, Call("ask_user", {"question": question})])
     [posted] = [body for body in stage.bot_comments() if "A question before this goes on" in body]
@@ -76,7 +76,7 @@ def test_a_question_is_read_again_from_its_comment_where_its_bundle_is_gone(stag
 
 
 @pytest.mark.slow
-def test_nobodys_commit_is_lost_where_others_have_committed_to_the_branch(stage: Stage) -> None:
+def test_nobodys_commit_is_lost_where_others_have_committed_to_the_branch(stage: Stage):
     first = fixed(stage)
     branch = first["head"]["ref"]
     theirs = stage.forge.commit(stage.repo, {"mine.txt": "x\n"}, branch=branch, author=MAINTAINER)
@@ -89,7 +89,7 @@ def test_nobodys_commit_is_lost_where_others_have_committed_to_the_branch(stage:
 
 
 @pytest.mark.slow
-def test_a_strangers_pull_request_with_the_same_mark_is_not_gone_on_from(stage: Stage) -> None:
+def test_a_strangers_pull_request_with_the_same_mark_is_not_gone_on_from(stage: Stage):
     first = fixed(stage)
     stage.forge.set_thread(stage.repo, first["number"], state="closed")
     branch = f"{first['head']['ref']}-2"

@@ -20,7 +20,7 @@ def where(forge: Forge, **more: str) -> GitHubEnvironment:
     return read_github_environment({**urls, "GITHUB_REPOSITORY": "octo/hello", **more})
 
 
-def test_the_apps_token_is_taken_and_is_for_one_repository() -> None:
+def test_the_apps_token_is_taken_and_is_for_one_repository():
     with Forge() as forge:
         forge.add_user("octo")
         for name in ("hello", "other"):
@@ -48,13 +48,13 @@ def test_the_apps_token_is_taken_and_is_for_one_repository() -> None:
     ("given", "missing"),
     [("SLASH_AGENT_APP_ID", "private key is empty"), ("SLASH_AGENT_APP_PRIVATE_KEY", "id is empty")],
 )
-def test_half_an_app_is_a_sentence(given: str, missing: str) -> None:
+def test_half_an_app_is_a_sentence(given: str, missing: str):
     here = read_github_environment({given: "1", "GITHUB_TOKEN": "ghs_of_actions"})
     with pytest.raises(UsageError, match=missing):
         signed_in(here, "octo/hello", Access.READ)
 
 
-def test_actions_own_token_is_for_its_repository_and_a_persons_for_what_they_reach() -> None:
+def test_actions_own_token_is_for_its_repository_and_a_persons_for_what_they_reach():
     with Forge() as forge:
         forge.add_user("ann")
         for name in ("hello", "other"):
@@ -68,7 +68,7 @@ def test_actions_own_token_is_for_its_repository_and_a_persons_for_what_they_rea
         assert signed_in(where(forge, GITHUB_TOKEN=hers), "octo/other", Access.READ).token == hers
 
 
-def test_what_an_entry_of_a_plan_names_must_be_a_repository() -> None:
+def test_what_an_entry_of_a_plan_names_must_be_a_repository():
     assert read_github_environment({"SLASH_AGENT_REPOSITORY": "octo/other"}).acts_for == "octo/other"
     with pytest.raises(UsageError, match="is not a repository as in owner/name"):
         read_github_environment({"SLASH_AGENT_REPOSITORY": "octo/other/../x"})
@@ -86,7 +86,7 @@ def report_url(url: str) -> str:
 
 
 @pytest.mark.parametrize("end", ["/artifacts/12", "/artifacts/12#download", "#artifacts"])
-def test_an_address_of_this_run_is_taken(end: str) -> None:
+def test_an_address_of_this_run_is_taken(end: str):
     assert report_url(RUN + end) == RUN + end
 
 
@@ -103,11 +103,11 @@ def test_an_address_of_this_run_is_taken(end: str) -> None:
         "https://github.com.evil.example/octo/hello/actions/runs/7/artifacts/12",
     ],
 )
-def test_any_other_address_is_not_linked(url: str) -> None:
+def test_any_other_address_is_not_linked(url: str):
     assert report_url(url) == ""
 
 
-def test_the_link_says_whether_it_opens_the_report_or_downloads_it() -> None:
+def test_the_link_says_whether_it_opens_the_report_or_downloads_it():
     assert f"[run]({RUN}) · [report]({RUN}/artifacts/12)" in small_line(
         "x", Links(RUN, f"{RUN}/artifacts/12")
     )
@@ -128,7 +128,7 @@ def test_the_link_says_whether_it_opens_the_report_or_downloads_it() -> None:
         ("MY_TOKEN", "https://host/path?token=0123456789"),
     ],
 )
-def test_a_variable_is_secret_by_its_name(name: str, value: str) -> None:
+def test_a_variable_is_secret_by_its_name(name: str, value: str):
     assert known_secrets({name: value}) == {name: value}
 
 
@@ -143,11 +143,11 @@ def test_a_variable_is_secret_by_its_name(name: str, value: str) -> None:
         ("see https://host/a:b@c", {}),
     ],
 )
-def test_the_password_of_an_address_is_secret_under_any_name(value: str, found: dict[str, str]) -> None:
+def test_the_password_of_an_address_is_secret_under_any_name(value: str, found: dict[str, str]):
     assert known_secrets({"X": value}) == found
 
 
-def test_a_setting_is_no_secret(tmp_path: Path) -> None:
+def test_a_setting_is_no_secret(tmp_path: Path):
     there = tmp_path / "agent.sock"
     there.touch()
     settings = {
@@ -160,7 +160,7 @@ def test_a_setting_is_no_secret(tmp_path: Path) -> None:
     assert known_secrets({"SSH_AUTH_KEY": "/not/there/at/all0"}) != {}
 
 
-def test_the_runner_is_asked_to_hide_each_value_and_its_base64() -> None:
+def test_the_runner_is_asked_to_hide_each_value_and_its_base64():
     hidden: list[str] = []
     token = "ghs_0123456789abcdef"
     mask_all({"GITHUB_TOKEN": token, "SHORT": "1234567"}, hidden.append)

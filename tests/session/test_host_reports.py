@@ -19,7 +19,7 @@ GOOD: dict[str, Any] = {
 }
 
 
-def test_a_good_answer_is_a_reading() -> None:
+def test_a_good_answer_is_a_reading():
     parsed = parse_suite(GOOD)
     assert parsed is not None
     assert parsed.tests == {"a": NameCounts(2, 0, 0), "b": NameCounts(0, 1, 0)}
@@ -27,13 +27,13 @@ def test_a_good_answer_is_a_reading() -> None:
     assert parse_suite(None) is None
 
 
-def test_a_name_is_one_line_without_terminal_sequences() -> None:
+def test_a_name_is_one_line_without_terminal_sequences():
     parsed = parse_suite({**GOOD, "names": {"passed": ["a\x1b[31m\nb\u202e"], "failed": [], "skipped": []}})
     assert parsed is not None
     assert ["a b" in name and "\x1b" not in name and "\n" not in name for name in parsed.tests] == [True]
 
 
-def test_a_reason_is_one_line_and_of_a_test_that_failed() -> None:
+def test_a_reason_is_one_line_and_of_a_test_that_failed():
     parsed = parse_suite({**GOOD, "reasons": {"b": "no\n::error::x\x1b[2J", "a": "it passed"}})
     assert parsed is not None
     assert list(parsed.reasons) == ["b"]
@@ -52,13 +52,13 @@ def test_a_reason_is_one_line_and_of_a_test_that_failed() -> None:
     ],
     ids=lambda change: str(change)[:60],
 )  # fmt: skip
-def test_an_answer_of_another_shape_is_not_believed(change: dict[str, Any]) -> None:
+def test_an_answer_of_another_shape_is_not_believed(change: dict[str, Any]):
     with pytest.raises(InvalidReport):
         parse_suite({**GOOD, **change})
 
 
 @pytest.mark.parametrize("answer", [[], "x", 3, True])
-def test_an_answer_that_is_no_object_is_not_believed(answer: object) -> None:
+def test_an_answer_that_is_no_object_is_not_believed(answer: object):
     with pytest.raises(InvalidReport):
         parse_suite(answer)
 
@@ -71,7 +71,7 @@ def read(**changed: Any) -> Any:
     return parse_checker_run("ty", ToolOutcome("", metadata=GOOD_RUN | changed), 1.5)
 
 
-def test_rows_become_problems() -> None:
+def test_rows_become_problems():
     parsed = read()
     assert parsed.problems == (Problem("ty", "a.py", 3, 5, Severity.ERROR, "code", "message", "x = y"),)
     assert (parsed.run.answer, parsed.run.problems, parsed.run.duration) == (Answer.COMPLETE, 1, 1.5)
@@ -89,13 +89,13 @@ def test_rows_become_problems() -> None:
         [[*ROW[:5], None, ROW[6]]], [ROW] * 20_001,
     ],
 )  # fmt: skip
-def test_what_is_no_problem_ends_the_comparison(rows: Any) -> None:
+def test_what_is_no_problem_ends_the_comparison(rows: Any):
     parsed = read(rows=rows)
     assert (parsed.run.answer, parsed.problems, parsed.run.problems) == (Answer.UNAVAILABLE, (), 0)
     assert parsed.run.note.startswith("its output was not passed on as problems: ")
 
 
-def test_words_are_made_harmless() -> None:
+def test_words_are_made_harmless():
     row = [*ROW[:4], "c\x1b[2J", "one\r\ntwo\x07\x9b31m", "\tx"]
     (problem,) = read(rows=[row]).problems
     assert (problem.code, problem.message, problem.snippet) == ("c", "one two", "x")
@@ -105,14 +105,14 @@ def test_words_are_made_harmless() -> None:
 
 
 @pytest.mark.parametrize("state", [None, "clean", 7, ["complete"], {}])
-def test_a_state_that_is_none_is_no_answer(state: Any) -> None:
+def test_a_state_that_is_none_is_no_answer(state: Any):
     assert (
         parse_checker_run("ty", ToolOutcome("why", metadata=GOOD_RUN | {"state": state}), 0).run.answer
         is Answer.UNAVAILABLE
     )
 
 
-def test_an_answer_that_did_not_come_has_no_problems() -> None:
+def test_an_answer_that_did_not_come_has_no_problems():
     for state in ("timed_out", "unavailable"):
         parsed = read(state=state, note="it did not end in 120 s")
         assert (parsed.run.answer.value, parsed.problems, parsed.run.note) == (
@@ -124,6 +124,6 @@ def test_an_answer_that_did_not_come_has_no_problems() -> None:
     assert broken.run.note == "it could not be run: The tool failed"
 
 
-def test_what_was_outside_is_said() -> None:
+def test_what_was_outside_is_said():
     assert read(outside=2).run.note == "2 problems outside the repository left out"
     assert read(outside="2").run.note == ""

@@ -63,7 +63,7 @@ def _inspection(named: Sequence[str] | None, run: Run) -> Inspection:
     return Inspection(run.checkout, run.stop, named)
 
 
-def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:
+def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin):
     trial = begin(BASE, "true")
     trial.rounds.start_before()
     tree = trial.changed_tree(
@@ -89,14 +89,14 @@ def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:
     assert [record.run.state for record in trial.records] == [CheckState.PASSED] * 2
 
 
-def test_a_checker_has_one_core(begin: Begin) -> None:
+def test_a_checker_has_one_core(begin: Begin):
     trial = begin(FAKE | {"behaviour": 'echo "a.ts(1,1): error TS1: $(nproc)"\n'})
     tsc = trial.compare(trial.changed_tree({"behaviour": "echo 'a.ts(1,1): error TS1: 1'\n"}))["tsc"]
     assert (tsc.before.problems, tsc.new_count, tsc.fixed_count) == (1, 0, 0)
 
 
 @pytest.mark.slow
-def test_without_a_change_nothing_is_waited_for_and_nothing_compared(begin: Begin) -> None:
+def test_without_a_change_nothing_is_waited_for_and_nothing_compared(begin: Begin):
     trial = begin(BASE | FAKE | {"behaviour": "sleep 600\n"})
     trial.rounds.start_before()
     assert trial.compare(None) == {}
@@ -104,9 +104,7 @@ def test_without_a_change_nothing_is_waited_for_and_nothing_compared(begin: Begi
     assert trial.opened in ([], ["checkers-before"])
 
 
-def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and_of_no_others(
-    begin: Begin,
-) -> None:
+def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and_of_no_others(begin: Begin):
     trial = begin({"a.py": "", "lib/b.py": "", "lib/Makefile": "lint:\n\truff check\n"})
     tree = trial.changed_tree({"a.py": "print(gone)\n", "lib/b.py": "print(lost)\n"})
     comparisons = trial.compare(tree)
@@ -120,16 +118,14 @@ def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and
     assert " ty " not in message
 
 
-def test_a_repository_that_no_checker_is_for_gets_no_workspace(begin: Begin) -> None:
+def test_a_repository_that_no_checker_is_for_gets_no_workspace(begin: Begin):
     trial = begin({"README.md": "words\n"})
     assert trial.compare(trial.changed_tree({"README.md": "other words\n"})) == {}
     assert trial.opened == []
 
 
 @pytest.mark.slow
-def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_with_the_change(
-    begin: Begin,
-) -> None:
+def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_with_the_change(begin: Begin):
     trial = begin(FAKE | {"a.sh": "\n", "behaviour": "sleep 600\n"}, minutes=0.2, named=("tsc", "bash"))
     comparisons = trial.compare(trial.changed_tree({"behaviour": "echo 'a.ts(1,1): error TS1: m'\n"}))
     tsc, bash = comparisons["tsc"], comparisons["bash"]
@@ -144,21 +140,21 @@ def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_wi
     )
 
 
-def test_one_that_cannot_be_believed_after_the_change_is_not_compared(begin: Begin) -> None:
+def test_one_that_cannot_be_believed_after_the_change_is_not_compared(begin: Begin):
     trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
     tsc = trial.compare(trial.changed_tree({"behaviour": "echo words >&2; exit 7\n"}))["tsc"]
     assert (tsc.before.answer, tsc.before.problems, tsc.fixed_count) == (Answer.COMPLETE, 1, 0)
     assert (tsc.after.answer, tsc.after.note) == (Answer.UNAVAILABLE, "it ended with exit code 7: words")
 
 
-def test_each_tree_has_another_place_and_the_problem_is_the_same(begin: Begin) -> None:
+def test_each_tree_has_another_place_and_the_problem_is_the_same(begin: Begin):
     trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
     tsc = trial.compare(trial.changed_tree({"version": "6"}))["tsc"]
     assert (tsc.new_count, tsc.fixed_count, tsc.remaining) == (0, 0, 1)
     assert (tsc.version, tsc.after.note) == ("5", "with the change it is another version: 6")
 
 
-def test_a69_one_that_the_change_blinds_is_not_compared(begin: Begin) -> None:
+def test_a69_one_that_the_change_blinds_is_not_compared(begin: Begin):
     trial = begin({"a.py": "import os\n", "b.py": "x = 1\n", "ruff.toml": ""}, named=("ruff",))
     change = {".gitignore": "*.py\n", "b.py": "import json\nimport sys\n"}
     ruff = trial.compare(trial.changed_tree(change))["ruff"]
@@ -168,7 +164,7 @@ def test_a69_one_that_the_change_blinds_is_not_compared(begin: Begin) -> None:
 
 
 @pytest.mark.slow
-def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin) -> None:
+def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin):
     kill_the_host = (
         "read -r _ _ _ host _ < /proc/$PPID/stat\n"
         '[ "$(cat /proc/$host/comm)" = slash-toolhost ] && kill -9 $host\nsleep 60\n'
@@ -182,7 +178,7 @@ def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin)
     assert not any(each.complete for each in comparisons.values())
 
 
-def test_a_module_that_was_missing_before_is_not_new(begin: Begin) -> None:
+def test_a_module_that_was_missing_before_is_not_new(begin: Begin):
     trial = begin({"a.py": "import nowhere_to_be_found\n"}, named=("ty",))
     ty = trial.compare(trial.changed_tree({"b.py": "import nowhere_to_be_found.inside\nx: int = ''\n"}))["ty"]
     assert (ty.new_count, ty.environment) == (1, 1)
@@ -204,7 +200,7 @@ def project(folder: str, *errors: str) -> dict[str, str]:
 OLD, NEW = "1,1): error TS2322: m", "2,1): error TS2304: n"
 
 
-def test_a_project_that_the_change_removes_or_adds_is_not_compared(begin: Begin) -> None:
+def test_a_project_that_the_change_removes_or_adds_is_not_compared(begin: Begin):
     trial = begin(SHARED | project("web", OLD) | project("api", OLD), named=("tsc",))
     tree = trial.changed_tree(dict.fromkeys(project("web")) | project("site", NEW) | project("api", OLD, NEW))
     trial.rounds.results(tree)
@@ -214,7 +210,7 @@ def test_a_project_that_the_change_removes_or_adds_is_not_compared(begin: Begin)
 
 
 @pytest.mark.slow
-def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(begin: Begin) -> None:
+def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(begin: Begin):
     files = SHARED | {name: text for number in range(10) for name, text in project(f"p{number}", OLD).items()}
     trial = begin(files, named=("tsc",))
     trial.rounds.start_before()
@@ -237,9 +233,7 @@ NO_SERVERS = "diagnostics:\n  checkers: [ruff, ty]\n  servers:\n    ty: {off: tr
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_the_model_is_told_once_of_a_new_error_and_the_outcome_holds_both_sides(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_the_model_is_told_once_of_a_new_error_and_the_outcome_holds_both_sides(cli: Cli, tmp_path: Path):
     repo = make_repository(tmp_path / "app", {"app.py": EARLY, ".github/agent.yml": NO_SERVERS})
     out = tmp_path / "bundle"
     model = ModelServer(
@@ -283,7 +277,7 @@ def test_the_model_is_told_once_of_a_new_error_and_the_outcome_holds_both_sides(
 )  # fmt: skip
 def test_who_only_reads_runs_no_checker_and_neither_does_a_policy_that_wants_none(
     tmp_path: Path, verb: str, policy: str, some: bool
-) -> None:
+):
     checkout: Any = SimpleNamespace(git=None, base_sha="")
     run = make_run(tmp_path, checkout, f"version: 1\n{policy}", request=REQUEST._replace(verb=verb))
     assert (inspection_of(run) is not None) == some

@@ -37,7 +37,7 @@ def answer(stage: Stage) -> str:
 # -- help
 
 
-def test_help_says_what_a_maintainer_may_with_an_example_each(stage: Stage, model: ModelServer) -> None:
+def test_help_says_what_a_maintainer_may_with_an_example_each(stage: Stage, model: ModelServer):
     ran = ask(stage, model, "/agent help")
     assert ran.code == 0
     said = answer(stage)
@@ -52,14 +52,14 @@ def test_help_says_what_a_maintainer_may_with_an_example_each(stage: Stage, mode
     assert not stage.bundle.exists()
 
 
-def test_help_leaves_out_options_that_the_policy_closes(stage: Stage, model: ModelServer) -> None:
+def test_help_leaves_out_options_that_the_policy_closes(stage: Stage, model: ModelServer):
     policy = "version: 1\npull_request: {draft: always}\noptions: {models: []}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     ask(stage, model, "/agent help")
     assert "Options: `--budget USD`, `--base BRANCH`, `--skill NAME`, `--dry-run`." in answer(stage)
 
 
-def test_an_outsider_gets_one_answer_of_each_kind_a_day(stage: Stage, model: ModelServer) -> None:
+def test_an_outsider_gets_one_answer_of_each_kind_a_day(stage: Stage, model: ModelServer):
     for body in ("/agent help", "/agent help", "/agent fix this", "/agent help", "/agent fix this"):
         ask(stage, model, body, REPORTER)
     commands, refusal = stage.bot_comments()
@@ -68,9 +68,7 @@ def test_an_outsider_gets_one_answer_of_each_kind_a_day(stage: Stage, model: Mod
     assert refusal.startswith("Thanks for your interest")
 
 
-def test_help_tells_an_outsider_what_the_policy_gives_them_and_its_limits(
-    stage: Stage, model: ModelServer
-) -> None:
+def test_help_tells_an_outsider_what_the_policy_gives_them_and_its_limits(stage: Stage, model: ModelServer):
     stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [explain]\n"})
     assert ask(stage, model, "/agent help", REPORTER).code == 0
     assert "`/agent explain" in answer(stage)
@@ -80,7 +78,7 @@ def test_help_tells_an_outsider_what_the_policy_gives_them_and_its_limits(
 # -- status
 
 
-def test_status_tells_state_turn_and_since_when(stage: Stage, model: ModelServer) -> None:
+def test_status_tells_state_turn_and_since_when(stage: Stage, model: ModelServer):
     run = stage.add_run()
     progress(stage, run, "**Working on it**\n\n- turn 3: edit\n- 12034 tokens, $0.12 so far")
     assert ask(stage, model, "/agent status").code == 0
@@ -91,7 +89,7 @@ def test_status_tells_state_turn_and_since_when(stage: Stage, model: ModelServer
     assert f"#issuecomment-{stage.sample.comment})" in said
 
 
-def test_when_nothing_runs_status_has_the_last_word(stage: Stage, model: ModelServer) -> None:
+def test_when_nothing_runs_status_has_the_last_word(stage: Stage, model: ModelServer):
     line = "**Done:** pull request [#2 Round \\[once\\]](https://x.test/2) · $0.04 · [run](https://x.test/r)"
     ended = progress(stage, stage.add_run("success"), line, state="over")
     ask(stage, model, "/agent status")
@@ -101,7 +99,7 @@ def test_when_nothing_runs_status_has_the_last_word(stage: Stage, model: ModelSe
     assert f"[Done: pull request #2 Round \\[once\\]]({url})" in said
 
 
-def test_a_comment_of_a_run_that_died_is_not_believed(stage: Stage, model: ModelServer) -> None:
+def test_a_comment_of_a_run_that_died_is_not_believed(stage: Stage, model: ModelServer):
     progress(stage, stage.add_run("failure"))
     ask(stage, model, "/agent status")
     assert answer(stage).startswith("**Nothing is running for this thread.**")
@@ -110,7 +108,7 @@ def test_a_comment_of_a_run_that_died_is_not_believed(stage: Stage, model: Model
 # -- stop
 
 
-def test_stop_cancels_the_run_that_the_progress_comment_names(stage: Stage, model: ModelServer) -> None:
+def test_stop_cancels_the_run_that_the_progress_comment_names(stage: Stage, model: ModelServer):
     run, other = stage.add_run(), stage.add_run()
     progress(stage, run)
     assert ask(stage, model, "/agent stop").code == 0
@@ -141,7 +139,7 @@ def test_stop_cancels_the_run_that_the_progress_comment_names(stage: Stage, mode
 )
 def test_a_run_that_is_not_ours_is_not_stopped(
     stage: Stage, model: ModelServer, login: str, workflow: str, run_in: str
-) -> None:
+):
     repo = stage.repo
     if run_in == "another repository":
         repo = stage.forge.create_repository("riverbend", "other", stage.forge.git_folder(stage.repo))
@@ -152,9 +150,7 @@ def test_a_run_that_is_not_ours_is_not_stopped(
 
 
 @pytest.mark.parametrize(("status", "said"), [(403, "`actions: write`"), (409, "had just ended")])
-def test_a_run_that_cannot_be_cancelled_is_said_so(
-    stage: Stage, model: ModelServer, status: int, said: str
-) -> None:
+def test_a_run_that_cannot_be_cancelled_is_said_so(stage: Stage, model: ModelServer, status: int, said: str):
     progress(stage, stage.add_run())
     stage.forge.fail_next("POST", "/cancel", status=status, body={"message": "No."})
     ask(stage, model, "/agent stop")
@@ -162,7 +158,7 @@ def test_a_run_that_cannot_be_cancelled_is_said_so(
 
 
 @pytest.mark.parametrize("verb", ["help", "status", "stop"])
-def test_an_instant_answer_costs_few_calls(stage: Stage, model: ModelServer, verb: str) -> None:
+def test_an_instant_answer_costs_few_calls(stage: Stage, model: ModelServer, verb: str):
     progress(stage, stage.add_run())
     before = len(stage.bot_requests())
     ask(stage, model, f"/agent {verb}")

@@ -26,9 +26,7 @@ checks:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("there", [False, True])
-def test_setup_that_needs_the_network_is_left_out_of_a_local_run(
-    cli: Cli, tmp_path: Path, there: bool
-) -> None:
+def test_setup_that_needs_the_network_is_left_out_of_a_local_run(cli: Cli, tmp_path: Path, there: bool):
     step = "[ -d .venv ] || (pip install -r requirements.txt)"
     policy = (
         f"version: 1\nsetup:\n  - touch before\n  - command: '{step}'\n    egress: [python]\n"
@@ -49,7 +47,7 @@ def test_setup_that_needs_the_network_is_left_out_of_a_local_run(
     assert [step in note and "touch after" in note for note in notes] == ([] if there else [True])
 
 
-def test_setup_and_checks_work_behind_landlock(cli: Cli, tmp_path: Path) -> None:
+def test_setup_and_checks_work_behind_landlock(cli: Cli, tmp_path: Path):
     repo = make_repository(
         tmp_path / "app",
         {
@@ -82,7 +80,7 @@ def test_setup_and_checks_work_behind_landlock(cli: Cli, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_prepare_auto_says_that_nothing_was_installed_and_what_to_do(stage: Stage) -> None:
+def test_prepare_auto_says_that_nothing_was_installed_and_what_to_do(stage: Stage):
     steps = "steps:\n      - run: pip install -r r.txt\n      - run: pytest\n"
     ci = f"on: push\njobs:\n  t:\n    runs-on: ubuntu-24.04\n    {steps}"
     files = {".github/agent.yml": "version: 1\n", ".github/workflows/ci.yml": ci, "r.txt": "pytest\n"}

@@ -54,7 +54,7 @@ def place() -> Iterator[Path]:
         for one in LESSER
     ],
 )
-def test_a_whole_run_comes_to_its_end(world: World, place: Path) -> None:
+def test_a_whole_run_comes_to_its_end(world: World, place: Path):
     if reason := world.missing():
         pytest.skip(reason)
     make_repository(place / "app", FILES)

@@ -53,7 +53,7 @@ def reviewed(
     return ran, [*told[:1], *told[2:]]
 
 
-def test_findings_are_printed_with_their_suggestions(cli: Cli, topic: Path) -> None:
+def test_findings_are_printed_with_their_suggestions(cli: Cli, topic: Path):
     better = "    return total / len(values) if values else 0.0"
     ran, told = reviewed(cli, topic, report(suggestion=better), report(line=0, title="No test"))
     assert ran.code == 0, ran.err
@@ -67,16 +67,14 @@ def test_findings_are_printed_with_their_suggestions(cli: Cli, topic: Path) -> N
     assert ran.out.startswith("! 2 findings (2 major)")
 
 
-def test_a_folder_that_is_not_there_is_found_before_the_model_is_paid(
-    cli: Cli, topic: Path, tmp_path: Path
-) -> None:
+def test_a_folder_that_is_not_there_is_found_before_the_model_is_paid(cli: Cli, topic: Path, tmp_path: Path):
     ran, told = reviewed(cli, topic, options=("--sarif", tmp_path / "none" / "a.sarif"))
     assert (ran.code, told) == (2, [])
     assert "there is no folder" in ran.err
 
 
 @pytest.mark.slow
-def test_the_checkout_stays_as_it_is_and_what_it_has_uncommitted_is_counted(cli: Cli, topic: Path) -> None:
+def test_the_checkout_stays_as_it_is_and_what_it_has_uncommitted_is_counted(cli: Cli, topic: Path):
     (topic / "stats.py").write_text("mine\n")
     before = git(topic, "status", "--porcelain"), git(topic, "rev-parse", "HEAD")
     ran, _ = reviewed(cli, topic, report())
@@ -93,18 +91,18 @@ def paths(repo: Path, base: str = "", since: str = "") -> tuple[str, list[str]]:
 
 
 @pytest.mark.slow
-def test_the_remotes_default_branch_is_the_base(topic: Path) -> None:
+def test_the_remotes_default_branch_is_the_base(topic: Path):
     git(topic, "update-ref", "refs/remotes/origin/trunk", "main")
     git(topic, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
     git(topic, "branch", "-D", "main")
     assert paths(topic) == ("origin", ["README.md", "stats.py"])
 
 
-def test_without_a_remote_it_is_main(topic: Path) -> None:
+def test_without_a_remote_it_is_main(topic: Path):
     assert paths(topic) == ("main", ["README.md", "stats.py"])
 
 
-def test_what_main_got_meanwhile_is_no_part_of_it(topic: Path) -> None:
+def test_what_main_got_meanwhile_is_no_part_of_it(topic: Path):
     git(topic, "switch", "-q", "main")
     (topic / "other.py").write_text("x = 1\n")
     commit_all(topic, "Meanwhile")
@@ -112,22 +110,20 @@ def test_what_main_got_meanwhile_is_no_part_of_it(topic: Path) -> None:
     assert paths(topic, "main") == ("main", ["README.md", "stats.py"])
 
 
-def test_only_what_is_new_since_a_commit(topic: Path) -> None:
+def test_only_what_is_new_since_a_commit(topic: Path):
     before = git(topic, "rev-parse", "HEAD")
     (topic / "stats.py").write_text(CODE + "\n\nprint(mean([]))\n")
     commit_all(topic, "More")
     assert paths(topic, "main", before) == ("main", ["stats.py"])
 
 
-def test_on_main_itself_there_is_nothing_to_compare_with(topic: Path) -> None:
+def test_on_main_itself_there_is_nothing_to_compare_with(topic: Path):
     git(topic, "switch", "-q", "main")
     with pytest.raises(UsageError, match="--base BRANCH"):
         paths(topic)
 
 
-def test_a_branch_without_a_change_is_no_error_and_needs_no_model(
-    cli: Cli, topic: Path, tmp_path: Path
-) -> None:
+def test_a_branch_without_a_change_is_no_error_and_needs_no_model(cli: Cli, topic: Path, tmp_path: Path):
     git(topic, "switch", "-q", "main")
     file = tmp_path / "review.sarif"
     ran = cli("review", "--repo", topic, "--base", "main", "--fail-on", "note", "--sarif", file)
@@ -139,13 +135,13 @@ def test_a_branch_without_a_change_is_no_error_and_needs_no_model(
 
 
 @pytest.mark.parametrize(("limit", "code"), [("major", 8), ("minor", 8), ("critical", 0)])
-def test_fail_on_has_an_exit_code_of_its_own(cli: Cli, topic: Path, limit: str, code: int) -> None:
+def test_fail_on_has_an_exit_code_of_its_own(cli: Cli, topic: Path, limit: str, code: int):
     ran, _ = reviewed(cli, topic, report(), options=("--fail-on", limit))
     assert ran.code == code
     assert ran.out.startswith("! 1 finding (1 major)")
 
 
-def test_branches_without_a_common_commit_are_refused(topic: Path) -> None:
+def test_branches_without_a_common_commit_are_refused(topic: Path):
     git(topic, "switch", "-q", "--orphan", "island")
     commit_all(topic, "Alone")
     with pytest.raises(UsageError, match="HEAD and main have no commit in common"):
@@ -153,7 +149,7 @@ def test_branches_without_a_common_commit_are_refused(topic: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["tag", "remote branch", "tag of the remote branch"])
-def test_a_branch_comes_before_what_else_has_its_name(topic: Path, kind: str) -> None:
+def test_a_branch_comes_before_what_else_has_its_name(topic: Path, kind: str):
     ref = {"tag": "refs/tags/main", "remote branch": "refs/remotes/main/HEAD"}.get(
         kind, "refs/tags/origin/main"
     )

@@ -25,7 +25,7 @@ SUBMIT = Call(
 READING = {"view", "ls", "glob", "grep"}
 
 
-def test_explain_answers_and_changes_nothing(cli: Cli, repo: Path) -> None:
+def test_explain_answers_and_changes_nothing(cli: Cli, repo: Path):
     before = git(repo, "for-each-ref")
     ran = cli.on(
         repo, "explain", "--json", "what of 59.7?", model=[VIEW, Say("It carries the seconds over.")]
@@ -42,7 +42,7 @@ def test_explain_answers_and_changes_nothing(cli: Cli, repo: Path) -> None:
     assert git(repo, "status", "--porcelain") == ""
 
 
-def test_explain_runs_a_command_that_the_policy_allows(cli: Cli, repo: Path) -> None:
+def test_explain_runs_a_command_that_the_policy_allows(cli: Cli, repo: Path):
     (repo / ".github").mkdir(exist_ok=True)
     (repo / ".github" / "agent.yml").write_text("rules: [{effect: allow, commands: [[git, log]]}]\n")
     commit_all(repo, "Allow a command")
@@ -55,7 +55,7 @@ def test_explain_runs_a_command_that_the_policy_allows(cli: Cli, repo: Path) -> 
     assert "One commit." in ran.out
 
 
-def test_a_plan_is_printed_kept_and_carried_out(cli: Cli, repo: Path, tmp_path: Path) -> None:
+def test_a_plan_is_printed_kept_and_carried_out(cli: Cli, repo: Path, tmp_path: Path):
     planned, done = tmp_path / "planned", tmp_path / "done"
     ran = cli.on(repo, "plan", "--out", planned, "round it", model=[VIEW, SUBMIT, Say("Planned.")])
     assert ran.code == 0, ran.err
@@ -88,7 +88,7 @@ def test_a_plan_is_printed_kept_and_carried_out(cli: Cli, repo: Path, tmp_path: 
 )
 def test_a_mistake_is_named_before_anything_is_run(
     cli: Cli, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], why: str
-) -> None:
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.json").write_text('{"title": "x"}')
     ran = cli(*words, "--repo", repo)

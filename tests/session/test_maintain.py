@@ -48,7 +48,7 @@ def pull_of(stage: Stage, task: str, author: str = ACTIONS_BOT) -> int:
     return stage.forge.open_pull(stage.repo, author, branch, title=task, body=body, draft=True)
 
 
-def test_tasks_that_are_due_are_in_the_matrix_and_others_say_why_not(stage: Stage) -> None:
+def test_tasks_that_are_due_are_in_the_matrix_and_others_say_why_not(stage: Stage):
     planned = plan(stage)
     assert planned["count"] == 2
     assert planned["matrix"]["include"][0] == {
@@ -61,7 +61,7 @@ def test_tasks_that_are_due_are_in_the_matrix_and_others_say_why_not(stage: Stag
     assert "before the last look at" in why(planned, "rare")
 
 
-def test_an_open_pull_request_of_a_task_is_refreshed_until_people_commit_to_it(stage: Stage) -> None:
+def test_an_open_pull_request_of_a_task_is_refreshed_until_people_commit_to_it(stage: Stage):
     number = pull_of(stage, "links")
     assert next(one for one in plan(stage)["decided"] if one["task"] == "links")["pull"] == number
     stage.forge.commit(stage.repo, {"links.txt": "better\n"}, branch="agent/task-links", author="mira-okafor")
@@ -70,7 +70,7 @@ def test_an_open_pull_request_of_a_task_is_refreshed_until_people_commit_to_it(s
     assert f"People have committed to #{number}" in why(planned, "links")
 
 
-def test_a_commit_that_github_signed_for_us_is_no_persons(stage: Stage) -> None:
+def test_a_commit_that_github_signed_for_us_is_no_persons(stage: Stage):
     """Its author is the app and its committer GitHub; the mark names it, and that costs no call."""
     branch = "agent/task-links"
     head = stage.forge.commit(stage.repo, {"a.txt": "b\n"}, branch=branch, author="mira-okafor")
@@ -83,7 +83,7 @@ def test_a_commit_that_github_signed_for_us_is_no_persons(stage: Stage) -> None:
     assert "People have committed" in why(plan(stage), "links")
 
 
-def test_a_closed_one_is_remembered_and_a_merged_one_is_not(stage: Stage) -> None:
+def test_a_closed_one_is_remembered_and_a_merged_one_is_not(stage: Stage):
     closed, merged = pull_of(stage, "links"), pull_of(stage, "tidy")
     stage.forge.set_pull(stage.repo, merged, draft=False)
     stage.forge.merge(stage.repo, merged, "mira-okafor")
@@ -93,18 +93,18 @@ def test_a_closed_one_is_remembered_and_a_merged_one_is_not(stage: Stage) -> Non
     assert f"People closed #{closed}" in why(planned, "links")
 
 
-def test_tasks_named_by_hand_run_whatever_the_schedule_says(stage: Stage) -> None:
+def test_tasks_named_by_hand_run_whatever_the_schedule_says(stage: Stage):
     assert due(plan(stage, "--task", "rare")) == ["rare"]
     assert due(plan(stage, SLASH_AGENT_TASK="rare, tidy")) == ["rare", "tidy"]
 
 
-def test_a_task_that_is_not_there_names_the_nearest(stage: Stage) -> None:
+def test_a_task_that_is_not_there_names_the_nearest(stage: Stage):
     ran = stage.cli("maintain", "--plan", "--task", "lnks", GITHUB_TOKEN=stage.sample.run_token)
     assert ran.code == 2
     assert "There is no task `lnks` in .github/agent; the nearest is `links`." in ran.err
 
 
-def test_one_repository_that_cannot_be_read_does_not_keep_others_from_their_tasks(stage: Stage) -> None:
+def test_one_repository_that_cannot_be_read_does_not_keep_others_from_their_tasks(stage: Stage):
     ran = stage.cli(
         "maintain", "--plan", "--repositories", f"riverbend/nothing,{stage.repo}",
         GITHUB_TOKEN=stage.sample.run_token,
@@ -115,13 +115,13 @@ def test_one_repository_that_cannot_be_read_does_not_keep_others_from_their_task
 
 
 @pytest.mark.parametrize("name", ["nothing", "a/b;c"])
-def test_what_is_no_repository_is_named(stage: Stage, name: str) -> None:
+def test_what_is_no_repository_is_named(stage: Stage, name: str):
     ran = stage.cli("maintain", "--plan", "--repositories", name, GITHUB_TOKEN=stage.sample.run_token)
     assert ran.code == 2
     assert "is not a repository as in owner/name" in ran.err
 
 
-def test_the_jobs_summary_says_what_runs_what_waits_and_what_is_wrong(stage: Stage) -> None:
+def test_the_jobs_summary_says_what_runs_what_waits_and_what_is_wrong(stage: Stage):
     stage.forge.commit(stage.repo, {".github/agent/odd.md": "---\nschedule: when it rains\n---\nDo it.\n"})
     summary = stage.folder / "summary"
     summary.touch()
@@ -163,7 +163,7 @@ def planned_since(stage: Stage, this_run: int = 0) -> list[str]:
     return due(ran.json)
 
 
-def test_a_task_is_due_that_was_due_after_the_last_scheduled_run(stage: Stage) -> None:
+def test_a_task_is_due_that_was_due_after_the_last_scheduled_run(stage: Stage):
     due_ninety_minutes_ago(stage)
     scheduled(stage, 120)
     assert planned_since(stage) == ["links", "tidy"]
@@ -172,14 +172,14 @@ def test_a_task_is_due_that_was_due_after_the_last_scheduled_run(stage: Stage) -
 
 
 @pytest.mark.parametrize("conclusion", ["cancelled", "startup_failure"])
-def test_a_run_that_was_cancelled_or_never_began_saw_to_nothing(stage: Stage, conclusion: str) -> None:
+def test_a_run_that_was_cancelled_or_never_began_saw_to_nothing(stage: Stage, conclusion: str):
     due_ninety_minutes_ago(stage)
     scheduled(stage, 120)
     scheduled(stage, 60, conclusion)
     assert planned_since(stage) == ["links", "tidy"]
 
 
-def test_what_did_not_fit_into_the_last_matrix_is_due_again_and_what_did_is_not(stage: Stage) -> None:
+def test_what_did_not_fit_into_the_last_matrix_is_due_again_and_what_did_is_not(stage: Stage):
     due_ninety_minutes_ago(stage)
     hour = (datetime.now(UTC) - timedelta(minutes=90)).strftime("%M %H")
     stage.forge.commit(stage.repo, {".github/agent/tidy.md": TASK.format(schedule=f"{hour} * * *")})
@@ -192,7 +192,7 @@ def test_what_did_not_fit_into_the_last_matrix_is_due_again_and_what_did_is_not(
     assert planned_since(stage) == ["tidy"]
 
 
-def test_what_was_begun_today_counts_against_the_days_runs(stage: Stage, one_day: None) -> None:
+def test_what_was_begun_today_counts_against_the_days_runs(stage: Stage, one_day: None):
     """By the bundles that the jobs of the plan left; one of another repository's, or of another day, is none."""
     stage.forge.commit(stage.repo, {".github/agent.yml": "tiers:\n  schedule: { runs_a_day: 3 }\n"})
     run = scheduled(stage, 60)
@@ -222,7 +222,7 @@ def dashboards(stage: Stage) -> list[Any]:
     ]
 
 
-def test_the_dashboard_is_opened_once_and_then_edited_only_when_something_happened(stage: Stage) -> None:
+def test_the_dashboard_is_opened_once_and_then_edited_only_when_something_happened(stage: Stage):
     assert "opened" in keep_dashboard(stage)
     [issue] = dashboards(stage)
     assert (issue["title"], issue["user"]["login"]) == ("Maintenance by Slash Agent", ACTIONS_BOT)
@@ -232,7 +232,7 @@ def test_the_dashboard_is_opened_once_and_then_edited_only_when_something_happen
     assert f"  - open: #{number}\n" in issue["body"]
 
 
-def test_closing_the_dashboard_switches_it_off_and_reopening_on(stage: Stage) -> None:
+def test_closing_the_dashboard_switches_it_off_and_reopening_on(stage: Stage):
     keep_dashboard(stage)
     [issue] = dashboards(stage)
     stage.edit(f"issues/{issue['number']}", state="closed")
@@ -244,13 +244,13 @@ def test_closing_the_dashboard_switches_it_off_and_reopening_on(stage: Stage) ->
     assert len(dashboards(stage)) == 1
 
 
-def test_a_policy_that_wants_no_dashboard_has_none(stage: Stage) -> None:
+def test_a_policy_that_wants_no_dashboard_has_none(stage: Stage):
     stage.forge.commit(stage.repo, {".github/agent.yml": "maintenance: { dashboard: false }\n"})
     assert "the policy wants no dashboard" in keep_dashboard(stage)
     assert dashboards(stage) == []
 
 
-def test_a_ticked_task_runs_with_the_next_look_and_is_not_ticked_any_more_then(stage: Stage) -> None:
+def test_a_ticked_task_runs_with_the_next_look_and_is_not_ticked_any_more_then(stage: Stage):
     keep_dashboard(stage)
     [issue] = dashboards(stage)
     stage.edit(f"issues/{issue['number']}", body=issue["body"].replace("- [ ] [`rare`]", "- [x] [`rare`]"))
@@ -261,7 +261,7 @@ def test_a_ticked_task_runs_with_the_next_look_and_is_not_ticked_any_more_then(s
     assert "- [ ] [`rare`]" in dashboards(stage)[0]["body"]
 
 
-def test_a131_a_strangers_issue_ticks_nothing(stage: Stage) -> None:
+def test_a131_a_strangers_issue_ticks_nothing(stage: Stage):
     keep_dashboard(stage)
     [issue] = dashboards(stage)
     body = issue["body"].replace("- [ ] [`rare`]", "- [x] [`rare`]")
@@ -271,7 +271,7 @@ def test_a131_a_strangers_issue_ticks_nothing(stage: Stage) -> None:
     assert due(plan(stage)) == ["links", "tidy"]
 
 
-def test_the_results_of_the_run_stay_on_the_dashboard_also_without_a_bundle(stage: Stage) -> None:
+def test_the_results_of_the_run_stay_on_the_dashboard_also_without_a_bundle(stage: Stage):
     run = scheduled(stage, 5)
     stage.forge.add_job(stage.repo, run, f"maintain / Run {stage.repo}: links", conclusion="failure")
     keep_dashboard(stage, GITHUB_RUN_ID=str(run))

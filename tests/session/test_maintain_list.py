@@ -89,7 +89,7 @@ def all_in(stage: Stage, repository: str, path: str) -> Any:
         return json.load(answer)
 
 
-def test_a_bundle_for_another_entry_than_the_jobs_is_refused(entries: Entries, stage: Stage) -> None:
+def test_a_bundle_for_another_entry_than_the_jobs_is_refused(entries: Entries, stage: Stage):
     with ModelServer(writing()) as model:
         entries.run(NOTES, model)
     outcome = stage.outcome()
@@ -106,7 +106,7 @@ def test_a_bundle_for_another_entry_than_the_jobs_is_refused(entries: Entries, s
 @pytest.mark.slow
 def test_each_token_reaches_one_repository_and_only_the_publishing_one_can_push(
     entries: Entries, stage: Stage
-) -> None:
+):
     entries.plan(stage.repo, NOTES)
     with ModelServer(writing()) as model:
         entries.run(NOTES, model)
@@ -120,7 +120,7 @@ def test_each_token_reaches_one_repository_and_only_the_publishing_one_can_push(
 
 
 @pytest.mark.slow
-def test_the_token_that_was_made_for_the_run_leaks_nowhere(entries: Entries, stage: Stage) -> None:
+def test_the_token_that_was_made_for_the_run_leaks_nowhere(entries: Entries, stage: Stage):
     """A model that learned it says it in words, in a command, in a file's text, in its account of the change."""
 
     def script(asked: ScriptRequest) -> Step:
@@ -149,7 +149,7 @@ def test_the_token_that_was_made_for_the_run_leaks_nowhere(entries: Entries, sta
 @pytest.mark.slow
 def test_who_starts_a_task_elsewhere_by_hand_must_be_allowed_it_there(
     entries: Entries, stage: Stage, login: str, code: int
-) -> None:
+):
     stage.forge.grant(NOTES, MAINTAINER, "write")
     sender = all_in(stage, stage.repo, f"collaborators/{login}/permission")["user"]
     event = {"inputs": {}, "repository": stage.sample.event["repository"], "sender": sender}

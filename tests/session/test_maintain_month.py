@@ -77,7 +77,7 @@ class Month:
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_a_month_with_merged_closed_obsolete_and_failing_results(tmp_path: Path) -> None:
+def test_a_month_with_merged_closed_obsolete_and_failing_results(tmp_path: Path):
     month = Month(tmp_path / "stage")
     with month.forge:
         month.live(1, *fix_steps())

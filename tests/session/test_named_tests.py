@@ -16,7 +16,7 @@ from tests.support.workspaces import running
 
 
 @pytest.mark.parametrize("reason", ["there is no change to check", "the gate did not accept the change"])
-def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin, reason: str) -> None:
+def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin, reason: str):
     begun = begin({"a.txt": "1\n"}, Check("t", "sleep 30", 20), "true")
     begun.rounds.start_before()
     results = begun.rounds.results(None, reason)
@@ -25,9 +25,7 @@ def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin, reason:
     assert [record.run.note for record in begun.records] == [reason] * 2
 
 
-def test_what_had_run_before_an_end_without_a_change_is_kept(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_had_run_before_an_end_without_a_change_is_kept(begin: Begin, monkeypatch: pytest.MonkeyPatch):
     begun = begin({"a.txt": "1\n"}, "true")
     begun.rounds.start_before()
     begun.rounds._before.executions[0].result()
@@ -38,7 +36,7 @@ def test_what_had_run_before_an_end_without_a_change_is_kept(
     assert (result.before.state, result.after.state) == (CheckState.PASSED, CheckState.NOT_RUN)
 
 
-def test_without_a_change_no_round_is_begun(begin: Begin) -> None:
+def test_without_a_change_no_round_is_begun(begin: Begin):
     begun = begin({"a.txt": "1\n"}, "true")
     [result] = begun.rounds.results(None)
     assert (result.before.state, begun.opened) == (CheckState.NOT_RUN, [])
@@ -71,7 +69,7 @@ def pytests(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, CheckResul
 
 
 @pytest.mark.slow
-def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult, CheckResult]) -> None:
+def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult, CheckResult]):
     begun, result, _ = pytests
     tests = named(result)
     assert (tests.broken, tests.mended) == (("test_a::test_p[2]",), ())
@@ -95,9 +93,7 @@ def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult
 
 
 @pytest.mark.slow
-def test_one_file_that_cannot_be_imported_mends_nothing(
-    pytests: tuple[Trial, CheckResult, CheckResult],
-) -> None:
+def test_one_file_that_cannot_be_imported_mends_nothing(pytests: tuple[Trial, CheckResult, CheckResult]):
     tests = named(pytests[2])
     assert (tests.mended, tests.broken, tests.new_failing) == ((), (), ("test_b",))
     assert dict(tests.counts)["vanished"] == 6, "pytest ran nothing else"
@@ -184,7 +180,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
 
 
 @pytest.mark.slow
-def test_a_test_that_passes_when_it_is_run_again_is_flaky(mixed: Mixed) -> None:
+def test_a_test_that_passes_when_it_is_run_again_is_flaky(mixed: Mixed):
     result = mixed.results["flaky"]
     assert (result.flaky, result.after.state, result.after.note) == (True, CheckState.FAILED, PASSED_AGAIN)
     assert (named(result).flaky, named(result).broken) == (("test_a.A.test_a",), ())
@@ -198,39 +194,39 @@ def test_a_test_that_passes_when_it_is_run_again_is_flaky(mixed: Mixed) -> None:
     ]
 
 
-def test_a_test_that_fails_only_after_another_is_broken_and_not_flaky(mixed: Mixed) -> None:
+def test_a_test_that_fails_only_after_another_is_broken_and_not_flaky(mixed: Mixed):
     result = mixed.results["order"]
     assert mixed.opened_for("order"), "alone it passes, so all of it is run again"
     assert (named(result).broken, named(result).flaky) == (("test_a.A.test_b",), ())
     assert failing([result], "") == (result,)
 
 
-def test_a_test_that_is_flaky_on_the_base_is_not_mended(mixed: Mixed) -> None:
+def test_a_test_that_is_flaky_on_the_base_is_not_mended(mixed: Mixed):
     result = mixed.results["before"]
     assert (named(result).mended, named(result).flaky) == (("test_a.A.test_b",), ("test_a.A.test_a",))
     assert not mixed.opened_for("before")
 
 
-def test_a_check_without_names_is_run_again_as_a_whole(mixed: Mixed) -> None:
+def test_a_check_without_names_is_run_again_as_a_whole(mixed: Mixed):
     result = mixed.results["nameless"]
     assert (result.flaky, result.tests, failing([result], "")) == (True, None, ())
 
 
-def test_what_the_first_run_left_in_its_tree_is_not_there_for_the_second(mixed: Mixed) -> None:
+def test_what_the_first_run_left_in_its_tree_is_not_there_for_the_second(mixed: Mixed):
     result = mixed.results["leftover"]
     assert mixed.opened_for("leftover")
     assert not result.flaky
     assert failing([result], "") == (result,)
 
 
-def test_a_daemon_writes_no_report_once_its_check_is_over(mixed: Mixed) -> None:
+def test_a_daemon_writes_no_report_once_its_check_is_over(mixed: Mixed):
     result = mixed.results["daemon"]
     assert f"late-{mixed.folder}" in result.command
     assert named(result).after == TestCounts(1, 0, 0)
     assert running(f"late-{mixed.folder}") == []
 
 
-def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Path) -> None:
+def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Path):
     trial = begin({"a": "1\n"}, ONCE.format(place=tmp_path / "was"))
     trial.rounds.stop_reruns_after(0)
     [result] = trial.results({"changed": "1\n"})
@@ -239,7 +235,7 @@ def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_check_that_timed_out_before_the_change_is_not_run_again_in_full(begin: Begin) -> None:
+def test_a_check_that_timed_out_before_the_change_is_not_run_again_in_full(begin: Begin):
     trial = begin({"a": "1\n"}, Check("t", "test -e changed && touch ran; sleep 60", 2))
     [result] = trial.results({"changed": "1\n"})
     assert (result.before.state, result.before.note) == (CheckState.TIMED_OUT, "stopped after 2 s")
@@ -257,7 +253,7 @@ MONEY_TEST = (
 
 
 @pytest.mark.slow
-def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begin: Begin) -> None:
+def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begin: Begin):
     files = {
         "money.py": MONEY.format("x * 10"), "test_money.py": MONEY_TEST, "test_slow.py": SLOW,
         "other.py": "", "test_other.py": "import other\ndef test_other(): pass\n",
@@ -273,7 +269,7 @@ def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begi
 
 
 @pytest.mark.slow
-def test_a_new_test_that_is_related_has_no_run_before(begin: Begin) -> None:
+def test_a_new_test_that_is_related_has_no_run_before(begin: Begin):
     trial = begin({"money.py": MONEY.format("x * 100"), "test_slow.py": SLOW}, PYTEST, minutes=0.5)
     [result] = trial.results({"test_money.py": MONEY_TEST})
     assert (result.before.state, result.after.state) == (CheckState.NOT_RUN, CheckState.PASSED)
@@ -281,7 +277,7 @@ def test_a_new_test_that_is_related_has_no_run_before(begin: Begin) -> None:
 
 
 @pytest.mark.slow
-def test_a_report_that_the_repository_holds_is_no_evidence(begin: Begin) -> None:
+def test_a_report_that_the_repository_holds_is_no_evidence(begin: Begin):
     files = {"src/a.py": "one\n", "junit.xml": REPORT}
     trial = begin(files, Check("t", "true", 60))
     [result] = trial.results({"src/a.py": "uno\n"})

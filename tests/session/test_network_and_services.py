@@ -81,9 +81,7 @@ def give_policy(stage: Stage, port: int) -> None:
 
 
 @pytest.mark.slow
-def test_policy_gives_setup_commands_and_checks_their_registry_and_nothing_else(
-    stage: Stage, mirror: Mirror
-) -> None:
+def test_policy_gives_setup_commands_and_checks_their_registry_and_nothing_else(stage: Stage, mirror: Mirror):
     give_policy(stage, mirror.port)
     get = f"curl -sS --max-time 20 https://{HOST}:{mirror.port}/simple/tidyhello/"
     came = run_verb(
@@ -103,7 +101,7 @@ def test_policy_gives_setup_commands_and_checks_their_registry_and_nothing_else(
 
 
 @pytest.mark.slow
-def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Mirror) -> None:
+def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Mirror):
     policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     number = fork_pull(stage, {"tidytime/new.py": "x = 1\n"})
@@ -127,7 +125,7 @@ def network(environment: dict[str, str], egress: str = "[python]") -> Network:
     return Network(run, ())
 
 
-def test_commands_with_a_network_trust_the_authorities_of_the_machine(tmp_path: Path) -> None:
+def test_commands_with_a_network_trust_the_authorities_of_the_machine(tmp_path: Path):
     for name in ("all.pem", "own.pem"):
         (tmp_path / name).write_text("-----BEGIN CERTIFICATE-----\n")
     own = {"NODE_EXTRA_CA_CERTS": f"{tmp_path}/own.pem", "PIP_CERT": f"{tmp_path}/gone.pem"}
@@ -145,7 +143,7 @@ def test_commands_with_a_network_trust_the_authorities_of_the_machine(tmp_path: 
     )  # fmt: skip
 
 
-def test_a13_a_file_of_authorities_that_holds_a_private_key_is_not_shown(tmp_path: Path) -> None:
+def test_a13_a_file_of_authorities_that_holds_a_private_key_is_not_shown(tmp_path: Path):
     (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\n")
     named = {"SSL_CERT_FILE": f"{tmp_path}/ca.pem"}
     with pytest.raises(UsageError, match=r"SSL_CERT_FILE names .*holds a private key.*certificates alone"):
@@ -160,13 +158,13 @@ def test_a13_a_file_of_authorities_that_holds_a_private_key_is_not_shown(tmp_pat
         ("python=https://a.test/s node=https://b.test python=https://c.test/s", "more than one mirror for python"),
     ],
 )  # fmt: skip
-def test_mirrors_that_cannot_be_used_are_refused(mirrors: str, words: str) -> None:
+def test_mirrors_that_cannot_be_used_are_refused(mirrors: str, words: str):
     with pytest.raises(UsageError, match=words):
         network({"SLASH_AGENT_MIRRORS": mirrors})
 
 
 @pytest.mark.slow
-def test_setup_that_could_not_fetch_says_what_the_network_refused(stage: Stage, mirror: Mirror) -> None:
+def test_setup_that_could_not_fetch_says_what_the_network_refused(stage: Stage, mirror: Mirror):
     setup = (
         "version: 1\nsetup:\n"
         "  - command: curl -sS --max-time 20 https://evil.test/; exit 3\n    egress: [python]\n"
@@ -179,7 +177,7 @@ def test_setup_that_could_not_fetch_says_what_the_network_refused(stage: Stage, 
     assert str(failed.value).endswith(refusal)
 
 
-def test_hosts_that_were_refused_crowd_out_none_that_was_reached() -> None:
+def test_hosts_that_were_refused_crowd_out_none_that_was_reached():
     refused = [HostUse(f"h{number}.example", False, "not on the list", 1) for number in range(50)]
     uses = [
         *refused,
@@ -208,7 +206,7 @@ def repository(folder: Path, service: dict[str, object], check: str) -> Path:
 
 
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis is not here")
-def test_each_round_has_a_server_of_its_own_and_the_machine_has_none(cli: Cli, tmp_path: Path) -> None:
+def test_each_round_has_a_server_of_its_own_and_the_machine_has_none(cli: Cli, tmp_path: Path):
     """A round that saw the data of another would count to two."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -240,7 +238,7 @@ jobs:
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis is not here")
 @pytest.mark.slow
 @pytest.mark.checks
-def test_without_a_policy_cis_own_service_runs_inside(cli: Cli, tmp_path: Path) -> None:
+def test_without_a_policy_cis_own_service_runs_inside(cli: Cli, tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ci = CI.format(port=taken.getsockname()[1])
         repo = make_repository(tmp_path / "app", {".github/workflows/ci.yml": ci, "a.txt": "a\n"})
@@ -249,14 +247,14 @@ def test_without_a_policy_cis_own_service_runs_inside(cli: Cli, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_server_that_never_answers_is_named_and_nothing_is_green(cli: Cli, tmp_path: Path) -> None:
+def test_a_server_that_never_answers_is_named_and_nothing_is_green(cli: Cli, tmp_path: Path):
     service = {"name": "database", "command": "sleep 600", "ready": "echo no answer >&2; false", "timeout": 1}
     outcome = fixed(cli, repository(tmp_path, service, "true"), "bubblewrap", shell("echo b > b.txt"))
     assert "passed" not in states(outcome)
     assert "the service database did not answer within 1 s: no answer" in json.dumps(outcome)
 
 
-def test_a126_a_server_reaches_no_more_than_the_checks_do(cli: Cli, tmp_path: Path) -> None:
+def test_a126_a_server_reaches_no_more_than_the_checks_do(cli: Cli, tmp_path: Path):
     """As a superuser's database could: it connects to a port of the machine, and writes what came of it."""
     with socket.create_server(("127.0.0.1", 0)) as outside:
         port = outside.getsockname()[1]

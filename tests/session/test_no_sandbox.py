@@ -43,7 +43,7 @@ def assert_refused(ran: CommandResult, *said: str) -> None:
     assert "Traceback" not in ran.output
 
 
-def test_without_sandbox_a_fix_is_refused_with_the_remedy(cli: Cli, repo: Path, model: ModelServer) -> None:
+def test_without_sandbox_a_fix_is_refused_with_the_remedy(cli: Cli, repo: Path, model: ModelServer):
     ran = cli.on(repo, "fix", "x", model=model, inside=without_sandbox())
     assert_refused(
         ran, "bubblewrap (bwrap) is not installed", "has no Landlock", "apt-get install", "--sandbox off"
@@ -54,7 +54,7 @@ def test_without_sandbox_a_fix_is_refused_with_the_remedy(cli: Cli, repo: Path, 
 @pytest.mark.slow
 def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
     cli: Cli, repo: Path, model: ModelServer, tmp_path: Path
-) -> None:
+):
     inside = with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap")
     ran = cli.on(repo, "fix", "--out", tmp_path / "out", "x", model=model, inside=inside)
     assert ran.code == 0, ran.output
@@ -68,7 +68,7 @@ def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
 
 
 @pytest.mark.slow
-def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, model: ModelServer) -> None:
+def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, model: ModelServer):
     ran = cli.on(repo, "fix", "--sandbox", "off", "x", model=model, inside=without_sandbox())
     assert ran.code == 0, ran.output
     assert "sandbox   off" in ran.out
@@ -88,7 +88,7 @@ def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, mo
 )
 def test_in_actions_no_verb_takes_less(
     cli: Cli, repo: Path, model: ModelServer, verb: Sequence[str], less: str
-) -> None:
+):
     where = "--root" if verb[0] == "tool" else "--repo"
     ran = cli(*verb, where, repo, "--sandbox", less, model=model, GITHUB_ACTIONS="true")
     assert ran.code == 2
@@ -98,7 +98,7 @@ def test_in_actions_no_verb_takes_less(
 
 
 @pytest.mark.slow
-def test_an_event_is_refused_and_its_thread_told(stage: Stage, model: ModelServer) -> None:
+def test_an_event_is_refused_and_its_thread_told(stage: Stage, model: ModelServer):
     stage.inside = without_sandbox()
     ran = stage.run(model=model)
     assert_refused(ran, "bubblewrap (bwrap) is not installed", "setup-sandbox")

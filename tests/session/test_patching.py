@@ -45,7 +45,7 @@ WRONG = ("*** Update File: tidytime/units.py", "@@", "-no such line", "+x")
 
 
 @pytest.mark.slow
-def test_what_needs_a_failed_edit_is_not_run_in_the_same_answer(cli: Cli, repo: Path, bundle: Path) -> None:
+def test_what_needs_a_failed_edit_is_not_run_in_the_same_answer(cli: Cli, repo: Path, bundle: Path):
     other = Call("write", {"path": "docs/new.md", "content": "# New\n"})
     answer = Turn((patch(*WRONG), shell("touch ran.txt"), VIEW, DESCRIBE, other))
     journal = run(cli, repo, bundle, answer, shell("echo more >> docs/new.md"))
@@ -60,7 +60,7 @@ def test_what_needs_a_failed_edit_is_not_run_in_the_same_answer(cli: Cli, repo: 
     assert "+more" in change
 
 
-def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: Path, bundle: Path) -> None:
+def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: Path, bundle: Path):
     (repo / CHANGES).chmod(0o755)
     commit_all(repo)
     steps: list[Step] = [PATCH, shell(f"echo '# by hand' >> {FORMAT}; printf 'a\\0' > b")]
@@ -104,7 +104,7 @@ def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: P
 
 
 @pytest.mark.slow
-def test_what_a_restore_would_lose_is_kept_unless_it_is_forced(cli: Cli, repo: Path, bundle: Path) -> None:
+def test_what_a_restore_would_lose_is_kept_unless_it_is_forced(cli: Cli, repo: Path, bundle: Path):
     journal = run(cli, repo, bundle, PATCH)
     (repo / FORMAT).write_text("mine, and nowhere else\n")
     arguments = ("restore", journal, "--repo", repo, "--path", FORMAT, "--version", 1)
@@ -116,7 +116,7 @@ def test_what_a_restore_would_lose_is_kept_unless_it_is_forced(cli: Cli, repo: P
     assert "round(abs(seconds))" in (repo / FORMAT).read_text()
 
 
-def test_a_restore_that_cannot_be_says_why(cli: Cli, repo: Path, bundle: Path, tmp_path: Path) -> None:
+def test_a_restore_that_cannot_be_says_why(cli: Cli, repo: Path, bundle: Path, tmp_path: Path):
     journal = run(cli, repo, bundle, PATCH)
 
     def refused(path: str, version: int, of: Path = journal) -> str:

@@ -78,7 +78,7 @@ def first_of(came: VerbRun, request: int) -> Any:
 
 
 @pytest.mark.slow
-def test_the_model_is_shown_the_picture_and_told_where_it_stands(explained: Explained) -> None:
+def test_the_model_is_shown_the_picture_and_told_where_it_stands(explained: Explained):
     text, picture = explained.first
     assert (text["type"], picture["type"]) == ("text", "image")
     assert picture["source"]["media_type"] == "image/png"
@@ -89,7 +89,7 @@ def test_the_model_is_shown_the_picture_and_told_where_it_stands(explained: Expl
     assert first_of(explained.came, 1) == explained.first
 
 
-def test_the_model_reads_an_attached_log(explained: Explained) -> None:
+def test_the_model_reads_an_attached_log(explained: Explained):
     assert "12:00 the log" in explained.came.results[0]
     listed = explained.first[0]["text"].partition("# Attached files")[2]
     assert "`app.log`, 14 bytes, in the issue: /" in listed
@@ -98,7 +98,7 @@ def test_the_model_reads_an_attached_log(explained: Explained) -> None:
     assert "Attached file `app.log`" in (explained.bundle / "report.html").read_text()
 
 
-def test_the_journal_in_the_bundle_brings_the_same_message_back(explained: Explained) -> None:
+def test_the_journal_in_the_bundle_brings_the_same_message_back(explained: Explained):
     journal = read_journal(explained.bundle / "journal.jsonl")
     [image] = next(journal.records(UserText)).images
     assert base64.b64encode(image.data).decode() == explained.first[1]["source"]["data"]
@@ -107,7 +107,7 @@ def test_the_journal_in_the_bundle_brings_the_same_message_back(explained: Expla
     assert "An image in the issue is not shown to the model: it is broken or cut off." in notes
 
 
-def test_nothing_of_the_decoding_is_left(explained: Explained) -> None:
+def test_nothing_of_the_decoding_is_left(explained: Explained):
     explained.came.folder.finish()
     explained.came.folder.tidy()
     assert eventually(lambda: not list(explained.came.folder.root.glob("gone-*")))

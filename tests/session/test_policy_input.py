@@ -12,12 +12,12 @@ GIVEN = {"SLASH_AGENT_POLICY": NAMED}
 
 
 @pytest.mark.parametrize("named", ["", " ", ".github/agent.yml", "./.github/agent.yml"])
-def test_without_one_it_is_the_usual_file(named: str) -> None:
+def test_without_one_it_is_the_usual_file(named: str):
     assert policy_file(named) == ".github/agent.yml"
 
 
 @pytest.mark.parametrize("named", [NAMED, ".github/agent-strict.yaml", ".github/a/b/c_d.e.yml"])
-def test_a_file_below_github_is_taken(named: str) -> None:
+def test_a_file_below_github_is_taken(named: str):
     assert policy_file(named) == named
 
 
@@ -30,12 +30,12 @@ def test_a_file_below_github_is_taken(named: str) -> None:
         ".github/workflows/agent.yml", "https://x/.github/agent.yml", ".github/", ".github/-a/%2e%2e/a.yml",
     ],
 )  # fmt: skip
-def test_any_other_path_is_refused_by_name(named: str) -> None:
+def test_any_other_path_is_refused_by_name(named: str):
     with pytest.raises(UsageError, match=r"below \.github/"):
         policy_file(named)
 
 
-def test_one_that_is_not_there_lets_nobody_in(stage: Stage) -> None:
+def test_one_that_is_not_there_lets_nobody_in(stage: Stage):
     """A branch besides the default one has it, and that counts for nothing."""
     stage.forge.commit(stage.repo, {NAMED: "version: 1\n"}, branch="lax")
     ran = stage.run(model=[DONE], event=stage.ask("/agent fix --base lax this"), **GIVEN)
@@ -46,7 +46,7 @@ def test_one_that_is_not_there_lets_nobody_in(stage: Stage) -> None:
 
 @pytest.mark.bubblewrap
 @pytest.mark.slow
-def test_both_jobs_go_by_it_and_the_agent_cannot_change_it(stage: Stage) -> None:
+def test_both_jobs_go_by_it_and_the_agent_cannot_change_it(stage: Stage):
     stage.forge.commit(stage.repo, {NAMED: "version: 1\npull_request: {draft: false}\nchecks: ['true']\n"})
     event = stage.ask("/agent fix this")
     ran = stage.run(model=fix_steps(), event=event, **GIVEN)

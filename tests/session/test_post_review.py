@@ -50,7 +50,7 @@ def posted(cli: Cli, stage: Stage, clone: Path, *steps: Any) -> tuple[CommandRes
 @pytest.mark.usefixtures("number")
 def test_the_review_is_on_the_pull_request_and_a_second_one_asks_no_model(
     cli: Cli, stage: Stage, clone: Path, number: int
-) -> None:
+):
     ran, _ = posted(cli, stage, clone, Call("report_finding", FOUND))
     assert ran.code == 0, ran.output
     [comment] = stage.get(f"pulls/{number}/comments")
@@ -63,7 +63,7 @@ def test_the_review_is_on_the_pull_request_and_a_second_one_asks_no_model(
 @pytest.mark.usefixtures("number")
 def test_a_head_that_is_not_pushed_and_a_branch_without_a_pull_request_are_said(
     cli: Cli, stage: Stage, clone: Path
-) -> None:
+):
     (clone / "more.py").write_text("x = 1\n")
     commit_all(clone, "More")
     ran, requests = posted(cli, stage, clone)
@@ -79,7 +79,7 @@ def test_a_head_that_is_not_pushed_and_a_branch_without_a_pull_request_are_said(
 @pytest.mark.usefixtures("number")
 def test_a134_a_token_does_not_go_to_a_repository_that_is_on_another_server(
     cli: Cli, stage: Stage, clone: Path
-) -> None:
+):
     git(clone, "remote", "set-url", "origin", f"https://elsewhere.example/{stage.repo}")
     ran, requests = posted(cli, stage, clone)
     assert (ran.code, requests) == (2, 0)

@@ -28,38 +28,38 @@ from tests.support.runs import make_run
         ("bash", {"command": 5}, "  7  bash 5"),
     ],
 )
-def test_a_call_is_a_line_with_its_subject(name: str, arguments: dict[str, object], line: str) -> None:
+def test_a_call_is_a_line_with_its_subject(name: str, arguments: dict[str, object], line: str):
     assert list(plain_lines(called(name, turn=7, arguments=arguments))) == [line]
 
 
 @pytest.mark.parametrize("arguments", ["", '{"path": ', "[1]", "[" * 100_000])
-def test_arguments_that_cannot_be_read_leave_the_name(arguments: str) -> None:
+def test_arguments_that_cannot_be_read_leave_the_name(arguments: str):
     event = called("view", failed=True)._replace(call=ToolCall("c1", "view", arguments))
     assert list(plain_lines(event)) == ["  1  view (failed)"]
 
 
-def test_one_that_was_denied_is_not_called_failed() -> None:
+def test_one_that_was_denied_is_not_called_failed():
     assert list(plain_lines(called("bash", "curl x", failed=True, denied=True))) == [
         "  1  bash curl x (denied)"
     ]
 
 
-def test_a_long_subject_is_cut_and_a_failure_still_seen() -> None:
+def test_a_long_subject_is_cut_and_a_failure_still_seen():
     [line] = plain_lines(called("bash", "x" * 500, failed=True))
     assert len(line) == 100
     assert line.endswith("x… (failed)")
 
 
-def test_what_the_model_said_is_told_by_its_first_paragraph() -> None:
+def test_what_the_model_said_is_told_by_its_first_paragraph():
     assert list(plain_lines(answered(7, "\nDone: it is\nmended.\n\nMore."))) == ["  7  Done: it is mended."]
     assert list(plain_lines(answered(7, " \n"))) == []
 
 
-def test_what_is_waited_for_is_one_line() -> None:
+def test_what_is_waited_for_is_one_line():
     assert waiting_line("setup: make\n  deps") == "     setup: make deps"
 
 
-def test_a_wait_shows_name_time_limit_and_the_last_line() -> None:
+def test_a_wait_shows_name_time_limit_and_the_last_line():
     now = [0.0]
     board = Board(lambda: now[0])
     board.take(WaitEvent("check with the change: pytest", 135.0, skippable=True))
@@ -72,7 +72,7 @@ def test_a_wait_shows_name_time_limit_and_the_last_line() -> None:
     assert "40%" not in "".join(line for line, _ in board.lines(100, 10))
 
 
-def test_the_model_is_not_said_to_think_once_its_answer_is_here() -> None:
+def test_the_model_is_not_said_to_think_once_its_answer_is_here():
     board = Board(lambda: 0.0)
     board.take(requested(1))
     assert "the model is thinking" in board.lines(80, 5)[0][0]
@@ -80,14 +80,14 @@ def test_the_model_is_not_said_to_think_once_its_answer_is_here() -> None:
     assert "thinking" not in board.lines(80, 5)[0][0]
 
 
-def test_a_log_has_a_line_for_a_wait_and_none_for_its_output() -> None:
+def test_a_log_has_a_line_for_a_wait_and_none_for_its_output():
     assert list(plain_lines(WaitEvent("check with the change: pytest", 135.0))) == [
         "     check with the change: pytest (limit 135 s)"
     ]
     assert list(plain_lines(OutputEvent("x"))) == []
 
 
-def test_after_a_stop_no_further_wait_is_told(tmp_path: Path) -> None:
+def test_after_a_stop_no_further_wait_is_told(tmp_path: Path):
     lines: list[str] = []
     run = make_run(tmp_path, view=LineViewer(lines.append))
     waits = Waits(run)
@@ -99,7 +99,7 @@ def test_after_a_stop_no_further_wait_is_told(tmp_path: Path) -> None:
     assert lines == ["     the checkers before the change (limit 60 s)"]
 
 
-def test_enter_skips_what_is_waited_for_and_nothing_else() -> None:
+def test_enter_skips_what_is_waited_for_and_nothing_else():
     ours, theirs = os.openpty()
     skipped = threading.Event()
     with open(os.devnull, "w") as nowhere:

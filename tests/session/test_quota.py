@@ -45,7 +45,7 @@ FREE = {REFUSED: {}, ANSWER: {}, ENDED: UNASKED, PROGRESS: UNASKED}
 
 
 @pytest.mark.parametrize("kind", FREE)
-def test_a_run_that_asked_no_model_is_none_of_the_days_runs(stage: Stage, kind: str) -> None:
+def test_a_run_that_asked_no_model_is_none_of_the_days_runs(stage: Stage, kind: str):
     runs = [str(stage.add_run("success")) for _ in range(2)]
     for run in runs:
         remark(stage, kind, run, **FREE[kind])
@@ -56,7 +56,7 @@ def test_a_run_that_asked_no_model_is_none_of_the_days_runs(stage: Stage, kind: 
     assert "has used today's 2 runs" in quota(stage)
 
 
-def test_a_run_without_a_comment_is_one_of_the_days_runs(stage: Stage) -> None:
+def test_a_run_without_a_comment_is_one_of_the_days_runs(stage: Stage):
     for _ in range(2):
         stage.add_run("success")
     assert "has used today's 2 runs" in quota(stage)
@@ -72,7 +72,7 @@ def quota(stage: Stage, asker: Actor | None = None, event: str = "issue_comment"
         return str(refusal)
 
 
-def test_what_is_none_of_the_days_runs(stage: Stage) -> None:
+def test_what_is_none_of_the_days_runs(stage: Stage):
     """Skipped runs, other people's, other workflows' and yesterday's; of a schedule, those of other events."""
     for more in (
         {"conclusion": "skipped"},
@@ -94,14 +94,14 @@ def test_what_is_none_of_the_days_runs(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("tier", "said"), [(Tier.MAINTAINER, "note: "), (Tier.CONTRIBUTOR, "Nothing was started")]
 )
-def test_where_runs_cannot_be_counted_the_permission_is_named(stage: Stage, tier: Tier, said: str) -> None:
+def test_where_runs_cannot_be_counted_the_permission_is_named(stage: Stage, tier: Tier, said: str):
     stage.forge.fail_next("GET", "/actions/", status=403, body={"message": "Resource not accessible"})
     answer = quota(stage, Actor("x", 1, tier))
     assert answer.startswith(said)
     assert "`actions: read`" in answer
 
 
-def test_help_is_never_refused(stage: Stage) -> None:
+def test_help_is_never_refused(stage: Stage):
     policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 1}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     stage.add_run("success")
@@ -109,7 +109,7 @@ def test_help_is_never_refused(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-def test_what_fails_before_a_model_is_asked_is_none_of_the_days_runs(stage: Stage) -> None:
+def test_what_fails_before_a_model_is_asked_is_none_of_the_days_runs(stage: Stage):
     """A branch that is not there, a recording that nobody may name, a refused command: then one that is carried out."""
     tier = "{runs_a_day: 2}"
     stage.forge.commit(stage.repo, {".github/agent.yml": f"version: 1\ntiers: {{maintainer: {tier}}}\n"})

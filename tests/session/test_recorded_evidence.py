@@ -30,7 +30,7 @@ def checked(phase: str, run: CheckRun, **more: object) -> lines.CheckRecord:
     return lines.CheckRecord("tests", "pytest", phase, run, **more)  # type: ignore[arg-type]
 
 
-def test_the_line_of_all_evidence_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_the_line_of_all_evidence_is_taken_as_it_is(tmp_path: Path):
     expected = lines.Evidence(
         (CheckResult("tests", "pytest", PASSED, FAILED, flaky=True, tests=TestChanges(flaky=("a",))),)
     )
@@ -41,9 +41,7 @@ def test_the_line_of_all_evidence_is_taken_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("second", "flaky"), [(PASSED, True), (FAILED, False), (None, False)])
-def test_a_second_run_that_passed_makes_a_check_flaky(
-    tmp_path: Path, second: CheckRun | None, flaky: bool
-) -> None:
+def test_a_second_run_that_passed_makes_a_check_flaky(tmp_path: Path, second: CheckRun | None, flaky: bool):
     again = [checked("after", second, again=True)] if second else []
     [check] = evidence_read(
         tmp_path, checked("before", PASSED), checked("after", FAILED, tests=COUNTS), *again, ENDED
@@ -52,12 +50,12 @@ def test_a_second_run_that_passed_makes_a_check_flaky(
     assert check.tests == TestChanges(None, COUNTS, note="the run died before its tests were compared")
 
 
-def test_a_check_after_a_change_that_went_on_does_not_count(tmp_path: Path) -> None:
+def test_a_check_after_a_change_that_went_on_does_not_count(tmp_path: Path):
     [check] = evidence_read(tmp_path, checked("before", PASSED), checked("after", PASSED)).checks
     assert (check.after.state, check.tests) == (CheckState.NOT_RUN, None)
 
 
-def test_a_planned_check_that_the_run_did_not_reach_is_named(tmp_path: Path) -> None:
+def test_a_planned_check_that_the_run_did_not_reach_is_named(tmp_path: Path):
     tests, lint = evidence_read(tmp_path, checked("before", PASSED), planned=("tests", "lint")).checks
     assert (tests.name, tests.before, tests.after.note) == ("tests", PASSED, "the run ended before")
     assert (lint.name, lint.command) == ("lint", "run lint")

@@ -19,9 +19,7 @@ BOMB = (
 )
 
 
-def test_a_patch_that_unpacks_to_more_than_git_should_hold_is_refused_before_git_sees_it(
-    tmp_path: Path,
-) -> None:
+def test_a_patch_that_unpacks_to_more_than_git_should_hold_is_refused_before_git_sees_it(tmp_path: Path):
     """The bundle names another base commit: then git merges what the gate would not have judged."""
     repository = Repository(tmp_path / "source")
     old = repository.commit(**{"a.txt": "one\n"})

@@ -93,7 +93,7 @@ def reviews(stage: Stage) -> Reviews:
     return Reviews(stage)
 
 
-def test_asked_for_it_is_one_review_with_suggestions(reviews: Reviews) -> None:
+def test_asked_for_it_is_one_review_with_suggestions(reviews: Reviews):
     reviews.open(stats_py=CODE)
     reviews.asked(report(suggestion=BETTER), report(line=0, title="No test", severity="note"))
     (made,) = reviews.posted
@@ -131,9 +131,7 @@ PASSES = "tests related to it pass with it"
     ],
     ids=["passes", "fails", "no tests", "no time"],
 )
-def test_under_a_suggestion_stands_what_was_tried(
-    reviews: Reviews, suggestion: str, policy: str, tried: str
-) -> None:
+def test_under_a_suggestion_stands_what_was_tried(reviews: Reviews, suggestion: str, policy: str, tried: str):
     reviews.stage.forge.commit(reviews.stage.repo, {POLICY: policy})
     reviews.open(stats_py=CODE, test_stats_py=TESTS)
     reviews.asked(report(suggestion=suggestion))
@@ -143,9 +141,7 @@ def test_under_a_suggestion_stands_what_was_tried(
 
 @pytest.mark.slow
 @pytest.mark.checks
-def test_a149_on_a_fork_it_is_read_only_and_no_test_of_the_fork_is_run(
-    reviews: Reviews, stage: Stage
-) -> None:
+def test_a149_on_a_fork_it_is_read_only_and_no_test_of_the_fork_is_run(reviews: Reviews, stage: Stage):
     stage.forge.commit(stage.repo, {POLICY: TESTED})
     fork = stage.forge.fork(stage.repo, "jonas-weber")
     files = {"stats.py": CODE, "test_stats.py": TESTS}
@@ -159,9 +155,7 @@ def test_a149_on_a_fork_it_is_read_only_and_no_test_of_the_fork_is_run(
 
 
 @pytest.mark.slow
-def test_a_push_after_a_review_that_had_nothing_to_say_is_looked_at_alone(
-    reviews: Reviews, stage: Stage
-) -> None:
+def test_a_push_after_a_review_that_had_nothing_to_say_is_looked_at_alone(reviews: Reviews, stage: Stage):
     """Nobody asked, so nobody was told: the head that was seen is known all the same."""
     reviews.open(stats_py=CODE)
     conversation = stage.get(f"issues/{reviews.number}/comments")
@@ -175,7 +169,7 @@ def test_a_push_after_a_review_that_had_nothing_to_say_is_looked_at_alone(
 
 
 @pytest.mark.slow
-def test_what_did_not_fit_is_looked_at_first_next_time_until_nothing_is_left(reviews: Reviews) -> None:
+def test_what_did_not_fit_is_looked_at_first_next_time_until_nothing_is_left(reviews: Reviews):
     """300 files with 1.3 million characters: three parts an event, and the fourth event has nothing to look at."""
     rows = "".join(f"    value_{n} = {n} * total\n" for n in range(100))
     files = {f"pkg/m{n:03}.py": f"def f{n}(total):\n{rows}    return total\n" for n in range(298)}
@@ -196,7 +190,7 @@ def test_what_did_not_fit_is_looked_at_first_next_time_until_nothing_is_left(rev
     assert reviews.asked() == []
 
 
-def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Reviews) -> None:
+def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Reviews):
     reviews.stage.forge.commit(reviews.stage.repo, {POLICY: "review: { request_changes: true }\n"})
     reviews.open(stats_py=CODE)
     reviews.asked(report(), report(line=0, title="No test", kind="missing-test", severity="note"))
@@ -212,7 +206,7 @@ def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Rev
 
 
 @pytest.mark.slow
-def test_where_the_token_may_not_resolve_threads_the_code_still_counts(reviews: Reviews) -> None:
+def test_where_the_token_may_not_resolve_threads_the_code_still_counts(reviews: Reviews):
     reviews.open(stats_py=CODE)
     reviews.asked(report())
     reviews.push(stats_py=FIXED)
@@ -230,7 +224,7 @@ WONT_FIX = "Won't fix: it never is empty."
 )
 def test_a_maintainers_wont_fix_or_a_resolved_thread_settles_a_finding_and_a_strangers_word_does_not(
     reviews: Reviews, login: str, words: str, settles: bool
-) -> None:
+):
     """A-130: who may not push here silences no finding. Without `words` the thread is resolved."""
     reviews.open(stats_py=CODE)
     reviews.asked(report())
@@ -247,7 +241,7 @@ def test_a_maintainers_wont_fix_or_a_resolved_thread_settles_a_finding_and_a_str
     assert reviews.last_word.startswith(f"**No new findings.** {ending}")
 
 
-def test_refused_reports_are_told_and_never_end_as_no_findings(reviews: Reviews) -> None:
+def test_refused_reports_are_told_and_never_end_as_no_findings(reviews: Reviews):
     reviews.open(stats_py=CODE)
     wrong = [report(line=90 + n, title=f"Wrong {n}") for n in range(4)]
     told = reviews.asked(wrong, Say("All said."))
@@ -260,7 +254,7 @@ def test_refused_reports_are_told_and_never_end_as_no_findings(reviews: Reviews)
     )
 
 
-def test_a_second_review_is_shown_two_new_lines_and_not_all_802(reviews: Reviews) -> None:
+def test_a_second_review_is_shown_two_new_lines_and_not_all_802(reviews: Reviews):
     lines = [f"value_{n} = {n}  # one of eight hundred lines\n" for n in range(800)]
     reviews.open(long_py="".join(lines))
     first = reviews.asked()

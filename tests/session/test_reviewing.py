@@ -88,7 +88,7 @@ def hunks(found: ReviewRange) -> dict[str, list[int]]:
     return {piece.name: [hunk.new_start for hunk in piece.file.hunks] for piece in pieces}
 
 
-def test_it_is_what_the_head_changes_since_it_left_the_base(pull: Pull) -> None:
+def test_it_is_what_the_head_changes_since_it_left_the_base(pull: Pull):
     pull.push("main", a=text(l20="twenty on main"))
     found = pull.range()
     assert hunks(found) == {"a.txt": [2, 27]}
@@ -96,7 +96,7 @@ def test_it_is_what_the_head_changes_since_it_left_the_base(pull: Pull) -> None:
     assert found.since_sha == ""
 
 
-def test_since_a_commit_it_is_what_was_pushed_after_it(pull: Pull) -> None:
+def test_since_a_commit_it_is_what_was_pushed_after_it(pull: Pull):
     before = pull.head()
     pull.push(a=text(l5="five", l30="thirty!"), b="new\n")
     found = pull.range(before)
@@ -104,21 +104,21 @@ def test_since_a_commit_it_is_what_was_pushed_after_it(pull: Pull) -> None:
     assert (found.since_sha, found.left_out) == (before, ())
 
 
-def test_what_a_merge_of_the_base_brought_in_is_not_new(pull: Pull) -> None:
+def test_what_a_merge_of_the_base_brought_in_is_not_new(pull: Pull):
     before = pull.head()
     pull.push("main", a=text(l20="twenty on main"), c="from main\n")
     pull.merge_main()
     assert hunks(pull.range(before)) == {"touched.txt": [1]}
 
 
-def test_where_the_last_commit_is_gone_it_is_the_whole_diff_and_says_so(pull: Pull) -> None:
+def test_where_the_last_commit_is_gone_it_is_the_whole_diff_and_says_so(pull: Pull):
     found = pull.range("f" * 40)
     assert hunks(found) == {"a.txt": [2, 27]}
     assert found.since_sha == ""
     assert "nothing: the commit that was reviewed last, ffffffffffff, is gone" in found.left_out[0]
 
 
-def test_nothing_pushed_is_nothing_new(pull: Pull) -> None:
+def test_nothing_pushed_is_nothing_new(pull: Pull):
     reviewing = Reviewing(pull.range(pull.head()), 20, never)
     assert reviewing.nothing_new
 
@@ -167,7 +167,7 @@ WHOLE_FILE = {"line": 0, "start_line": 3, "suggestion": "x"}
 )
 def test_a_finding_gets_its_text_and_its_fingerprint(
     changed: ReviewRange, change: dict[str, Any], expected: tuple[Any, ...], remark: str
-) -> None:
+):
     anchored = judged(changed, ONE._replace(**change), ToolOutcome("It applies."))
     assert isinstance(anchored, AnchoredFinding)
     finding = anchored.finding
@@ -189,7 +189,7 @@ def test_a_finding_gets_its_text_and_its_fingerprint(
 )  # fmt: skip
 def test_what_does_not_hold_goes_back_with_what_would(
     changed: ReviewRange, change: dict[str, Any], said: str
-) -> None:
+):
     refused = judged(changed, ONE._replace(**change), ToolOutcome("It does not parse.", is_error=True))
     assert isinstance(refused, str)
     assert said in refused

@@ -40,14 +40,14 @@ DIED = [*FINISHED, "tree", "trusted.git", "workspace-agent-0"]
 @pytest.mark.parametrize(("finished", "kept"), [(True, FINISHED), (False, DIED)])
 def test_what_a_run_no_longer_needs_is_removed_and_nothing_else(
     tmp_path: Path, finished: bool, kept: list[str]
-) -> None:
+):
     folder, other = made(tmp_path, "1", finished=finished), made(tmp_path, "2", finished=True)
     folder.tidy()
     assert eventually(lambda: sorted(os.listdir(folder.root)) == kept)
     assert (other.root / "gone-tree/a").is_dir()
 
 
-def test_of_a_run_that_had_not_begun_nothing_stays(tmp_path: Path) -> None:
+def test_of_a_run_that_had_not_begun_nothing_stays(tmp_path: Path):
     folder = made(tmp_path, "1", finished=False)
     folder.journal.unlink()
     folder.tidy()
@@ -56,7 +56,7 @@ def test_of_a_run_that_had_not_begun_nothing_stays(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_the_result_does_not_wait_for_the_trees(cli: Cli, repo: Path) -> None:
+def test_the_result_does_not_wait_for_the_trees(cli: Cli, repo: Path):
     runs = cli.home / ".local/state/slash-agent/runs"
     ran = cli.on(repo, "fix", "--json", "fix it", model=fix_steps())
     assert ran.code == 0, ran.err
@@ -66,7 +66,7 @@ def test_the_result_does_not_wait_for_the_trees(cli: Cli, repo: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_removes_is_a_session_of_its_own_that_holds_nothing(tmp_path: Path) -> None:
+def test_what_removes_is_a_session_of_its_own_that_holds_nothing(tmp_path: Path):
     """It outlives the terminal and keeps no pipe open."""
     folder = made(tmp_path, "1", finished=True)
     for number in range(20_000):
@@ -79,7 +79,7 @@ def test_what_removes_is_a_session_of_its_own_that_holds_nothing(tmp_path: Path)
     assert eventually(lambda: sorted(os.listdir(folder.root)) == FINISHED)
 
 
-def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path) -> None:
+def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path):
     for name in range(300):
         (tmp_path / "run" / "tree" / str(name)).mkdir(parents=True)
         (tmp_path / "run" / "tree" / str(name) / "a").touch()
@@ -90,9 +90,7 @@ def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path) ->
     assert os.listdir(tmp_path / "run") == []
 
 
-def test_half_a_work_tree_is_not_taken_for_what_the_run_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_half_a_work_tree_is_not_taken_for_what_the_run_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def killed(folder: Path) -> None:
         raise KeyboardInterrupt
 
@@ -108,7 +106,7 @@ def test_half_a_work_tree_is_not_taken_for_what_the_run_made(
 
 
 @pytest.mark.slow
-def test_folders_in_folders_without_end_are_removed(tmp_path: Path) -> None:
+def test_folders_in_folders_without_end_are_removed(tmp_path: Path):
     """More than Python calls itself, and a longer path than any call takes."""
     tree = tmp_path / "run" / "tree"
     tree.mkdir(parents=True)
@@ -123,7 +121,7 @@ def test_folders_in_folders_without_end_are_removed(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "run") == []
 
 
-def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
+def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path):
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "file").touch()
@@ -134,7 +132,7 @@ def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
     assert os.listdir(kept) == ["file"]
 
 
-def test_folders_that_were_closed_are_removed_without_root_too(tmp_path: Path) -> None:
+def test_folders_that_were_closed_are_removed_without_root_too(tmp_path: Path):
     place = Path(tempfile.mkdtemp(prefix="closed-"))
     place.chmod(0o777)
     try:
@@ -181,7 +179,7 @@ with lock_folder(Path(sys.argv[1])):
 """
 
 
-def test_a_second_run_in_one_process_is_refused_and_the_first_ends_freely(tmp_path: Path) -> None:
+def test_a_second_run_in_one_process_is_refused_and_the_first_ends_freely(tmp_path: Path):
     with lock_folder(tmp_path):
         with pytest.raises(FolderBusy, match="busy: another run uses") as caught, lock_folder(tmp_path):
             pass
@@ -190,7 +188,7 @@ def test_a_second_run_in_one_process_is_refused_and_the_first_ends_freely(tmp_pa
         assert list(tmp_path.iterdir()) == []
 
 
-def test_another_process_is_refused_until_the_first_is_dead_however_it_died(tmp_path: Path) -> None:
+def test_another_process_is_refused_until_the_first_is_dead_however_it_died(tmp_path: Path):
     other = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -211,7 +209,7 @@ def test_another_process_is_refused_until_the_first_is_dead_however_it_died(tmp_
         other.communicate(timeout=60)
 
 
-def test_a_run_in_a_folder_that_another_has_is_refused_before_it_begins(tmp_path: Path) -> None:
+def test_a_run_in_a_folder_that_another_has_is_refused_before_it_begins(tmp_path: Path):
     asked = RunSpec(request=header().request, source=None, folder=RunFolder(tmp_path), environment={})  # type: ignore[arg-type]  # it must not get so far as to need them
     (tmp_path / "kept").write_text("of the other run")
     with lock_folder(tmp_path), pytest.raises(FolderBusy):

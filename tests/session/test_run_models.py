@@ -43,7 +43,7 @@ def journal_of(stage: Stage) -> Any:
     return read_journal(stage.bundle / "journal.jsonl")
 
 
-def test_another_vendors_model_goes_on_where_the_first_is_unavailable(stage: Stage) -> None:
+def test_another_vendors_model_goes_on_where_the_first_is_unavailable(stage: Stage):
     own: list[Step] = [Turn((Think("Look first."), VIEW)), Status(529, "not now", NOT_NOW)]
     came = played(stage, own, [Turn(EDITS), DESCRIBE, DONE])
     assert came.outcome.status is RunStatus.CHANGED
@@ -62,7 +62,7 @@ def test_another_vendors_model_goes_on_where_the_first_is_unavailable(stage: Sta
 
 
 @pytest.mark.slow
-def test_a_fallback_that_cannot_be_asked_is_named_before_the_first_request(stage: Stage) -> None:
+def test_a_fallback_that_cannot_be_asked_is_named_before_the_first_request(stage: Stage):
     policy = (
         "version: 1\nmodel_settings:\n  effort: high\n"
         "  fallback: [github/openai/gpt-4.1, gemini/gemini-3-pro]\n  small: nobody/x\n"
@@ -77,13 +77,13 @@ def test_a_fallback_that_cannot_be_asked_is_named_before_the_first_request(stage
     assert "output_config" not in came.model_requests[0]
 
 
-def test_a_recorded_run_has_no_other_models(tmp_path: Path) -> None:
+def test_a_recorded_run_has_no_other_models(tmp_path: Path):
     policy = "model_settings: {effort: high, fallback: [openai/gpt-6.2-sol], small: openai/x}"
     models = RunModels(make_run(tmp_path, policy=policy, model="replay/x.jsonl"), ScriptedProvider(()))
     assert (models.effort, models.names[1:], models.small, models.notes) == ("", (), "", [])
 
 
-def test_conversations_at_once_go_along_one_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conversations_at_once_go_along_one_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """What one of them found unavailable no later one asks again."""
     asked: list[str] = []
 
@@ -129,7 +129,7 @@ SMALL = "version: 1\nmodel_settings: {small: anthropic/claude-haiku-5-5}\n"
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_the_small_model_writes_the_title_and_nothing_else(cli: Cli, repo: Path) -> None:
+def test_the_small_model_writes_the_title_and_nothing_else(cli: Cli, repo: Path):
     came, asked = titled(cli, repo, Say("Round durations first"), SMALL)
     assert came["branch"] == "agent/round-durations-first"
     assert [model for model in asked if model != OWN] == ["claude-haiku-5-5"]

@@ -55,16 +55,14 @@ def salvaged(cli: Cli, repo: Path, steps: Sequence[Step], until: str = "sleep 60
 
 @pytest.mark.slow
 @pytest.mark.checks
-def test_a_check_that_ran_before_the_change_is_told_and_one_after_it_is_not_made_up(
-    cli: Cli, repo: Path
-) -> None:
+def test_a_check_that_ran_before_the_change_is_told_and_one_after_it_is_not_made_up(cli: Cli, repo: Path):
     [check] = salvaged(cli, repo, [VIEW, Turn(EDITS)])["checks"]
     assert (check["before"]["state"], check["after"]["state"]) == ("failed", "not_run")
     assert check["after"]["note"] == "the run ended before"
 
 
 @pytest.mark.slow
-def test_the_description_that_was_handed_over_is_kept(cli: Cli, repo: Path) -> None:
+def test_the_description_that_was_handed_over_is_kept(cli: Cli, repo: Path):
     (repo / ".github" / "agent.yml").write_text(
         "version: 1\nchecks: ['git diff --quiet || exec sleep 600']\n"
     )
@@ -74,7 +72,7 @@ def test_the_description_that_was_handed_over_is_kept(cli: Cli, repo: Path) -> N
 
 
 @pytest.mark.slow
-def test_what_was_denied_is_kept(cli: Cli, repo: Path) -> None:
+def test_what_was_denied_is_kept(cli: Cli, repo: Path):
     (repo / ".github" / "agent.yml").write_text(
         "version: 1\nchecks: ['true']\nrules:\n  - {effect: deny, paths: [README.md], reason: by hand only}\n"
     )
@@ -94,7 +92,7 @@ def died(came: VerbRun, out: Path) -> Path:
     return out
 
 
-def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path) -> None:
+def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path):
     came = run_verb(stage, request_in(stage, "plan"), [VIEW, SUBMIT, DONE])
     salvaged = salvage(came.folder.root, {}, died(came, tmp_path / "out"))
     bundle = read_bundle(tmp_path / "out")
@@ -104,7 +102,7 @@ def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_question_that_was_asked_is_kept_beside_the_change(stage: Stage, tmp_path: Path) -> None:
+def test_a_question_that_was_asked_is_kept_beside_the_change(stage: Stage, tmp_path: Path):
     ask = Call("ask_user", {"question": "Which?"})
     came = run_verb(stage, request_in(stage, "fix"), [VIEW, Turn((*EDITS, ask))])
     salvage(came.folder.root, {}, died(came, tmp_path / "out"))
@@ -114,7 +112,7 @@ def test_a_question_that_was_asked_is_kept_beside_the_change(stage: Stage, tmp_p
 
 
 @pytest.mark.slow
-def test_what_was_proposed_is_kept(stage: Stage, tmp_path: Path) -> None:
+def test_what_was_proposed_is_kept(stage: Stage, tmp_path: Path):
     policy = {".github/agent.yml": "writes: { verbs: [explain], labels: [needs tests] }\n"}
     stage.forge.commit(stage.repo, policy)
     asked = request_in(stage, "explain")
@@ -169,7 +167,7 @@ def spoil_a_line(folder: RunFolder) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_line_of_the_journal_costs_no_change(folder: RunFolder, tmp_path: Path) -> None:
+def test_a_damaged_line_of_the_journal_costs_no_change(folder: RunFolder, tmp_path: Path):
     spoil_a_line(folder)
     outcome = salvage(folder.root, {}, tmp_path / "out").outcome
     assert [file.path for file in outcome.files] == CHANGED
@@ -194,7 +192,7 @@ KINDS: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("name", ["run.json", "prepared.json"])
 def test_a_damaged_file_is_left_out_and_waited_for_by_nobody(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
-) -> None:
+):
     path = folder.root / name
     path.unlink(missing_ok=True)
     monkeypatch.chdir(path.parent)  # the name of a socket has an end
@@ -208,7 +206,7 @@ def test_a_damaged_file_is_left_out_and_waited_for_by_nobody(
 @pytest.mark.parametrize("kind", IRREGULAR)
 def test_a_journal_that_is_no_file_is_refused_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str
-) -> None:
+):
     monkeypatch.chdir(tmp_path)
     IRREGULAR[kind](Path("journal.jsonl"))
     for arguments in (
@@ -220,9 +218,7 @@ def test_a_journal_that_is_no_file_is_refused_at_once(
         assert "journal.jsonl cannot be read" in capsys.readouterr().err
 
 
-def test_a_git_directory_that_cannot_be_had_again_is_said_with_the_tree(
-    folder: RunFolder, kept: RunFolder
-) -> None:
+def test_a_git_directory_that_cannot_be_had_again_is_said_with_the_tree(folder: RunFolder, kept: RunFolder):
     shutil.rmtree(folder.root / "trusted.git")
     origin = kept.root.parents[4] / "tidytime"
     origin.rename(origin.with_name("moved"))
@@ -233,7 +229,7 @@ def test_a_git_directory_that_cannot_be_had_again_is_said_with_the_tree(
         origin.with_name("moved").rename(origin)
 
 
-def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFolder, tmp_path: Path) -> None:
+def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFolder, tmp_path: Path):
     for name in ("tree-checks-before", "tree-prepared", "workspace-checks-before/tmp", "shown", "gone-tree"):
         (folder.root / name).mkdir(parents=True, exist_ok=True)
     (folder.root / "a link").symlink_to(tmp_path)
@@ -260,9 +256,7 @@ def deleted_in(bundle: Path) -> int:
     return (bundle / "changes.patch").read_bytes().count(b"deleted file")
 
 
-def test_salvage_withholds_most_files_deletion_unless_a_person_allowed_it(
-    emptied: RunFolder, tmp_path: Path
-) -> None:
+def test_salvage_withholds_most_files_deletion_unless_a_person_allowed_it(emptied: RunFolder, tmp_path: Path):
     outcome = salvage(emptied.root, {}, tmp_path / "out").outcome
     assert deleted_in(tmp_path / "out") == 0
     assert "--allow-deletions" in {file.path: file.reason for file in outcome.withheld}["old/0.txt"]
@@ -276,7 +270,7 @@ def test_salvage_withholds_most_files_deletion_unless_a_person_allowed_it(
 
 
 @pytest.mark.slow
-def test_who_continues_may_allow_the_deletions_and_then_they_stay_allowed(emptied: RunFolder) -> None:
+def test_who_continues_may_allow_the_deletions_and_then_they_stay_allowed(emptied: RunFolder):
     home = emptied.root.parents[4]
     shutil.rmtree(emptied.bundle)
     assert deleted_in(ran(home, DONE, resume=emptied.root).bundle) == 0
@@ -299,7 +293,7 @@ def fixed_with(tmp_path: Path, *steps: Step) -> tuple[FixResult, list[str]]:
         return fixed, [request.body.decode() for request in server.requests]
 
 
-def test_a79_stray_entries_are_withheld_the_rest_goes_out_and_the_tree_stays(tmp_path: Path) -> None:
+def test_a79_stray_entries_are_withheld_the_rest_goes_out_and_the_tree_stays(tmp_path: Path):
     fixed, sent = fixed_with(tmp_path, DONE, DONE)
     assert fixed.exit_code == ExitCode.DONE
     assert [file.path for file in fixed.outcome.files] == ["tidytime/format.py"]
@@ -314,7 +308,7 @@ def test_a79_stray_entries_are_withheld_the_rest_goes_out_and_the_tree_stays(tmp
 
 
 @pytest.mark.slow
-def test_the_model_may_mend_what_the_gate_would_leave_out(tmp_path: Path) -> None:
+def test_the_model_may_mend_what_the_gate_would_leave_out(tmp_path: Path):
     fixed, _ = fixed_with(tmp_path, DONE, shell("rm -r core pipe users inner $'a\\xff'"), DONE)
     assert fixed.exit_code == ExitCode.DONE
     assert [file.path for file in fixed.outcome.files] == ["tidytime/format.py"]

@@ -38,7 +38,7 @@ def _run(between: str, then: str, seconds: str = "0.1") -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_the_second_ends_the_process_wherever_it_is_and_what_it_started() -> None:
+def test_the_second_ends_the_process_wherever_it_is_and_what_it_started():
     """Before there is a word of it, and once more after that."""
     seconds = "71235.5"
     ended = _run("assert cancel.wait(60); time.sleep(0.1)", "time.sleep(600)", seconds)
@@ -50,5 +50,5 @@ def test_the_second_ends_the_process_wherever_it_is_and_what_it_started() -> Non
     assert not processes_naming(f"sleep {seconds}")
 
 
-def test_one_press_that_arrives_twice_is_one() -> None:
+def test_one_press_that_arrives_twice_is_one():
     assert _run("pass", "pass")[:2] == (0, "ended signal\n")

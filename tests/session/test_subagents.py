@@ -100,7 +100,7 @@ def task(prompt: str = "Find it.", call_id: str = "c1") -> ToolCall:
     return call("task", json.dumps({"prompt": prompt}), call_id)
 
 
-def test_a_subagent_sees_its_prompt_alone_and_only_its_last_text_comes_back(tmp_path: Path) -> None:
+def test_a_subagent_sees_its_prompt_alone_and_only_its_last_text_comes_back(tmp_path: Path):
     look = says("Looking.", call("echo", '{"text": "in here"}', "x"))
     team = Team(tmp_path, [says(task()), says("Done.")], lambda name: [look, says("It is in a.py:3.")])
     end = team.run()
@@ -113,7 +113,7 @@ def test_a_subagent_sees_its_prompt_alone_and_only_its_last_text_comes_back(tmp_
     assert model.closed
 
 
-def test_all_spend_from_one_purse(tmp_path: Path) -> None:
+def test_all_spend_from_one_purse(tmp_path: Path):
     dear = says("Found.", usage=Usage(2_000_000))
     team = Team(
         tmp_path,
@@ -130,7 +130,7 @@ def test_all_spend_from_one_purse(tmp_path: Path) -> None:
     assert (result.metadata["tokens"], result.metadata["turns"]) == (2_000_000, 1)
 
 
-def test_turns_of_subagents_count_towards_the_runs_limit(tmp_path: Path) -> None:
+def test_turns_of_subagents_count_towards_the_runs_limit(tmp_path: Path):
     looks = [says(call("echo", f'{{"text": "{n}"}}', f"x{n}")) for n in range(20)]
     team = Team(tmp_path, [says(task()), says("Done.")], lambda name: looks, RunLimits(turns=5))
     end = team.run()
@@ -139,7 +139,7 @@ def test_turns_of_subagents_count_towards_the_runs_limit(tmp_path: Path) -> None
     assert len(model.requests) == 4
 
 
-def test_a_subagent_has_a_limit_of_its_own_and_says_that_it_did_not_end(tmp_path: Path) -> None:
+def test_a_subagent_has_a_limit_of_its_own_and_says_that_it_did_not_end(tmp_path: Path):
     looks = [says(f"Step {n}.", call("echo", f'{{"text": "{n}"}}', f"x{n}")) for n in range(9)]
     team = Team(tmp_path, [says(task()), says("Done.")], lambda name: looks, turns=2)
     assert team.run().stop is StopReason.END_TURN
@@ -148,7 +148,7 @@ def test_a_subagent_has_a_limit_of_its_own_and_says_that_it_did_not_end(tmp_path
     assert result.content.startswith("It did not come to its end: The limit of 2 turns is reached.\nStep 1.")
 
 
-def test_a_failing_subagent_is_an_error_result_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_failing_subagent_is_an_error_result_and_the_run_goes_on(tmp_path: Path):
     team = Team(tmp_path, [says(task()), says("Done.")], lambda name: [Failed("the server is down", 503)])
     assert team.run().stop is StopReason.END_TURN
     [result] = team.results()
@@ -157,7 +157,7 @@ def test_a_failing_subagent_is_an_error_result_and_the_run_goes_on(tmp_path: Pat
     assert "(It ended without a word.)\n\n(explore-1: 1 turn, " in result.content
 
 
-def test_a_cancel_reaches_the_subagent_and_every_call_is_answered(tmp_path: Path) -> None:
+def test_a_cancel_reaches_the_subagent_and_every_call_is_answered(tmp_path: Path):
     team = Team(tmp_path, [says(task(call_id="a"), task(call_id="b")), says("Done.")], lambda name: [stop])
 
     def stop(cancel: CancelToken) -> Complete | Failed:
@@ -169,7 +169,7 @@ def test_a_cancel_reaches_the_subagent_and_every_call_is_answered(tmp_path: Path
     assert answered == ["a", "b"]
 
 
-def test_the_lines_of_a_subagent_carry_its_name_and_are_no_lines_of_the_run(tmp_path: Path) -> None:
+def test_the_lines_of_a_subagent_carry_its_name_and_are_no_lines_of_the_run(tmp_path: Path):
     look = says(call("echo", '{"text": "in here"}', "x"))
     team = Team(tmp_path, [says(task()), says("Done.")], lambda name: [look, says("There.")])
     team.run()
@@ -182,7 +182,7 @@ def test_the_lines_of_a_subagent_carry_its_name_and_are_no_lines_of_the_run(tmp_
     assert len(file.everything) == len(file.lines) + len(own.lines)
 
 
-def test_a_long_report_is_cut_and_kept_whole_elsewhere(tmp_path: Path) -> None:
+def test_a_long_report_is_cut_and_kept_whole_elsewhere(tmp_path: Path):
     kept: list[str] = []
 
     def archive(text: str) -> str:

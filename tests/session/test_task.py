@@ -31,7 +31,7 @@ def task(stage: Stage) -> None:
 
 @pytest.mark.slow
 @pytest.mark.checks
-def test_the_tasks_own_check_is_run_beside_the_policys(stage: Stage) -> None:
+def test_the_tasks_own_check_is_run_beside_the_policys(stage: Stage):
     with ModelServer(fix_steps()) as model:
         stage.run_task("rounding", model)
     assert [check["command"] for check in stage.outcome()["checks"]] == [
@@ -49,7 +49,7 @@ def published(stage: Stage, *steps: Step) -> list[Any]:
     return [one.json for one in model.requests]
 
 
-def test_a_task_has_one_pull_request_which_is_continued_and_whose_no_is_heeded(stage: Stage) -> None:
+def test_a_task_has_one_pull_request_which_is_continued_and_whose_no_is_heeded(stage: Stage):
     published(stage, *fix_steps())
     [pull] = stage.pulls()
     assert pull["head"]["ref"] == "agent/task-rounding"
@@ -75,7 +75,7 @@ def test_a_task_has_one_pull_request_which_is_continued_and_whose_no_is_heeded(s
 
 
 @pytest.mark.slow
-def test_an_obsolete_pull_request_is_closed_with_a_sentence_and_is_nobodys_no(stage: Stage) -> None:
+def test_an_obsolete_pull_request_is_closed_with_a_sentence_and_is_nobodys_no(stage: Stage):
     published(stage, *fix_steps())
     published(stage, Call("bash", {"command": "git checkout -q -- ."}), Say("Nothing is needed any more."))
     [pull] = stage.pulls()
@@ -88,7 +88,7 @@ def test_an_obsolete_pull_request_is_closed_with_a_sentence_and_is_nobodys_no(st
     assert planned.json["decided"][0]["run"] is True
 
 
-def test_a_broken_task_is_its_own_error_in_a_run(stage: Stage) -> None:
+def test_a_broken_task_is_its_own_error_in_a_run(stage: Stage):
     stage.forge.commit(stage.repo, {".github/agent/rounding.md": "---\ntimezone: x\n---\nDo it.\n"})
     with ModelServer([Say("Asked!")]) as model:
         ran = stage.run_task("rounding", model)
@@ -98,7 +98,7 @@ def test_a_broken_task_is_its_own_error_in_a_run(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_that_is_not_there_and_no_thread_cost_no_request(stage: Stage) -> None:
+def test_a_folder_that_is_not_there_and_no_thread_cost_no_request(stage: Stage):
     bring = "---\nbring: [.agent-input]\n---\nUpdate.\n"
     threads = "---\nthreads: { labels: [nothing-has-it] }\nwrites: { comment: 1 }\n---\nLook at them.\n"
     stage.forge.commit(stage.repo, {".github/agent/deps.md": bring, ".github/agent/triage.md": threads})
@@ -114,7 +114,7 @@ def test_a_folder_that_is_not_there_and_no_thread_cost_no_request(stage: Stage) 
 
 
 @pytest.mark.parametrize("name", ["nothing", "../agent", "Rounding"])
-def test_a_task_that_is_not_there_is_one_sentence(stage: Stage, name: str) -> None:
+def test_a_task_that_is_not_there_is_one_sentence(stage: Stage, name: str):
     with ModelServer([Say("Asked!")]) as model:
         ran = stage.run_task(name, model)
     assert ran.code == 2

@@ -94,7 +94,7 @@ def state(stage: Stage, number: int) -> tuple[str, str | None]:
     return found["state"], found["state_reason"]
 
 
-def test_what_the_model_is_shown_is_fenced_and_only_what_the_task_is_about(stage: Stage, old: int) -> None:
+def test_what_the_model_is_shown_is_fenced_and_only_what_the_task_is_about(stage: Stage, old: int):
     issue(stage, "Fresh", days=3)
     stage.forge.label(stage.repo, issue(stage, "Held", days=90), "pinned")
     stage.forge.set_thread(stage.repo, issue(stage, "Locked", days=90), locked=True)
@@ -111,9 +111,7 @@ def test_what_the_model_is_shown_is_fenced_and_only_what_the_task_is_about(stage
     assert not names & {"edit", "write", "describe_change"}
 
 
-def test_label_and_comment_once_and_nothing_more_while_nobody_answers(
-    stage: Stage, old: int, clock: Clock
-) -> None:
+def test_label_and_comment_once_and_nothing_more_while_nobody_answers(stage: Stage, old: int, clock: Clock):
     clock.behind = 10
     _, asked = run(stage, speak(old))
     assert f"Accepted: comment on #{old}" in results(asked)
@@ -141,7 +139,7 @@ def test_label_and_comment_once_and_nothing_more_while_nobody_answers(
 
 
 @pytest.mark.slow
-def test_after_the_second_period_it_is_closed(stage: Stage, old: int, clock: Clock) -> None:
+def test_after_the_second_period_it_is_closed(stage: Stage, old: int, clock: Clock):
     clock.behind = 20
     run(stage, speak(old))
     published(stage)
@@ -154,9 +152,7 @@ def test_after_the_second_period_it_is_closed(stage: Stage, old: int, clock: Clo
 
 
 @pytest.mark.slow
-def test_the_dashboard_counts_the_writes_that_were_made_and_those_that_were_not(
-    stage: Stage, old: int
-) -> None:
+def test_the_dashboard_counts_the_writes_that_were_made_and_those_that_were_not(stage: Stage, old: int):
     reader = stage.forge.token(ACTIONS_BOT, {"actions": "read", "issues": "read"}, repo=stage.repo)
     github = connect(reader, stage.forge.api_url)
 

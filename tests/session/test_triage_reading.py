@@ -59,7 +59,7 @@ def tracker(tmp_path: Path) -> Iterator[Tracker]:
         yield Tracker(forge, connect(token, forge.api_url, pace=Pace(0, lambda seconds: None)))
 
 
-def test_those_come_first_that_have_been_quiet_for_the_longest_time(tracker: Tracker) -> None:
+def test_those_come_first_that_have_been_quiet_for_the_longest_time(tracker: Tracker):
     tracker.issue("90 days", 90)
     tracker.issue("59 days", 59)
     tracker.issue("200 days", 200)
@@ -71,19 +71,19 @@ def test_those_come_first_that_have_been_quiet_for_the_longest_time(tracker: Tra
     assert [comment.body for comment in triage.threads[2].comments] == ["Still so."]
 
 
-def test_labels_let_in_and_keep_out_whatever_their_case(tracker: Tracker) -> None:
+def test_labels_let_in_and_keep_out_whatever_their_case(tracker: Tracker):
     tracker.issue("bug", 90, labels=["bug"])
     tracker.issue("pinned bug", 90, labels=["bug", "Pinned"])
     tracker.issue("none", 90)
     assert titles(tracker.gather("{ idle_days: 60, labels: [Bug], without: [pinned] }")) == ["bug"]
 
 
-def test_what_carries_the_tasks_label_is_shown_again_when_something_has_happened(tracker: Tracker) -> None:
+def test_what_carries_the_tasks_label_is_shown_again_when_something_has_happened(tracker: Tracker):
     tracker.issue("answered", 5, labels=["stale"])
     assert titles(tracker.gather()) == ["answered"]
 
 
-def test_of_long_threads_a_part_is_shown_and_that_is_said(tracker: Tracker) -> None:
+def test_of_long_threads_a_part_is_shown_and_that_is_said(tracker: Tracker):
     number = tracker.issue("long\u202e", 90, body="x" * 20_000 + "<!-- hidden -->")
     for turn in range(10):
         tracker.forge.comment(REPO, number, "bob", f"turn {turn}", at=ago(80))
@@ -96,7 +96,7 @@ def test_of_long_threads_a_part_is_shown_and_that_is_said(tracker: Tracker) -> N
     assert "1 HTML comment taken out" in triage.left_out
 
 
-def test_all_together_keep_to_a_budget(tracker: Tracker) -> None:
+def test_all_together_keep_to_a_budget(tracker: Tracker):
     for number in range(60):
         tracker.issue(f"issue {number}", 90 + number, body="word " * 1_000)
     triage = tracker.gather("{ idle_days: 60, limit: 60 }")

@@ -37,7 +37,7 @@ def published(stage: Stage) -> None:
 # plan and approve
 
 
-def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> None:
+def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage):
     stage.act_as_app()
     planned = run_verb(stage, request_in(stage, "plan"), [VIEW, SUBMIT, Say("Planned.")])
     assert planned.outcome.status is Status.PLANNED
@@ -70,12 +70,12 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
         find_plan(github(stage), again, plan.hash[:12])
 
 
-def test_an_approval_without_a_plan_starts_no_model(stage: Stage) -> None:
+def test_an_approval_without_a_plan_starts_no_model(stage: Stage):
     with pytest.raises(UsageError, match="There is no approved plan"):
         run_verb(stage, request_in(stage, "approve"), [DONE])
 
 
-def test_a_plan_run_reads_only(stage: Stage) -> None:
+def test_a_plan_run_reads_only(stage: Stage):
     """And runs nothing, whatever the policy allows."""
     policy = (
         "version: 1\nsetup: [touch made]\nrules:\n  - {effect: allow, commands: [[rm]], examples: [rm x]}\n"
@@ -105,7 +105,7 @@ def go_on(stage: Stage, last: Path, *steps: Step) -> VerbRun:
 
 
 @pytest.mark.slow
-def test_going_on_after_the_base_moved_elsewhere_merges(stage: Stage, changed: Path) -> None:
+def test_going_on_after_the_base_moved_elsewhere_merges(stage: Stage, changed: Path):
     text = git(stage.forge.git_folder(stage.repo), "show", "main:tidytime/format.py")
     stage.forge.commit(stage.repo, {"tidytime/format.py": f"# A line above.\n{text}", "new.txt": "x\n"})
     came = go_on(stage, changed)
@@ -119,7 +119,7 @@ def test_going_on_after_the_base_moved_elsewhere_merges(stage: Stage, changed: P
 
 
 @pytest.mark.slow
-def test_going_on_after_the_same_lines_changed_is_refused_in_words(stage: Stage, changed: Path) -> None:
+def test_going_on_after_the_same_lines_changed_is_refused_in_words(stage: Stage, changed: Path):
     text = git(stage.forge.git_folder(stage.repo), "show", "main:tidytime/format.py")
     stage.forge.commit(stage.repo, {"tidytime/format.py": text.replace("abs(seconds)", "abs(seconds) + 0")})
     with pytest.raises(UsageError, match=r"does not apply to .*`tidytime/format.py` changed meanwhile"):
@@ -127,9 +127,7 @@ def test_going_on_after_the_same_lines_changed_is_refused_in_words(stage: Stage,
 
 
 @pytest.mark.slow
-def test_going_on_where_the_change_is_there_already_changes_nothing_twice(
-    stage: Stage, changed: Path
-) -> None:
+def test_going_on_where_the_change_is_there_already_changes_nothing_twice(stage: Stage, changed: Path):
     base = git(stage.forge.git_folder(stage.repo), "show", "main:tidytime/format.py")
     after = base
     for edit in EDITS:
@@ -144,7 +142,7 @@ def test_going_on_where_the_change_is_there_already_changes_nothing_twice(
 # pull requests
 
 
-def test_policy_and_checks_come_from_the_base_and_not_from_the_head(stage: Stage) -> None:
+def test_policy_and_checks_come_from_the_base_and_not_from_the_head(stage: Stage):
     evil = "version: 1\nchecks:\n  - {name: mine, command: 'true'}\nsetup:\n  - 'touch /tmp/owned'\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": evil}, branch="topic")
     number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
@@ -154,7 +152,7 @@ def test_policy_and_checks_come_from_the_base_and_not_from_the_head(stage: Stage
 
 
 @pytest.mark.checks
-def test_on_a_forks_head_files_are_edited_and_nothing_is_run(stage: Stage) -> None:
+def test_on_a_forks_head_files_are_edited_and_nothing_is_run(stage: Stage):
     number = fork_pull(stage, {"conftest.py": "raise SystemExit('mine')\n"})
     came = run_verb(stage, request_on(stage, number, "fix"), fix_steps())
     assert came.tools == {
@@ -197,7 +195,7 @@ def plan_in(stage: Stage) -> tuple[int, str]:
     return comment["id"], found[1]
 
 
-def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: Stage) -> None:
+def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: Stage):
     stage.act_as_app()
     event = stage.ask("/agent plan how to mend this")
     assert stage.run(model=[VIEW, SUBMIT, Say("Planned.")], event=event).code == 0
@@ -215,7 +213,7 @@ def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: St
 
 
 @pytest.mark.slow
-def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage) -> None:
+def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage):
     stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [explain]\n"})
     event = stage.ask("/agent explain why it says 60 seconds", REPORTER)
     ran = stage.run(
@@ -236,5 +234,5 @@ STOPS: list[tuple[StopReason, Status, ExitCode]] = [
 
 
 @pytest.mark.parametrize(("stop", "status", "expected"), STOPS)
-def test_an_exit_code_is_never_nought_for_nothing(stop: StopReason, status: Status, expected: Any) -> None:
+def test_an_exit_code_is_never_nought_for_nothing(stop: StopReason, status: Status, expected: Any):
     assert exit_code(stop, status) is expected

@@ -19,7 +19,7 @@ MODEL = "anthropic/claude-sonnet-5-5"
 
 @pytest.mark.slow
 @pytest.mark.checks
-def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path) -> None:
+def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path):
     base = git(repo, "rev-parse", "HEAD")[:12]
     ran = cli.on(repo, "fix", "x", model=fix_steps())
     first, *rest = ran.err.splitlines()
@@ -29,7 +29,7 @@ def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_reader_that_goes_away_ends_no_run(cli: Cli, repo: Path, tmp_path: Path) -> None:
+def test_a_reader_that_goes_away_ends_no_run(cli: Cli, repo: Path, tmp_path: Path):
     out = tmp_path / "bundle"
     with ModelServer(fix_steps()) as server:
         argv = warm.client_command(command("fix", "--repo", repo, "--model", MODEL, "--out", out, "x"))
@@ -47,6 +47,6 @@ def test_a_reader_that_goes_away_ends_no_run(cli: Cli, repo: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_the_log_of_a_job_says_each_call_and_where_the_bundle_is(stage: Stage) -> None:
+def test_the_log_of_a_job_says_each_call_and_where_the_bundle_is(stage: Stage):
     ran = stage.run(model=fix_steps())
     assert {"  1  view tidytime/format.py", f"  bundle    {stage.bundle}"} <= set(ran.out.splitlines())

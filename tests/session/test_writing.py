@@ -55,15 +55,13 @@ def comment(body: str, number: int = 7) -> dict[str, Any]:
         ({"kind": "add_label", "number": 7, "label": "please fix"}, "starts this bot"),
     ],
 )
-def test_what_the_policy_the_detector_or_the_run_refuses_has_its_reason(
-    arguments: dict[str, Any], why: str
-) -> None:
+def test_what_the_policy_the_detector_or_the_run_refuses_has_its_reason(arguments: dict[str, Any], why: str):
     said = tell(arguments)
     assert said.startswith("Refused: ")
     assert why in said
 
 
-def test_of_many_writes_as_many_are_taken_as_the_task_allows_and_all_are_journalled() -> None:
+def test_of_many_writes_as_many_are_taken_as_the_task_allows_and_all_are_journalled():
     journalled: list[lines.Record] = []
     tool = propose_writes(POLICY, request(), TASK, journalled.append)
     assert tool is not None
@@ -77,25 +75,25 @@ def test_of_many_writes_as_many_are_taken_as_the_task_allows_and_all_are_journal
     assert (len(proposed), sum(line.accepted for line in proposed)) == (30, 20)
 
 
-def test_where_a_thread_stands_counts_at_once() -> None:
+def test_where_a_thread_stands_counts_at_once():
     busy = shown(7).threads[0]._replace(state=shown(7).threads[0].state._replace(locked=True))
     assert "it is locked" in tell(comment("Hello"), triage=Triage(DAY, (busy,)))
 
 
 @pytest.mark.parametrize("tier", [Tier.CONTRIBUTOR, Tier.OUTSIDER, Tier.BOT, Tier.LOCAL])
-def test_nobody_else_may_propose(tier: Tier) -> None:
+def test_nobody_else_may_propose(tier: Tier):
     asked = request()
     asked = asked._replace(actor=asked.actor._replace(tier=tier))
     assert propose_writes(POLICY, asked, TASK, lambda line: None) is None
 
 
-def test_a_task_without_the_key_and_a_task_that_is_gone_write_nothing() -> None:
+def test_a_task_without_the_key_and_a_task_that_is_gone_write_nothing():
     silent = read_task("Mend it.", "keeper.md")
     assert propose_writes(POLICY, request(), silent, lambda line: None) is None
     assert propose_writes(POLICY, request(), None, lambda line: None) is None
 
 
-def test_the_tool_is_offered_only_where_something_may_be_proposed() -> None:
+def test_the_tool_is_offered_only_where_something_may_be_proposed():
     assert all(
         PROPOSE_WRITE not in profile_of(make_request(verb=verb)).all_tools for verb in ("fix", "review")
     )

@@ -14,7 +14,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-def test_they_are_these_and_nothing_is_wrong_with_them() -> None:
+def test_they_are_these_and_nothing_is_wrong_with_them():
     found = bundled()
     assert [judged.folder for judged in found.checked] == NAMES
     assert [finding for judged in found.checked for finding in judged.findings] == []
@@ -24,7 +24,7 @@ def test_they_are_these_and_nothing_is_wrong_with_them() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_short_and_grants_itself_nothing(name: str) -> None:
+def test_each_is_short_and_grants_itself_nothing(name: str):
     text = (ROOT / "skills" / name / "SKILL.md").read_text()
     assert len(text) / 3 < 5_000, "at three characters a token, the specification's recommendation"
     [skill] = [held for held in choose_skills([bundled()]).skills if held.name == name]
@@ -36,7 +36,7 @@ def test_each_is_short_and_grants_itself_nothing(name: str) -> None:
                 assert (ROOT / "skills" / name / word).is_file()
 
 
-def test_the_bundled_skills_are_good_by_the_specifications_own_reference() -> None:
+def test_the_bundled_skills_are_good_by_the_specifications_own_reference():
     folders = sorted(path.parent for path in Path("skills").resolve().glob("*/SKILL.md"))
     assert {folder.name: skills_ref.validate(folder) for folder in folders} == {
         one.name: [] for one in folders

@@ -15,7 +15,7 @@ def a_skill(name: str, description: str = "Says hello.") -> Skill:
     return Skill(name, description, "repository", name)
 
 
-def test_it_is_sorted_whatever_the_order() -> None:
+def test_it_is_sorted_whatever_the_order():
     skills = [a_skill(name) for name in ("c", "a", "b")]
     assert catalogue(skills).splitlines() == [f"- {name}: Says hello." for name in "abc"]
     specs = []
@@ -26,7 +26,7 @@ def test_it_is_sorted_whatever_the_order() -> None:
     assert "enum" not in specs[0].parameters["properties"]["command"], "each name is listed once"
 
 
-def test_of_many_skills_each_can_be_told_from_the_others() -> None:
+def test_of_many_skills_each_can_be_told_from_the_others():
     skills = [a_skill(f"s{n:03}", f"Does {n}. " + "w" * 1024) for n in range(100)]
     lines = catalogue([*skills, a_skill("short", "Says hello. Use when greeted.")]).splitlines()
     assert lines[-1] == "- short: Says hello. Use when greeted."
@@ -35,7 +35,7 @@ def test_of_many_skills_each_can_be_told_from_the_others() -> None:
     assert len({len(line) for line in lines[:-1]}) == 1
 
 
-def test_of_bundled_skills_the_names_say_enough() -> None:
+def test_of_bundled_skills_the_names_say_enough():
     bundled = [a_skill(name)._replace(origin="bundled") for name in ("write-tests", "docs-drift")]
     assert catalogue([*bundled, a_skill("own")]) == "- own: Says hello.\n- docs-drift, write-tests"
 
@@ -50,11 +50,11 @@ def test_of_bundled_skills_the_names_say_enough() -> None:
         ("merge", "Merges it.", "Bash(gh pr merge:*)"),
     ],
 )
-def test_a_skill_for_what_no_run_may_do_is_not_offered(name: str, description: str, allowed: str) -> None:
+def test_a_skill_for_what_no_run_may_do_is_not_offered(name: str, description: str, allowed: str):
     assert denied_action(a_skill(name, description)._replace(allowed_tools=allowed))
 
 
-def test_such_a_skill_of_the_repository_is_left_out_with_the_reason(tmp_path: Path) -> None:
+def test_such_a_skill_of_the_repository_is_left_out_with_the_reason(tmp_path: Path):
     skills = [a_skill("release", "Open a pull request for the release."), a_skill("hello")]
     found = choose_skills(
         [Discovered(folder_source(tmp_path, "s"), [CheckedSkill(one.folder, one) for one in skills])]
@@ -81,7 +81,7 @@ def test_such_a_skill_of_the_repository_is_left_out_with_the_reason(tmp_path: Pa
 )
 def test_a_skill_for_people_alone_is_there_if_a_person_writes_its_name(
     tmp_path: Path, wanted: Wanted | None, offered: bool
-) -> None:
+):
     checked = CheckedSkill("deploy", a_skill("deploy")._replace(manual=True))
     found = choose_skills([Discovered(folder_source(tmp_path, "s"), (checked,))], wanted)
     assert [one.name for one in found.skills] == ["deploy"] * offered
@@ -97,5 +97,5 @@ def test_a_skill_for_people_alone_is_there_if_a_person_writes_its_name(
         ("git-hygiene", "Write commits as this project likes them."),
     ],
 )
-def test_a_skill_that_only_speaks_of_pushing_is_offered(name: str, description: str) -> None:
+def test_a_skill_that_only_speaks_of_pushing_is_offered(name: str, description: str):
     assert denied_action(a_skill(name, description)._replace(allowed_tools="Bash(git log:*)")) == ""

@@ -22,7 +22,7 @@ def names(place: SkillSource) -> list[str]:
     return [judged.skill.name for judged in discover(place, "repository").checked if judged.skill]
 
 
-def test_skills_are_found_in_folders_and_in_order(tmp_path: Path) -> None:
+def test_skills_are_found_in_folders_and_in_order(tmp_path: Path):
     write(
         tmp_path,
         {
@@ -44,7 +44,7 @@ def test_skills_are_found_in_folders_and_in_order(tmp_path: Path) -> None:
     assert [file.path for file in a.skill.files] == ["inner/SKILL.md", "scripts/run.sh"]
 
 
-def test_a_link_in_a_skill_refuses_it_and_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_in_a_skill_refuses_it_and_is_not_followed(tmp_path: Path):
     write(tmp_path, {"a/SKILL.md": text("a"), "b/SKILL.md": text("b")})
     (tmp_path / "a" / "passwd").symlink_to("/etc/passwd")
     (tmp_path / "c").symlink_to(tmp_path / "b")
@@ -60,7 +60,7 @@ def test_a_link_in_a_skill_refuses_it_and_is_not_followed(tmp_path: Path) -> Non
     assert any("skills/c is a link" in note for note in found.notes)
 
 
-def test_a_commit_is_read_and_not_the_work_tree(tmp_path: Path) -> None:
+def test_a_commit_is_read_and_not_the_work_tree(tmp_path: Path):
     repo = make_repository(
         tmp_path / "r", {".agents/skills/a/SKILL.md": text("a"), ".agents/skills/a/x": "1"}
     )
@@ -69,7 +69,7 @@ def test_a_commit_is_read_and_not_the_work_tree(tmp_path: Path) -> None:
     assert names(place) == ["a"]
 
 
-def test_links_and_submodules_in_a_commit_are_refused(tmp_path: Path) -> None:
+def test_links_and_submodules_in_a_commit_are_refused(tmp_path: Path):
     repo = make_repository(tmp_path / "r", {".agents/skills/a/SKILL.md": text("a"), ".claude/x": ""})
     (repo / ".agents/skills/a/link").symlink_to("/etc/passwd")
     (repo / ".claude/skills").symlink_to("../.agents/skills")
@@ -84,7 +84,7 @@ def test_links_and_submodules_in_a_commit_are_refused(tmp_path: Path) -> None:
     assert found[1].notes == (".claude/skills is a link, so it is not looked into",)
 
 
-def test_the_first_place_wins_and_the_collision_is_said(tmp_path: Path) -> None:
+def test_the_first_place_wins_and_the_collision_is_said(tmp_path: Path):
     repo = make_repository(
         tmp_path / "r",
         {
@@ -111,7 +111,7 @@ def test_the_first_place_wins_and_the_collision_is_said(tmp_path: Path) -> None:
     assert list(held) == sorted(held)
 
 
-def test_folders_of_a_repository_have_skills_for_their_part_of_it(tmp_path: Path) -> None:
+def test_folders_of_a_repository_have_skills_for_their_part_of_it(tmp_path: Path):
     files = {
         ".agents/skills/build/SKILL.md": text("build"),
         ".github/skills/own/SKILL.md": text("own"),
@@ -141,7 +141,7 @@ def one_of(found: SkillSet, name: str) -> Skill:
     return skill
 
 
-def test_a148_the_name_of_a_folder_is_no_option_of_git_and_no_line_of_the_catalogue(tmp_path: Path) -> None:
+def test_a148_the_name_of_a_folder_is_no_option_of_git_and_no_line_of_the_catalogue(tmp_path: Path):
     odd = [
         "--name-only/.agents/skills",
         ":(top)x/.agents/skills",
@@ -170,9 +170,7 @@ def test_a148_the_name_of_a_folder_is_no_option_of_git_and_no_line_of_the_catalo
         ("Ship", ""),
     ],
 )
-def test_a_skill_that_a_person_names_is_there_or_the_reason_is(
-    tmp_path: Path, name: str, message: str
-) -> None:
+def test_a_skill_that_a_person_names_is_there_or_the_reason_is(tmp_path: Path, name: str, message: str):
     fields = {"build": "", "web": "paths: src/**\n", "ship": "disable-model-invocation: true\n"}
     files = {
         f".agents/skills/{one}/SKILL.md": skill(f"name: {one}\ndescription: Hi.\n{more}")
@@ -187,13 +185,13 @@ def test_a_skill_that_a_person_names_is_there_or_the_reason_is(
     assert str(raised.value).startswith(message)
 
 
-def test_outside_of_a_repository_there_are_the_bundled_ones(tmp_path: Path) -> None:
+def test_outside_of_a_repository_there_are_the_bundled_ones(tmp_path: Path):
     found = checkout_skills(tmp_path, {})
     assert {one.origin for one in found.skills} == {"bundled"}
     assert "is not in a git repository" in found.notes[0]
 
 
-def test_thousands_of_skills_are_bounded(tmp_path: Path) -> None:
+def test_thousands_of_skills_are_bounded(tmp_path: Path):
     blobs = {f".agents/skills/s{number:05}/SKILL.md": text(f"s{number:05}") for number in range(2_000)}
     repo = make_repository(tmp_path / "r", {"README.md": ""})
     stream = ["commit refs/heads/main\ncommitter M <m@x> 0 +0000\ndata 1\nx\nfrom refs/heads/main^0\n"]
@@ -209,7 +207,7 @@ def test_thousands_of_skills_are_bounded(tmp_path: Path) -> None:
     assert any("a session has the first 100" in note for note in found.notes)
 
 
-def test_a_huge_skill_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_skill_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write(tmp_path, {"a/SKILL.md": text("a") + "x" * 300_000, "b/SKILL.md": text("b"), "b/data": "x" * 2000})
     monkeypatch.setattr(limits, "MAX_BYTES", 1000)
     found = discover(folder_source(tmp_path, "skills"), "repository")

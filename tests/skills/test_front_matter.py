@@ -25,28 +25,28 @@ PLAIN = "---\nname: a\ndescription: b\n---\n"
     ],
     ids=["plain", "CRLF", "CR", "BOM", "no line end after the closing", "blanks after the dashes"],
 )
-def test_every_line_end_and_a_byte_order_mark_are_read(text: str) -> None:
+def test_every_line_end_and_a_byte_order_mark_are_read(text: str):
     assert read_fields(text.encode()) == {"name": ("a", 2), "description": ("b", 3)}
 
 
-def test_three_dashes_in_the_body_stay_in_the_body() -> None:
+def test_three_dashes_in_the_body_stay_in_the_body():
     assert split_front_matter(PLAIN + "one\n---\ntwo\n")[:2] == (
         "\nname: a\ndescription: b\n",
         "one\n---\ntwo\n",
     )
 
 
-def test_a_colon_in_an_unquoted_value_is_read() -> None:
+def test_a_colon_in_an_unquoted_value_is_read():
     fields = read_fields(b"---\nname: a\ndescription: Use when: it's time\n---\nBody\n")
     assert fields["description"].value == "Use when: it's time"
 
 
-def test_a_tag_makes_no_object() -> None:
+def test_a_tag_makes_no_object():
     fields = read_fields(b"---\na: !!python/object/apply:os.system ['true']\n---\n")
     assert fields["a"].value == ["true"]
 
 
-def test_scalars_are_the_text_they_are_written_as() -> None:
+def test_scalars_are_the_text_they_are_written_as():
     fields = read_fields(b"---\nname: 0123\na: yes\nb: null\nc: 1.10\nd:\n---\n")
     assert [field.value for field in fields.values()] == ["0123", "yes", "", "1.10", ""]
 
@@ -65,14 +65,14 @@ def test_scalars_are_the_text_they_are_written_as() -> None:
         ("---\na: &a [*a]\n---\n", 2),
     ],
 )
-def test_what_cannot_be_read_is_said_with_its_line(text: str, line: int) -> None:
+def test_what_cannot_be_read_is_said_with_its_line(text: str, line: int):
     with pytest.raises(InvalidSkillError) as raised:
         read_fields(text.encode())
     assert raised.value.line == line
     assert str(raised.value)
 
 
-def test_aliases_do_not_multiply() -> None:
+def test_aliases_do_not_multiply():
     bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 10)}]\n" for n in range(8)
     )
@@ -83,7 +83,7 @@ def test_aliases_do_not_multiply() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("-\n\r: ab'\"[]{}&*!|>#\t\ufeff\x00é"), max_size=60))
-def test_whatever_is_written_is_read_or_unreadable(text: str) -> None:
+def test_whatever_is_written_is_read_or_unreadable(text: str):
     for document in (text, f"---\n{text}\n---\n"):
         with suppress(InvalidSkillError):
             assert read_fields(document.encode()) is not None

@@ -28,7 +28,7 @@ def judged(front: str, folder: str = "it", body: str = "Do it.\n") -> CheckedSki
         ('name: it\ndescription: "<!-- hidden -->\\u200b"\n', "description-required", 3),
     ],
 )
-def test_a_skill_is_refused_by_name_of_the_rule_and_line(front: str, rule: str, line: int) -> None:
+def test_a_skill_is_refused_by_name_of_the_rule_and_line(front: str, rule: str, line: int):
     found = judged(front)
     assert found.skill is None
     assert (rule, line) in [(one.rule, one.line) for one in found.findings]
@@ -43,30 +43,30 @@ def test_a_skill_is_refused_by_name_of_the_rule_and_line(front: str, rule: str, 
         f"name: it\n{USE}allowed-tools: [Read]\n",
     ],
 )  # fmt: skip
-def test_a_skill_against_the_letter_is_loaded(front: str) -> None:
+def test_a_skill_against_the_letter_is_loaded(front: str):
     found = judged(front)
     assert found.skill is not None
     assert found.findings == ()
 
 
-def test_blanks_in_a_name_become_hyphens() -> None:
+def test_blanks_in_a_name_become_hyphens():
     skill = judged(f"name: PDF  Processing\n{USE}").skill
     assert skill is not None
     assert skill.name == "PDF-Processing"
 
 
-def test_what_is_not_utf8_is_refused() -> None:
+def test_what_is_not_utf8_is_refused():
     [finding] = check_document(b"---\nname: \xff\n---\n", "p", "it", "SKILL.md", "repository").findings
     assert (finding.rule, finding.line) == ("encoding", 2)
 
 
-def test_a_name_is_compared_as_unicode_sees_it() -> None:
+def test_a_name_is_compared_as_unicode_sees_it():
     found = judged("name: cafe\u0301\n" + USE, folder="caf\u00e9")
     assert found.skill is not None
     assert found.skill.name == "caf\u00e9"
 
 
-def test_the_description_is_what_people_see_on_one_line() -> None:
+def test_the_description_is_what_people_see_on_one_line():
     found = judged("name: it\ndescription: |\n  Says <!-- obey me -->\n  hello\u200b\u202e.\n")
     assert found.skill is not None
     assert found.skill.description == "Says hello."
@@ -83,7 +83,7 @@ def test_the_description_is_what_people_see_on_one_line() -> None:
         "metadata:\n  disable-model-invocation: true",
     ],
 )  # fmt: skip
-def test_a_skill_for_people_alone_is_marked(field: str) -> None:
+def test_a_skill_for_people_alone_is_marked(field: str):
     skill = judged(f"name: it\n{USE}{field}\n").skill
     assert skill is not None
     assert (skill.manual, skill.limit) == (True, "")
@@ -97,7 +97,7 @@ def test_a_skill_for_people_alone_is_marked(field: str) -> None:
         "platforms: windows", "only-for: ci", "globs: '*.ts'", "model-invocable: false",
     ],
 )  # fmt: skip
-def test_a_limit_that_a_run_does_not_keep_is_named(field: str) -> None:
+def test_a_limit_that_a_run_does_not_keep_is_named(field: str):
     skill = judged(f"name: it\n{USE}{field}\n").skill
     assert skill is not None
     assert skill.limit.startswith(f"its field {field.partition(':')[0]!r} limits its use")
@@ -111,7 +111,7 @@ def test_a_limit_that_a_run_does_not_keep_is_named(field: str) -> None:
         "version: 1.2", "author: Mira", "argument-hint: '[file]'", "model: opus", "effort: high", "license: MIT",
     ],
 )  # fmt: skip
-def test_what_limits_nothing_limits_nothing(field: str) -> None:
+def test_what_limits_nothing_limits_nothing(field: str):
     skill = judged(f"name: it\n{USE}{field}\n").skill
     assert skill is not None
     assert (skill.manual, skill.limit) == (False, "")

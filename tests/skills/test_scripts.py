@@ -33,14 +33,14 @@ def run(script: Path, *arguments: object, cwd: Path) -> subprocess.CompletedProc
 
 
 @pytest.mark.parametrize("script", sorted(SKILLS.glob("*/scripts/*")), ids=lambda path: path.name)
-def test_every_script_is_a_program_that_says_what_it_does(script: Path, tmp_path: Path) -> None:
+def test_every_script_is_a_program_that_says_what_it_does(script: Path, tmp_path: Path):
     assert script.stat().st_mode & 0o111
     done = run(script, "--help", cwd=tmp_path)
     assert done.returncode == 0
     assert "usage:" in done.stdout
 
 
-def test_failing_tests_are_listed_with_place_and_message(tmp_path: Path) -> None:
+def test_failing_tests_are_listed_with_place_and_message(tmp_path: Path):
     (tmp_path / "junit.xml").write_text(JUNIT)
     done = run(FAILING, "junit.xml", cwd=tmp_path)
     assert done.stdout.splitlines() == [
@@ -60,7 +60,7 @@ def test_failing_tests_are_listed_with_place_and_message(tmp_path: Path) -> None
         (None, "No such file"),
     ],
 )
-def test_a_report_that_cannot_be_read_is_said(tmp_path: Path, text: str | None, said: str) -> None:
+def test_a_report_that_cannot_be_read_is_said(tmp_path: Path, text: str | None, said: str):
     if text is not None:
         (tmp_path / "junit.xml").write_text(text)
     done = run(FAILING, "junit.xml", cwd=tmp_path)
@@ -93,7 +93,7 @@ $ unfinished
 """
 
 
-def test_commands_of_pages_are_listed_with_their_lines(tmp_path: Path) -> None:
+def test_commands_of_pages_are_listed_with_their_lines(tmp_path: Path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/page.md").write_text(PAGE)
     done = run(COMMANDS, "docs", cwd=tmp_path)
@@ -107,7 +107,7 @@ def test_commands_of_pages_are_listed_with_their_lines(tmp_path: Path) -> None:
     ]
 
 
-def test_links_that_lead_nowhere_are_listed(tmp_path: Path) -> None:
+def test_links_that_lead_nowhere_are_listed(tmp_path: Path):
     (tmp_path / "page.md").write_text(PAGE)
     (tmp_path / "there.md").write_text("")
     done = run(COMMANDS, "page.md", "--missing", cwd=tmp_path)
@@ -118,7 +118,7 @@ def test_links_that_lead_nowhere_are_listed(tmp_path: Path) -> None:
     assert run(COMMANDS, "nowhere", cwd=tmp_path).returncode == 2
 
 
-def test_conflicts_are_listed_with_both_sides(tmp_path: Path) -> None:
+def test_conflicts_are_listed_with_both_sides(tmp_path: Path):
     marks = "a\n<<<<<<< HEAD\none\n||||||| base\nold\n=======\ntwo\n>>>>>>> topic\nb\n"
     (tmp_path / "a.py").write_text(marks)
     (tmp_path / "heading.md").write_text("Title\n=======\ntext\n")

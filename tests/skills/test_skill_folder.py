@@ -15,7 +15,7 @@ from tests.skills.corpus import skill
 from tests.support.repositories import commit_all, make_repository
 
 
-def test_a_skill_of_a_commit_is_copied_with_modes_and_nothing_writable(tmp_path: Path) -> None:
+def test_a_skill_of_a_commit_is_copied_with_modes_and_nothing_writable(tmp_path: Path):
     repo = make_repository(
         tmp_path / "r",
         {
@@ -39,14 +39,14 @@ def test_a_skill_of_a_commit_is_copied_with_modes_and_nothing_writable(tmp_path:
     assert not (tmp_path / "run").exists(), "what is read-only can still be cleared away"
 
 
-def test_what_stands_in_the_way_is_replaced(tmp_path: Path) -> None:
+def test_what_stands_in_the_way_is_replaced(tmp_path: Path):
     [held, *_] = choose_skills([bundled()]).skills
     (tmp_path / held.name).mkdir()
     (tmp_path / held.name / "SKILL.md").write_text("planted")
     assert b"planted" not in SkillFolder(tmp_path, "/shown").document(held)
 
 
-def test_a_file_that_is_gone_is_an_error_and_leaves_no_half_skill(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_an_error_and_leaves_no_half_skill(tmp_path: Path):
     [held, *_] = choose_skills([bundled()]).skills
     broken = held._replace(source=type("Gone", (), {"name": "gone", "read": lambda *_: {}})())
     with pytest.raises(SkillCopyError, match=held.name):

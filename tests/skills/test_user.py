@@ -14,7 +14,7 @@ def names(found: SkillSet, origin: str) -> list[str]:
     return [held.name for held in found.skills if held.origin == origin]
 
 
-def test_the_repositorys_come_before_the_users_and_those_before_the_bundled(tmp_path: Path) -> None:
+def test_the_repositorys_come_before_the_users_and_those_before_the_bundled(tmp_path: Path):
     home = write(
         tmp_path / "home",
         {
@@ -43,7 +43,7 @@ def test_the_repositorys_come_before_the_users_and_those_before_the_bundled(tmp_
 @pytest.mark.parametrize("more", [{"GITHUB_ACTIONS": "true"}, {"HOME": ""}, {"HOME": "home"}])
 def test_a_runners_home_and_one_that_is_no_place_have_none(
     tmp_path: Path, more: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     home = write(tmp_path / "home", {".claude/skills/a/SKILL.md": text("a")})
     monkeypatch.chdir(tmp_path)
     assert {held.origin for held in checkout_skills(tmp_path, {"HOME": str(home), **more}).skills} == {
@@ -51,7 +51,7 @@ def test_a_runners_home_and_one_that_is_no_place_have_none(
     }
 
 
-def test_a_folder_that_is_linked_into_the_users_is_read_and_no_link_within_it(tmp_path: Path) -> None:
+def test_a_folder_that_is_linked_into_the_users_is_read_and_no_link_within_it(tmp_path: Path):
     home = write(tmp_path / "home", {".claude/skills/a/SKILL.md": text("a")})
     write(tmp_path / "dotfiles", {"b/SKILL.md": text("b"), "b/x": "1", "c/SKILL.md": text("c")})
     (tmp_path / "dotfiles/c/shadow").symlink_to("/etc/passwd")

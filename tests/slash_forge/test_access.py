@@ -19,15 +19,13 @@ def private(forge: Forge) -> str:
 
 
 @pytest.mark.parametrize("path", ["", "/issues", "/pulls", "/collaborators/ada/permission", "/contents/x"])
-def test_a_private_repository_is_not_there_for_others(
-    forge: Forge, wire: WireTo, private: str, path: str
-) -> None:
+def test_a_private_repository_is_not_there_for_others(forge: Forge, wire: WireTo, private: str, path: str):
     for token in ("", forge.token("eve"), forge.token(permissions={"contents": "write"}, repo=REPO)):
         answer = wire(token).api("GET", f"/repos/{private}{path}")
         assert (answer.status, answer.json["message"]) == (404, "Not Found")
 
 
-def test_a_read_only_token_writes_nothing(forge: Forge, wire: WireTo) -> None:
+def test_a_read_only_token_writes_nothing(forge: Forge, wire: WireTo):
     number = forge.create_issue(REPO, "eve", "x")
     comment, _ = forge.comment(REPO, number, "eve", "y")
     sha = forge.commit(REPO, {"x": "y"}, branch="topic")
@@ -51,7 +49,7 @@ def test_a_read_only_token_writes_nothing(forge: Forge, wire: WireTo) -> None:
         )
 
 
-def test_either_permission_comments_on_a_pull_request(forge: Forge, repo: Repository, wire: WireTo) -> None:
+def test_either_permission_comments_on_a_pull_request(forge: Forge, repo: Repository, wire: WireTo):
     forge.commit(REPO, {"x": "y"}, branch="topic")
     number = repo.create_pull(base="main", head="topic", title="x", body="").number
     issue = forge.create_issue(REPO, "eve", "x")

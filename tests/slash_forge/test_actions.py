@@ -44,7 +44,7 @@ def store(wire: WireTo) -> Callable[[Answer], bytes]:
     return fetch
 
 
-def test_runs_are_listed_newest_first_and_filtered(forge: Forge, ask: Ask) -> None:
+def test_runs_are_listed_newest_first_and_filtered(forge: Forge, ask: Ask):
     old = forge.add_run(REPO, event="schedule", actor="ada", at="2026-01-01T10:00:00Z")
     mid = forge.add_run(REPO, event="push", conclusion="failure", at="2026-01-02T10:00:00Z")
     new = forge.add_run(
@@ -71,7 +71,7 @@ def test_runs_are_listed_newest_first_and_filtered(forge: Forge, ask: Ask) -> No
 
 def test_logs_are_a_redirect_that_takes_no_token(
     forge: Forge, ask: Ask, wire: WireTo, store: Callable[[Answer], bytes]
-) -> None:
+):
     run = forge.add_run(REPO, conclusion="failure")
     steps = [Step("build", log="fine\n"), Step("pytest", "failure", "E   assert 1 == 2\n1 failed\n")]
     job = forge.add_job(REPO, run, conclusion="failure", steps=steps)
@@ -98,7 +98,7 @@ def workflow(forge: Forge) -> str:
     return "/actions/workflows/agent.yml"
 
 
-def test_a_dispatch_starts_a_run_with_its_inputs(forge: Forge, ask: Ask, workflow: str) -> None:
+def test_a_dispatch_starts_a_run_with_its_inputs(forge: Forge, ask: Ask, workflow: str):
     body = {"ref": "main", "inputs": {"instruction": "fix it", "dry": True}}
     assert ask("POST", f"{workflow}/dispatches", body).status == 204
     (run,) = forge.runs(REPO)

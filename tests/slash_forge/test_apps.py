@@ -52,9 +52,7 @@ def word(app: int, key: str = "", **changes: Any) -> str:
     return jwt.encode({k: v for k, v in claims.items() if v is not None}, keys(key)[0], algorithm="RS256")
 
 
-def test_a_token_reaches_what_it_was_installed_on(
-    forge: Forge, wire: WireTo, app: int, installation: int
-) -> None:
+def test_a_token_reaches_what_it_was_installed_on(forge: Forge, wire: WireTo, app: int, installation: int):
     path = f"/app/installations/{installation}/access_tokens"
     created = wire(word(app)).api("POST", path, {})
     assert (created.status, created.json["repository_selection"]) == (201, "selected")
@@ -69,9 +67,7 @@ def test_a_token_reaches_what_it_was_installed_on(
     assert ask.api("POST", f"/repos/{REPO}/pulls", body).json["message"].startswith("Resource not accessible")
 
 
-def test_a_token_may_be_for_less_and_never_for_more(
-    forge: Forge, wire: WireTo, app: int, installation: int
-) -> None:
+def test_a_token_may_be_for_less_and_never_for_more(forge: Forge, wire: WireTo, app: int, installation: int):
     ask = wire(word(app))
     path = f"/app/installations/{installation}/access_tokens"
     less = ask.api("POST", path, {"permissions": {"issues": "read"}, "repositories": ["lib"]}).json
@@ -101,14 +97,12 @@ NOW = int(datetime.now(UTC).timestamp())
     ],
     ids=["over", "too long", "no end", "not yet", "no beginning", "another key", "nobody"],
 )
-def test_a_wrong_word_is_a_401(
-    forge: Forge, wire: WireTo, app: int, changes: dict[str, Any], words: str
-) -> None:
+def test_a_wrong_word_is_a_401(forge: Forge, wire: WireTo, app: int, changes: dict[str, Any], words: str):
     answer = wire(word(app, **changes)).api("GET", "/app")
     assert (answer.status, words in answer.json["message"]) == (401, True), answer.json
 
 
-def test_what_is_not_the_apps_is_not_there(forge: Forge, wire: WireTo, app: int, installation: int) -> None:
+def test_what_is_not_the_apps_is_not_there(forge: Forge, wire: WireTo, app: int, installation: int):
     ask = wire(word(app))
     path = f"/repos/{REPO}/installation"
     found = ask.api("GET", path).json

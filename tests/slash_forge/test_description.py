@@ -36,11 +36,11 @@ def changed(exchange: Exchange, **fields: object) -> Exchange:
     return replace(exchange, body=json.dumps({**json.loads(exchange.body), **fields}).encode())
 
 
-def test_a_good_exchange_passes(exchange: Exchange) -> None:
+def test_a_good_exchange_passes(exchange: Exchange):
     assert messages(exchange) == ""
 
 
-def test_a_missing_field_is_found(exchange: Exchange) -> None:
+def test_a_missing_field_is_found(exchange: Exchange):
     data = json.loads(exchange.body)
     del data["user"]["login"]
     assert "'login' is a required property" in messages(replace(exchange, body=json.dumps(data).encode()))
@@ -55,24 +55,24 @@ def test_a_missing_field_is_found(exchange: Exchange) -> None:
         ({"created_at": None}, "not nullable"),
     ],
 )
-def test_a_wrong_value_is_found(exchange: Exchange, fields: dict[str, object], words: str) -> None:
+def test_a_wrong_value_is_found(exchange: Exchange, fields: dict[str, object], words: str):
     assert words in messages(changed(exchange, **fields))
 
 
-def test_a_wrong_request_is_found(exchange: Exchange) -> None:
+def test_a_wrong_request_is_found(exchange: Exchange):
     assert "'body' is a required property" in messages(replace(exchange, request_body=b"{}"))
     extra = b'{"body": "x", "colour": "red"}'
     assert "colour is not a field" in messages(replace(exchange, request_body=extra))
     assert "request body: missing" in messages(replace(exchange, request_body=b""))
 
 
-def test_a_wrong_status_query_or_path_is_found(exchange: Exchange) -> None:
+def test_a_wrong_status_query_or_path_is_found(exchange: Exchange):
     assert "status 200" in messages(replace(exchange, status=200))
     assert "page is not a parameter" in messages(replace(exchange, query="page=2"))
     assert "not an operation" in messages(replace(exchange, path="/api/v3/repos/a/b/remarks", status=200))
 
 
-def test_every_operation_answers_as_described(forge: Forge, wire: Callable[..., Wire]) -> None:
+def test_every_operation_answers_as_described(forge: Forge, wire: Callable[..., Wire]):
     sha = forge.commit(REPO, {"calc.py": "x = 1\n"}, branch="agent/topic")
     number = forge.create_issue(REPO, "eve", "First")
     comment, _ = forge.comment(REPO, number, "ada", "words")
@@ -118,7 +118,7 @@ def test_every_operation_answers_as_described(forge: Forge, wire: Callable[..., 
     assert len(openapi.operations(forge.requests)) == len(ROUTES) - 6
 
 
-def test_whatever_is_refused_is_refused_as_described(forge: Forge, wire: Callable[..., Wire]) -> None:
+def test_whatever_is_refused_is_refused_as_described(forge: Forge, wire: Callable[..., Wire]):
     """The same tour by nobody, by a stranger and by a token that may only read."""
     forge.commit(REPO, {"calc.py": "x = 1\n"}, branch="agent/topic")
     forge.create_issue(REPO, "eve", "First")

@@ -19,7 +19,7 @@ def pull(forge: Forge) -> int:
 
 
 @pytest.mark.parametrize("place", ["issue", "pull request", "organisation"])
-def test_a_comments_event_is_as_described(forge: Forge, pull: int, place: str) -> None:
+def test_a_comments_event_is_as_described(forge: Forge, pull: int, place: str):
     name, number = REPO, pull
     if place == "organisation":
         forge.add_organisation("guild", members=["ada"])
@@ -38,9 +38,7 @@ def test_a_comments_event_is_as_described(forge: Forge, pull: int, place: str) -
     ("action", "about"),
     [("opened", {}), ("synchronize", {"before": "0" * 40}), ("reopened", {"sender": "tom"}), ("closed", {})],
 )
-def test_a_pull_requests_event_is_as_described(
-    forge: Forge, pull: int, action: str, about: dict[str, Any]
-) -> None:
+def test_a_pull_requests_event_is_as_described(forge: Forge, pull: int, action: str, about: dict[str, Any]):
     if action == "closed":
         forge.merge(REPO, pull, "ada")
     event = forge.pull_request_event(REPO, pull, action, **about)
@@ -51,7 +49,7 @@ def test_a_pull_requests_event_is_as_described(
 
 
 @pytest.mark.parametrize("deleted", [False, True])
-def test_an_event_from_a_fork_is_as_described(forge: Forge, deleted: bool) -> None:
+def test_an_event_from_a_fork_is_as_described(forge: Forge, deleted: bool):
     forge.commit(forge.fork(REPO, "eve"), {"calc.py": "x = 1\n"}, branch="fix")
     number = forge.open_pull(REPO, "eve", "eve:fix")
     if deleted:
@@ -64,7 +62,7 @@ def test_an_event_from_a_fork_is_as_described(forge: Forge, deleted: bool) -> No
     assert [error.partition(":")[0] for error in webhook_errors("pull-request-opened", event)] in (known, [])
 
 
-def test_a_review_comments_event_is_as_described(forge: Forge, pull: int) -> None:
+def test_a_review_comments_event_is_as_described(forge: Forge, pull: int):
     first = forge.review_comment(REPO, pull, "tom", "calc.py", 1, body="Why?")
     whole = forge.review_comment(REPO, pull, "tom", "calc.py", None, body="Why at all?")
     reply = forge.review_comment_event(REPO, forge.reply(REPO, first, "ada", "/agent explain"))
@@ -76,7 +74,7 @@ def test_a_review_comments_event_is_as_described(forge: Forge, pull: int) -> Non
         assert webhook_errors("pull-request-review-comment-created", event) == []
 
 
-def test_events_of_actions_are_as_described(forge: Forge, pull: int) -> None:
+def test_events_of_actions_are_as_described(forge: Forge, pull: int):
     run = forge.add_run(REPO, event="pull_request", pull=pull, conclusion="failure")
     forge.add_job(REPO, run, conclusion="failure", steps=[Step("pytest", "failure")])
     event = forge.workflow_run_event(REPO, run)
@@ -86,7 +84,7 @@ def test_events_of_actions_are_as_described(forge: Forge, pull: int) -> None:
     assert (scheduled["schedule"], "sender" in scheduled) == ("17 4 * * 1", False)
 
 
-def test_a_damaged_event_is_noticed(forge: Forge, pull: int) -> None:
+def test_a_damaged_event_is_noticed(forge: Forge, pull: int):
     _, event = forge.comment(REPO, pull, "ada", "/agent fix")
     del event["comment"]["user"]["id"]
     assert any("id" in error for error in webhook_errors("issue-comment-created", event))

@@ -28,7 +28,7 @@ def head_of(git: Run, work: Path, number: int, kind: str = "head") -> str:
 
 def test_its_head_and_merge_are_fetched_from_the_base_repository(
     forge: Forge, git: Run, number: int, work: Path
-) -> None:
+):
     assert head_of(git, work, number) == forge.branch_sha("eve/lib", "fix")
     head_of(git, work, number, "merge")
     assert "a + b" in git("show", "refs/private/merge:calc.py", cwd=work).stdout
@@ -47,17 +47,17 @@ def push(git: Run, forge: Forge, login: str, work: Path, branch: str, permission
 
 
 @pytest.mark.parametrize("branch", ["main", "fix2", "Fix", "new"])
-def test_and_to_no_other_branch(forge: Forge, git: Run, number: int, work: Path, branch: str) -> None:
+def test_and_to_no_other_branch(forge: Forge, git: Run, number: int, work: Path, branch: str):
     assert "only the head of the pull request" in push(git, forge, "ada", work, branch)
 
 
-def test_nobody_else_does(forge: Forge, git: Run, number: int, work: Path) -> None:
+def test_nobody_else_does(forge: Forge, git: Run, number: int, work: Path):
     assert "denied to tom" in push(git, forge, "tom", work, "fix")
     assert "denied" in push(git, forge, "github-actions[bot]", work, "fix", {"contents": "write"})
 
 
 @pytest.mark.parametrize("change", ["setting", "closed"])
-def test_nor_do_maintainers_afterwards(forge: Forge, git: Run, number: int, work: Path, change: str) -> None:
+def test_nor_do_maintainers_afterwards(forge: Forge, git: Run, number: int, work: Path, change: str):
     if change == "setting":
         forge.set_pull(REPO, number, maintainer_can_modify=False)
     else:

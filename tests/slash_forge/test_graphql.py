@@ -70,7 +70,7 @@ def threads(answer: dict[str, Any]) -> dict[str, Any]:
     return matches
 
 
-def test_a_thread_says_where_it_is_and_who_speaks(forge: Forge, ask: Ask, number: int) -> None:
+def test_a_thread_says_where_it_is_and_who_speaks(forge: Forge, ask: Ask, number: int):
     first = forge.review_comment(REPO, number, "eve", "a.txt", 6, body="Why?", start_line=4)
     forge.reply(REPO, first, "github-actions[bot]", "Because.")
     forge.resolve(REPO, first, "ada")
@@ -83,7 +83,7 @@ def test_a_thread_says_where_it_is_and_who_speaks(forge: Forge, ask: Ask, number
     assert [comment["replyTo"] for comment in texts] == [None, {"databaseId": first}]
 
 
-def test_a_push_outdates_it_and_a_ghost_has_no_author(forge: Forge, ask: Ask, number: int) -> None:
+def test_a_push_outdates_it_and_a_ghost_has_no_author(forge: Forge, ask: Ask, number: int):
     forge.review_comment(REPO, number, "eve", "a.txt", 6, body="Why?")
     forge.commit(REPO, {"a.txt": "gone\n"}, branch="topic")
     forge.delete_user("eve")
@@ -92,7 +92,7 @@ def test_a_push_outdates_it_and_a_ghost_has_no_author(forge: Forge, ask: Ask, nu
     assert one["comments"]["nodes"][0]["author"] is None
 
 
-def test_resolving_needs_the_right_to(forge: Forge, ask: Ask, number: int) -> None:
+def test_resolving_needs_the_right_to(forge: Forge, ask: Ask, number: int):
     forge.review_comment(REPO, number, "eve", "a.txt", 6, body="Why?")
     (one,) = threads(ask(THREADS, **VARIABLES))["nodes"]
     weak = forge.token(permissions={"pull_requests": "write"}, repo=REPO)
@@ -116,13 +116,13 @@ def test_resolving_needs_the_right_to(forge: Forge, ask: Ask, number: int) -> No
     ],
     ids=str,
 )
-def test_what_is_not_there_is_null_and_an_error(ask: Ask, changed: dict[str, object], kind: str) -> None:
+def test_what_is_not_there_is_null_and_an_error(ask: Ask, changed: dict[str, object], kind: str):
     answer = ask(THREADS, **{**VARIABLES, **changed})
     assert answer["errors"][0]["type"] == kind
 
 
 @pytest.mark.node
-def test_the_check_against_the_schema_can_fail(forge: Forge, ask: Ask, number: int) -> None:
+def test_the_check_against_the_schema_can_fail(forge: Forge, ask: Ask, number: int):
     ask(THREADS, **VARIABLES)
     (exchange,) = forge.requests
     assert graphql.findings([exchange]) == []

@@ -39,7 +39,7 @@ def pull(forge: Forge, repo: Repository) -> int:
     return int(pull.number)
 
 
-def test_a_pull_request_shows_title_state_branches_body_and_diff(page: Page, pull: int) -> None:
+def test_a_pull_request_shows_title_state_branches_body_and_diff(page: Page, pull: int):
     html = page(f"/{REPO}/pull/{pull}")
     assert "Add, do not subtract" in html
     assert '<span class="badge draft">Draft</span>' in html
@@ -52,9 +52,7 @@ def test_a_pull_request_shows_title_state_branches_body_and_diff(page: Page, pul
     "path",
     ["/acme/secret", "/acme/secret/issues/1", f"/{REPO}/pull/99", f"/{REPO}/nothing", "/x", "/a/b/c/d"],
 )
-def test_what_is_not_there_or_private_is_not_found(
-    forge: Forge, wire: Callable[..., Wire], path: str
-) -> None:
+def test_what_is_not_there_or_private_is_not_found(forge: Forge, wire: Callable[..., Wire], path: str):
     forge.create_repository("acme", "secret", private=True)
     forge.create_issue("acme/secret", "acme", "x")
     assert wire()("GET", path).status == 404
@@ -75,7 +73,7 @@ RENDERED = {
 
 
 @pytest.mark.parametrize("markdown", RENDERED)
-def test_a_text_is_rendered(markdown: str) -> None:
+def test_a_text_is_rendered(markdown: str):
     assert RENDERED[markdown] in render(markdown, "u")
 
 
@@ -107,7 +105,7 @@ def audit(html: str) -> list[str]:
     return parser.found
 
 
-def test_nothing_written_by_others_can_act(forge: Forge, repo: Repository, page: Page) -> None:
+def test_nothing_written_by_others_can_act(forge: Forge, repo: Repository, page: Page):
     forge.add_user("mallory", name=NASTY)
     forge.commit(REPO, {f"{name}.txt": NASTY for name in ("a<b>", "x")}, branch="nasty", message=NASTY)
     pull = repo.create_pull(base="main", head="nasty", title=NASTY.splitlines()[0], body=NASTY)
@@ -119,12 +117,12 @@ def test_nothing_written_by_others_can_act(forge: Forge, repo: Repository, page:
 
 
 @given(st.text(alphabet=string.printable + "é<>&\"'`[]()!#@-", max_size=120))
-def test_no_markdown_makes_anything_that_acts(text: str) -> None:
+def test_no_markdown_makes_anything_that_acts(text: str):
     assert audit(render(text, "http://127.0.0.1/o/r")) == []
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_marking_keeps_every_character(one: str, other: str) -> None:
+def test_marking_keeps_every_character(one: str, other: str):
     one, other = (re.sub(r"[\r\n]", " ", text) for text in (one, other))
     removed, added = lines(f"@@ -1 +1 @@\n-{one}\n+{other}")[1:]
     assert ("".join(text for text, _ in removed.parts), "".join(text for text, _ in added.parts)) == (

@@ -41,21 +41,21 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("markdown", EXAMPLES)
-def test_markdown_is_rendered_and_sanitized_as_published(markdown: str) -> None:
+def test_markdown_is_rendered_and_sanitized_as_published(markdown: str):
     assert to_html(markdown) == EXAMPLES[markdown]
 
 
-def test_a_drawing_is_an_enrichment_with_its_source() -> None:
+def test_a_drawing_is_an_enrichment_with_its_source():
     html = to_html("```mermaid\nA-->B\n```")
     assert 'data-type="mermaid"' in html
     assert 'data-plain="A--&gt;B\n"' in html
 
 
-def test_the_text_is_that_of_the_html() -> None:
+def test_the_text_is_that_of_the_html():
     assert to_text(to_html("**a** &amp; <!-- b -->c")) == "a & c\n"
 
 
-def test_the_demo_renders_where_the_renderer_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_renders_where_the_renderer_is_not_installed(monkeypatch: pytest.MonkeyPatch):
     real = builtins.__import__
 
     def without_it(name: str, *rest: Any) -> Any:
@@ -95,7 +95,7 @@ def pull(forge: Forge) -> int:
 )
 def test_a_text_comes_with_its_html_where_it_is_asked_for(
     pull: int, wire: Callable[[str], Wire], bot_token: str, path: str
-) -> None:
+):
     where = f"/repos/{REPO}/{path.format(pull)}"
     plain = wire(bot_token).api("GET", where).json
     full = wire(bot_token).api("GET", where, Accept="application/vnd.github.full+json").json
@@ -106,7 +106,7 @@ def test_a_text_comes_with_its_html_where_it_is_asked_for(
     assert "body_html" not in str(plain)
 
 
-def test_graphql_has_the_html_too(pull: int, wire: Callable[[str], Wire], bot_token: str) -> None:
+def test_graphql_has_the_html_too(pull: int, wire: Callable[[str], Wire], bot_token: str):
     query = """query($n: Int!) { repository(owner: "acme", name: "lib") { pullRequest(number: $n) {
       reviewThreads(first: 9) { nodes { comments(first: 9) { nodes { body bodyHTML } } } } } } }"""
     answer = wire(bot_token)("POST", "/api/graphql", {"query": query, "variables": {"n": pull}}).json

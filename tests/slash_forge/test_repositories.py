@@ -7,7 +7,7 @@ from slash_forge import Forge
 from tests.slash_forge.conftest import REPO
 
 
-def test_pushes_are_listed_newest_first(forge: Forge, bot_token: str) -> None:
+def test_pushes_are_listed_newest_first(forge: Forge, bot_token: str):
     zero, first = "0" * 40, str(forge.branch_sha(REPO))
     one = forge.commit(REPO, {"a": "1"}, branch="fix/#1")
     two = forge.commit(REPO, {"a": "2"}, branch="fix/#1")
@@ -20,7 +20,7 @@ def test_pushes_are_listed_newest_first(forge: Forge, bot_token: str) -> None:
     assert (pushes(REPO, "nothing"), pushes("eve/secret", "main")) == ([], None)
 
 
-def test_every_kind_of_change_has_its_status(forge: Forge, repo: Repository) -> None:
+def test_every_kind_of_change_has_its_status(forge: Forge, repo: Repository):
     text = "".join(f"line {number}\n" for number in range(20))
     forge.commit(REPO, {"old name.txt": text, "gone.txt": "bye\n", "bin": b"\0\1"})
     changes = {

@@ -52,7 +52,7 @@ def post(ask: Callable[..., Answer], *comments: Any, **fields: Any) -> Answer:
 )
 def test_a_line_of_the_diff_takes_a_comment(
     ask: Callable[..., Answer], fields: dict[str, Any], hunk_end: str, position: int
-) -> None:
+):
     assert post(ask, comment(**fields)).status == 200
     (result,) = ask("GET", "/comments").json
     assert result["diff_hunk"].startswith("@@ -")
@@ -83,13 +83,13 @@ def test_a_line_of_the_diff_takes_a_comment(
 )
 def test_any_other_place_refuses_the_whole_review(
     ask: Callable[..., Answer], fields: dict[str, Any], words: str
-) -> None:
+):
     answer = post(ask, comment(line=3), comment(**fields))
     assert (answer.status, words in str(answer.json)) == (422, True), answer.json
     assert ask("GET", "/comments").json == ask("GET", "/reviews").json == []
 
 
-def test_a_review_names_a_commit_of_the_pull_request(forge: Forge, ask: Callable[..., Answer]) -> None:
+def test_a_review_names_a_commit_of_the_pull_request(forge: Forge, ask: Callable[..., Answer]):
     old = forge.branch_sha(REPO, "topic")
     forge.commit(REPO, {"a.txt": "top\n" + AFTER}, branch="topic")
     review = post(ask, comment(line=3), commit_id=old).json
@@ -114,7 +114,7 @@ def test_a_review_names_a_commit_of_the_pull_request(forge: Forge, ask: Callable
 )
 def test_a_thread_moves_with_its_line_or_is_outdated(
     forge: Forge, ask: Callable[..., Answer], number: int, text: str, line: int | None
-) -> None:
+):
     forge.review_comment(REPO, number, "ada", "a.txt", 3, body="Why?")
     old = forge.branch_sha(REPO, "topic")
     new = forge.commit(REPO, {"a.txt": text}, branch="topic")
@@ -127,13 +127,13 @@ def test_a_thread_moves_with_its_line_or_is_outdated(
 
 def test_a_thread_of_several_lines_is_outdated_when_one_changed(
     forge: Forge, ask: Callable[..., Answer], number: int
-) -> None:
+):
     forge.review_comment(REPO, number, "ada", "a.txt", 6, body="Why?", start_line=2)
     forge.commit(REPO, {"a.txt": AFTER.replace("line 4\n", "")}, branch="topic")
     assert ask("GET", "/comments").json[0]["line"] is None
 
 
-def test_a_base_that_moved_on_outdates_nothing(forge: Forge, ask: Callable[..., Answer], number: int) -> None:
+def test_a_base_that_moved_on_outdates_nothing(forge: Forge, ask: Callable[..., Answer], number: int):
     forge.review_comment(REPO, number, "ada", "a.txt", 3, body="Gone?", side="LEFT")
     forge.commit(REPO, {"elsewhere": "x"})
     assert ask("GET", "/comments").json[0]["line"] == 3

@@ -36,7 +36,7 @@ def checkout(git: Run, tmp_path: Path) -> Iterator[Path]:
         yield tmp_path / "sample"
 
 
-def test_exactly_one_test_fails_and_the_suite_is_quick(checkout: Path) -> None:
+def test_exactly_one_test_fails_and_the_suite_is_quick(checkout: Path):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     completed = unittest(checkout)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -46,7 +46,7 @@ def test_exactly_one_test_fails_and_the_suite_is_quick(checkout: Path) -> None:
     assert after.ru_utime - before.ru_utime < 5
 
 
-def test_it_begins_at_the_same_commit_every_time() -> None:
+def test_it_begins_at_the_same_commit_every_time():
     commits = set()
     for _ in range(2):
         with Forge() as forge:
@@ -54,7 +54,7 @@ def test_it_begins_at_the_same_commit_every_time() -> None:
     assert len(commits) == 1
 
 
-def test_its_two_tokens_may_what_two_jobs_need() -> None:
+def test_its_two_tokens_may_what_two_jobs_need():
     with Forge() as forge:
         sample = set_up(forge)
         ref = {"ref": "refs/heads/x", "sha": forge.branch_sha(sample.repository)}
@@ -88,7 +88,7 @@ def first_line(process: subprocess.Popen[str]) -> dict[str, Any]:
 @pytest.mark.slow
 def test_the_process_says_where_it_is_and_a_second_one_that_its_port_is_taken(
     process: subprocess.Popen[str], git: Run, tmp_path: Path
-) -> None:
+):
     announcement = first_line(process)
     assert announcement["api_url"] == f"{announcement['url']}/api/v3"
     assert set(announcement["tokens"]) == {"run", "publish", "maintainer"}

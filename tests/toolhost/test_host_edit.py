@@ -16,7 +16,7 @@ def viewed(bench: Bench, name: str, content: str | bytes) -> Path:
     return path
 
 
-def test_the_result_shows_the_place_and_the_metadata_has_diff_counts_and_hashes(bench: Bench) -> None:
+def test_the_result_shows_the_place_and_the_metadata_has_diff_counts_and_hashes(bench: Bench):
     lines = [f"line {n}\n" for n in range(1, 11)]
     path = viewed(bench, "a.py", "".join(lines))
     path.chmod(0o550)
@@ -60,7 +60,7 @@ def test_the_result_shows_the_place_and_the_metadata_has_diff_counts_and_hashes(
 )
 def test_line_ends_encoding_and_byte_order_mark_stay(
     bench: Bench, before: bytes, old: str, new: str, after: bytes
-) -> None:
+):
     path = viewed(bench, "a.txt", before)
     bench.call("edit", path="a.txt", old=old, new=new)
     assert path.read_bytes() == after
@@ -95,14 +95,14 @@ NOTHING_ALIKE = "completely different text\nof two lines\n"
 )  # fmt: skip
 def test_what_cannot_be_replaced_is_refused_with_the_closest_place(
     bench: Bench, before: str | bytes, old: str, new: str, words: str
-) -> None:
+):
     path = bench.write("a.py", before)
     bench.context.assume_read = True
     assert words in bench.refusal("edit", path="a.py", old=old, new=new)
     assert path.read_bytes() == (before if isinstance(before, bytes) else before.encode())
 
 
-def test_replace_all_goes_left_to_right_without_overlap_and_needs_a_match(bench: Bench) -> None:
+def test_replace_all_goes_left_to_right_without_overlap_and_needs_a_match(bench: Bench):
     path = viewed(bench, "a.txt", "aaaa b aa\n")
     assert "3 occurrences" in bench.text("edit", path="a.txt", old="aa", new="x", replace_all=True)
     assert path.read_text() == "xx b x\n"
@@ -110,7 +110,7 @@ def test_replace_all_goes_left_to_right_without_overlap_and_needs_a_match(bench:
     assert '"old" is not in a.txt' in refusal
 
 
-def test_equal_old_and_new_is_a_success_that_writes_nothing(bench: Bench) -> None:
+def test_equal_old_and_new_is_a_success_that_writes_nothing(bench: Bench):
     path = viewed(bench, "a.txt", "one\n")
     os.utime(path, ns=(5, 5))
     assert "not changed" in bench.text("edit", path="a.txt", old="one", new="one")
@@ -121,7 +121,7 @@ def test_equal_old_and_new_is_a_success_that_writes_nothing(bench: Bench) -> Non
 # What was shown.
 
 
-def test_two_edits_need_one_view_and_a_new_time_is_no_change(bench: Bench) -> None:
+def test_two_edits_need_one_view_and_a_new_time_is_no_change(bench: Bench):
     path = bench.write("a.py", "one\ntwo\n")
     assert bench.refusal("edit", path="a.py", old="one", new="1").endswith(
         'Call view {"path": "a.py"}, then send this again.'
@@ -133,7 +133,7 @@ def test_two_edits_need_one_view_and_a_new_time_is_no_change(bench: Bench) -> No
     assert path.read_text() == "1\n2\n"
 
 
-def test_other_bytes_with_the_same_size_and_time_are_a_change(bench: Bench) -> None:
+def test_other_bytes_with_the_same_size_and_time_are_a_change(bench: Bench):
     path = viewed(bench, "a.py", "one\n")
     before = path.stat()
     path.write_text("two\n")
@@ -141,7 +141,7 @@ def test_other_bytes_with_the_same_size_and_time_are_a_change(bench: Bench) -> N
     assert "(a.py changed since it was viewed.)" in bench.text("edit", path="a.py", old="two", new="2")
 
 
-def test_in_a_file_that_changed_since_only_a_text_that_is_there_once_is_replaced(bench: Bench) -> None:
+def test_in_a_file_that_changed_since_only_a_text_that_is_there_once_is_replaced(bench: Bench):
     path = viewed(bench, "a.py", "one\ntwo\n")
     path.write_text("zero\none\none\ntwo\n")
     assert "occurs 2 times" in bench.refusal("edit", path="a.py", old="one", new="1")
@@ -161,7 +161,7 @@ def test_in_a_file_that_changed_since_only_a_text_that_is_there_once_is_replaced
 )  # fmt: skip
 def test_a_file_that_a_command_showed_may_be_edited_and_one_that_it_listed_not(
     bench: Bench, command: str, shown: bool
-) -> None:
+):
     bench.write("sub/x", "")
     path = bench.write("a.py", "one\n")
     bench.commit_all()
@@ -175,7 +175,7 @@ def test_a_file_that_a_command_showed_may_be_edited_and_one_that_it_listed_not(
         assert "was not viewed yet" in bench.refusal("edit", path="a.py", old="two", new="2")
 
 
-def test_what_was_shown_is_known_to_another_host_of_the_run(bench: Bench, tmp_path: Path) -> None:
+def test_what_was_shown_is_known_to_another_host_of_the_run(bench: Bench, tmp_path: Path):
     bench.context.records = Records(tmp_path)
     path = viewed(bench, "a.py", "one\none\n")
     viewed(bench, "b.py", "one\n").unlink()
@@ -192,7 +192,7 @@ def test_what_was_shown_is_known_to_another_host_of_the_run(bench: Bench, tmp_pa
 # Files that are made, links and paths.
 
 
-def test_empty_old_creates_a_file_with_its_folders_that_may_be_edited_at_once(bench: Bench) -> None:
+def test_empty_old_creates_a_file_with_its_folders_that_may_be_edited_at_once(bench: Bench):
     outcome = bench.call("edit", path="new/deep/a.txt", old="", new="hello\n")
     assert outcome.metadata["created"] is True
     assert outcome.metadata["before_hash"] is None
@@ -201,7 +201,7 @@ def test_empty_old_creates_a_file_with_its_folders_that_may_be_edited_at_once(be
     assert (bench.root / "new/deep/a.txt").read_text() == "bye\n"
 
 
-def test_a_link_inside_is_written_through_and_the_file_is_replaced(bench: Bench) -> None:
+def test_a_link_inside_is_written_through_and_the_file_is_replaced(bench: Bench):
     target = bench.write("real/a.txt", "one\n")
     (bench.root / "link.txt").symlink_to("real/a.txt")
     bench.call("view", path="link.txt")
@@ -227,7 +227,7 @@ def test_a_link_inside_is_written_through_and_the_file_is_replaced(bench: Bench)
         (".GIT/config", "belongs to git"),
     ],
 )
-def test_what_lies_outside_or_belongs_to_git_is_never_written(bench: Bench, path: str, words: str) -> None:
+def test_what_lies_outside_or_belongs_to_git_is_never_written(bench: Bench, path: str, words: str):
     (bench.root.parent / "tree-two").mkdir()
     (bench.root / "link.txt").symlink_to(bench.root.parent / "outside.txt")
     assert words in bench.refusal("edit", path=path, old="", new="x")
@@ -235,14 +235,14 @@ def test_what_lies_outside_or_belongs_to_git_is_never_written(bench: Bench, path
     assert not (bench.root.parent / "outside.txt").exists()
 
 
-def test_a_missing_file_is_told_with_close_names(bench: Bench) -> None:
+def test_a_missing_file_is_told_with_close_names(bench: Bench):
     bench.write("src/server.py", "x\n")
     bench.write("lib/sever.py", "x\n")
     message = bench.refusal("edit", path="src/sever.py", old="x", new="y")
     assert message == "src/sever.py does not exist. Did you mean src/server.py, lib/sever.py?"
 
 
-def test_a_file_over_the_limit_is_not_edited(bench: Bench) -> None:
+def test_a_file_over_the_limit_is_not_edited(bench: Bench):
     path = bench.write("big.txt", "one\n")
     os.truncate(path, LARGE + 1)
     assert "big.txt has over 64 MiB" in bench.refusal("edit", path="big.txt", old="one", new="two")
@@ -251,7 +251,7 @@ def test_a_file_over_the_limit_is_not_edited(bench: Bench) -> None:
 # While the question is open.
 
 
-def test_a_denial_writes_nothing_makes_no_folder_and_gives_its_reason(bench: Bench) -> None:
+def test_a_denial_writes_nothing_makes_no_folder_and_gives_its_reason(bench: Bench):
     path = viewed(bench, "a.txt", "one\n")
     bench.answer = lambda: Answer(False, "rule 3 denies it")
     assert bench.refusal("edit", path="a.txt", old="one", new="two") == "rule 3 denies it"
@@ -261,7 +261,7 @@ def test_a_denial_writes_nothing_makes_no_folder_and_gives_its_reason(bench: Ben
 
 
 @pytest.mark.parametrize(("old", "words"), [("one", "changed meanwhile"), ("", "appeared meanwhile")])
-def test_a_change_during_the_question_is_not_overwritten(bench: Bench, old: str, words: str) -> None:
+def test_a_change_during_the_question_is_not_overwritten(bench: Bench, old: str, words: str):
     if old:
         viewed(bench, "a.txt", "one\n")
 
@@ -274,7 +274,7 @@ def test_a_change_during_the_question_is_not_overwritten(bench: Bench, old: str,
     assert (bench.root / "a.txt").read_text() == "by somebody else\n"
 
 
-def test_a_link_out_that_appears_during_the_question_is_not_followed(bench: Bench, tmp_path: Path) -> None:
+def test_a_link_out_that_appears_during_the_question_is_not_followed(bench: Bench, tmp_path: Path):
     path = viewed(bench, "a.txt", "one\n")
     outside = tmp_path / "outside.txt"
     outside.write_text("one\n")
@@ -296,7 +296,7 @@ def test_a_link_out_that_appears_during_the_question_is_not_followed(bench: Benc
 @pytest.mark.parametrize("old", ["one", ""], ids=["changed", "created"])
 def test_a_folder_that_becomes_a_link_during_the_question_is_not_followed(
     bench: Bench, old: str, where: str, said: str
-) -> None:
+):
     """The bytes there are the same, and the file itself is no link."""
     viewed(bench, "src/a.txt", "one\n")
 
@@ -310,7 +310,7 @@ def test_a_folder_that_becomes_a_link_during_the_question_is_not_followed(
     assert {file.name: file.read_text() for file in (bench.root / where).iterdir()} == {"a.txt": "one\n"}
 
 
-def test_a_cancelled_call_writes_nothing(bench: Bench) -> None:
+def test_a_cancelled_call_writes_nothing(bench: Bench):
     path = viewed(bench, "a.txt", "one\n")
 
     def cancelling() -> Answer:

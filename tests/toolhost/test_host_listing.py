@@ -37,14 +37,14 @@ LISTED: dict[str, tuple[dict[str, str], str, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", LISTED)
-def test_what_is_listed(bench: Bench, name: str) -> None:
+def test_what_is_listed(bench: Bench, name: str):
     tree, below, expected = LISTED[name]
     for path, content in tree.items():
         bench.write(path, content)
     assert listed(bench, below) == expected
 
 
-def test_git_itself_links_and_other_repositories_are_not_entered(bench: Bench) -> None:
+def test_git_itself_links_and_other_repositories_are_not_entered(bench: Bench):
     bench.write("src/a.py")
     bench.commit_all()
     bench.write("other/b.py")
@@ -53,7 +53,7 @@ def test_git_itself_links_and_other_repositories_are_not_entered(bench: Bench) -
     assert listed(bench) == ["link", "src/a.py"]
 
 
-def test_a_tracked_file_is_never_ignored(bench: Bench) -> None:
+def test_a_tracked_file_is_never_ignored(bench: Bench):
     bench.write("build/out.js")
     bench.write("a.py")
     bench.commit_all()
@@ -62,7 +62,7 @@ def test_a_tracked_file_is_never_ignored(bench: Bench) -> None:
     assert listed(bench) == [".gitignore", "a.py", "build/out.js"]
 
 
-def test_a_tracked_file_that_was_deleted_is_not_listed(bench: Bench) -> None:
+def test_a_tracked_file_that_was_deleted_is_not_listed(bench: Bench):
     bench.write("a.py")
     bench.write("b.py")
     bench.commit_all()
@@ -70,9 +70,7 @@ def test_a_tracked_file_that_was_deleted_is_not_listed(bench: Bench) -> None:
     assert listed(bench) == ["b.py"]
 
 
-def test_a_tracked_file_behind_a_folder_that_became_a_link_is_not_listed(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_a_tracked_file_behind_a_folder_that_became_a_link_is_not_listed(bench: Bench, tmp_path: Path):
     bench.write("src/a.py")
     bench.commit_all()
     shutil.move(bench.root / "src", tmp_path / "outside")
@@ -81,7 +79,7 @@ def test_a_tracked_file_behind_a_folder_that_became_a_link_is_not_listed(
 
 
 @pytest.mark.parametrize("damage", ["config", "HEAD", "index", "objects"])
-def test_a_broken_git_folder_does_not_matter(bench: Bench, damage: str) -> None:
+def test_a_broken_git_folder_does_not_matter(bench: Bench, damage: str):
     bench.write("a.py")
     bench.commit_all()
     broken = bench.root / ".git" / damage
@@ -89,7 +87,7 @@ def test_a_broken_git_folder_does_not_matter(bench: Bench, damage: str) -> None:
     assert listed(bench) == ["a.py"]
 
 
-def test_a_hostile_git_folder_runs_nothing(bench: Bench, tmp_path: Path) -> None:
+def test_a_hostile_git_folder_runs_nothing(bench: Bench, tmp_path: Path):
     bench.write("a.py", "hello\n")
     bench.write(".gitattributes", "* diff=evil filter=evil\n")
     bench.commit_all()
@@ -102,7 +100,7 @@ def test_a_hostile_git_folder_runs_nothing(bench: Bench, tmp_path: Path) -> None
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_repository_around_the_root_is_not_found(bench: Bench) -> None:
+def test_a_repository_around_the_root_is_not_found(bench: Bench):
     bench.write(".gitignore", "*.log\n")
     bench.write("sub/a.log")
     bench.commit_all()
@@ -110,7 +108,7 @@ def test_a_repository_around_the_root_is_not_found(bench: Bench) -> None:
     assert listed(bench) == ["a.log"]
 
 
-def test_the_scratch_repository_is_gone_afterwards(bench: Bench) -> None:
+def test_the_scratch_repository_is_gone_afterwards(bench: Bench):
     bench.write("a.py", "x\n")
     listed(bench)
     bench.call("grep", pattern="x")
@@ -119,12 +117,12 @@ def test_the_scratch_repository_is_gone_afterwards(bench: Bench) -> None:
     assert os.listdir(bench.context.tmp) == []
 
 
-def test_git_that_fails_says_why(bench: Bench, without_git: None) -> None:
+def test_git_that_fails_says_why(bench: Bench, without_git: None):
     with pytest.raises(OSError, match="git"):
         listed(bench)
 
 
-def test_a_scan_without_a_base_reports_no_file_as_new(bench: Bench, without_git: None) -> None:
+def test_a_scan_without_a_base_reports_no_file_as_new(bench: Bench, without_git: None):
     bench.write("a.py")
     scanner = Scanner(bench.context)
     scanner.take_base()
@@ -141,7 +139,7 @@ def test_a_scan_without_a_base_reports_no_file_as_new(bench: Bench, without_git:
         ("a*", "a\nb", True), ("{a,b}/c", "b/c", True), ("a/", "a/b/c", True),
     ],
 )  # fmt: skip
-def test_patterns_of_paths(pattern: str, path: str, expected: bool) -> None:
+def test_patterns_of_paths(pattern: str, path: str, expected: bool):
     assert matcher(pattern)(path) == expected
 
 
@@ -158,10 +156,10 @@ def test_patterns_of_paths(pattern: str, path: str, expected: bool) -> None:
         ("${a}{b,c}", ["${a}b", "${a}c"]),
     ],
 )
-def test_braces(pattern: str, expected: list[str]) -> None:
+def test_braces(pattern: str, expected: list[str]):
     assert expand_braces(pattern) == expected
 
 
-def test_braces_cannot_grow_without_bound() -> None:
+def test_braces_cannot_grow_without_bound():
     with pytest.raises(ToolFailure):
         matcher("{a,b}" * 30)

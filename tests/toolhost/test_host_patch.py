@@ -52,7 +52,7 @@ def refuse(bench: Bench, *lines: str) -> str:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_scenario(bench: Bench, name: str) -> None:
+def test_scenario(bench: Bench, name: str):
     before, patch, after = SCENARIOS[name]
     fill(bench, dict(before))
     if isinstance(after, str):
@@ -64,7 +64,7 @@ def test_scenario(bench: Bench, name: str) -> None:
         assert files(bench.root) == after
 
 
-def test_everything_that_is_wrong_is_told_at_once(bench: Bench) -> None:
+def test_everything_that_is_wrong_is_told_at_once(bench: Bench):
     fill(bench, {"a.txt": "one\ntwo\nthree\n", "b.txt": "one\n"})
     bench.write("unseen.txt", "x\n")
     message = refuse(
@@ -86,7 +86,7 @@ def test_everything_that_is_wrong_is_told_at_once(bench: Bench) -> None:
     assert message.endswith("Send the whole patch again, corrected.")
 
 
-def test_the_result_names_the_files_and_lines(bench: Bench) -> None:
+def test_the_result_names_the_files_and_lines(bench: Bench):
     fill(bench, {"a.txt": "".join(f"line {n}\n" for n in range(1, 21)), "b.txt": "b\n", "c.txt": "c\n"})
     said = apply(
         bench,
@@ -100,7 +100,7 @@ def test_the_result_names_the_files_and_lines(bench: Bench) -> None:
     )
 
 
-def test_the_metadata_has_for_each_file_what_an_edit_has(bench: Bench) -> None:
+def test_the_metadata_has_for_each_file_what_an_edit_has(bench: Bench):
     fill(bench, {"a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n"})
     for name, mode in (("a.txt", 0o640), ("b.txt", 0o755), ("c.txt", 0o700)):
         (bench.root / name).chmod(mode)
@@ -139,7 +139,7 @@ def test_the_metadata_has_for_each_file_what_an_edit_has(bench: Bench) -> None:
     }  # fmt: skip
 
 
-def test_of_too_long_diffs_those_are_cut_that_nothing_is_worked_out_from(bench: Bench) -> None:
+def test_of_too_long_diffs_those_are_cut_that_nothing_is_worked_out_from(bench: Bench):
     """A version of a file is its diff over the one before; of a file that goes there is none to be had."""
     fill(bench, {"a.txt": "x" * 2_000_000 + "\n", "b.txt": "one\n", "c.txt": "y" * 2_000_000 + "\n"})
     outcome = bench.call(
@@ -160,13 +160,13 @@ def test_of_too_long_diffs_those_are_cut_that_nothing_is_worked_out_from(bench: 
 # What must be known of a file before it may change.
 
 
-def test_a_file_that_was_not_viewed_is_not_patched(bench: Bench) -> None:
+def test_a_file_that_was_not_viewed_is_not_patched(bench: Bench):
     fill(bench, {"a.txt": "one\n"}, view=False)
     assert 'Call view {"path": "a.txt"}' in refuse(bench, "*** Update File: a.txt", "@@", "-one", "+1")
     assert 'Call view {"path": "a.txt"}' in refuse(bench, "*** Delete File: a.txt")
 
 
-def test_a_file_that_changed_since_is_patched_where_the_lines_are_there_once(bench: Bench) -> None:
+def test_a_file_that_changed_since_is_patched_where_the_lines_are_there_once(bench: Bench):
     fill(bench, {"a.txt": "one\ntwo\n"})
     (bench.root / "a.txt").write_text("one\n2\nx\nx\n")
     assert "changed since it was viewed" in refuse(bench, "*** Delete File: a.txt")
@@ -178,7 +178,7 @@ def test_a_file_that_changed_since_is_patched_where_the_lines_are_there_once(ben
     assert (bench.root / "a.txt").read_text() == "1\n2\nx\nx\n"
 
 
-def test_a_file_that_a_search_showed_is_patched_where_the_lines_are_there_once(bench: Bench) -> None:
+def test_a_file_that_a_search_showed_is_patched_where_the_lines_are_there_once(bench: Bench):
     bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, 51)))
     section = ("*** Update File: a.txt", "@@", " line 39", "-line 40", "+forty", " line 41")
     assert "not viewed yet" in refuse(bench, *section)
@@ -222,7 +222,7 @@ new file mode 100644
 
 
 @pytest.mark.parametrize("patch", [UNIFIED, wrapped(UNIFIED.rstrip()), f"```diff\n{UNIFIED}```"])
-def test_a_unified_diff_that_fits_is_applied(bench: Bench, patch: str) -> None:
+def test_a_unified_diff_that_fits_is_applied(bench: Bench, patch: str):
     """By the number of its lines where they fit several times."""
     fill(bench, {"a.txt": "x\nx\ny\nx\ny\n-- a\nx\ny\nx\n", "old.txt": "old\n", "gone.txt": "gone\n"})
     bench.call("patch", patch=patch)
@@ -236,27 +236,27 @@ def test_a_unified_diff_that_fits_is_applied(bench: Bench, patch: str) -> None:
 # The result repeats little of what was sent.
 
 
-def test_the_result_of_a_patch_that_fits_does_not_repeat_it(bench: Bench) -> None:
+def test_the_result_of_a_patch_that_fits_does_not_repeat_it(bench: Bench):
     fill(bench, {"a.txt": "one\ntwo\nthree\nfour\n"})
     said = apply(bench, "*** Update File: a.txt", "@@", " two", *(f"+line {n}" for n in range(75)), " three")
     assert said == "Patched: M a.txt (+75 -0)"
 
 
-def test_a_file_that_was_moved_is_known_under_its_new_name(bench: Bench) -> None:
+def test_a_file_that_was_moved_is_known_under_its_new_name(bench: Bench):
     fill(bench, {"a.txt": "one\ntwo\n"})
     apply(bench, "*** Update File: a.txt", "*** Move to: b.txt", "@@", "-one", "+1")
     bench.call("edit", path="b.txt", old="two", new="2")
     assert (bench.root / "b.txt").read_text() == "1\n2\n"
 
 
-def test_a_link_is_patched_through_and_never_deleted_or_moved(bench: Bench) -> None:
+def test_a_link_is_patched_through_and_never_deleted_or_moved(bench: Bench):
     fill(bench, {"real.txt": "one\n"})
     (bench.root / "link.txt").symlink_to("real.txt")
     for operation in (("*** Delete File: link.txt",), ("*** Update File: link.txt", "*** Move to: x.txt")):
         assert "it is a link. Name the file it leads to, real.txt" in refuse(bench, *operation)
 
 
-def test_a_moved_file_keeps_its_mode(bench: Bench) -> None:
+def test_a_moved_file_keeps_its_mode(bench: Bench):
     fill(bench, {"run.sh": "echo one\n"})
     (bench.root / "run.sh").chmod(0o751)
     apply(bench, "*** Update File: run.sh", "*** Move to: bin/run.sh", "@@", "-echo one", "+echo two")
@@ -273,7 +273,7 @@ OPERATIONS = (
 TREE: dict[str, str | bytes] = {"a.txt": "one\n", "c.txt": "c\n", "d.txt": "d\n"}
 
 
-def test_one_question_covers_the_whole_plan_in_its_order(bench: Bench) -> None:
+def test_one_question_covers_the_whole_plan_in_its_order(bench: Bench):
     fill(bench, TREE)
     apply(bench, *OPERATIONS)
     assert len(bench.questions) == 1
@@ -287,7 +287,7 @@ def test_one_question_covers_the_whole_plan_in_its_order(bench: Bench) -> None:
         assert piece in diff
 
 
-def test_a_change_during_the_question_is_overwritten_in_no_file(bench: Bench) -> None:
+def test_a_change_during_the_question_is_overwritten_in_no_file(bench: Bench):
     fill(bench, TREE)
 
     def meanwhile() -> Answer:
@@ -301,9 +301,7 @@ def test_a_change_during_the_question_is_overwritten_in_no_file(bench: Bench) ->
     assert files(bench.root) == {"a.txt": b"one\n", "c.txt": b"c\n", "d.txt": b"by somebody else\n"}
 
 
-def test_a_failure_at_the_last_file_leaves_all_as_they_were(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_at_the_last_file_leaves_all_as_they_were(bench: Bench, monkeypatch: pytest.MonkeyPatch):
     fill(bench, TREE)
     (bench.root / "a.txt").chmod(0o751)
     put = write_changes.put

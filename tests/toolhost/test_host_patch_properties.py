@@ -81,7 +81,7 @@ def patch_between(before: dict[str, list[str]], after: dict[str, list[str]], aro
 @given(TREE, TREE, ENDS, st.integers(0, 3))
 def test_a_patch_between_two_trees_makes_the_second_of_the_first(
     before: dict[str, list[str]], after: dict[str, list[str]], end: str, around: int
-) -> None:
+):
     ends = {name: end if lines else "\n" for name, lines in before.items()}
     with workspace({name: joined(lines, ends[name]) for name, lines in before.items()}) as context:
         if before != after:
@@ -119,7 +119,7 @@ def mutated(draw: st.DrawFn) -> tuple[dict[str, list[str]], str]:
 @given(mutated())
 def test_any_mutation_of_a_patch_applies_wholly_or_leaves_the_tree_as_it_was(
     mutation: tuple[dict[str, list[str]], str],
-) -> None:
+):
     before, patch = mutation
     with workspace({name: joined(lines) for name, lines in before.items()}) as context:
         was = snapshot(context.root)
@@ -140,7 +140,7 @@ def test_any_mutation_of_a_patch_applies_wholly_or_leaves_the_tree_as_it_was(
 
 @SETTINGS
 @given(st.text(st.sampled_from("*+-@ abEBdP\n\r"), max_size=60))
-def test_the_parser_says_what_is_wrong_and_never_breaks(text: str) -> None:
+def test_the_parser_says_what_is_wrong_and_never_breaks(text: str):
     for patch in (text, f"*** Begin Patch\n{text}\n*** End Patch"):
         try:
             assert parse(patch)
@@ -150,5 +150,5 @@ def test_the_parser_says_what_is_wrong_and_never_breaks(text: str) -> None:
 
 @SETTINGS
 @given(st.text(st.sampled_from("ab\n\r"), max_size=20))
-def test_a_file_is_its_lines_and_their_ends(content: str) -> None:
+def test_a_file_is_its_lines_and_their_ends(content: str):
     assert Draft(Text(content)).text.content == content

@@ -100,7 +100,7 @@ RUST_END = {"reason": "build-finished", "success": False}
          ["a.sh", 2, 0, "error", "", "syntax error near `fi'", ""]),
     ],
 )  # fmt: skip
-def test_what_each_checker_prints_is_read(form: str, output: str, row: list[Any]) -> None:
+def test_what_each_checker_prints_is_read(form: str, output: str, row: list[Any]):
     assert found(form, output) == [row]
 
 
@@ -116,7 +116,7 @@ def test_what_each_checker_prints_is_read(form: str, output: str, row: list[Any]
         ("ruff", "[]"),
     ],
 )
-def test_hints_and_what_stands_nowhere_are_left_out(form: str, output: str) -> None:
+def test_hints_and_what_stands_nowhere_are_left_out(form: str, output: str):
     assert rows(registry.form(form)(output), "/w") == Rows([])
 
 
@@ -124,20 +124,20 @@ def test_hints_and_what_stands_nowhere_are_left_out(form: str, output: str) -> N
 @pytest.mark.parametrize(
     "output", ["", "garbage", "[1]", '"x"', "null", "[" * 100_000, '{"x": NaN', "[[]]", "9" * 10_000]
 )
-def test_garbage_has_no_form(form: str, output: str) -> None:
+def test_garbage_has_no_form(form: str, output: str):
     with pytest.raises(FormError):
         found(form, output)
 
 
 @pytest.mark.parametrize("field", list(RUFF))
 @pytest.mark.parametrize("value", [None, 7, -1, 1e400, [], {}, "", True, "\x1b[31m", 2**70])
-def test_a_find_of_any_types_is_a_row_or_none(field: str, value: Any) -> None:
+def test_a_find_of_any_types_is_a_row_or_none(field: str, value: Any):
     for row in found("ruff", json.dumps([RUFF | {field: value}])):
         assert [type(part) for part in row] == [str, int, int, str, str, str, str]
         assert all(0 <= number <= 10**8 for number in row[1:3])
 
 
-def test_eslint_finds_what_has_a_place_whatever_its_settings_printed() -> None:
+def test_eslint_finds_what_has_a_place_whatever_its_settings_printed():
     said = f"settings are code\n[1]\n{json.dumps(ESLINT, ensure_ascii=False)}\n"
     unused = "Unused eslint-disable directive (no problems were reported from 'no-alert')."
     beyond = '"parserOptions.project" has been provided for @typescript-eslint/parser.'
@@ -153,12 +153,12 @@ def test_eslint_finds_what_has_a_place_whatever_its_settings_printed() -> None:
     ("files", "why"),
     [([], "there was no file for it to look at"), (ESLINT[2:3], '"parserOptions.project" has been provided')],
 )
-def test_eslint_that_could_look_at_nothing_is_no_clean_bill(files: list[Any], why: str) -> None:
+def test_eslint_that_could_look_at_nothing_is_no_clean_bill(files: list[Any], why: str):
     with pytest.raises(FormError, match=why):
         found("eslint", json.dumps(files))
 
 
-def test_why_eslint_ends_is_said(bench: Bench) -> None:
+def test_why_eslint_ends_is_said(bench: Bench):
     told = {"program": "eslint", "form": "eslint"}
     oops = "\nOops! Something went wrong! :(\n\nESLint: 9.39.4\n\n"
     for words, why in {
@@ -174,7 +174,7 @@ def test_why_eslint_ends_is_said(bench: Bench) -> None:
         assert said["note"].startswith(f"it ended with exit code 2: {why}")
 
 
-def test_tsc_without_a_project_says_why_instead() -> None:
+def test_tsc_without_a_project_says_why_instead():
     with pytest.raises(FormError, match="TS18003: No inputs were found"):
         found("tsc", "error TS18003: No inputs were found in config file '/w/tsconfig.json'.\n")
 
@@ -196,13 +196,13 @@ def test_tsc_without_a_project_says_why_instead() -> None:
         (7, None),
     ],
 )
-def test_paths_are_of_the_repository_or_counted_as_outside(path: object, seen: str | None) -> None:
+def test_paths_are_of_the_repository_or_counted_as_outside(path: object, seen: str | None):
     result = rows([Find(path, 1, 1, "error", "c", "m")], "/w")
     assert [row[0] for row in result.rows] == ([] if seen is None else [seen])
     assert result.outside == (seen is None)
 
 
-def test_a_message_is_one_line_without_controls_and_without_the_place_of_the_tree() -> None:
+def test_a_message_is_one_line_without_controls_and_without_the_place_of_the_tree():
     message = "\x1b]0;t\x07\x1b[31mBad\x1b[0m \x00\x9b1m in /w/a.py, under /w\nmore"
     (row,) = rows([Find("a.py", 2**40, -3, "error", 7, message)], "/w").rows
     assert row == ["a.py", 0, 0, "error", "7", "Bad in a.py, under .", ""]
@@ -211,7 +211,7 @@ def test_a_message_is_one_line_without_controls_and_without_the_place_of_the_tre
     assert not CONTROLS.search(json.dumps(long))
 
 
-def test_the_source_line_comes_along_and_columns_count_code_points(tmp_path: Path) -> None:
+def test_the_source_line_comes_along_and_columns_count_code_points(tmp_path: Path):
     (tmp_path / "a.ts").write_text("one\n\t😀 = x\n")
     finds = [Find("a.ts", 2, 7, "error", "", "m"), Find("a.ts", 9, 7, "error", "", "m")]
     first, beyond = rows(finds, str(tmp_path), "utf-16").rows
@@ -220,7 +220,7 @@ def test_the_source_line_comes_along_and_columns_count_code_points(tmp_path: Pat
     assert in_bytes[2] == 6
 
 
-def test_no_source_line_is_read_through_a_link_that_leads_out(tmp_path: Path) -> None:
+def test_no_source_line_is_read_through_a_link_that_leads_out(tmp_path: Path):
     (tmp_path / "tree").mkdir()
     (tmp_path / "secret").write_text("hidden\n")
     (tmp_path / "tree" / "a.py").symlink_to(tmp_path / "secret")
@@ -228,7 +228,7 @@ def test_no_source_line_is_read_through_a_link_that_leads_out(tmp_path: Path) ->
     assert row[6] == ""
 
 
-def test_more_problems_than_can_be_compared_are_none() -> None:
+def test_more_problems_than_can_be_compared_are_none():
     one = Find("a.py", 1, 1, "error", "c", "m")
     assert len(rows([one] * 10_000, "/w").rows) == 10_000
     assert rows([one] * (MOST + 1), "/w") == Rows([], 0, flooded=True)
@@ -236,7 +236,7 @@ def test_more_problems_than_can_be_compared_are_none() -> None:
     assert rows([wide] * MOST, "/w").flooded  # they would not fit into one frame
 
 
-def test_a_checker_runs_in_the_tree_and_its_word_is_read(bench: Bench) -> None:
+def test_a_checker_runs_in_the_tree_and_its_word_is_read(bench: Bench):
     bench.write("a.py", "import os\nx = y\n")
     said = check(bench, 'echo "$PWD/a.py:2:5: undefined: y ($*)"; echo noise >&2; exit 1', ("a.py",))
     assert said["rows"] == [["a.py", 2, 5, "error", "", "undefined: y (./a.py)", "x = y"]]
@@ -253,32 +253,32 @@ def test_a_checker_runs_in_the_tree_and_its_word_is_read(bench: Bench) -> None:
         ("echo no; kill -SEGV $$", "it ended with exit code -11"),
     ],
 )
-def test_a_checker_that_fails_says_nothing_of_the_code(bench: Bench, script: str, note: str) -> None:
+def test_a_checker_that_fails_says_nothing_of_the_code(bench: Bench, script: str, note: str):
     said = check(bench, script)
     assert (said["state"], said["rows"]) == ("unavailable", [])
     assert said["note"].startswith(note)
 
 
-def test_garbage_from_a_checker_is_no_clean_bill(bench: Bench) -> None:
+def test_garbage_from_a_checker_is_no_clean_bill(bench: Bench):
     said = check(bench, "echo 'Traceback'; exit 0", form="ruff")
     assert (said["state"], said["note"]) == ("unavailable", "its output is not JSON")
 
 
-def test_a_checker_that_hangs_is_ended_with_all_it_started(bench: Bench, tmp_path: Path) -> None:
+def test_a_checker_that_hangs_is_ended_with_all_it_started(bench: Bench, tmp_path: Path):
     mark = tmp_path / "alive"
     said = check(bench, f"trap '' TERM; (sleep 600; touch {mark}) & wait; sleep 600", timeout=0.3)
     assert said["state"] == "timed_out"
     assert not mark.exists()
 
 
-def test_a_daemon_that_a_checker_leaves_holds_nothing_up(bench: Bench) -> None:
+def test_a_daemon_that_a_checker_leaves_holds_nothing_up(bench: Bench):
     began = time.monotonic()
     said = check(bench, "echo 'a.py:1:1: m'; setsid sleep 600 & disown; exit 0", timeout=60)
     assert (said["state"], len(said["rows"])) == ("complete", 1)
     assert time.monotonic() - began < 30
 
 
-def test_a_flood_is_stopped(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_is_stopped(bench: Bench, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(problems_of, "_MOST_OUTPUT", 1_000_000)
     said = check(bench, "yes 'a.py:1:1: m'", timeout=60)
     assert (said["state"], said["note"]) == ("unavailable", "it printed more than 1 MB")
@@ -288,7 +288,7 @@ def test_a_flood_is_stopped(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     "swap", ["mkfifo $f", "mkdir $f", "ln -s /dev/zero $f", "ln -s $f $f", "install -m 0 /dev/null $f", ":"]
 )
-def test_whatever_a_checker_makes_of_the_file_for_its_words_holds_nothing_up(bench: Bench, swap: str) -> None:
+def test_whatever_a_checker_makes_of_the_file_for_its_words_holds_nothing_up(bench: Bench, swap: str):
     f = f"$(echo {bench.context.tmp}/.of-command-*)"
     told = check(bench, f"f={f}; echo 'first words' >&2; rm $f; {swap}; exit 2")
     assert (told["state"], told["note"]) == ("unavailable", "it ended with exit code 2: first words")
@@ -296,7 +296,7 @@ def test_whatever_a_checker_makes_of_the_file_for_its_words_holds_nothing_up(ben
     assert (again["state"], len(again["rows"])) == ("complete", 1)
 
 
-def test_a_program_that_is_not_there_or_does_not_run_is_unavailable(bench: Bench) -> None:
+def test_a_program_that_is_not_there_or_does_not_run_is_unavailable(bench: Bench):
     nobody = check(bench, "", program="nobody")
     assert nobody["note"] == "nobody is not installed: the project has none of its own"
     proxy = check(bench, "echo 'error: unknown binary' >&2; exit 1", version=["--version"])
@@ -306,7 +306,7 @@ def test_a_program_that_is_not_there_or_does_not_run_is_unavailable(bench: Bench
     assert (there["state"], there["version"]) == ("complete", "checker 1.2.3")
 
 
-def test_ours_comes_before_the_projects_own(bench: Bench, tmp_path: Path) -> None:
+def test_ours_comes_before_the_projects_own(bench: Bench, tmp_path: Path):
     own = tmp_path / "own"
     own.write_text("#!/bin/bash\necho a.py:1:1: ours\n")
     own.chmod(0o755)
@@ -315,12 +315,12 @@ def test_ours_comes_before_the_projects_own(bench: Bench, tmp_path: Path) -> Non
     assert check(bench, "echo a.py:1:1: theirs")["rows"][0][5] == "theirs"
 
 
-def test_one_that_prints_nothing_has_its_words_told(bench: Bench) -> None:
+def test_one_that_prints_nothing_has_its_words_told(bench: Bench):
     told = check(bench, "echo 'settings: no such file' >&2; exit 1", form="rdjson")
     assert (told["state"], told["note"]) == ("unavailable", "its output is not JSON: settings: no such file")
 
 
-def test_in_a_folder_the_nearest_program_and_environment_are_the_projects(bench: Bench) -> None:
+def test_in_a_folder_the_nearest_program_and_environment_are_the_projects(bench: Bench):
     bench.write("api/.venv/pyvenv.cfg", "")
     bench.write("api/src/a.x", "one\n")
     own = bench.write("api/node_modules/.bin/checker", '#!/bin/bash\necho "a.x:1:1: $VIRTUAL_ENV"\n')

@@ -50,7 +50,7 @@ def said(script: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_a49_programs_beside_commands_count_with_what_lost_its_parent() -> None:
+def test_a49_programs_beside_commands_count_with_what_lost_its_parent():
     script = """
         begun = begin("(for n in $(seq 100); do setsid sleep 60.42 & done); exec sleep 60")
         print(begun.wait(30), become(0))
@@ -58,7 +58,7 @@ def test_a49_programs_beside_commands_count_with_what_lost_its_parent() -> None:
     assert said(script) == ["-9", "True"]
 
 
-def test_a_few_that_outlive_what_started_them_are_ended_when_a_call_is_over() -> None:
+def test_a_few_that_outlive_what_started_them_are_ended_when_a_call_is_over():
     script = """
         begun = begin("for n in $(seq 30); do setsid sleep 60.42 & done; sleep 1; exit 3")
         print(become(30), begun.wait(30), become(30))
@@ -68,7 +68,7 @@ def test_a_few_that_outlive_what_started_them_are_ended_when_a_call_is_over() ->
     assert said(script) == ["True", "3", "True", "True"]
 
 
-def test_a_program_of_the_host_s_own_is_left_alone_then() -> None:
+def test_a_program_of_the_host_s_own_is_left_alone_then():
     script = """
         from bot.toolhost.programs import start_program
         git = start_program(["sh", "-c", "sleep 1; exit 7"], start_new_session=True)
@@ -79,7 +79,7 @@ def test_a_program_of_the_host_s_own_is_left_alone_then() -> None:
 
 
 @pytest.mark.bubblewrap
-def test_a49_the_kernel_counts_them_where_the_user_is_the_sandbox_s_own() -> None:
+def test_a49_the_kernel_counts_them_where_the_user_is_the_sandbox_s_own():
     script = (
         "import resource; from bot.toolhost.resource_limits import ResourceLimits, for_a_child; "
         "for_a_child(ResourceLimits(processes=60))(); print(resource.getrlimit(resource.RLIMIT_NPROC))"
@@ -96,7 +96,7 @@ def test_a49_the_kernel_counts_them_where_the_user_is_the_sandbox_s_own() -> Non
     [("exit 7", "os.waitid(os.P_PID, spared.pid, os.WEXITED | os.WNOWAIT)"), ("sleep 0.3; exit 7", "")],
     ids=["ended", "running"],
 )
-def test_the_exit_code_of_what_is_spared_is_left_to_its_owner(command: str, before: str) -> None:
+def test_the_exit_code_of_what_is_spared_is_left_to_its_owner(command: str, before: str):
     script = f"""
         other = subprocess.Popen(["sleep", "60"])
         spared = subprocess.Popen(["sh", "-c", {command!r}])
@@ -106,7 +106,7 @@ def test_the_exit_code_of_what_is_spared_is_left_to_its_owner(command: str, befo
     assert said(script) == ["1", "7"]
 
 
-def test_only_what_was_asked_for_is_ended_with_all_below_it() -> None:
+def test_only_what_was_asked_for_is_ended_with_all_below_it():
     script = """
         mine = subprocess.Popen(["sh", "-c", "setsid sh -c 'sleep 60 & wait' & wait"], start_new_session=True)
         while len(list(descendants.below(mine.pid))) < 2:
@@ -121,7 +121,7 @@ def test_only_what_was_asked_for_is_ended_with_all_below_it() -> None:
     assert said(script) == ["3", "None"]
 
 
-def test_a_group_that_multiplies_is_ended_as_one() -> None:
+def test_a_group_that_multiplies_is_ended_as_one():
     """Each of its processes starts the next and goes, faster than they could be killed one by one."""
     script = """
         chain = "import os, time\\nend = time.time() + 20\\nwhile time.time() < end:\\n    if os.fork(): os._exit(0)"
@@ -134,9 +134,7 @@ def test_a_group_that_multiplies_is_ended_as_one() -> None:
     assert said(script) == ["[]"]
 
 
-def test_what_is_below_a_process_may_be_nested_deeper_than_python_calls(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_below_a_process_may_be_nested_deeper_than_python_calls(monkeypatch: pytest.MonkeyPatch):
     """A thousand forks, each by the one before: counting them ended the host."""
     monkeypatch.setattr(descendants, "children", lambda pid=None: [pid + 1] if pid < 5000 else [])
     assert list(descendants.below(1)) == list(range(2, 5001))

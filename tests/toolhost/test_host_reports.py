@@ -37,7 +37,7 @@ def after(bench: Bench, output: str = "", **arguments: Any) -> dict[str, Any]:
     return look(bench, spill=str(spill), **arguments)
 
 
-def test_a_test_is_its_class_and_its_name_and_an_error_is_a_failure() -> None:
+def test_a_test_is_its_class_and_its_name_and_an_error_is_a_failure():
     found = parsed(PYTEST)
     assert found.names == {
         "passed": ["test_a::test_good"],
@@ -47,6 +47,6 @@ def test_a_test_is_its_class_and_its_name_and_an_error_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "windows-1252"])
-def test_encodings_that_xml_may_have_are_read(encoding: str) -> None:
+def test_encodings_that_xml_may_have_are_read(encoding: str):
     text = f'<?xml version="1.0" encoding="{encoding}"?><testsuite><testcase name="ü"/></testsuite>'
     assert parsed(text.encode(encoding)).names["passed"] == ["ü"]

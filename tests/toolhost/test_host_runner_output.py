@@ -30,9 +30,7 @@ def read(name: str) -> ParsedTests:
         ("unittest_verbose", 4, 5, 3),
     ],
 )
-def test_a_runner_that_names_every_test_is_read_whole(
-    name: str, passed: int, failed: int, skipped: int
-) -> None:
+def test_a_runner_that_names_every_test_is_read_whole(name: str, passed: int, failed: int, skipped: int):
     tests = read(name)
     assert tests.whole
     assert {state: len(names) for state, names in tests.names.items()} == tests.figures()
@@ -72,7 +70,7 @@ def test_a_runner_that_names_every_test_is_read_whole(
 )
 def test_a_runner_that_names_only_failures_is_not_whole(
     name: str, failed: list[str], figures: tuple[int, int, int] | None
-) -> None:
+):
     tests = read(name)
     assert not tests.whole
     assert sorted(tests.names["failed"]) == failed
@@ -81,7 +79,7 @@ def test_a_runner_that_names_only_failures_is_not_whole(
     assert (tuple(told.values()) if told else None) == figures
 
 
-def test_the_names_are_those_that_people_know() -> None:
+def test_the_names_are_those_that_people_know():
     assert read("cargo").names["failed"] == ["src/lib.rs::tests::bad"]
     assert "tests/it.rs::it_works" in read("cargo").names["passed"]
     assert "src/lib.rs::tests::panics" in read("cargo").names["passed"]
@@ -119,17 +117,17 @@ NO_MODULE = "ModuleNotFoundError: No module named 'nothing_here'"
         ("vitest", "a.test.mjs > sum > is bad", "AssertionError: expected 1 to be 2 // Object.is equality"),
     ],
 )  # fmt: skip
-def test_a_failing_test_has_the_reason_that_its_runner_prints(name: str, test: str, reason: str) -> None:
+def test_a_failing_test_has_the_reason_that_its_runner_prints(name: str, test: str, reason: str):
     assert read(name).reasons[test] == reason
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in RECORDED.iterdir()))
-def test_every_failing_test_of_every_runner_has_a_reason(name: str) -> None:
+def test_every_failing_test_of_every_runner_has_a_reason(name: str):
     tests = read(name)
     assert set(tests.reasons) == set(tests.names["failed"])
 
 
-def test_a_reason_is_one_line_without_colour_and_of_few_characters() -> None:
+def test_a_reason_is_one_line_without_colour_and_of_few_characters():
     text = (
         "== short test summary info ==\nFAILED a.py::b - \x1b[31massert\x1b[0m\t"
         + "x" * 5_000
@@ -142,7 +140,7 @@ def test_a_reason_is_one_line_without_colour_and_of_few_characters() -> None:
     assert len(reason) == 200
 
 
-def test_a_unittest_message_of_many_lines_is_told_by_its_first() -> None:
+def test_a_unittest_message_of_many_lines_is_told_by_its_first():
     rule, line = "=" * 70, "-" * 70
     text = f"""{rule}
 FAIL: test_b (t.A.test_b)
@@ -169,7 +167,7 @@ FAILED (failures=1)
     assert tests.reasons == {"t.A.test_b": "AssertionError: Lists differ: [1] != [2]"}
 
 
-def test_a_runner_that_prints_no_reason_is_given_none() -> None:
+def test_a_runner_that_prints_no_reason_is_given_none():
     """pytest leaves it out where its line would be too long."""
     text = "== short test summary info ==\nFAILED a.py::b\nFAILED a.py::c - no\n2 failed in 0.1s\n"
     tests = parse_output(text)
@@ -177,7 +175,7 @@ def test_a_runner_that_prints_no_reason_is_given_none() -> None:
     assert tests.reasons == {"a.py::c": "no"}
 
 
-def test_of_testify_what_was_expected_is_the_reason() -> None:
+def test_of_testify_what_was_expected_is_the_reason():
     error = ["Error Trace:\t/r/a_test.go:9", "Error:      \tNot equal:", "  expected: 1", "  actual  : 2"]
     block = "".join(f"        \t{line}\n" for line in error)
     text = f"--- FAIL: TestX (0.00s)\n    a_test.go:9:\n{block}FAIL\nFAIL\texample.com/app\t0.002s\n"
@@ -186,7 +184,7 @@ def test_of_testify_what_was_expected_is_the_reason() -> None:
     assert tests.reasons == {"example.com/app.TestX": "Error: Not equal:; expected: 1; actual : 2"}
 
 
-def test_what_a_unittest_prints_itself_hides_no_test() -> None:
+def test_what_a_unittest_prints_itself_hides_no_test():
     named = read("unittest_verbose").names
     assert {"tests.test_a.A.test_noeol", "tests.test_a.A.test_print", "tests.test_a.A.test_doc"} <= set(
         named["passed"]
@@ -199,14 +197,14 @@ def test_what_a_unittest_prints_itself_hides_no_test() -> None:
     ]
 
 
-def test_before_python_3_11_the_method_stands_before_its_class() -> None:
+def test_before_python_3_11_the_method_stands_before_its_class():
     text = "test_x (tests.test_a.A) ... ok\ntests.b (unittest.loader._FailedTest) ... ERROR\n" + "-" * 70
     tests = parse_output(f"{text}\nRan 2 tests in 0.001s\n\nFAILED (errors=1)\n")
     assert tests is not None
     assert (tests.names["passed"], tests.names["failed"]) == (["tests.test_a.A.test_x"], ["tests.b"])
 
 
-def test_two_runners_in_one_check_are_told_together() -> None:
+def test_two_runners_in_one_check_are_told_together():
     both = "".join((RECORDED / f"{name}.txt").read_text() for name in ("cargo", "mocha"))
     tests = parse_output(both)
     assert tests is not None
@@ -217,7 +215,7 @@ def test_two_runners_in_one_check_are_told_together() -> None:
 @pytest.mark.parametrize(
     "text", ["", "hello\n", "12 passed\n", "ok then\n", "FAIL\n", "=" * 70, "1 passing\n"]
 )
-def test_what_no_runner_wrote_names_no_test(text: str) -> None:
+def test_what_no_runner_wrote_names_no_test(text: str):
     assert parse_output(text) is None
 
 
@@ -245,7 +243,7 @@ def test_what_no_runner_wrote_names_no_test(text: str) -> None:
     ],
     ids=lambda line: line[:12],
 )
-def test_no_line_takes_longer_than_its_length_allows(line: str) -> None:
+def test_no_line_takes_longer_than_its_length_allows(line: str):
     ends = "1 passed in 0.01s\nRan 1 test in 0.01s\nok  \tx\t0.1s\ntest result: ok. 1 passed; 0 failed; 0 ignored; x\n"
     text = "PHPUnit 9.6.7 by x\ntest_y (a.b)\n" + f"{line}\n" * 400 + ends
     began = time.process_time()
@@ -253,7 +251,7 @@ def test_no_line_takes_longer_than_its_length_allows(line: str) -> None:
     assert time.process_time() - began < 10  # a quadratic pattern takes minutes
 
 
-def test_nextest_names_all_that_ran_and_counts_what_was_skipped() -> None:
+def test_nextest_names_all_that_ran_and_counts_what_was_skipped():
     tests = read("nextest")
     assert tests.whole
     assert tests.names["passed"] == ["app tests::good", "app::it it_works"]
@@ -261,7 +259,7 @@ def test_nextest_names_all_that_ran_and_counts_what_was_skipped() -> None:
     assert tests.figures() == {"passed": 2, "failed": 1, "skipped": 1}
 
 
-def test_ctest_names_every_test() -> None:
+def test_ctest_names_every_test():
     names = {state: sorted(names) for state, names in read("ctest").names.items()}
     assert names == {
         "passed": ["good"],
@@ -270,7 +268,7 @@ def test_ctest_names_every_test() -> None:
     }
 
 
-def test_go_tells_the_same_in_json_as_in_words() -> None:
+def test_go_tells_the_same_in_json_as_in_words():
     assert read("go_json").names == {
         "passed": ["example.com/app.TestGood", "example.com/app.TestBad/other"],
         "failed": ["example.com/app/broken", "example.com/app.TestBad/one_two"],
@@ -300,7 +298,7 @@ LINES = [
 
 
 @pytest.mark.parametrize(("output", "counts"), LINES)
-def test_the_numbers_are_read(output: str, counts: tuple[int, int, int]) -> None:
+def test_the_numbers_are_read(output: str, counts: tuple[int, int, int]):
     tests = parse(f"warming up\n{output}\ndone\n")
     assert tests is not None
     assert tuple((tests.figures() or {}).values()) == counts
@@ -308,5 +306,5 @@ def test_the_numbers_are_read(output: str, counts: tuple[int, int, int]) -> None
 
 
 @pytest.mark.parametrize("output", ["", MAVEN.format(0), "ok", f"x {MAVEN.format(1)}"])
-def test_no_number_is_made_up(output: str) -> None:
+def test_no_number_is_made_up(output: str):
     assert parse(output) is None

@@ -63,7 +63,7 @@ GREP: dict[str, tuple[dict[str, str | bytes], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", GREP)
-def test_grep(bench: Bench, name: str) -> None:
+def test_grep(bench: Bench, name: str):
     tree, arguments, text = GREP[name]
     for path, content in tree.items():
         bench.write(path, content)
@@ -72,13 +72,13 @@ def test_grep(bench: Bench, name: str) -> None:
     assert bench.text("grep", **arguments) == text
 
 
-def test_a_file_without_end_hides_nothing_else(bench: Bench) -> None:
+def test_a_file_without_end_hides_nothing_else(bench: Bench):
     bench.write("a.py", "one\n")
     os.truncate(bench.write("sparse", ""), 1 << 43)
     assert bench.text("grep", pattern="one") == "a.py\n1:one"
 
 
-def test_the_first_hundred_of_all_are_shown_and_all_are_counted(bench: Bench) -> None:
+def test_the_first_hundred_of_all_are_shown_and_all_are_counted(bench: Bench):
     bench.write("a.txt", "x\n" * 60)
     bench.write("b.txt", "x\n" * 60)
     text = bench.text("grep", pattern="x")
@@ -89,14 +89,14 @@ def test_the_first_hundred_of_all_are_shown_and_all_are_counted(bench: Bench) ->
     assert (last, near) == ("119:x", "120-y"), "no line around the match that is not shown"
 
 
-def test_a_long_line_is_cut_around_the_match(bench: Bench) -> None:
+def test_a_long_line_is_cut_around_the_match(bench: Bench):
     bench.write("a.txt", "ö" * 3000 + "needle" + "b" * 3000 + "\n")
     line = bench.text("grep", pattern="needle").splitlines()[1]
     assert re.fullmatch("1:…ö+needleb+…", line)
     assert len(line) <= 510
 
 
-def test_links_are_not_followed_and_spilled_output_can_be_searched(bench: Bench, tmp_path: Path) -> None:
+def test_links_are_not_followed_and_spilled_output_can_be_searched(bench: Bench, tmp_path: Path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "a.txt").write_text("needle\n")
     (bench.root / "file").symlink_to(tmp_path / "outside" / "a.txt")
@@ -107,7 +107,7 @@ def test_links_are_not_followed_and_spilled_output_can_be_searched(bench: Bench,
     assert bench.text("grep", pattern="needle", path=str(spill)).startswith("$TMPDIR/out/3.txt\n2:needle")
 
 
-def test_a_changed_file_is_searched_as_it_is_now(bench: Bench) -> None:
+def test_a_changed_file_is_searched_as_it_is_now(bench: Bench):
     bench.write("a.txt", "old\n")
     bench.commit_all()
     bench.write("a.txt", "needle\n")
@@ -115,7 +115,7 @@ def test_a_changed_file_is_searched_as_it_is_now(bench: Bench) -> None:
     assert bench.text("grep", pattern="needle|old", mode="count").splitlines() == ["a.txt: 1", "new.txt: 1"]
 
 
-def test_another_repository_is_searched_when_it_is_named(bench: Bench) -> None:
+def test_another_repository_is_searched_when_it_is_named(bench: Bench):
     bench.write("other/a.txt", "needle\n")
     bench.git("init", "-q", cwd=bench.root / "other")
     assert bench.text("grep", pattern="needle") == "No line matches needle."
@@ -137,14 +137,12 @@ def test_another_repository_is_searched_when_it_is_named(bench: Bench) -> None:
         ("ls", {"path": "sorce"}, "sorce does not exist. Did you mean source?"),
     ],
 )
-def test_what_cannot_be_searched_is_refused(
-    bench: Bench, tool: str, arguments: dict[str, str], words: str
-) -> None:
+def test_what_cannot_be_searched_is_refused(bench: Bench, tool: str, arguments: dict[str, str], words: str):
     bench.write("source/a.py", "x\n")
     assert words in bench.refusal(tool, **arguments)
 
 
-def test_glob_newest_first_then_by_name(bench: Bench) -> None:
+def test_glob_newest_first_then_by_name(bench: Bench):
     for name, age in (("c.py", 30), ("a.py", 10), ("b.py", 10), ("src/d.py", 20)):
         os.utime(bench.write(name), (1000 - age, 1000 - age))
     assert bench.text("glob", pattern="*.py").splitlines() == ["a.py", "b.py", "src/d.py", "c.py"]
@@ -166,7 +164,7 @@ def test_glob_newest_first_then_by_name(bench: Bench) -> None:
         ("nothing*", set()),
     ],
 )
-def test_glob_patterns(bench: Bench, pattern: str, expected: set[str]) -> None:
+def test_glob_patterns(bench: Bench, pattern: str, expected: set[str]):
     for name in ("a.py", "src/b.py", "src/deep/c.py", "src/[id].tsx", "README.md"):
         bench.write(name)
     found = bench.text("glob", pattern=pattern)
@@ -175,14 +173,14 @@ def test_glob_patterns(bench: Bench, pattern: str, expected: set[str]) -> None:
     )
 
 
-def test_glob_in_a_folder_counts_from_there(bench: Bench) -> None:
+def test_glob_in_a_folder_counts_from_there(bench: Bench):
     for name in ("a.py", "src/b.py", "src/deep/c.py"):
         bench.write(name)
     assert bench.text("glob", pattern="/*.py", path="src") == "src/b.py"
     assert bench.text("glob", pattern=f"{bench.root}/src/*.py") == "src/b.py"
 
 
-def test_glob_leaves_out_ignored_files_but_not_folders_named_like_build(bench: Bench) -> None:
+def test_glob_leaves_out_ignored_files_but_not_folders_named_like_build(bench: Bench):
     names = {"build/a.py", "vendor/b.py", "tmp/c.py", "bin/d.py", "logs/e.py", ".hidden/f.py", "dist/g.py"}
     for name in names:
         bench.write(name)
@@ -191,7 +189,7 @@ def test_glob_leaves_out_ignored_files_but_not_folders_named_like_build(bench: B
     assert set(bench.text("glob", pattern="*.py*").splitlines()) == names
 
 
-def test_glob_shows_a_hundred_and_counts_all(bench: Bench) -> None:
+def test_glob_shows_a_hundred_and_counts_all(bench: Bench):
     for n in range(130):
         bench.write(f"{n}.txt")
     lines = bench.text("glob", pattern="*.txt").splitlines()
@@ -199,7 +197,7 @@ def test_glob_shows_a_hundred_and_counts_all(bench: Bench) -> None:
     assert lines[-1].startswith("[the newest 100 of 130 files")
 
 
-def test_ls_is_a_tree_with_counts_that_names_what_it_skips(bench: Bench) -> None:
+def test_ls_is_a_tree_with_counts_that_names_what_it_skips(bench: Bench):
     for name in (
         "README.md",
         "src/a.py",
@@ -219,7 +217,7 @@ def test_ls_is_a_tree_with_counts_that_names_what_it_skips(bench: Bench) -> None
     assert bench.text("ls", path="node_modules") == "node_modules/ (1 file)\n  x/ (1 file)\n    index.js"
 
 
-def test_the_name_of_a_folder_above_the_repository_hides_nothing(bench: Bench, tmp_path: Path) -> None:
+def test_the_name_of_a_folder_above_the_repository_hides_nothing(bench: Bench, tmp_path: Path):
     bench.context.root = tmp_path / ".hidden" / "node_modules" / "tree"
     bench.context.real_root = str(bench.context.root)
     bench.write("src/a.py", "needle\n")
@@ -228,7 +226,7 @@ def test_the_name_of_a_folder_above_the_repository_hides_nothing(bench: Bench, t
     assert bench.text("grep", pattern="needle").startswith("src/a.py\n1:needle")
 
 
-def test_paths_count_from_the_root_whatever_folder_the_shell_is_in(bench: Bench) -> None:
+def test_paths_count_from_the_root_whatever_folder_the_shell_is_in(bench: Bench):
     bench.write("src/a.py", "needle\n")
     bench.context.cwd = bench.root / "src"
     assert bench.text("grep", pattern="needle", path="src/a.py").startswith("src/a.py\n")
@@ -237,7 +235,7 @@ def test_paths_count_from_the_root_whatever_folder_the_shell_is_in(bench: Bench)
     assert bench.text("view", path="src/a.py").startswith("src/a.py: 1 line")
 
 
-def test_ls_fills_the_upper_levels_first(bench: Bench) -> None:
+def test_ls_fills_the_upper_levels_first(bench: Bench):
     for n in range(900):
         bench.write(f"aaa/deep/{n}.txt")
     for n in range(300):
@@ -249,14 +247,14 @@ def test_ls_fills_the_upper_levels_first(bench: Bench) -> None:
     assert "[203 entries are not shown" in text
 
 
-def test_a_name_with_a_line_break_stays_on_one_line(bench: Bench) -> None:
+def test_a_name_with_a_line_break_stays_on_one_line(bench: Bench):
     bench.write("two\nlines.txt", "needle\n")
     assert "two\\nlines.txt" in bench.text("ls")
     assert bench.text("glob", pattern="*.txt") == "two\\nlines.txt"
     assert bench.text("grep", pattern="needle").splitlines()[0] == "two\\nlines.txt"
 
 
-def test_a_folder_that_may_be_read_is_listed_and_no_other_outside(bench: Bench, tmp_path: Path) -> None:
+def test_a_folder_that_may_be_read_is_listed_and_no_other_outside(bench: Bench, tmp_path: Path):
     skill = tmp_path / "skills" / "greet"
     (skill / "scripts").mkdir(parents=True)
     (skill / "scripts" / "greet.sh").touch()
@@ -267,7 +265,7 @@ def test_a_folder_that_may_be_read_is_listed_and_no_other_outside(bench: Bench, 
     assert "is outside the repository" in bench.refusal("ls", path=str(tmp_path))
 
 
-def test_a77_a_pattern_of_names_that_would_backtrack_gives_an_answer(bench: Bench) -> None:
+def test_a77_a_pattern_of_names_that_would_backtrack_gives_an_answer(bench: Bench):
     bench.write("a" * 250)
     began = time.monotonic()
     assert bench.text("glob", pattern="*a" * 20 + "b").startswith("No file matches")
@@ -275,12 +273,12 @@ def test_a77_a_pattern_of_names_that_would_backtrack_gives_an_answer(bench: Benc
     assert time.monotonic() - began < 5
 
 
-def test_a77_a_search_can_be_cancelled(bench: Bench) -> None:
+def test_a77_a_search_can_be_cancelled(bench: Bench):
     bench.write("a.txt", "a" * 200_000 + "b\n")
     bench.context.cancelled.set()
     assert bench.refusal("grep", pattern="a").startswith("The search was cancelled.")
 
 
-def test_a77_git_names_a_pattern_that_takes_too_many_steps(bench: Bench) -> None:
+def test_a77_git_names_a_pattern_that_takes_too_many_steps(bench: Bench):
     bench.write("a.txt", "a" * 200_000 + "b\n")
     assert "takes too many steps on one line" in bench.refusal("grep", pattern="(a+)+$")

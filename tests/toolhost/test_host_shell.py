@@ -84,7 +84,7 @@ def sleeping(mark: str) -> list[int]:
     return running(f"sleep\0{mark}")
 
 
-def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Shell) -> None:
+def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Shell):
     gone = shell.folder / "gone"
     shell.monitor.folders = (shell.folder,)
     command = Command(["bash", "-c", "true"], gone, ENVIRONMENT, 5)
@@ -95,7 +95,7 @@ def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Sh
 
 def test_what_a_command_wrote_is_there_on_a_machine_that_stands_still_at_its_end(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(shell_module, "_LAST_OUTPUT", 0.0)
     output, writing = os.pipe()
     os.set_blocking(output, False)
@@ -108,7 +108,7 @@ def test_what_a_command_wrote_is_there_on_a_machine_that_stands_still_at_its_end
     os.close(output)
 
 
-def test_a_command_gets_no_descriptor_and_no_signal_setting_of_ours(shell: Shell) -> None:
+def test_a_command_gets_no_descriptor_and_no_signal_setting_of_ours(shell: Shell):
     shell.run("ls /proc/$$/fd; grep -E 'Sig(Ign|Blk|Cgt)' /proc/self/status")
     lines = shell.printed.decode().split("\n")
     assert lines[:3] == ["0", "1", "2"]
@@ -119,20 +119,20 @@ def test_a_command_gets_no_descriptor_and_no_signal_setting_of_ours(shell: Shell
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_what_a_command_left_ends_with_it(shell: Shell, style: str, mark: str) -> None:
+def test_what_a_command_left_ends_with_it(shell: Shell, style: str, mark: str):
     ended = shell.run(f"{STYLES[style].format(mark)}\nwhile ! pgrep -f 'sleep {mark}' >/dev/null; do :; done")
     assert sleeping(mark) == []
     assert ended.exit_code == 0
     assert ended.swept >= 1
 
 
-def test_last_words_do_not_hide_how_long_it_was_silent_before(shell: Shell) -> None:
+def test_last_words_do_not_hide_how_long_it_was_silent_before(shell: Shell):
     """A hint that it hangs is of use with editors above all, and those say something when they are told to end."""
     ended = shell.run("trap 'echo bye; exit' TERM; sleep 3600 & wait", timeout=1)
     assert ended.quiet > 0.5
 
 
-def test_the_end_of_one_command_leaves_the_children_of_another_alone(shell: Shell, mark: str) -> None:
+def test_the_end_of_one_command_leaves_the_children_of_another_alone(shell: Shell, mark: str):
     """Whatever made it hard to tell whose they are: orphans in sessions of their own without an environment."""
     ended: list[CommandResult] = []
     script = f"{STYLES['deaf'].format(mark)}\n{STYLES['double fork'].format(mark)}\nsleep {mark}"
@@ -150,14 +150,14 @@ def test_the_end_of_one_command_leaves_the_children_of_another_alone(shell: Shel
     assert sleeping(mark) == []
 
 
-def test_a_command_that_stops_its_subreaper_ends_all_the_same(shell: Shell, mark: str) -> None:
+def test_a_command_that_stops_its_subreaper_ends_all_the_same(shell: Shell, mark: str):
     ended = shell.run(f"( setsid sleep {mark} & )\nkill -STOP $PPID; sleep {mark}", timeout=0.3)
     assert ended.exit_code < 0
     assert sleeping(mark) == []
     assert shell.run("exit 6").exit_code == 6
 
 
-def test_what_a_command_started_ends_when_the_host_is_killed(tmp_path: Path, mark: str) -> None:
+def test_what_a_command_started_ends_when_the_host_is_killed(tmp_path: Path, mark: str):
     script = f"""
 import sys
 sys.path.insert(0, {os.getcwd()!r})
@@ -174,7 +174,7 @@ Shell(Path({str(tmp_path)!r})).run({STYLES["deaf"].format(mark) + f"; sleep {mar
     assert eventually(lambda: sleeping(mark) == [])
 
 
-def test_memory_that_processes_share_is_counted_once(mark: str) -> None:
+def test_memory_that_processes_share_is_counted_once(mark: str):
     script = f"held = b'x' * ({32 * MIB}); import os, time; [os.fork() for _ in range(2)]; time.sleep(60)"
     with subprocess.Popen([sys.executable, "-S", "-c", script, mark]) as first:
         try:
@@ -187,7 +187,7 @@ def test_memory_that_processes_share_is_counted_once(mark: str) -> None:
             first.wait()
 
 
-def test_files_deleted_while_open_are_on_the_disk_and_holes_are_not(shell: Shell) -> None:
+def test_files_deleted_while_open_are_on_the_disk_and_holes_are_not(shell: Shell):
     shell.limit(disk=4 * MIB)
     shell.disk_pause = 0.01
     assert shell.run("truncate -s 1G sparse; sleep 0.3").limit is None
@@ -195,7 +195,7 @@ def test_files_deleted_while_open_are_on_the_disk_and_holes_are_not(shell: Shell
     assert ended.limit == ExceededLimit("disk", 4 * MIB)
 
 
-def test_a49_a_program_of_the_host_has_the_limits_of_a_command() -> None:
+def test_a49_a_program_of_the_host_has_the_limits_of_a_command():
     """A language server, say. Its hard bound on data stays, as a command's does."""
     monitor = ProcessMonitor(ResourceLimits(memory=512 * MIB, file=4 * MIB, open_files=99))
     shown = "ulimit -Sn; ulimit -Sf; ulimit -Sd; ulimit -Sc"

@@ -15,7 +15,7 @@ LINES = st.text(alphabet="ab \t\r\n", max_size=30)
 
 
 @given(st.binary(max_size=200))
-def test_bytes_survive_decoding_and_encoding(data: bytes) -> None:
+def test_bytes_survive_decoding_and_encoding(data: bytes):
     try:
         text = decode(data)
     except NotTextError:
@@ -24,7 +24,7 @@ def test_bytes_survive_decoding_and_encoding(data: bytes) -> None:
 
 
 @given(LINES, st.text(alphabet="ab\n", min_size=1, max_size=4))
-def test_overlapping_occurrences_are_all_found(content: str, wanted: str) -> None:
+def test_overlapping_occurrences_are_all_found(content: str, wanted: str):
     lf = to_lf(content)
     expected = [m.start() for m in re.finditer(f"(?={re.escape(wanted)})", lf)]
     assert [len(to_lf(content[:start])) for start, _ in find(content, wanted)] == expected
@@ -40,7 +40,7 @@ def places(draw: st.DrawFn) -> tuple[list[str], str]:
 
 
 @given(places(), st.text(alphabet="xy\n", max_size=6))
-def test_a_replacement_changes_one_span_and_nothing_else(place: tuple[list[str], str], new: str) -> None:
+def test_a_replacement_changes_one_span_and_nothing_else(place: tuple[list[str], str], new: str):
     characters, old = place
     content = "".join(characters)
     spans = find(content, old)
@@ -56,7 +56,7 @@ def test_a_replacement_changes_one_span_and_nothing_else(place: tuple[list[str],
 
 
 @given(places(), st.text(alphabet="xy\n", max_size=4))
-def test_replacing_everywhere_is_what_str_replace_does(place: tuple[list[str], str], new: str) -> None:
+def test_replacing_everywhere_is_what_str_replace_does(place: tuple[list[str], str], new: str):
     characters, old = place
     content = "".join(characters)
     after = replace(content, find(content, old), new, everywhere=True)
@@ -65,7 +65,7 @@ def test_replacing_everywhere_is_what_str_replace_does(place: tuple[list[str], s
 
 
 @given(LINES, LINES)
-def test_a_diff_turns_the_old_text_into_the_new(old: str, new: str) -> None:
+def test_a_diff_turns_the_old_text_into_the_new(old: str, new: str):
     diff = compare(old, new, "a")
     assert apply_diff(old, diff.text) == new
     assert diff.additions - diff.removals == len(_lines(new)) - len(_lines(old))
@@ -76,7 +76,7 @@ def _lines(text: str) -> list[str]:
 
 
 @given(st.lists(st.sampled_from(["", "a", "bb"]), max_size=30), st.integers(1, 40), st.integers(1, 10))
-def test_a_window_is_a_slice_of_the_lines(lines: list[str], first: int, limit: int) -> None:
+def test_a_window_is_a_slice_of_the_lines(lines: list[str], first: int, limit: int):
     lf = "".join(f"{line}\n" for line in lines)
     window = window_of(lf, first, limit)
     assert window.lines == lines[first - 1 : first - 1 + limit]
@@ -84,7 +84,7 @@ def test_a_window_is_a_slice_of_the_lines(lines: list[str], first: int, limit: i
 
 
 @given(LINES, LINES)
-def test_looking_for_a_near_miss_never_fails_and_stays_in_the_file(content: str, old: str) -> None:
+def test_looking_for_a_near_miss_never_fails_and_stays_in_the_file(content: str, old: str):
     lf = to_lf(content)
     near = find_near_miss(split_lines(lf), split_lines(old))
     if near is not None:

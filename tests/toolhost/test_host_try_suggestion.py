@@ -22,7 +22,7 @@ from tests.toolhost.conftest import Bench
 )
 def test_what_applies_and_parses_is_taken(
     bench: Bench, name: str, content: str, lines: tuple[int, int], text: str, suggestion: str, parsed: str
-) -> None:
+):
     file = bench.write(name, content)
     outcome = bench.call(
         "try_suggestion", path=name, first=lines[0], last=lines[1], text=text, suggestion=suggestion
@@ -53,21 +53,21 @@ def test_what_applies_and_parses_is_taken(
 )
 def test_what_does_not_is_refused_with_the_reason(
     bench: Bench, name: str, content: str | bytes, text: str, suggestion: str, said: str
-) -> None:
+):
     bench.write(name, content)
     refusal = bench.refusal("try_suggestion", path=name, first=1, last=1, text=text, suggestion=suggestion)
     assert said in refusal
     assert len(refusal) < 400
 
 
-def test_lines_beyond_the_end_are_other_lines(bench: Bench) -> None:
+def test_lines_beyond_the_end_are_other_lines(bench: Bench):
     bench.write("a.py", "x = 1\n")
     assert "say something else" in bench.refusal(
         "try_suggestion", path="a.py", first=2, last=2, text="", suggestion="y"
     )
 
 
-def test_a_link_out_of_the_tree_is_not_followed(bench: Bench) -> None:
+def test_a_link_out_of_the_tree_is_not_followed(bench: Bench):
     (bench.root / "a.py").symlink_to("/etc/passwd")
     assert "leads out" in bench.refusal(
         "try_suggestion", path="a.py", first=1, last=1, text="", suggestion="y"

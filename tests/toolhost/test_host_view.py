@@ -33,7 +33,7 @@ MORE = '[to go on: view {"path": "a.txt", "offset": %d}]'
 )
 def test_lines_are_numbered_and_a_range_that_is_cut_says_how_to_go_on(
     bench: Bench, lines: int, arguments: dict[str, int], start: str, end: str
-) -> None:
+):
     bench.write("a.txt", numbered(lines))
     text = bench.text("view", path="a.txt", **arguments)
     assert text.startswith(start)
@@ -43,7 +43,7 @@ def test_lines_are_numbered_and_a_range_that_is_cut_says_how_to_go_on(
     )
 
 
-def test_at_most_50_kib_on_a_line_boundary(bench: Bench) -> None:
+def test_at_most_50_kib_on_a_line_boundary(bench: Bench):
     bench.write("a.txt", ("x" * 1000 + "\n") * 100)
     outcome = bench.call("view", path="a.txt")
     assert len(outcome.content.encode()) <= MAX_BYTES + 200
@@ -53,7 +53,7 @@ def test_at_most_50_kib_on_a_line_boundary(bench: Bench) -> None:
     assert f'"offset": {number + 1}' in hint
 
 
-def test_following_the_hints_shows_every_line_once(bench: Bench) -> None:
+def test_following_the_hints_shows_every_line_once(bench: Bench):
     bench.write("a.txt", "".join(f"{n} {'é' * (n % 900)}\n" for n in range(1, 301)))
     seen: list[str] = []
     offset = 1
@@ -66,14 +66,14 @@ def test_following_the_hints_shows_every_line_once(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("length", [2001, 3_000_000])
-def test_a_long_line_is_cut_and_said_so(bench: Bench, length: int) -> None:
+def test_a_long_line_is_cut_and_said_so(bench: Bench, length: int):
     bench.write("a.txt", "x" * length + "\nend\n")
     text = bench.text("view", path="a.txt")
     assert "1|" + "x" * 2000 + "[line goes on]\n2|end\n" in text
     assert text.endswith("\n[1 long line was cut; bash shows more: sed -n LINEp FILE | cut -c 2001-4000]")
 
 
-def test_an_offset_outside_the_file_is_refused(bench: Bench) -> None:
+def test_an_offset_outside_the_file_is_refused(bench: Bench):
     bench.write("a.txt", numbered(3))
     refusal = bench.refusal("view", path="a.txt", offset=4)
     assert refusal == "a.txt has only 3 lines. Use an offset from 1 to 3."
@@ -91,7 +91,7 @@ def test_an_offset_outside_the_file_is_refused(bench: Bench) -> None:
         ("one\ntwo\x0c\u2028\x85still\n".encode(), "a.txt: 2 lines"),
     ],
 )
-def test_what_is_special_about_a_file_is_in_the_first_line(bench: Bench, content: bytes, note: str) -> None:
+def test_what_is_special_about_a_file_is_in_the_first_line(bench: Bench, content: bytes, note: str):
     bench.write("a.txt", content)
     head, *lines = bench.text("view", path="a.txt").split("\n")
     assert note in head
@@ -99,7 +99,7 @@ def test_what_is_special_about_a_file_is_in_the_first_line(bench: Bench, content
     assert lines[1].startswith("2|two")
 
 
-def test_a_named_pipe_does_not_hang(bench: Bench) -> None:
+def test_a_named_pipe_does_not_hang(bench: Bench):
     pipe = bench.root / "pipe"
     os.mkfifo(pipe)
     waited: list[bool] = []
@@ -131,9 +131,7 @@ def test_a_named_pipe_does_not_hang(bench: Bench) -> None:
         ("src/config.yml", "does not exist. Did you mean src/config.yaml, other/config.yml?"),
     ],
 )
-def test_what_cannot_be_shown_is_named(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, path: str, words: str
-) -> None:
+def test_what_cannot_be_shown_is_named(bench: Bench, monkeypatch: pytest.MonkeyPatch, path: str, words: str):
     monkeypatch.chdir(bench.root)  # a socket's path has at most 107 bytes
     (bench.root / "env").symlink_to("/proc/self/environ")
     (bench.root / "loop").symlink_to("loop")
@@ -147,12 +145,12 @@ def test_what_cannot_be_shown_is_named(
         assert words in bench.refusal("view", path=path)
 
 
-def test_spilled_output_can_be_read(bench: Bench) -> None:
+def test_spilled_output_can_be_read(bench: Bench):
     (bench.context.spill / "7.txt").write_text("one\n")
     assert "1|one" in bench.text("view", path=str(bench.context.spill / "7.txt"))
 
 
-def test_what_was_seen_is_recorded_with_the_hash_under_the_real_path(bench: Bench) -> None:
+def test_what_was_seen_is_recorded_with_the_hash_under_the_real_path(bench: Bench):
     path = bench.write("src/a.txt", numbered(10))
     (bench.root / "link").symlink_to("src")
     bench.call("view", path="link/a.txt", limit=3)
@@ -179,7 +177,7 @@ def h() -> None:
 """
 
 
-def test_a_long_file_is_outlined_where_no_range_is_named(bench: Bench) -> None:
+def test_a_long_file_is_outlined_where_no_range_is_named(bench: Bench):
     bench.write("a.py", MODULE + "# more\n" * 600)
     assert bench.text("view", path="a.py") == (
         "a.py: 615 lines. This is only its outline (first and last line of each definition), after what stands above "
@@ -213,12 +211,12 @@ def test_a_long_file_is_outlined_where_no_range_is_named(bench: Bench) -> None:
          ["1-2 class A:", "2-2   def f(self", "3-3 class B:", "4-604 class C:"]),
     ],
 )  # fmt: skip
-def test_outlines_of_other_languages(bench: Bench, name: str, text: str, outline: list[str]) -> None:
+def test_outlines_of_other_languages(bench: Bench, name: str, text: str, outline: list[str]):
     bench.write(name, text + "\n" * 600)
     assert bench.text("view", path=name).splitlines()[1:] == outline
 
 
-def test_of_long_data_the_first_lines_are_shown(bench: Bench) -> None:
+def test_of_long_data_the_first_lines_are_shown(bench: Bench):
     bench.write("a.json", "[\n" + "1,\n" * 1000 + "1]\n")
     text = bench.text("view", path="a.json")
     assert text.startswith("lines 1-200 of 1002\n1|[\n")

@@ -13,7 +13,7 @@ from bot.toolhost.write_changes import Step, StepFailed, apply_steps
 from tests.toolhost.conftest import Bench
 
 
-def test_a_new_file_gets_its_folders_and_the_usual_mode(bench: Bench) -> None:
+def test_a_new_file_gets_its_folders_and_the_usual_mode(bench: Bench):
     outcome = bench.call("write", path="a/b/c.txt", content="one\n")
     path = bench.root / "a/b/c.txt"
     umask = os.umask(0o022)
@@ -24,7 +24,7 @@ def test_a_new_file_gets_its_folders_and_the_usual_mode(bench: Bench) -> None:
     assert outcome.metadata["created"] is True
 
 
-def test_a_file_must_have_been_viewed_as_it_is_and_keeps_line_ends_mark_and_mode(bench: Bench) -> None:
+def test_a_file_must_have_been_viewed_as_it_is_and_keeps_line_ends_mark_and_mode(bench: Bench):
     path = bench.write("größe $x;.txt", b"one\r\n")
     path.chmod(0o440)
     assert 'view {"path": "' in bench.refusal("write", path=path.name, content="two\n")
@@ -41,20 +41,20 @@ def test_a_file_must_have_been_viewed_as_it_is_and_keeps_line_ends_mark_and_mode
     assert (bench.root / "empty.txt").read_bytes() == b""
 
 
-def test_the_same_content_is_a_success_that_writes_nothing(bench: Bench) -> None:
+def test_the_same_content_is_a_success_that_writes_nothing(bench: Bench):
     path = bench.write("a.txt", "one\n")
     os.utime(path, ns=(5, 5))
     assert "nothing was written" in bench.text("write", path="a.txt", content="one\n")
     assert path.stat().st_mtime_ns == 5
 
 
-def test_a_folder_is_not_written(bench: Bench) -> None:
+def test_a_folder_is_not_written(bench: Bench):
     (bench.root / "src").mkdir()
     assert "folder" in bench.refusal("write", path="src", content="x")
     assert "folder" in bench.refusal("write", path="new/", content="x")
 
 
-def test_writing_leaves_a_binary_file_alone(bench: Bench) -> None:
+def test_writing_leaves_a_binary_file_alone(bench: Bench):
     path = bench.write("a.bin", b"\0\1\2")
     assert "is not text: it is a binary file" in bench.refusal("write", path="a.bin", content="x")
     assert path.read_bytes() == b"\0\1\2"
@@ -71,7 +71,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-def test_a_full_disk_leaves_the_old_file_and_says_so(bench: Bench, small_disk: Path) -> None:
+def test_a_full_disk_leaves_the_old_file_and_says_so(bench: Bench, small_disk: Path):
     path = bench.write("a.txt", "one\n")
     bench.call("view", path="a.txt")
     message = bench.refusal("write", path="a.txt", content="x" * 100_000)
@@ -80,7 +80,7 @@ def test_a_full_disk_leaves_the_old_file_and_says_so(bench: Bench, small_disk: P
     assert not list(small_disk.glob(".slash-agent-*"))
 
 
-def test_a_full_disk_leaves_no_folder_behind(bench: Bench, small_disk: Path) -> None:
+def test_a_full_disk_leaves_no_folder_behind(bench: Bench, small_disk: Path):
     assert "was not created" in bench.refusal("write", path="new/deep/a.txt", content="x" * 100_000)
     assert os.listdir(small_disk) == []
 
@@ -98,7 +98,7 @@ except StepFailed as failed:
 """
 
 
-def test_a_write_that_fails_half_way_leaves_the_old_bytes(bench: Bench) -> None:
+def test_a_write_that_fails_half_way_leaves_the_old_bytes(bench: Bench):
     path = bench.write("a.txt", "old\n" * 500)
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
     ran = subprocess.run(
@@ -149,9 +149,7 @@ def fail(monkeypatch: pytest.MonkeyPatch, what: str, name: str, error: BaseExcep
     return done
 
 
-def test_deletions_come_last(
-    steps: tuple[Step, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deletions_come_last(steps: tuple[Step, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     done = fail(monkeypatch, "", "", OSError())
     apply_steps(steps)
     assert there(tmp_path) == {"b": b"B", "sub/c": b"C"}
@@ -163,7 +161,7 @@ def test_deletions_come_last(
 )
 def test_a_step_that_fails_is_named_and_those_before_it_are_undone(
     steps: tuple[Step, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, name: str
-) -> None:
+):
     fail(monkeypatch, what, name, OSError(28, "No space left on device"))
     with pytest.raises(StepFailed) as caught:
         apply_steps(steps)
@@ -175,7 +173,7 @@ def test_a_step_that_fails_is_named_and_those_before_it_are_undone(
 
 def test_what_cannot_be_undone_is_named(
     steps: tuple[Step, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     fail(monkeypatch, "undo", "b", OSError(28, "No space left on device"))
     (tmp_path / "a").unlink()
     (tmp_path / "a").mkdir()
@@ -185,9 +183,7 @@ def test_what_cannot_be_undone_is_named(
     assert there(tmp_path) == {"b": b"B"}
 
 
-def test_an_interrupt_undoes_too(
-    steps: tuple[Step, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_undoes_too(steps: tuple[Step, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     fail(monkeypatch, "put", "a", KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         apply_steps(steps)

@@ -33,7 +33,7 @@ def found(folder: Path, files: Mapping[str, str], *changed: str, kind: str = "py
     return find(folder, changed)
 
 
-def test_a_named_pipe_holds_nothing_up(tmp_path: Path) -> None:
+def test_a_named_pipe_holds_nothing_up(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe.py")
     assert found(tmp_path, {"a.py": "", "test_a.py": ""}, "a.py") == ["test_a.py"]
 
@@ -48,7 +48,7 @@ def test_a_named_pipe_holds_nothing_up(tmp_path: Path) -> None:
         (["README.md", "src/shop/gone.py"], []),
     ],
 )
-def test_tests_of_python_by_name_and_by_import(tmp_path: Path, changed: list[str], tests: list[str]) -> None:
+def test_tests_of_python_by_name_and_by_import(tmp_path: Path, changed: list[str], tests: list[str]):
     assert sorted(found(tmp_path, PYTHON, *changed)) == sorted(tests)
 
 
@@ -65,17 +65,17 @@ def test_tests_of_python_by_name_and_by_import(tmp_path: Path, changed: list[str
         "try: pass\nfinally: 0\nimport a as b",
     ],
 )
-def test_an_import_is_read_however_it_is_written(tmp_path: Path, statement: str) -> None:
+def test_an_import_is_read_however_it_is_written(tmp_path: Path, statement: str):
     assert found(tmp_path, {"a.py": "", "test_x.py": f"{statement}\n"}, "a.py") == ["test_x.py"]
 
 
-def test_of_tests_as_near_those_in_the_nearest_folder_come_first(tmp_path: Path) -> None:
+def test_of_tests_as_near_those_in_the_nearest_folder_come_first(tmp_path: Path):
     files = {f"{folder}/test_x.py": "import core.add\n" for folder in ("a/tests", "core/tests", "z/tests")}
     tests = found(tmp_path, {"core/add.py": "", **files}, "core/add.py")
     assert tests[0] == "core/tests/test_x.py"
 
 
-def test_a_file_that_no_parser_survives_costs_nothing(tmp_path: Path) -> None:
+def test_a_file_that_no_parser_survives_costs_nothing(tmp_path: Path):
     deep = {
         "a.py": "",
         "test_a.py": "import a\n",
@@ -85,12 +85,12 @@ def test_a_file_that_no_parser_survives_costs_nothing(tmp_path: Path) -> None:
     assert found(tmp_path, deep, "a.py") == ["test_a.py"]
 
 
-def test_links_are_not_followed(tmp_path: Path) -> None:
+def test_links_are_not_followed(tmp_path: Path):
     (tmp_path / "test_link.py").symlink_to("/etc/passwd")
     assert found(tmp_path, {"a.py": ""}, "test_link.py") == []
 
 
-def test_crates_by_the_nearest_manifest(tmp_path: Path) -> None:
+def test_crates_by_the_nearest_manifest(tmp_path: Path):
     files = {
         "Cargo.toml": "[workspace]\nmembers = ['crates/*']\n",
         "crates/a/Cargo.toml": "[package]\nname = 'alpha'\n",

@@ -69,7 +69,7 @@ def in_tree(tree: Path, *arguments: str, **environment: str) -> subprocess.Compl
     )
 
 
-def test_one_file_makes_a_verb_known_to_comments_help_policy_and_docs(tree: Path) -> None:
+def test_one_file_makes_a_verb_known_to_comments_help_policy_and_docs(tree: Path):
     ran = in_tree(tree, "-c", KNOWN_EVERYWHERE)
     assert ran.returncode == 0, ran.stderr
     known = json.loads(ran.stdout)
@@ -84,7 +84,7 @@ def test_one_file_makes_a_verb_known_to_comments_help_policy_and_docs(tree: Path
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_the_verb_is_a_command_and_its_run_answers(tree: Path, tmp_path: Path) -> None:
+def test_the_verb_is_a_command_and_its_run_answers(tree: Path, tmp_path: Path):
     assert "answer a question about a local checkout" in in_tree(tree, "-m", "bot", "--help").stdout
     assert "example: slash-agent audit --repo ." in in_tree(tree, "-m", "bot", "audit", "--help").stdout
     repo = sample_repository(tmp_path / "repo")

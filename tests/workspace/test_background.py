@@ -45,7 +45,7 @@ def mark(tmp_path: Path) -> str:
     return f"3{abs(hash(str(tmp_path))) % 10**9}"
 
 
-def test_it_comes_back_at_once_and_says_where_it_is(workspace: Workspace, tree: Path, mark: str) -> None:
+def test_it_comes_back_at_once_and_says_where_it_is(workspace: Workspace, tree: Path, mark: str):
     began = time.monotonic()
     outcome = start(workspace, f"echo up; sleep {mark}")
     assert time.monotonic() - began < 20
@@ -59,32 +59,32 @@ def test_it_comes_back_at_once_and_says_where_it_is(workspace: Workspace, tree: 
     assert len(running(mark)) > 0
 
 
-def test_a_command_that_cannot_run_says_so_at_once(workspace: Workspace) -> None:
+def test_a_command_that_cannot_run_says_so_at_once(workspace: Workspace):
     outcome = start(workspace, "no-such-program --serve")
     number = outcome.metadata["background"]
     assert eventually(lambda: printed(workspace, number, "no-such-program: command not found\n"))
     assert eventually(lambda: "[exit code 127]" in look(workspace, number).content)
 
 
-def test_a_look_shows_what_is_new_and_a_line_that_has_not_ended(workspace: Workspace) -> None:
+def test_a_look_shows_what_is_new_and_a_line_that_has_not_ended(workspace: Workspace):
     number = begin(workspace, "echo one; printf two; read _ < <(sleep 3600)")
     assert eventually(lambda: look(workspace, number).content.startswith("two\n[running for "))
 
 
-def test_a_look_at_what_has_ended_shows_nothing_twice(workspace: Workspace) -> None:
+def test_a_look_at_what_has_ended_shows_nothing_twice(workspace: Workspace):
     number = begin(workspace, "seq 10")
     look(workspace, number, wait=20)
     assert look(workspace, number).content == "(no new output)\n[exit code 0]"
 
 
-def test_a_look_waits_for_the_end_where_it_is_asked_to(workspace: Workspace) -> None:
+def test_a_look_waits_for_the_end_where_it_is_asked_to(workspace: Workspace):
     outcome = look(workspace, begin(workspace, "sleep 0.5; echo done; exit 3"), wait=60)
     assert outcome.content.endswith("done\n[exit code 3]")
     assert outcome.metadata["exit_code"] == 3
     assert not outcome.is_error
 
 
-def test_waiting_ends_when_the_call_is_cancelled(workspace: Workspace, mark: str) -> None:
+def test_waiting_ends_when_the_call_is_cancelled(workspace: Workspace, mark: str):
     number = begin(workspace, f"sleep {mark}")
     cancel = CancelToken()
     cancel.fire("enough")
@@ -94,7 +94,7 @@ def test_waiting_ends_when_the_call_is_cancelled(workspace: Workspace, mark: str
     assert running(mark) != [], "only the look was cancelled"
 
 
-def test_two_looks_at_one_that_is_silent_differ(workspace: Workspace, mark: str) -> None:
+def test_two_looks_at_one_that_is_silent_differ(workspace: Workspace, mark: str):
     """Else a run that waits would be taken for one that goes round in circles."""
     number = begin(workspace, f"sleep {mark}")
     first = look(workspace, number).content
@@ -102,7 +102,7 @@ def test_two_looks_at_one_that_is_silent_differ(workspace: Workspace, mark: str)
     assert look(workspace, number).content != first
 
 
-def test_commands_beside_it_leave_it_alone(workspace: Workspace, mark: str) -> None:
+def test_commands_beside_it_leave_it_alone(workspace: Workspace, mark: str):
     """The sweep after a command must not take what is in the background for the command's."""
     number = begin(workspace, f"setsid sleep {mark} & ( ( sleep {mark} & ) & ) ; sleep {mark}")
     assert eventually(lambda: len(running(f"sleep\0{mark}")) == 3)
@@ -132,7 +132,7 @@ def living(mark: str) -> list[str]:
     return [style for n, style in enumerate(DAEMONS, 1) if running(f"sleep\0{mark}.{n}")]
 
 
-def test_killing_it_kills_all_that_came_from_it(workspace: Workspace, mark: str) -> None:
+def test_killing_it_kills_all_that_came_from_it(workspace: Workspace, mark: str):
     numbers = {style: begin(workspace, f"echo up; {command}") for style, command in daemons(mark).items()}
     assert eventually(lambda: living(mark) == list(DAEMONS))
     left = list(DAEMONS)
@@ -144,7 +144,7 @@ def test_killing_it_kills_all_that_came_from_it(workspace: Workspace, mark: str)
         assert outcome.metadata["running"] == len(left), style
 
 
-def test_a_time_limit_ends_it_and_is_an_error(workspace: Workspace, mark: str) -> None:
+def test_a_time_limit_ends_it_and_is_an_error(workspace: Workspace, mark: str):
     outcome = look(workspace, begin(workspace, f"echo up; sleep {mark}", timeout=2), wait=60)
     assert outcome.is_error
     assert outcome.metadata["timed_out"] is True
@@ -155,14 +155,14 @@ def test_a_time_limit_ends_it_and_is_an_error(workspace: Workspace, mark: str) -
     assert running(f"sleep\0{mark}") == []
 
 
-def test_ending_all_ends_all(workspace: Workspace, mark: str) -> None:
+def test_ending_all_ends_all(workspace: Workspace, mark: str):
     first, second = (begin(workspace, f"sleep {mark}") for _ in range(2))
     assert kill(workspace).content == f"[background commands ended: {first}, {second}]"
     assert running(f"sleep\0{mark}") == []
     assert kill(workspace).content == "[background commands ended: none was running]"
 
 
-def test_only_so_many_at_once(workspace: Workspace, mark: str) -> None:
+def test_only_so_many_at_once(workspace: Workspace, mark: str):
     numbers = [begin(workspace, f"sleep {mark}") for _ in range(MOST)]
     refused = start(workspace, f"sleep {mark}")
     assert refused.is_error
@@ -173,7 +173,7 @@ def test_only_so_many_at_once(workspace: Workspace, mark: str) -> None:
     assert not start(workspace, f"sleep {mark}").is_error
 
 
-def test_an_unknown_one_is_answered_with_those_there_are(bench: Bench, mark: str) -> None:
+def test_an_unknown_one_is_answered_with_those_there_are(bench: Bench, mark: str):
     workspace = bench.start()
     assert "None was started, or they were ended for the checks." in look(workspace, 1).content
     start(workspace, f"sleep {mark}")
@@ -182,7 +182,7 @@ def test_an_unknown_one_is_answered_with_those_there_are(bench: Bench, mark: str
     assert f"There is no background command 7. There are: 1 (sleep {mark}, running)." in outcome.content
 
 
-def test_exit_codes_of_both_kinds_are_their_own(workspace: Workspace) -> None:
+def test_exit_codes_of_both_kinds_are_their_own(workspace: Workspace):
     """Nobody reaps the other's process: a lost exit code would read as success."""
     numbers = [begin(workspace, "sleep 0.3; exit 7") for _ in range(MOST)]
     for _ in range(10):
@@ -196,7 +196,7 @@ LATE = CommandResult(
 )
 
 
-def test_a_time_out_says_what_was_killed_what_ran_and_what_to_do() -> None:
+def test_a_time_out_says_what_was_killed_what_ran_and_what_to_do():
     (note,) = ending(LATE, 120)
     assert note == (
         "timed out after 120 s: the command and all its processes were killed while these ran: pytest -x, sleep 9; "
@@ -206,7 +206,7 @@ def test_a_time_out_says_what_was_killed_what_ran_and_what_to_do() -> None:
     assert "; what it printed is in $TMPDIR/out/7.txt. Give" in ending(LATE, 120, "$TMPDIR/out/7.txt")[0]
 
 
-def test_a_long_silence_before_the_time_out_says_that_it_may_hang() -> None:
+def test_a_long_silence_before_the_time_out_says_that_it_may_hang():
     (note,) = ending(LATE._replace(quiet=100.0), 120)
     assert "it printed nothing for 100 s: it may hang, or wait for input, of which there is none" in note
 
@@ -215,11 +215,11 @@ def test_a_long_silence_before_the_time_out_says_that_it_may_hang() -> None:
     ("code", "words"),
     [(0, "exit code 0"), (3, "exit code 3"), (-11, "killed by SIGSEGV"), (-250, "killed by signal 250")],
 )
-def test_an_end_is_named(code: int, words: str) -> None:
+def test_an_end_is_named(code: int, words: str):
     assert ending(CommandResult(code, timed_out=False, cancelled=False, duration=1.0), 120) == [words]
 
 
-def test_a_long_command_is_named_by_its_beginning() -> None:
+def test_a_long_command_is_named_by_its_beginning():
     assert on_one_line("echo  one\necho two") == "echo one echo two"
     assert len(on_one_line("x" * 500)) == 60
 
@@ -248,12 +248,12 @@ def test_a_long_command_is_named_by_its_beginning() -> None:
         ),
     ],
 )
-def test_what_was_killed_with_a_command_is_said(ended: CommandResult, notes: list[str]) -> None:
+def test_what_was_killed_with_a_command_is_said(ended: CommandResult, notes: list[str]):
     assert ending(ended, 120) == notes
 
 
 @pytest.mark.parametrize("all_ended", [False, True])
-def test_a_limit_is_named_with_what_was_killed_and_what_to_do(all_ended: bool) -> None:
+def test_a_limit_is_named_with_what_was_killed_and_what_to_do(all_ended: bool):
     limit = ExceededLimit("memory", 512 * MIB)
     (note,) = ending(CommandResult(-9, limit=limit, running=("make -j9",), all_ended=all_ended), 120)
     assert note.startswith(
@@ -289,14 +289,14 @@ def test_a_limit_is_named_with_what_was_killed_and_what_to_do(all_ended: bool) -
 )
 def test_a_limit_of_the_kernel_is_read_from_what_a_failed_command_printed(
     code: int, printed: bytes, name: str, words: str
-) -> None:
+):
     met = reached_kernel_limit(code, printed, ResourceLimits(), [])
     assert met is not None
     assert met[0] == name
     assert met[1].startswith(words)
 
 
-def test_a_disk_with_room_and_other_failures_are_no_limit() -> None:
+def test_a_disk_with_room_and_other_failures_are_no_limit():
     assert (
         reached_kernel_limit(1, b"No space left on device", ResourceLimits(), ["/", "/nonexistent"]) is None
     )

@@ -11,7 +11,7 @@ from bot.workspace.client import Workspace
 from tests.support.workspaces import Bench, bash
 
 
-def test_a_failing_command_shows_its_output_in_order_and_is_no_error(workspace: Workspace) -> None:
+def test_a_failing_command_shows_its_output_in_order_and_is_no_error(workspace: Workspace):
     outcome = bash(workspace, "echo 1; echo 2 >&2; echo 3; exit 4")
     assert (outcome.content, outcome.is_error) == ("1\n2\n3\n[exit code 4]", False)
     metadata = dict(outcome.metadata)
@@ -20,17 +20,17 @@ def test_a_failing_command_shows_its_output_in_order_and_is_no_error(workspace: 
     assert Path(metadata["spill"]).read_bytes() == b"1\n2\n3\n"
 
 
-def test_it_runs_in_the_work_tree_with_nothing_on_standard_input(workspace: Workspace, tree: Path) -> None:
+def test_it_runs_in_the_work_tree_with_nothing_on_standard_input(workspace: Workspace, tree: Path):
     assert bash(workspace, "cat; pwd; export LEFT=over").content == f"{tree}\n[exit code 0]"
     assert bash(workspace, "echo ${LEFT:-none}").content.startswith("none\n")
 
 
-def test_the_working_folder_carries_over_even_past_an_exit(workspace: Workspace, tree: Path) -> None:
+def test_the_working_folder_carries_over_even_past_an_exit(workspace: Workspace, tree: Path):
     assert f"[working folder is now {tree}/src]" in bash(workspace, "cd src; exit 3").content
     assert bash(workspace, "pwd").content == f"{tree}/src\n[exit code 0]"
 
 
-def test_at_most_one_line_a_second_is_sent_while_a_command_runs(workspace: Workspace) -> None:
+def test_at_most_one_line_a_second_is_sent_while_a_command_runs(workspace: Workspace):
     lines: list[str] = []
     command = {"command": "for n in {1..20}; do echo $n; sleep 0.1; done"}
     began = time.monotonic()
@@ -40,7 +40,7 @@ def test_at_most_one_line_a_second_is_sent_while_a_command_runs(workspace: Works
 
 def test_in_a_deleted_working_folder_nothing_is_run_and_the_next_call_is_in_the_root(
     workspace: Workspace, tree: Path
-) -> None:
+):
     bash(workspace, "mkdir gone && cd gone")
     (tree / "gone").rmdir()
     outcome = bash(workspace, "touch ran")
@@ -52,14 +52,14 @@ def test_in_a_deleted_working_folder_nothing_is_run_and_the_next_call_is_in_the_
     assert bash(workspace, "pwd").content.startswith(f"{tree}\n")
 
 
-def test_a_working_folder_outside_the_repository_is_said(workspace: Workspace, tree: Path) -> None:
+def test_a_working_folder_outside_the_repository_is_said(workspace: Workspace, tree: Path):
     assert bash(workspace, "cd /usr").content.endswith("[working folder is now /usr, outside the repository]")
     assert bash(workspace, "pwd").content.startswith("/usr\n")
     assert bash(workspace, f"cd {tree}").content.endswith(f"[working folder is now {tree}]")
 
 
 @pytest.mark.parametrize("command", ["rmdir ../doomed", 'rmdir "$PWD"', "rmdir ../doomed; exec true # cd"])
-def test_a_command_may_delete_the_folder_it_began_in(workspace: Workspace, tree: Path, command: str) -> None:
+def test_a_command_may_delete_the_folder_it_began_in(workspace: Workspace, tree: Path, command: str):
     bash(workspace, "mkdir doomed && cd doomed")
     content = bash(workspace, command).content
     assert content.startswith("(no output)\n[exit code 0]\n[the working folder ")
@@ -69,13 +69,13 @@ def test_a_command_may_delete_the_folder_it_began_in(workspace: Workspace, tree:
 
 def test_where_the_shell_could_not_say_where_it_ended_the_folder_stays_and_that_is_said(
     workspace: Workspace, tree: Path
-) -> None:
+):
     for command in ("cd src; exec true", "trap 'true' EXIT; cd src", "cd src; kill -9 $$"):
         assert bash(workspace, command).content.endswith(f"[the working folder is still {tree}]"), command
         assert bash(workspace, "pwd").content == f"{tree}\n[exit code 0]", command
 
 
-def test_the_working_folder_carries_over_whatever_the_runs_own_folder_is_called(bench: Bench) -> None:
+def test_the_working_folder_carries_over_whatever_the_runs_own_folder_is_called(bench: Bench):
     """bash expands the name of the file by which it does."""
     bench.folder = bench.folder / '$HOME `pwd` "quoted" it\'s \\n'
     bench.folder.mkdir()
@@ -84,7 +84,7 @@ def test_the_working_folder_carries_over_whatever_the_runs_own_folder_is_called(
     assert bash(workspace, "pwd").content == f"{bench.tree}/src\n[exit code 0]"
 
 
-def test_where_no_note_of_the_folder_can_be_kept_commands_run_all_the_same(bench: Bench) -> None:
+def test_where_no_note_of_the_folder_can_be_kept_commands_run_all_the_same(bench: Bench):
     """As on a full disk, where the next command is the one that makes room."""
     workspace = bench.start()
     bash(workspace, 'mv "$TMPDIR" "$TMPDIR".away; touch "$TMPDIR"')
@@ -106,7 +106,7 @@ def test_where_no_note_of_the_folder_can_be_kept_commands_run_all_the_same(bench
 )  # fmt: skip
 def test_whatever_a_command_leaves_in_place_of_the_note_the_next_one_has_its_own(
     workspace: Workspace, tree: Path, instead: str
-) -> None:
+):
     (tree / "kept").write_text("kept")
     for trap in ("", "trap - EXIT; "):
         # Short: a pipe in the note's place keeps this very command from its end.
@@ -123,17 +123,17 @@ def test_whatever_a_command_leaves_in_place_of_the_note_the_next_one_has_its_own
 @pytest.mark.parametrize(
     "setting", ["set -o noclobber", "set -eu", "set -o pipefail", "trap 'echo bye' EXIT"]
 )
-def test_shell_settings_of_the_command_do_not_break_the_call(workspace: Workspace, setting: str) -> None:
+def test_shell_settings_of_the_command_do_not_break_the_call(workspace: Workspace, setting: str):
     outcome = bash(workspace, f"{setting}; echo ran")
     assert outcome.content.startswith("ran\n")
     assert outcome.metadata["exit_code"] == 0
 
 
-def test_line_numbers_in_bash_errors_are_those_of_the_command(workspace: Workspace) -> None:
+def test_line_numbers_in_bash_errors_are_those_of_the_command(workspace: Workspace):
     assert "line 3: nonsense" in bash(workspace, "true\ntrue\nnonsense").content
 
 
-def test_a_commands_errors_and_trace_show_nothing_that_it_does_not_say_itself(workspace: Workspace) -> None:
+def test_a_commands_errors_and_trace_show_nothing_that_it_does_not_say_itself(workspace: Workspace):
     assert bash(workspace, "if then").content == (
         "bash: -c: line 1: syntax error near unexpected token `then'\nbash: -c: line 1: `if then'\n[exit code 2]"
     )
@@ -141,11 +141,11 @@ def test_a_commands_errors_and_trace_show_nothing_that_it_does_not_say_itself(wo
     assert bash(workspace, "env | grep BASH_ENV").content.startswith("(no output)\n[exit code 1]")
 
 
-def test_writing_to_dev_stderr_by_name_does_not_lose_what_was_printed_before(workspace: Workspace) -> None:
+def test_writing_to_dev_stderr_by_name_does_not_lose_what_was_printed_before(workspace: Workspace):
     assert bash(workspace, "echo first; echo second > /dev/stderr").content.startswith("first\nsecond\n")
 
 
-def test_time_out_is_an_error_that_shows_what_was_printed(workspace: Workspace) -> None:
+def test_time_out_is_an_error_that_shows_what_was_printed(workspace: Workspace):
     outcome = bash(workspace, "trap 'echo tidied; exit 0' TERM; echo begun; sleep 60 & wait", timeout=2)
     assert outcome.is_error
     assert outcome.metadata["timed_out"] is True
@@ -166,19 +166,19 @@ def test_time_out_is_an_error_that_shows_what_was_printed(workspace: Workspace) 
 )
 def test_arguments_that_make_no_sense_are_answered_with_an_error(
     workspace: Workspace, arguments: dict[str, object], said: str
-) -> None:
+):
     outcome = bash(workspace, **arguments)  # type: ignore[arg-type]  # a table of bad arguments
     assert (outcome.is_error, said in outcome.content) == (True, True)
 
 
-def test_a_background_child_that_keeps_the_output_does_not_hang_the_call(workspace: Workspace) -> None:
+def test_a_background_child_that_keeps_the_output_does_not_hang_the_call(workspace: Workspace):
     started = time.monotonic()
     outcome = bash(workspace, "sleep 3600 & echo hi", timeout=600)
     assert time.monotonic() - started < 60
     assert "1 process was still running in the background and was stopped" in outcome.content
 
 
-def test_long_output_shows_head_and_tail_and_the_way_to_the_rest(workspace: Workspace) -> None:
+def test_long_output_shows_head_and_tail_and_the_way_to_the_rest(workspace: Workspace):
     outcome = bash(workspace, "seq 100000")
     assert outcome.content.startswith("1\n2\n3\n")
     assert outcome.content.endswith("99999\n100000\n[exit code 0]")
@@ -192,9 +192,7 @@ def test_long_output_shows_head_and_tail_and_the_way_to_the_rest(workspace: Work
     assert Path(outcome.metadata["spill"]).read_text() == "".join(f"{n}\n" for n in range(1, 100_001))
 
 
-def test_kept_output_is_the_owners_alone_and_found_by_no_search_that_does_not_name_it(
-    workspace: Workspace,
-) -> None:
+def test_kept_output_is_the_owners_alone_and_found_by_no_search_that_does_not_name_it(workspace: Workspace):
     spill = Path(bash(workspace, "echo a-needle").metadata["spill"])
     assert stat.S_IMODE(spill.stat().st_mode) == 0o600
     for tool, arguments in (("grep", {"pattern": "a-needle"}), ("glob", {"pattern": "**/*.txt"}), ("ls", {})):
@@ -206,7 +204,7 @@ def test_kept_output_is_the_owners_alone_and_found_by_no_search_that_does_not_na
     assert listed.content == name
 
 
-def test_a_command_that_could_not_be_run_is_an_error_and_no_more(workspace: Workspace) -> None:
+def test_a_command_that_could_not_be_run_is_an_error_and_no_more(workspace: Workspace):
     spill = Path(bash(workspace, "true").metadata["spill"]).parent
     bash(workspace, f"until rm -rf {spill} && [ ! -e {spill} ]; do sleep 0.1; done")
     for more in ({}, {"background": True}):

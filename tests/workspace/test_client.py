@@ -86,9 +86,7 @@ STARTS = {
 
 
 @pytest.mark.parametrize("how", STARTS)
-def test_a_start_that_answers_with(
-    how: str, bench: Bench, mark: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_start_that_answers_with(how: str, bench: Bench, mark: str, monkeypatch: pytest.MonkeyPatch):
     script, sentence = STARTS[how]
     if how == "silence":
         shorten(monkeypatch, "_HANDSHAKE_LIMIT")
@@ -141,7 +139,7 @@ def changed(**more):
 
 
 @pytest.mark.parametrize("how", CALLS)
-def test_a_call_answered_with(how: str, bench: Bench, mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_answered_with(how: str, bench: Bench, mark: str, monkeypatch: pytest.MonkeyPatch):
     script, sentence = CALLS[how]
     workspace = bench.start(Impostor(f"{WITH_A_CALL}{script}\ntime.sleep(60)", mark))
     if how == "silence":
@@ -167,7 +165,7 @@ SCANS = {
 
 
 @pytest.mark.parametrize("how", SCANS)
-def test_a_scan_answered_with(how: str, bench: Bench, mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_answered_with(how: str, bench: Bench, mark: str, monkeypatch: pytest.MonkeyPatch):
     script, sentence = SCANS[how]
     workspace = bench.start(Impostor(f"{WITH_A_CALL}{script}\ntime.sleep(60)", mark))
     if sentence == "no answer within the time limit":
@@ -177,9 +175,7 @@ def test_a_scan_answered_with(how: str, bench: Bench, mark: str, monkeypatch: py
     assert running(mark) == []
 
 
-def test_a_host_that_does_not_read_is_given_up(
-    bench: Bench, mark: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_that_does_not_read_is_given_up(bench: Bench, mark: str, monkeypatch: pytest.MonkeyPatch):
     workspace = bench.start(Impostor("ready(); time.sleep(60)", mark))
     shorten(monkeypatch, "_SEND_LIMIT")
     with pytest.raises(WorkspaceError, match="does not read what it is sent"):
@@ -187,7 +183,7 @@ def test_a_host_that_does_not_read_is_given_up(
     assert running(mark) == []
 
 
-def test_after_a_failure_every_call_says_the_same(bench: Bench, mark: str) -> None:
+def test_after_a_failure_every_call_says_the_same(bench: Bench, mark: str):
     workspace = bench.start(Impostor(WITH_A_CALL + "sys.exit()", mark))
     with pytest.raises(WorkspaceError) as first:
         workspace.call("view", {}, CancelToken())
@@ -196,14 +192,14 @@ def test_after_a_failure_every_call_says_the_same(bench: Bench, mark: str) -> No
     assert str(first.value) == str(second.value)
 
 
-def test_a_confined_host_that_reports_a_leak_is_refused(bench: Bench, mark: str) -> None:
+def test_a_confined_host_that_reports_a_leak_is_refused(bench: Bench, mark: str):
     impostor = Impostor("ready(leaks=['the file /x can be read']); time.sleep(60)", mark, confines=True)
     with pytest.raises(NoSandboxError, match="does not hold: the file /x can be read"):
         bench.start(impostor)
     assert eventually(lambda: running(mark) == [])
 
 
-def test_a_sandbox_that_fails_names_the_step_and_the_fix(bench: Bench, mark: str) -> None:
+def test_a_sandbox_that_fails_names_the_step_and_the_fix(bench: Bench, mark: str):
     script = "os.write(2, b'bwrap: setting up uid map: Permission denied\\n'); sys.exit(1)"
     with pytest.raises(
         NoSandboxError, match=r"setting up uid map: Permission denied.*apt-get install bubblewrap"
@@ -212,7 +208,7 @@ def test_a_sandbox_that_fails_names_the_step_and_the_fix(bench: Bench, mark: str
 
 
 @pytest.mark.slow
-def test_no_descriptor_and_no_thread_is_left_by_starts_that_failed(bench: Bench, mark: str) -> None:
+def test_no_descriptor_and_no_thread_is_left_by_starts_that_failed(bench: Bench, mark: str):
     with pytest.raises(WorkspaceError):
         bench.start(Impostor("sys.exit(1)", mark))
     before = open_resources()
@@ -229,7 +225,7 @@ def test_no_descriptor_and_no_thread_is_left_by_starts_that_failed(bench: Bench,
 
 
 @pytest.mark.slow
-def test_no_descriptor_and_no_thread_is_left_by_workspaces_that_were_closed(bench: Bench) -> None:
+def test_no_descriptor_and_no_thread_is_left_by_workspaces_that_were_closed(bench: Bench):
     bench.start().close()
     before = open_resources()
     for _ in range(3):
@@ -239,13 +235,13 @@ def test_no_descriptor_and_no_thread_is_left_by_workspaces_that_were_closed(benc
     assert eventually(lambda: has_not_grown(before))
 
 
-def test_a_host_killed_during_a_call_ends_the_call(bench: Bench) -> None:
+def test_a_host_killed_during_a_call_ends_the_call(bench: Bench):
     workspace = bench.start()
     with pytest.raises(WorkspaceError, match="the tool host ended"):
         bash(workspace, f"kill -9 {workspace.facts.pid}; sleep 60", timeout=30)
 
 
-def test_cancel_ends_a_command_at_once_and_the_workspace_goes_on(workspace: Workspace, tree: Path) -> None:
+def test_cancel_ends_a_command_at_once_and_the_workspace_goes_on(workspace: Workspace, tree: Path):
     cancel = CancelToken()
     begun = tree / "begun"
 
@@ -265,14 +261,14 @@ def test_cancel_ends_a_command_at_once_and_the_workspace_goes_on(workspace: Work
     assert bash(workspace, "echo on").content.startswith("on\n")
 
 
-def test_a_token_that_fired_before_cancels_the_call(workspace: Workspace) -> None:
+def test_a_token_that_fired_before_cancels_the_call(workspace: Workspace):
     cancel = CancelToken()
     cancel.fire("time")
     outcome = workspace.call("bash", {"command": "sleep 60", "timeout": 60}, cancel)
     assert "cancelled" in outcome.content
 
 
-def test_close_from_another_thread_ends_a_call(bench: Bench, tmp_path: Path) -> None:
+def test_close_from_another_thread_ends_a_call(bench: Bench, tmp_path: Path):
     workspace = bench.start()
     bash(workspace, "true")
     seconds = f"3{abs(hash(str(tmp_path))) % 10**9}"
@@ -282,7 +278,7 @@ def test_close_from_another_thread_ends_a_call(bench: Bench, tmp_path: Path) -> 
     assert eventually(lambda: running(seconds) == [])
 
 
-def test_an_ask_that_raises_closes_the_workspace(bench: Bench) -> None:
+def test_an_ask_that_raises_closes_the_workspace(bench: Bench):
     def refuse(_: client.Question) -> client.Answer:
         raise KeyboardInterrupt
 
@@ -293,7 +289,7 @@ def test_an_ask_that_raises_closes_the_workspace(bench: Bench) -> None:
         bash(workspace, "true")
 
 
-def test_a_question_reaches_the_supervisor_and_its_no_reaches_the_model(bench: Bench) -> None:
+def test_a_question_reaches_the_supervisor_and_its_no_reaches_the_model(bench: Bench):
     asked: list[client.Question] = []
 
     def refuse(question: client.Question) -> client.Answer:
@@ -308,5 +304,5 @@ def test_a_question_reaches_the_supervisor_and_its_no_reaches_the_model(bench: B
     assert not (bench.tree / "new.txt").exists()
 
 
-def test_a_workspace_that_did_not_start_starts_again_in_its_folders(tmp_path: Path) -> None:
+def test_a_workspace_that_did_not_start_starts_again_in_its_folders(tmp_path: Path):
     assert start.make_folders(tmp_path, None) == start.make_folders(tmp_path, None)

@@ -53,7 +53,7 @@ def real(tmp_path: Path) -> Iterator[Workspace]:
     bench.close()
 
 
-def test_what_an_edit_breaks_is_in_its_result_once_with_those_that_use_it(real: Workspace) -> None:
+def test_what_an_edit_breaks_is_in_its_result_once_with_those_that_use_it(real: Workspace):
     def edit(old: str, new: str) -> ToolOutcome:
         return call(real, "edit", path="lib.py", old=old, new=new)
 
@@ -75,7 +75,7 @@ def test_what_an_edit_breaks_is_in_its_result_once_with_those_that_use_it(real: 
     assert call(real, "bash", command="git status --short --ignored").content.startswith("(no output)")
 
 
-def test_of_several_edits_in_one_answer_the_last_tells(real: Workspace) -> None:
+def test_of_several_edits_in_one_answer_the_last_tells(real: Workspace):
     first = {"path": "lib.py", "content": "def f(x: int) -> int:\n    return g(x)\n"}
     assert found(real.call("write", first, CancelToken(), more_edits=True)) == []
     added = f"{first['content']}\n\ndef g(x: int) -> int:\n    return x\n"
@@ -87,7 +87,7 @@ def test_of_several_edits_in_one_answer_the_last_tells(real: Workspace) -> None:
     assert "more.py:1:1 error ty:unresolved-reference" in late[1]
 
 
-def test_files_that_are_made_or_changed_by_commands_are_looked_at_and_others_not(real: Workspace) -> None:
+def test_files_that_are_made_or_changed_by_commands_are_looked_at_and_others_not(real: Workspace):
     code = "import no_such_a\nimport no_such_b\nprint(nobody, no_such_a, no_such_b)\n"
     call(real, "view", path="app.py")
     head, first, _ = found(call(real, "write", path="made.py", content=code))
@@ -109,7 +109,7 @@ def test_files_that_are_made_or_changed_by_commands_are_looked_at_and_others_not
 
 
 @pytest.mark.bubblewrap
-def test_behind_the_other_wall_it_is_the_same_and_the_record_names_the_servers(tmp_path: Path) -> None:
+def test_behind_the_other_wall_it_is_the_same_and_the_record_names_the_servers(tmp_path: Path):
     bench = Bench(tmp_path, make_tree(tmp_path / "tree", FILES))
     real = bench.start(bubblewrap(), diagnostics={"wait": LONG}, assume_read=True)
     outcome = call(real, "edit", path="app.py", old="f(1)", new="f(nothing)")
@@ -120,7 +120,7 @@ def test_behind_the_other_wall_it_is_the_same_and_the_record_names_the_servers(t
 
 
 @pytest.mark.slow
-def test_commands_of_the_model_do_not_end_what_looks_on(tmp_path: Path) -> None:
+def test_commands_of_the_model_do_not_end_what_looks_on(tmp_path: Path):
     script, log = tmp_path / "ty.json", tmp_path / "ty.log"
     script.write_text(json.dumps(pulls([["items", []]])))
     command = shlex.join([sys.executable, "-I", "-S", str(PLAYER), str(script), str(log)])

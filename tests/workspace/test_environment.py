@@ -25,37 +25,37 @@ def built(source: dict[str, str]) -> dict[str, str]:
     return environment.build(source, HOME, TMP, toolchains.find(source))
 
 
-def test_nothing_is_inherited_that_was_not_named() -> None:
+def test_nothing_is_inherited_that_was_not_named():
     found = built({**SECRETS, "SOMETHING": "x", "PATH": "/usr/bin"})
     assert not {"SOMETHING", *SECRETS} & found.keys()
 
 
-def test_no_variable_of_the_shell_leads_to_code_of_the_checkout() -> None:
+def test_no_variable_of_the_shell_leads_to_code_of_the_checkout():
     names = "NODE_PATH CLASSPATH RUBYLIB RUBYOPT PERL5LIB GOFLAGS GOWORK JAVA_TOOL_OPTIONS CARGO_TARGET_DIR PYTHONPATH"
     found = built({**dict.fromkeys(names.split(), "/app"), "PATH": "/usr/bin"})
     assert "/app" not in found.values()
 
 
-def test_home_and_temporary_folder_are_the_workspace_s_own() -> None:
+def test_home_and_temporary_folder_are_the_workspace_s_own():
     found = built({"HOME": "/home/me", "TMPDIR": "/tmp/me"})
     assert (found["HOME"], found["TMPDIR"]) == (str(HOME), str(TMP))
 
 
-def test_no_pager_prompt_or_editor_can_hang_a_command() -> None:
+def test_no_pager_prompt_or_editor_can_hang_a_command():
     found = built({})
     assert found["GIT_PAGER"] == found["PAGER"] == "cat"
     assert found["GIT_EDITOR"] == "true"
     assert found["GIT_TERMINAL_PROMPT"] == "0"
 
 
-def test_tests_of_coloured_output_pass_as_in_ci() -> None:
+def test_tests_of_coloured_output_pass_as_in_ci():
     """As those of sharkdp/hexyl, whose program obeys NO_COLOR."""
     found = built({"NO_COLOR": "1"})
     assert "NO_COLOR" not in found
     assert found["TERM"] == "dumb"
 
 
-def test_commands_see_exactly_that(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_see_exactly_that(bench: Bench, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "canary")
     workspace = bench.start(environment={"PATH": "/usr/bin:/bin", "FLAVOUR": "mild"})
     names = {line.split("=")[0] for line in bash(workspace, "env").content.splitlines() if "=" in line}
@@ -63,18 +63,18 @@ def test_commands_see_exactly_that(bench: Bench, monkeypatch: pytest.MonkeyPatch
     assert names - shell == {*built({"PATH": "/usr/bin:/bin"}), "PYTHONPYCACHEPREFIX"}
 
 
-def test_checks_are_told_that_this_is_ci_and_the_model_is_not(workspace: Workspace, bench: Bench) -> None:
+def test_checks_are_told_that_this_is_ci_and_the_model_is_not(workspace: Workspace, bench: Bench):
     assert bash(workspace, 'echo "CI is $CI"').content.startswith("CI is \n")
     assert bash(bench.start(checks=True), 'echo "CI is $CI"').content.startswith("CI is 1\n")
 
 
-def test_python_leaves_no_bytecode_in_the_tree(workspace: Workspace) -> None:
+def test_python_leaves_no_bytecode_in_the_tree(workspace: Workspace):
     bash(workspace, "cd src && cp b.py imported_here.py && python3 -c 'import imported_here'")
     assert bash(workspace, "find . -name '*.pyc'").content.startswith("(no output)")
     assert "imported_here" in bash(workspace, 'find "$TMPDIR" -name "*.pyc"').content
 
 
-def test_programs_of_the_environment_that_setup_made_come_first(bench: Bench) -> None:
+def test_programs_of_the_environment_that_setup_made_come_first(bench: Bench):
     program = bench.tree / ".venv/bin/greet"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho hello from $VIRTUAL_ENV\n")
@@ -82,7 +82,7 @@ def test_programs_of_the_environment_that_setup_made_come_first(bench: Bench) ->
     assert bash(bench.start(), "greet").content.startswith("hello from /")
 
 
-def test_a_link_is_no_environment_that_setup_made(tmp_path: Path) -> None:
+def test_a_link_is_no_environment_that_setup_made(tmp_path: Path):
     (tmp_path / "elsewhere/bin").mkdir(parents=True)
     (tmp_path / ".venv").symlink_to(tmp_path / "elsewhere")
     assert environment.of_tree(tmp_path, "/tree", "/usr/bin") == {}

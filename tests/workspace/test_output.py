@@ -22,18 +22,18 @@ def shown(raw: bytes, cap: int = 1 << 30) -> str:
         return present(spill)
 
 
-def test_a_long_line_is_cut_and_says_by_how_much() -> None:
+def test_a_long_line_is_cut_and_says_by_how_much():
     result = shown(b"x" * 5000 + b"\nnext\n")
     assert f"{'x' * LINE_LIMIT} [3000 more characters]\nnext\n" in result
 
 
-def test_one_line_without_end_is_bounded() -> None:
+def test_one_line_without_end_is_bounded():
     text = shown(b"x" * 10_000_000)
     assert len(text) < 2 * LINE_LIMIT + 500
     assert "[the line goes on]" in text
 
 
-def test_the_omitted_lines_and_bytes_are_counted_exactly() -> None:
+def test_the_omitted_lines_and_bytes_are_counted_exactly():
     lines = [f"line {n}\n" for n in range(200_000)]
     text = shown("".join(lines).encode())
     match = re.search(r"^\[(\d+) lines / (\d+) bytes omitted", text, re.MULTILINE)
@@ -55,7 +55,7 @@ def test_the_omitted_lines_and_bytes_are_counted_exactly() -> None:
         ("Compiling crate{} v{}.0\n", False),
     ],
 )
-def test_alike_lines_of_long_output_are_folded(line: str, folded: bool) -> None:
+def test_alike_lines_of_long_output_are_folded(line: str, folded: bool):
     lines = [line.format(number, number) for number in range(3_000)]
     excerpt = shown(("begin\n" + "".join(lines) + "end\n").encode())
     if folded:
@@ -67,7 +67,7 @@ def test_alike_lines_of_long_output_are_folded(line: str, folded: bool) -> None:
         assert "lines like these" not in excerpt
 
 
-def test_of_too_much_output_beginning_and_end_are_kept_and_shown(tmp_path: Path) -> None:
+def test_of_too_much_output_beginning_and_end_are_kept_and_shown(tmp_path: Path):
     lines = b"".join(b"line %d\n" % n for n in range(400_000))
     with Spill(tmp_path, 1, 1 << 20) as spill:
         for start in range(0, len(lines), 70_000):
@@ -87,7 +87,7 @@ def test_of_too_much_output_beginning_and_end_are_kept_and_shown(tmp_path: Path)
     assert int(match[1]) == 400_000 - text.count("line ")
 
 
-def test_memory_stays_small_whatever_is_printed(tmp_path: Path) -> None:
+def test_memory_stays_small_whatever_is_printed(tmp_path: Path):
     piece = b"a line of output that says something\n" * 1800
     tracemalloc.start()
     with Spill(tmp_path, 1, 1 << 20) as spill:
@@ -102,7 +102,7 @@ def test_memory_stays_small_whatever_is_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("planted", ["a link", "a pipe", "a file"])
-def test_what_a_command_put_in_the_place_of_the_file_is_not_written(planted: str, tmp_path: Path) -> None:
+def test_what_a_command_put_in_the_place_of_the_file_is_not_written(planted: str, tmp_path: Path):
     target, place = tmp_path / "target", tmp_path / "0001.txt"
     target.write_text("untouched")
     if planted == "a link":
@@ -117,7 +117,7 @@ def test_what_a_command_put_in_the_place_of_the_file_is_not_written(planted: str
     assert target.read_text() == "untouched"
 
 
-def test_binary_output_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_binary_output_is_kept_as_it_is(tmp_path: Path):
     raw = b"\x7fELF\0\x1b[31m\r\n" * 100
     with Spill(tmp_path, 1) as spill:
         spill(raw)
@@ -126,7 +126,7 @@ def test_binary_output_is_kept_as_it_is(tmp_path: Path) -> None:
     assert spill.path.read_bytes() == raw
 
 
-def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path) -> None:
+def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path):
     with Spill(tmp_path, 1) as spill:
         spill(b"one\ntwo\nthree\nfo")
         assert present(spill) == "one\ntwo\nthree\nfo"
@@ -143,7 +143,7 @@ def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path) -> None:
     ),
     st.sampled_from([1, 40, 900]),
 )
-def test_whatever_comes_out_is_bounded_plain_text(pieces: list[bytes], times: int) -> None:
+def test_whatever_comes_out_is_bounded_plain_text(pieces: list[bytes], times: int):
     result = shown(b"".join(pieces) * times)
     assert len(result) <= LIMIT + 1000
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", result)
@@ -180,11 +180,11 @@ def taken(*pieces: bytes) -> bytes:
         ([b"one\r", b"\ntwo"], b"one\ntwo"),
     ],
 )
-def test_it_is_shown_as_a_terminal_would(pieces: list[bytes], text: bytes) -> None:
+def test_it_is_shown_as_a_terminal_would(pieces: list[bytes], text: bytes):
     assert taken(*pieces) == text
 
 
-def test_what_has_no_end_yet_can_be_seen() -> None:
+def test_what_has_no_end_yet_can_be_seen():
     terminal = Terminal()
     assert terminal.take(b"done\n10%\r20%") == b"done\n"
     assert terminal.unfinished() == b"20%"
@@ -193,13 +193,13 @@ def test_what_has_no_end_yet_can_be_seen() -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(PIECES)
-def test_how_it_is_cut_makes_no_difference(pieces: list[bytes]) -> None:
+def test_how_it_is_cut_makes_no_difference(pieces: list[bytes]):
     assert taken(*pieces) == plain(b"".join(pieces))
 
 
 @settings(max_examples=100, deadline=None)
 @given(PIECES)
-def test_whatever_comes_it_is_plain_text_with_as_many_lines(pieces: list[bytes]) -> None:
+def test_whatever_comes_it_is_plain_text_with_as_many_lines(pieces: list[bytes]):
     text = taken(*pieces).decode()
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]", text)
     assert text.count("\n") == b"".join(pieces).count(b"\n")
@@ -207,12 +207,12 @@ def test_whatever_comes_it_is_plain_text_with_as_many_lines(pieces: list[bytes])
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=200))
-def test_plain_text_is_left_alone(text: str) -> None:
+def test_plain_text_is_left_alone(text: str):
     assert plain(text.encode()).decode() == text
 
 
 @pytest.mark.parametrize("piece", [b"x" * 60_000, "漢".encode() * 20_000, b"50%\r" * 15_000])
-def test_a_line_without_end_is_not_held(piece: bytes) -> None:
+def test_a_line_without_end_is_not_held(piece: bytes):
     terminal = Terminal()
     given_away = b""
     for _ in range(25):
@@ -222,7 +222,7 @@ def test_a_line_without_end_is_not_held(piece: bytes) -> None:
     assert given_away == (b"50%" if b"\r" in piece else piece * 25)
 
 
-def test_a_progress_bar_without_end_keeps_its_last_state() -> None:
+def test_a_progress_bar_without_end_keeps_its_last_state():
     terminal = Terminal()
     for percent in range(200):
         assert terminal.take(b"%d%% %s\r" % (percent, b"#" * 5000)) == b""
@@ -234,7 +234,7 @@ def test_a_progress_bar_without_end_keeps_its_last_state() -> None:
     [b"a" * 130_000 + b"\x08" * 130_000, b"\x1b]" * 130_000, b"\x1b[" * 130_000, b"\r" * 260_000],
     ids=["backspaces", "titles", "sequences", "returns"],
 )
-def test_a_line_made_to_be_slow_is_not(line: bytes) -> None:
+def test_a_line_made_to_be_slow_is_not(line: bytes):
     began = time.monotonic()
     taken(line + b"\n")
     assert time.monotonic() - began < 20

@@ -27,14 +27,14 @@ def age(tree: Path) -> None:
     time.sleep(0.05)
 
 
-def test_a_changed_file_has_both_hashes_and_its_content(workspace: Workspace) -> None:
+def test_a_changed_file_has_both_hashes_and_its_content(workspace: Workspace):
     bash(workspace, "echo two >> a.txt")
     assert changed(workspace) == {
         "a.txt": FileVersion("a.txt", digest(b"one\n"), digest(b"one\ntwo\n"), 0o644, b"one\ntwo\n")
     }
 
 
-def test_what_was_before_is_known_for_a_file_nobody_had_read(bench: Bench) -> None:
+def test_what_was_before_is_known_for_a_file_nobody_had_read(bench: Bench):
     age(bench.tree)
     workspace = bench.start()
     bash(workspace, "echo two >> a.txt; rm src/b.py")
@@ -43,21 +43,21 @@ def test_what_was_before_is_known_for_a_file_nobody_had_read(bench: Bench) -> No
     assert changes["src/b.py"] == FileVersion("src/b.py", digest(b"print(1)\n"), None)
 
 
-def test_a_second_change_counts_from_the_first(workspace: Workspace) -> None:
+def test_a_second_change_counts_from_the_first(workspace: Workspace):
     bash(workspace, "echo two > a.txt")
     workspace.scan()
     bash(workspace, "echo three > a.txt")
     assert changed(workspace)["a.txt"].before == digest(b"two\n")
 
 
-def test_a_change_in_the_same_tick_and_of_the_same_size_is_seen(workspace: Workspace) -> None:
+def test_a_change_in_the_same_tick_and_of_the_same_size_is_seen(workspace: Workspace):
     bash(workspace, "printf 'two\\n' > a.txt")
     workspace.scan()
     bash(workspace, "touch -r a.txt $TMPDIR/stamp; printf 'six\\n' > a.txt; touch -r $TMPDIR/stamp a.txt")
     assert changed(workspace)["a.txt"].content == b"six\n"
 
 
-def test_new_deleted_executable_and_linked_files_are_told_apart(workspace: Workspace) -> None:
+def test_new_deleted_executable_and_linked_files_are_told_apart(workspace: Workspace):
     bash(workspace, "echo new > new.txt; rm a.txt; chmod 755 src/b.py; ln -s /etc/passwd link")
     changes = changed(workspace)
     assert changes["new.txt"].before is None
@@ -68,12 +68,12 @@ def test_new_deleted_executable_and_linked_files_are_told_apart(workspace: Works
     assert changes["link"].content is None
 
 
-def test_ignored_files_and_git_itself_are_left_out(workspace: Workspace) -> None:
+def test_ignored_files_and_git_itself_are_left_out(workspace: Workspace):
     bash(workspace, "echo '*.log' > .gitignore; echo x > y.log; git add -A; git commit -qm x || true")
     assert set(changed(workspace)) == {".gitignore"}
 
 
-def test_a_large_file_is_hashed_and_not_sent(workspace: Workspace) -> None:
+def test_a_large_file_is_hashed_and_not_sent(workspace: Workspace):
     bash(workspace, "head -c 1048577 /dev/zero > big")
     change = changed(workspace)["big"]
     assert change.oversize
@@ -81,14 +81,14 @@ def test_a_large_file_is_hashed_and_not_sent(workspace: Workspace) -> None:
     assert change.after == digest(bytes(1_048_577))
 
 
-def test_more_than_one_frame_of_changes_arrives_whole(workspace: Workspace) -> None:
+def test_more_than_one_frame_of_changes_arrives_whole(workspace: Workspace):
     bash(workspace, "for n in $(seq 20); do head -c 1000000 /dev/urandom > file-$n; done")
     changes = changed(workspace)
     assert len(changes) == 20
     assert all(len(change.content or b"") == 1_000_000 for change in changes.values())
 
 
-def test_an_edit_by_a_tool_is_not_reported_again(workspace: Workspace) -> None:
+def test_an_edit_by_a_tool_is_not_reported_again(workspace: Workspace):
     outcome = workspace.call("write", {"path": "made.txt", "content": "made\n"}, CancelToken())
     assert not outcome.is_error
     assert changed(workspace) == {}
@@ -96,12 +96,12 @@ def test_an_edit_by_a_tool_is_not_reported_again(workspace: Workspace) -> None:
     assert changed(workspace)["made.txt"].before == digest(b"made\n")
 
 
-def test_a_broken_git_folder_does_not_stop_the_scan(workspace: Workspace) -> None:
+def test_a_broken_git_folder_does_not_stop_the_scan(workspace: Workspace):
     bash(workspace, "rm -rf .git; echo two >> a.txt")
     assert changed(workspace)["a.txt"].content == b"one\ntwo\n"
 
 
-def test_a_file_without_end_takes_no_time(bench: Bench) -> None:
+def test_a_file_without_end_takes_no_time(bench: Bench):
     """It is sparse: made in a moment, and hashed for hours. Its time stamp says that it was just written."""
     first = bench.start()
     bash(first, "echo two >> a.txt; touch huge")

@@ -34,7 +34,7 @@ def bystander(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("how", KILLS)
-def test_only_the_sandboxs_own_commands_can_be_killed(confined: Workspace, bystander: str, how: str) -> None:
+def test_only_the_sandboxs_own_commands_can_be_killed(confined: Workspace, bystander: str, how: str):
     if "pkill" in KILLS[how] and not shutil.which("pkill"):
         pytest.skip("there is no pkill here")
     bash(confined, KILLS[how], timeout=30)
@@ -43,7 +43,7 @@ def test_only_the_sandboxs_own_commands_can_be_killed(confined: Workspace, bysta
     assert len(running(bystander)) == 1
 
 
-def test_what_is_killed_in_the_background_says_so(confined: Workspace) -> None:
+def test_what_is_killed_in_the_background_says_so(confined: Workspace):
     number = bash(confined, "sleep 3600", background=True).metadata["background"]
     bash(confined, "kill -9 -1")
     outcome = confined.call("bash_output", {"id": number, "wait": 60}, CancelToken())

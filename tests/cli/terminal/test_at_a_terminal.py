@@ -58,7 +58,7 @@ def results(server: ModelServer) -> str:
     return json.dumps(server.requests[-1].json["messages"])
 
 
-def test_a_person_lets_calls_pass_and_the_change_is_theirs(repo: Path) -> None:
+def test_a_person_lets_calls_pass_and_the_change_is_theirs(repo: Path):
     steps: Sequence[Step] = [VIEW, TODO, shell("git log"), Turn(EDITS), HOSTILE, DESCRIBE, DONE]
     with ModelServer(steps) as server, fix(repo, server, "-v") as terminal:
         terminal.wait_for(PROMPT)
@@ -85,7 +85,7 @@ def test_a_person_lets_calls_pass_and_the_change_is_theirs(repo: Path) -> None:
     assert approved_paths(read_journal(journal)) == {"tidytime/format.py"}
 
 
-def test_a_sentence_reaches_the_model_and_a_no_ends_the_run(repo: Path) -> None:
+def test_a_sentence_reaches_the_model_and_a_no_ends_the_run(repo: Path):
     """On a terminal that cannot be drawn on."""
     steps: Sequence[Step] = [VIEW, shell("git log"), Turn((*EDITS, shell("touch never"))), DONE]
     with ModelServer(steps) as server, fix(repo, server, TERM="dumb") as terminal:
@@ -106,7 +106,7 @@ def test_a_sentence_reaches_the_model_and_a_no_ends_the_run(repo: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_question_of_the_models_is_answered_and_the_run_goes_on(repo: Path) -> None:
+def test_a_question_of_the_models_is_answered_and_the_run_goes_on(repo: Path):
     (repo / ".github" / "agent.yml").write_text(f"version: 1\nchecks: [{LEFT_OUT!r}]\n")
     commit_all(repo)
     steps: Sequence[Step] = [VIEW, [ASK, ASK, shell("echo early")], Turn(EDITS), DESCRIBE, DONE]
@@ -125,7 +125,7 @@ def test_a_question_of_the_models_is_answered_and_the_run_goes_on(repo: Path) ->
     assert handover_of(read_journal(journal)).question == ""
 
 
-def test_ctrl_c_while_a_question_waits_stops_the_run_and_keeps_what_there_is(repo: Path) -> None:
+def test_ctrl_c_while_a_question_waits_stops_the_run_and_keeps_what_there_is(repo: Path):
     steps: Sequence[Step] = [shell("echo kept > new.txt"), shell("git log"), DONE]
     with ModelServer(steps) as server, fix(repo, server) as terminal:
         terminal.wait_for(PROMPT)
@@ -137,7 +137,7 @@ def test_ctrl_c_while_a_question_waits_stops_the_run_and_keeps_what_there_is(rep
     assert b"\x1b[?25l" not in terminal.raw
 
 
-def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lies(repo: Path) -> None:
+def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lies(repo: Path):
     """What runs in the sandbox ends with the process; `tests/session/test_signals.py` has what does not."""
     seconds = "71234.5"  # by which it is known among all that sleep here
     steps = [shell(f"echo kept > new.txt; setsid sleep {seconds} & sleep {seconds}"), DONE]
@@ -162,7 +162,7 @@ def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lie
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_the_change_is_checked_is_a_cancelled_run(repo: Path) -> None:
+def test_ctrl_c_while_the_change_is_checked_is_a_cancelled_run(repo: Path):
     (repo / ".github" / "agent.yml").write_text("version: 1\nchecks: ['test ! -e new.txt || sleep 600']\n")
     commit_all(repo)
     with ModelServer([shell("echo kept > new.txt"), DONE]) as server, fix(repo, server) as terminal:
@@ -182,7 +182,7 @@ def _eventually(true: Callable[[], bool]) -> None:
 
 
 @pytest.mark.slow
-def test_a_program_is_told_events_and_the_result_last(repo: Path) -> None:
+def test_a_program_is_told_events_and_the_result_last(repo: Path):
     steps: Sequence[Step] = [VIEW, TODO, shell("git log"), shell("echo hi > new.txt"), DONE]
     with ModelServer(steps) as server:
         argv = command("fix", "--repo", repo, "--model", MODEL, "--json-events", "fix it")
@@ -202,7 +202,7 @@ def test_a_program_is_told_events_and_the_result_last(repo: Path) -> None:
     assert ended["result"]["branch"].startswith("agent/")
 
 
-def test_a_program_is_told_why_there_is_no_result(tmp_path: Path) -> None:
+def test_a_program_is_told_why_there_is_no_result(tmp_path: Path):
     ran = warm.run(
         command("fix", "--repo", tmp_path, "--json-events", "x"),
         {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"},
@@ -214,7 +214,7 @@ def test_a_program_is_told_why_there_is_no_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_of_an_event_standard_output_has_the_events_alone(tmp_path: Path) -> None:
+def test_of_an_event_standard_output_has_the_events_alone(tmp_path: Path):
     event = tmp_path / "event.json"
     event.write_text("{}")
     ran = warm.run(
@@ -228,7 +228,7 @@ def test_of_an_event_standard_output_has_the_events_alone(tmp_path: Path) -> Non
     assert last["result"]["reason"] in ran.stderr
 
 
-def test_an_error_is_a_headline_on_a_terminal(tmp_path: Path) -> None:
+def test_an_error_is_a_headline_on_a_terminal(tmp_path: Path):
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"}
     with Terminal(command("report", tmp_path / "none"), environment, columns=60) as terminal:
         assert terminal.end() == 2

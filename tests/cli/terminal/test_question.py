@@ -44,7 +44,7 @@ hostile = st.lists(st.sampled_from(pieces)).map("".join)
 
 
 @given(hostile, st.integers(40, 90), st.sampled_from(["utf-8", "ascii", "latin-1"]))
-def test_whatever_is_quoted_stands_behind_the_gutter_row_by_row(diff: str, width: int, encoding: str) -> None:
+def test_whatever_is_quoted_stands_behind_the_gutter_row_by_row(diff: str, width: int, encoding: str):
     paper = Page(width, encoding)
     for inquiry in (edit(f"+{diff}"), Inquiry("bash", f"{diff}\nls", "rules[1]", "")):
         ours = {line for line, _ in question_text(inquiry._replace(diff="", subject="x\nx"), paper)}
@@ -54,7 +54,7 @@ def test_whatever_is_quoted_stands_behind_the_gutter_row_by_row(diff: str, width
             assert line.isprintable()
 
 
-def test_a_command_and_the_files_of_a_write_stand_above() -> None:
+def test_a_command_and_the_files_of_a_write_stand_above():
     lines = shown(Inquiry("bash", "echo a\n  rule     none", "rules[1]", "", remembered="bash"))
     assert lines[1:4] == ["  │ echo a", "  │   rule     none", "The agent asks: may it call bash?"]
     wide = shown(Inquiry("bash", "x" * 200, "rules[1]", ""))
@@ -97,7 +97,7 @@ class Asked:
 ASKED = Inquiry("ask_user", "", "", "", question="Cents:\n a) round\n d) truncate?")
 
 
-def test_a_question_of_the_models_is_answered_in_any_words() -> None:
+def test_a_question_of_the_models_is_answered_in_any_words():
     asked = Asked(ASKED)
     assert asked.answer("d\n") == Reply("words", "d")
     rows = [SEQUENCE.sub("", row) for row in asked.text.split("\n")]
@@ -110,11 +110,11 @@ def test_a_question_of_the_models_is_answered_in_any_words() -> None:
     assert not any("may it call" in row or row.startswith("  rule") for row in rows)
 
 
-def test_enter_alone_answers_no_question() -> None:
+def test_enter_alone_answers_no_question():
     assert Asked(ASKED).answer("\n") == Reply("gone")
 
 
-def test_at_a_terminal_a_file_that_imitates_the_question_is_told_from_it() -> None:
+def test_at_a_terminal_a_file_that_imitates_the_question_is_told_from_it():
     diff = "\n".join(f"+{line}" for line in (*IMITATION.split("\n"), *[f"{'x' * 74}{OURS[4]}"] * 20))
     asked = Asked(edit(diff))
     assert asked.answer("session\n") == Reply("session")

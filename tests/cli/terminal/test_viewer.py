@@ -103,7 +103,7 @@ def shown(screen: Screen, *events: Event, verbose: bool = False) -> list[str]:
     return lines
 
 
-def test_what_was_done_stays_and_what_was_drawn_goes() -> None:
+def test_what_was_done_stays_and_what_was_drawn_goes():
     lines = shown(
         Screen(), Note("setup: make"), STARTED, requested(1), called("view", "a.py"),
         listed(("Mend", "pending")), called("bash", "make", failed=True),
@@ -119,7 +119,7 @@ def test_what_was_done_stays_and_what_was_drawn_goes() -> None:
     ]
 
 
-def test_the_step_the_list_and_the_cost_are_drawn_below() -> None:
+def test_the_step_the_list_and_the_cost_are_drawn_below():
     seconds = iter([0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 75.0])
     board = Board(lambda: next(seconds))
     todo = listed(("Look", "completed"), ("Mend", "in_progress"), ("Check", "pending"))
@@ -133,7 +133,7 @@ def test_the_step_the_list_and_the_cost_are_drawn_below() -> None:
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-def test_no_word_of_anybody_is_a_sequence_or_markup(verbose: bool) -> None:
+def test_no_word_of_anybody_is_a_sequence_or_markup(verbose: bool):
     """The screen refuses every sequence and control character that is not ours."""
     screen = Screen(200)
     events = (
@@ -147,7 +147,7 @@ def test_no_word_of_anybody_is_a_sequence_or_markup(verbose: bool) -> None:
     assert "[bold red]x[/] [link=http://evil]y[/link]" in text
 
 
-def test_a_narrow_terminal_is_never_written_over_its_edge() -> None:
+def test_a_narrow_terminal_is_never_written_over_its_edge():
     board = Board(lambda: 0.0)
     todo = listed(("A rather long thing to do", "pending"))
     for event in (STARTED, todo, begun("bash", "x" * 90)):
@@ -159,14 +159,14 @@ def test_a_narrow_terminal_is_never_written_over_its_edge() -> None:
     shown(screen, STARTED, begun("bash", wide), requested(2))
 
 
-def test_a_list_that_does_not_fit_is_shown_from_what_is_open_on() -> None:
+def test_a_list_that_does_not_fit_is_shown_from_what_is_open_on():
     board = Board(lambda: 0.0)
     board.take(listed(*((str(n), "completed" if n < 9 else "pending") for n in range(20))))
     items = [line.split()[-1] for line, _ in board.lines(80, 6)[1:-1]]
     assert items == ["8", "9", "10", "11"]
 
 
-def test_after_a_resize_nothing_above_is_lost() -> None:
+def test_after_a_resize_nothing_above_is_lost():
     screen = Screen(80)
     live = LiveViewer(screen.stream)
     live.tell(STARTED)
@@ -182,7 +182,7 @@ def test_after_a_resize_nothing_above_is_lost() -> None:
     ]  # fmt: skip
 
 
-def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NO_COLOR", "1")
     screen = Screen()
     tell(screen, called("view", "a.py", failed=True))
@@ -192,7 +192,7 @@ def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])
-def test_what_the_terminals_encoding_lacks_is_an_escape(encoding: str) -> None:
+def test_what_the_terminals_encoding_lacks_is_an_escape(encoding: str):
     screen = Screen(80, encoding=encoding)
     todo = listed(("Größe ✓", "in_progress"))
     tell(screen, STARTED, todo, called("view", "日本.py"), called("bash", "x" * 200))
@@ -202,7 +202,7 @@ def test_what_the_terminals_encoding_lacks_is_an_escape(encoding: str) -> None:
     assert b"xxx..." in raw
 
 
-def test_lines_of_several_threads_do_not_tear() -> None:
+def test_lines_of_several_threads_do_not_tear():
     screen = Screen(80, 70)
     live = LiveViewer(screen.stream)
     live.tell(STARTED)
@@ -224,13 +224,13 @@ def test_lines_of_several_threads_do_not_tear() -> None:
     assert (len(lines), last) == (len(expected), "after it")
 
 
-def test_nothing_is_drawn_before_there_is_something_to_tell() -> None:
+def test_nothing_is_drawn_before_there_is_something_to_tell():
     screen = Screen()
     tell(screen, BeginEvent(1, "0", "fix"))
     assert screen.closed() == b""
 
 
-def test_a_log_has_a_line_a_call_and_with_v_its_results_first_lines() -> None:
+def test_a_log_has_a_line_a_call_and_with_v_its_results_first_lines():
     event = called("bash", "ls", "a\n\x1b[31mb")
     assert list(plain_lines(event)) == ["  1  bash ls"]
     assert list(plain_lines(event, verbose=True)) == ["  1  bash ls", "       a", "       b"]
@@ -239,7 +239,7 @@ def test_a_log_has_a_line_a_call_and_with_v_its_results_first_lines() -> None:
     assert list(plain_lines(inside, verbose=True)) == ["  1  explore-1: bash ls"]
 
 
-def test_with_v_a_log_says_how_many_problems_a_change_made() -> None:
+def test_with_v_a_log_says_how_many_problems_a_change_made():
     """The result's first lines seldom reach as far as what is said of them there."""
     [line] = plain_lines(
         Written(DiagnosticsRecord(1, "c1", (("ty", "complete"),), new_count=2)), verbose=True
@@ -249,7 +249,7 @@ def test_with_v_a_log_says_how_many_problems_a_change_made() -> None:
     assert list(plain_lines(none, verbose=True)) == []
 
 
-def test_a_view_is_told_each_line_of_the_journal_masked_and_with_its_call(tmp_path: Path) -> None:
+def test_a_view_is_told_each_line_of_the_journal_masked_and_with_its_call(tmp_path: Path):
     told: list[Event] = []
     view = Viewer()
     view.tell = told.append  # type: ignore[method-assign]  # instead of a display
@@ -269,7 +269,7 @@ def test_a_view_is_told_each_line_of_the_journal_masked_and_with_its_call(tmp_pa
     assert "  1  bash echo" in lines
 
 
-def test_a_display_that_breaks_ends_no_run_and_the_journal_says_why(tmp_path: Path) -> None:
+def test_a_display_that_breaks_ends_no_run_and_the_journal_says_why(tmp_path: Path):
     def broken(event: Event) -> None:
         raise ValueError("no such terminal")
 
@@ -283,7 +283,7 @@ def test_a_display_that_breaks_ends_no_run_and_the_journal_says_why(tmp_path: Pa
     assert texts == [None, "What goes on is not shown any more: ValueError: no such terminal", "on we go"]
 
 
-def test_a_reader_that_goes_away_is_told_nothing_more() -> None:
+def test_a_reader_that_goes_away_is_told_nothing_more():
     said: list[str] = []
 
     def gone(line: str) -> None:
@@ -296,7 +296,7 @@ def test_a_reader_that_goes_away_is_told_nothing_more() -> None:
     assert said == ["     one"]
 
 
-def test_escapes_are_ascii() -> None:
+def test_escapes_are_ascii():
     assert encodable("✔ … · é", "ascii") == "[ok] ... - \\xe9"
 
 
@@ -304,7 +304,7 @@ def arguments(**given: bool) -> argparse.Namespace:
     return argparse.Namespace(**{"quiet": False, "verbose": False, "json_events": False, **given})
 
 
-def test_who_looks_on_is_chosen_by_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_looks_on_is_chosen_by_what_there_is(monkeypatch: pytest.MonkeyPatch):
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen.stream)
     monkeypatch.setattr(sys, "stdin", screen.stream)
@@ -328,7 +328,7 @@ def test_who_looks_on_is_chosen_by_what_there_is(monkeypatch: pytest.MonkeyPatch
     screen.closed()
 
 
-def test_the_events_are_those_on_the_page_of_the_command_line() -> None:
+def test_the_events_are_those_on_the_page_of_the_command_line():
     page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
     table = page[page.index("| `type` | when |") : page.index("## Review a branch")]
     told = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) - {"type"}
@@ -348,7 +348,7 @@ def test_the_events_are_those_on_the_page_of_the_command_line() -> None:
         ("", "It is empty.", "does not fit the model's window, and could not be summed up: It is empty."),
     ],
 )
-def test_it_is_told_when_a_conversation_is_summed_up(agent: str, failure: str, said: str) -> None:
+def test_it_is_told_when_a_conversation_is_summed_up(agent: str, failure: str, said: str):
     record = CompactionRecord(31, "short", 4, 180_000, 12_000, failure=failure)
     (line,) = plain_lines(Written(record, b"", agent))
     assert said in line

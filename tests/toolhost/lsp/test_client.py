@@ -46,7 +46,7 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("name", GARBAGE)
-def test_garbage_ends_the_server_and_is_not_an_answer(play: Play, name: str) -> None:
+def test_garbage_ends_the_server_and_is_not_an_answer(play: Play, name: str):
     server = play(pulls([["raw", GARBAGE[name]]]))
     server.edit()
     assert server.off().startswith("it sent ")
@@ -68,7 +68,7 @@ def test_garbage_ends_the_server_and_is_not_an_answer(play: Play, name: str) -> 
         [],
     ],
 )
-def test_what_is_not_an_answer_is_not_a_clean_file(play: Play, actions: list[Any]) -> None:
+def test_what_is_not_an_answer_is_not_a_clean_file(play: Play, actions: list[Any]):
     server = play(pulls(actions))
     server.edit()
     server.wait(lambda: server.sent("textDocument/diagnostic"))
@@ -77,7 +77,7 @@ def test_what_is_not_an_answer_is_not_a_clean_file(play: Play, actions: list[Any
     assert not server.server.off_reason
 
 
-def test_the_text_before_is_checked_first_and_then_the_present_one(play: Play) -> None:
+def test_the_text_before_is_checked_first_and_then_the_present_one(play: Play):
     server = play(pulls([["items", [item("old")]]], [["items", [item("old"), item("new", 1)]]]))
     server.edit()
     assert server.said() == ["old", "new"]
@@ -88,14 +88,14 @@ def test_the_text_before_is_checked_first_and_then_the_present_one(play: Play) -
     assert changed["params"]["contentChanges"] == [{"text": "new\n"}]
 
 
-def test_a_new_file_has_no_problems_before(play: Play) -> None:
+def test_a_new_file_has_no_problems_before(play: Play):
     server = play(pulls([["items", [item("new")]]]))
     server.edit(before=None)
     assert server.said() == ["new"]
     assert server.server.documents[FILE].base == ()
 
 
-def test_an_answer_about_an_older_text_is_not_taken(play: Play) -> None:
+def test_an_answer_about_an_older_text_is_not_taken(play: Play):
     after: list[Any] = ["send", {"id": "after", "method": "none/such"}]
     server = play(pulls([["until", "go"], ["items", [item("stale")]]], [after]))
     server.edit("one\n", before=None)
@@ -106,13 +106,13 @@ def test_an_answer_about_an_older_text_is_not_taken(play: Play) -> None:
     assert not server.server.documents[FILE].ready
 
 
-def test_a_cancelled_request_is_sent_again(play: Play) -> None:
+def test_a_cancelled_request_is_sent_again(play: Play):
     server = play(pulls([["error", -32802]], [["items", [item("found")]]]))
     server.edit(before=None)
     assert server.said() == ["found"]
 
 
-def test_what_servers_ask_is_answered(play: Play) -> None:
+def test_what_servers_ask_is_answered(play: Play):
     asked = [
         ("workspace/configuration", {"items": [{"section": "a"}, {}]}, [None, None]),
         ("workspace/configuration", {"items": 1}, []),
@@ -138,11 +138,11 @@ def test_what_servers_ask_is_answered(play: Play) -> None:
         ({"on": {"initialize": [[["reply", None]]]}}, "it refused to start:"),
     ],
 )
-def test_one_that_does_not_start_is_off_and_says_why(play: Play, what: dict[str, Any], reason: str) -> None:
+def test_one_that_does_not_start_is_off_and_says_why(play: Play, what: dict[str, Any], reason: str):
     assert play({"on": {}, **what}).off() == reason
 
 
-def test_one_that_died_is_not_started_again(play: Play) -> None:
+def test_one_that_died_is_not_started_again(play: Play):
     server = play(pulls([["exit", 1]]))
     server.edit()
     assert server.off() == "it ended with exit code 1"
@@ -151,7 +151,7 @@ def test_one_that_died_is_not_started_again(play: Play) -> None:
 
 
 @pytest.mark.parametrize("own_session", [False, True])
-def test_what_it_forked_ends_with_it(play: Play, own_session: bool) -> None:
+def test_what_it_forked_ends_with_it(play: Play, own_session: bool):
     server = play(pulls([["child", own_session], *CLEAN]))
     server.edit(before=None)
     assert server.said() == []
@@ -161,7 +161,7 @@ def test_what_it_forked_ends_with_it(play: Play, own_session: bool) -> None:
     assert eventually(lambda: not any(_lives(pid) for pid in pids))
 
 
-def test_files_have_encoded_names_and_are_compared_without(play: Play) -> None:
+def test_files_have_encoded_names_and_are_compared_without(play: Play):
     name = "a b#%ü.py"
     server = play(script(PUSH, {"textDocument/didOpen": [[["publish", [item("found")]]]]}))
     server.edit(path=name, before=None)
@@ -184,7 +184,7 @@ TEXTS = st.text(max_size=20)
 @given(
     st.lists(st.binary(max_size=40) | st.sampled_from([b"Content-Length: 3", b"\r\n\r\n", b"{}", b"\r\n"]))
 )
-def test_whatever_comes_is_a_message_or_an_error(pieces: list[bytes]) -> None:
+def test_whatever_comes_is_a_message_or_an_error(pieces: list[bytes]):
     stream = io.BytesIO(b"".join(pieces))
     try:
         while (received := receive(stream)) is not None:
@@ -203,27 +203,25 @@ def test_whatever_comes_is_a_message_or_an_error(pieces: list[bytes]) -> None:
         ([], ""),
     ],
 )
-def test_names_of_files_are_decoded_before_they_are_compared(uri: object, path: str) -> None:
+def test_names_of_files_are_decoded_before_they_are_compared(uri: object, path: str):
     assert path_of(uri) == path
 
 
 @settings(max_examples=40, deadline=None)
 @given(TEXTS, st.data())
-def test_columns_are_counted_in_utf_16(line: str, data: st.DataObject) -> None:
+def test_columns_are_counted_in_utf_16(line: str, data: st.DataObject):
     before = data.draw(st.integers(0, len(line)))
     units = len(line[:before].encode("utf-16-le")) // 2
     assert code_points(line, units + 1, "utf-16") == before + 1
 
 
 @pytest.mark.parametrize(("character", "column"), [(1, 0), (2, 1), (99, 2)])
-def test_a_column_within_a_letter_is_before_it_and_one_behind_the_line_its_end(
-    character: int, column: int
-) -> None:
+def test_a_column_within_a_letter_is_before_it_and_one_behind_the_line_its_end(character: int, column: int):
     [problem] = found({**item("m"), "range": {"start": {"line": 0, "character": character}}}, text="🙂x")
     assert problem.column == column + 1
 
 
-def test_lines_end_as_the_protocol_says_and_nowhere_else() -> None:
+def test_lines_end_as_the_protocol_says_and_nowhere_else():
     text = "a\rb\r\nc\n\x0cd\u2028e\x85f\n"
     assert [problem.snippet for problem in found(*(item("x", line) for line in range(3)), text=text)] == [
         "a",
@@ -252,7 +250,7 @@ def found(*items: object, text: str = "one\ntwo\n") -> tuple[Problem, ...]:
         ({"tags": [[], {}]}, Severity.ERROR),
     ],
 )
-def test_errors_and_warnings_are_kept(more: dict[str, Any], severity: Severity | None) -> None:
+def test_errors_and_warnings_are_kept(more: dict[str, Any], severity: Severity | None):
     assert [problem.severity for problem in found(item() | more)] == ([severity] if severity else [])
 
 
@@ -268,7 +266,7 @@ def test_errors_and_warnings_are_kept(more: dict[str, Any], severity: Severity |
 )
 def test_places_behind_the_text_are_brought_back_to_it_and_odd_ones_left_out(
     start: object, expected: tuple[int, int] | None
-) -> None:
+):
     problems = found(item() | {"range": {"start": start}})
     assert [(problem.line, problem.column) for problem in problems] == ([expected] if expected else [])
 
@@ -285,19 +283,19 @@ def test_places_behind_the_text_are_brought_back_to_it_and_odd_ones_left_out(
         ("a\u202eb\tc", "ab c"),
     ],
 )
-def test_messages_are_one_clean_line(message: object, shown: str) -> None:
+def test_messages_are_one_clean_line(message: object, shown: str):
     (problem,) = found(item() | {"message": message})
     assert problem.message == shown
     json.dumps(problem.message).encode()
 
 
-def test_a_single_odd_item_costs_only_itself() -> None:
+def test_a_single_odd_item_costs_only_itself():
     odd = (None, item("a"), 3, [], item("b", 1), {})
     assert [problem.message for problem in found(*odd)] == ["a", "b"]
     assert parse_diagnostics({}, tool="t", path="p", text="") is None
 
 
-def test_problems_come_by_line_with_the_source_they_stand_on() -> None:
+def test_problems_come_by_line_with_the_source_they_stand_on():
     first, second = found(item("b", 1), item("a", 0), text="  one\n\ttwo\n")
     assert (first.message, first.line, first.snippet) == ("a", 1, "one")
     assert (second.message, second.line, second.snippet) == ("b", 2, "two")
@@ -331,9 +329,7 @@ def problems(server: LanguageServer, name: str, text: str) -> tuple[Problem, ...
     return server.documents[name].problems or ()
 
 
-def test_both_find_what_is_wrong_at_its_place_and_what_was_put_right(
-    servers: dict[str, LanguageServer],
-) -> None:
+def test_both_find_what_is_wrong_at_its_place_and_what_was_put_right(servers: dict[str, LanguageServer]):
     unused, format_ = problems(servers["ruff"], ODD_NAME, WRONG)
     assert (unused.code, unused.severity) == ("F401", Severity.WARNING)
     assert (format_.tool, format_.path, format_.code, format_.line) == ("ruff", ODD_NAME, "F523", 2)

@@ -92,7 +92,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
             server.end()
 
 
-def test_what_comes_late_counts_with_the_next_change(begin: Begin) -> None:
+def test_what_comes_late_counts_with_the_next_change(begin: Begin):
     late: list[Any] = [["until", "go"], ["items", [item("late")]]]
     looked = begin(0.1, ty=pulls(CLEAN, CLEAN, late, CLEAN, [["items", [item("late")]]]))
     looked.read("a.py", "a\n")
@@ -106,7 +106,7 @@ def test_what_comes_late_counts_with_the_next_change(begin: Begin) -> None:
     assert [(one["path"], one["message"]) for one in new] == [("a.py", "late")]
 
 
-def test_one_that_does_not_answer_is_waited_for_once(begin: Begin) -> None:
+def test_one_that_does_not_answer_is_waited_for_once(begin: Begin):
     looked = begin(0.2, ty=pulls([["until", "ready"], ["items", []]], [["items", [item("wrong")]]]))
     (looked.root / "a.py").write_text("a\n")
     looked.session.after("view", ToolOutcome("", metadata={"path": "a.py"}))
@@ -117,7 +117,7 @@ def test_one_that_does_not_answer_is_waited_for_once(begin: Begin) -> None:
     assert time.monotonic() - began < LONG
 
 
-def test_what_is_not_there_is_said_once_and_no_other_server_runs(begin: Begin) -> None:
+def test_what_is_not_there_is_said_once_and_no_other_server_runs(begin: Begin):
     looked = begin(ty=pulls(CLEAN), gopls="/no/such/server")
     missing = "Diagnostics: gopls is not available: it could not be started: No such file or directory"
     assert [looked.change("m.go", text)["text"] for text in ("package a", "package b")] == [missing, ""]
@@ -125,14 +125,14 @@ def test_what_is_not_there_is_said_once_and_no_other_server_runs(begin: Begin) -
     assert not (looked.folder / "ty.log").exists()
 
 
-def test_a_fault_of_its_own_costs_the_diagnostics_and_is_said_once(begin: Begin) -> None:
+def test_a_fault_of_its_own_costs_the_diagnostics_and_is_said_once(begin: Begin):
     looked = begin("no number", ty=pulls(CLEAN))
     said = [looked.change("a.py", text)["text"] for text in ("a", "b")]
     assert said[0].startswith("\nDiagnostics are off for the rest of the run: TypeError: ")
     assert said[1] == ""
 
 
-def test_one_server_of_a_kind_serves_all_projects(begin: Begin) -> None:
+def test_one_server_of_a_kind_serves_all_projects(begin: Begin):
     looked = begin(ty=pulls(CLEAN, CLEAN, [["items", [item("new")]]]))
     for folder in ("a", "b"):
         (looked.root / folder).mkdir()
@@ -144,7 +144,7 @@ def test_one_server_of_a_kind_serves_all_projects(begin: Begin) -> None:
     assert [Path(root).name for root in roots] == ["a"]
 
 
-def test_ten_other_files_that_were_read_are_looked_at_with_a_change(begin: Begin) -> None:
+def test_ten_other_files_that_were_read_are_looked_at_with_a_change(begin: Begin):
     looked = begin(ty=pulls(CLEAN))
     for number in range(12):
         looked.read(f"{number}.py", "a\n")
@@ -154,7 +154,7 @@ def test_ten_other_files_that_were_read_are_looked_at_with_a_change(begin: Begin
     assert (before, asked) == (12, 12 + 1 + 10)
 
 
-def test_a_file_that_was_moved_keeps_what_was_in_it_before(begin: Begin) -> None:
+def test_a_file_that_was_moved_keeps_what_was_in_it_before(begin: Begin):
     looked = begin(ty=pulls([["items", [item("old")]]]))
     looked.read("a.py", "a\n")
     (looked.root / "a.py").unlink()
@@ -162,7 +162,7 @@ def test_a_file_that_was_moved_keeps_what_was_in_it_before(begin: Begin) -> None
     assert report["text"] == "Diagnostics: no new problems (ty)"
 
 
-def test_a_file_changed_before_it_was_read_is_held_against_what_the_run_began_with(begin: Begin) -> None:
+def test_a_file_changed_before_it_was_read_is_held_against_what_the_run_began_with(begin: Begin):
     looked = begin(ty=pulls([["items", [item("old")]]], [["items", [item("old"), item("new", 1)]]]))
     looked.base["a.py"] = "before\n"
     new = looked.change("a.py", "after\nmore\n")["new"]
@@ -171,7 +171,7 @@ def test_a_file_changed_before_it_was_read_is_held_against_what_the_run_began_wi
     assert log.index('"text": "before') < log.index("after")
 
 
-def test_an_import_of_what_may_not_be_installed_is_no_news(begin: Begin) -> None:
+def test_an_import_of_what_may_not_be_installed_is_no_news(begin: Begin):
     gone = item("Cannot resolve imported module `gone`", code="import-not-found")
     looked = begin(ty=pulls(CLEAN, [["items", [gone, item("other")]]]))
     looked.read("a.py", "\n")
@@ -180,7 +180,7 @@ def test_an_import_of_what_may_not_be_installed_is_no_news(begin: Begin) -> None
     assert "other" in lines[1]
 
 
-def test_nothing_that_leads_out_is_in_a_server_s_environment(begin: Begin) -> None:
+def test_nothing_that_leads_out_is_in_a_server_s_environment(begin: Begin):
     looked = begin()
     gopls = next(known for known in known_servers() if known.name == "gopls")
     environment = environment_of(gopls, looked.context)
@@ -209,21 +209,21 @@ def problem(message: str = "wrong", line: int = 1, *, snippet: str = "x", **more
     ],
     ids=["moved", "line edited", "line in the message"],
 )
-def test_an_old_problem_is_not_new(before: list[Problem], now: list[Problem]) -> None:
+def test_an_old_problem_is_not_new(before: list[Problem], now: list[Problem]):
     assert new_problems(before, now) == []
 
 
-def test_the_same_once_more_is_new_and_it_is_the_right_one() -> None:
+def test_the_same_once_more_is_new_and_it_is_the_right_one():
     now = [problem(line=1, snippet="new()"), problem(line=5, snippet="old()")]
     assert new_problems([problem(snippet="old()")], now) == [now[0]]
 
 
 @pytest.mark.parametrize("differs", [{"code": "d"}, {"tool": "ruff"}, {"severity": "warning"}])
-def test_another_code_tool_or_severity_is_another_problem(differs: dict[str, str]) -> None:
+def test_another_code_tool_or_severity_is_another_problem(differs: dict[str, str]):
     assert new_problems([problem()], [problem(**differs)]) == [problem(**differs)]
 
 
-def test_errors_come_first_then_the_changed_file_and_a_position_has_one_tool() -> None:
+def test_errors_come_first_then_the_changed_file_and_a_position_has_one_tool():
     first, second = problem(path="b.py"), problem(path="a.py")
     warning = problem(path="b.py", severity="warning", line=2)
     every = [warning, second, first, problem(path="a.py", tool="ruff")]
@@ -251,11 +251,11 @@ src/a.py:12:5 error ty:bad a
         ),
     ],
 )
-def test_the_text_says_what_is_known(report: Report, text: str) -> None:
+def test_the_text_says_what_is_known(report: Report, text: str):
     assert report.text() == text
 
 
-def test_ten_problems_are_shown_and_the_rest_is_counted() -> None:
+def test_ten_problems_are_shown_and_the_rest_is_counted():
     many = [problem(str(number), snippet="") for number in range(12)]
     report = Report(BOTH, many, many)
     lines = report.text().splitlines()

@@ -72,7 +72,7 @@ MADE: dict[str, tuple[Callable[[Context], None], str]] = {
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_a_program_of_the_tree_is_started_as_the_run_found_it(context: Context, name: str) -> None:
+def test_a_program_of_the_tree_is_started_as_the_run_found_it(context: Context, name: str):
     make, changed = MADE[name]
     make(context)
     base = {"bin/c": b"base"}.get
@@ -90,7 +90,7 @@ def test_a_program_of_the_tree_is_started_as_the_run_found_it(context: Context, 
         assert refused((program,)) == why
 
 
-def test_links_that_the_sandbox_placed_while_the_host_started_are_no_change(context: Context) -> None:
+def test_links_that_the_sandbox_placed_while_the_host_started_are_no_change(context: Context):
     old(context.root / "bin/b")
     link = context.root / "bin/a"
     link.symlink_to("b")
@@ -105,7 +105,7 @@ def test_links_that_the_sandbox_placed_while_the_host_started_are_no_change(cont
     assert refused(placed + 1, placed + 2), "a command of an earlier one"
 
 
-def test_what_is_refused_is_and_ours_never(context: Context) -> None:
+def test_what_is_refused_is_and_ours_never(context: Context):
     (context.root / "bin/ty").write_text("x")
     ours = (context.programs["ty"], "server")
 

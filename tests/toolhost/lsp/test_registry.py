@@ -34,7 +34,7 @@ def argv(root: Path, start: Launch | str) -> str:
     return " ".join(start.argv).replace(f"{root}/", "")
 
 
-def test_a_folder_that_cannot_be_looked_into_has_no_settings_and_no_programs(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_looked_into_has_no_settings_and_no_programs(tmp_path: Path):
     for one in servers():
         found = one.find(location(tmp_path, "x" * 300))
         assert isinstance(found, str), one.name
@@ -54,7 +54,7 @@ def test_a_folder_that_cannot_be_looked_into_has_no_settings_and_no_programs(tmp
 )
 def test_ruff_looks_for_errors_alone_where_nobody_configured_it(
     tmp_path: Path, files: dict[str, str], configured: list[str]
-) -> None:
+):
     project(tmp_path, {"lib/a.py": "", **files})
     start = spec("ruff").find(location(tmp_path, "lib", ruff="ruff"))
     assert isinstance(start, Launch)
@@ -73,9 +73,7 @@ def test_ruff_looks_for_errors_alone_where_nobody_configured_it(
         ({"lib/pyproject.toml": "[dependency-groups]\ndev = ['ty']\n"}, True),
     ],
 )
-def test_ty_looks_on_only_where_the_project_uses_it(
-    tmp_path: Path, files: dict[str, str], used: bool
-) -> None:
+def test_ty_looks_on_only_where_the_project_uses_it(tmp_path: Path, files: dict[str, str], used: bool):
     project(tmp_path, {"lib/a.py": "", **files})
     assert isinstance(spec("ty").find(location(tmp_path, "lib", ty="/ours/ty")), Launch) == used
     configured = location(tmp_path, "lib")._replace(configured="/own/ty")
@@ -118,13 +116,13 @@ STARTS: list[tuple[str, Mapping[str, str], tuple[str, ...], str, str]] = [
 @pytest.mark.parametrize(("name", "files", "programs", "folder", "started"), STARTS)
 def test_how_a_server_starts_or_why_it_does_not(
     tmp_path: Path, name: str, files: Mapping[str, str], programs: tuple[str, ...], folder: str, started: str
-) -> None:
+):
     project(tmp_path, files, programs)
     found = spec(name).find(location(tmp_path, folder))
     assert (argv(tmp_path, found) if isinstance(found, Launch) else found) == started
 
 
-def test_an_old_typescript_runs_by_files_that_this_run_may_not_have_changed(tmp_path: Path) -> None:
+def test_an_old_typescript_runs_by_files_that_this_run_may_not_have_changed(tmp_path: Path):
     library = {f"node_modules/typescript/lib/{name}.js": "" for name in ("tsserver", "typescript")}
     project(tmp_path, {**package("5.4.5"), **library}, ("path/typescript-language-server",))
     start = spec("typescript").find(location(tmp_path))
@@ -132,12 +130,12 @@ def test_an_old_typescript_runs_by_files_that_this_run_may_not_have_changed(tmp_
     assert {Path(one).relative_to(tmp_path).as_posix() for one in start.runs} == set(library)
 
 
-def test_nothing_above_the_tree_is_looked_at(tmp_path: Path) -> None:
+def test_nothing_above_the_tree_is_looked_at(tmp_path: Path):
     project(tmp_path, {"go.mod": "", "tree/a.go": ""}, ("path/gopls",))
     assert spec("gopls").find(Place(tmp_path / "tree", tmp_path, {"PATH": ""}, {})) == "there is no go.mod"
 
 
-def test_a_policy_s_command_keeps_the_usual_options() -> None:
+def test_a_policy_s_command_keeps_the_usual_options():
     usual = Launch(("ruff", "server"), {"settings": 1})
     start = replace_command("'my tools/ruff' server -v", usual)
     assert start == Launch(("my tools/ruff", "server", "-v"), {"settings": 1})
@@ -145,7 +143,7 @@ def test_a_policy_s_command_keeps_the_usual_options() -> None:
     assert isinstance(replace_command("x", "it is not installed"), Launch)
 
 
-def test_a_server_works_in_the_project_of_the_file(tmp_path: Path) -> None:
+def test_a_server_works_in_the_project_of_the_file(tmp_path: Path):
     files = ("a/pyproject.toml", "a/.venv/pyvenv.cfg", ".venv/pyvenv.cfg", "b/go.mod", "c/go.work", "c/d/go.mod",
              "biome.json", "b/biome.json", "b/Cargo.lock", "b/Cargo.toml", "b/member/Cargo.toml")  # fmt: skip
     used = {"Makefile": "lint:\n\tty check\n"}

@@ -24,7 +24,7 @@ def imports(tmp_path: Path) -> tuple[str, ...]:
     return dependencies([folder], [tmp_path / "app"], TRACKED).import_from
 
 
-def test_lines_of_paths_lead_into_the_tree(site: Path, tmp_path: Path) -> None:
+def test_lines_of_paths_lead_into_the_tree(site: Path, tmp_path: Path):
     (site / "_app.pth").write_text(f"{tmp_path}/app/src\n")
     (site / "one.egg-link").write_text(f"{tmp_path}/app/libs/one\n.")
     (site / "two.pth").write_text("../../../../libs/one\n")
@@ -32,7 +32,7 @@ def test_lines_of_paths_lead_into_the_tree(site: Path, tmp_path: Path) -> None:
     assert set(imports(tmp_path)) == {"src", "libs/one"}
 
 
-def test_a_finder_leads_into_the_tree_if_names_and_folders_agree(site: Path, tmp_path: Path) -> None:
+def test_a_finder_leads_into_the_tree_if_names_and_folders_agree(site: Path, tmp_path: Path):
     app = f"{tmp_path}/app"
     mapping = {"app": f"{app}/src/app", "one": f"{app}/libs/one/one.py", "flat": f"{app}/flat"}
     (site / "__editable___app_finder.py").write_text(FINDER.format(mapping=mapping))
@@ -41,12 +41,12 @@ def test_a_finder_leads_into_the_tree_if_names_and_folders_agree(site: Path, tmp
 
 
 @pytest.mark.parametrize("line", ["{top}/build/made", "{top}/.git", "{top}/src\n{top}/elsewhere"])
-def test_what_the_commit_does_not_have_is_not_covered(site: Path, tmp_path: Path, line: str) -> None:
+def test_what_the_commit_does_not_have_is_not_covered(site: Path, tmp_path: Path, line: str):
     (site / "app.pth").write_text(line.format(top=tmp_path / "app"))
     assert imports(tmp_path) == ()
 
 
-def test_the_tree_comes_before_a_copy_that_is_installed(site: Path, tmp_path: Path) -> None:
+def test_the_tree_comes_before_a_copy_that_is_installed(site: Path, tmp_path: Path):
     """On both back ends: a copy is the changed tree at no path."""
     for name in ("app", "tests", "other"):
         (site / name).mkdir()
@@ -62,7 +62,7 @@ def test_the_tree_comes_before_a_copy_that_is_installed(site: Path, tmp_path: Pa
         assert variables["PYTHONPATH"] == "/tree/src:/tree"
 
 
-def test_a_link_or_a_pipe_in_its_place_is_not_opened(site: Path, tmp_path: Path) -> None:
+def test_a_link_or_a_pipe_in_its_place_is_not_opened(site: Path, tmp_path: Path):
     (tmp_path / "secret").write_text(f"{tmp_path}/app/src\n")
     (site / "app.pth").symlink_to(tmp_path / "secret")
     assert imports(tmp_path) == ()

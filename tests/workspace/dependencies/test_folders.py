@@ -44,28 +44,28 @@ def left_out(top: Path, **variables: str) -> dict[str, str]:
     return {one.path or str(one.source): one.unshown for one in folders if one.unshown}
 
 
-def test_ignored_folders_at_the_root_and_beside_manifests_are_found(top: Path) -> None:
+def test_ignored_folders_at_the_root_and_beside_manifests_are_found(top: Path):
     virtual(top / ".venv")
     for name in ("node_modules/a", "web/node_modules/b", "vendor/c", "src/node_modules"):
         (top / name).mkdir(parents=True)
     assert found(top) == {".venv": "bin", "node_modules": ".bin", "vendor": "", "web/node_modules": ""}
 
 
-def test_a_folder_that_git_does_not_ignore_is_used_only_if_it_is_marked_as_an_environment(top: Path) -> None:
+def test_a_folder_that_git_does_not_ignore_is_used_only_if_it_is_marked_as_an_environment(top: Path):
     (top / ".nox").mkdir()
     assert found(top) == {}
     virtual(top / "venv")
     assert found(top) == {"venv": "bin"}
 
 
-def test_nor_one_that_holds_a_file_of_the_commit(top: Path) -> None:
+def test_nor_one_that_holds_a_file_of_the_commit(top: Path):
     (top / "vendor").mkdir()
     (top / "vendor/kept.go").touch()
     git(top, "add", "--force", "vendor/kept.go")
     assert found(top) == {}
 
 
-def test_nor_a_link(top: Path, tmp_path: Path) -> None:
+def test_nor_a_link(top: Path, tmp_path: Path):
     (tmp_path / "secrets").mkdir()
     (top / "node_modules").symlink_to(tmp_path / "secrets")
     (top / "web/node_modules").symlink_to("../../secrets")
@@ -75,9 +75,7 @@ def test_nor_a_link(top: Path, tmp_path: Path) -> None:
     assert left_out(top) == {"node_modules": reason, "web/node_modules": reason}
 
 
-def test_what_others_can_write_is_not_shown_unless_another_environment_is_active(
-    top: Path, tmp_path: Path
-) -> None:
+def test_what_others_can_write_is_not_shown_unless_another_environment_is_active(top: Path, tmp_path: Path):
     virtual(top / ".venv").chmod(0o777)
     active = str(virtual(tmp_path.resolve() / "active"))
     assert left_out(top) == {".venv": f"others can write in {top}/.venv"}
@@ -88,35 +86,33 @@ def test_what_others_can_write_is_not_shown_unless_another_environment_is_active
     assert left_out(top, VIRTUAL_ENV=active) == {active: f"others can write in {active}"}
 
 
-def test_an_environment_in_a_place_that_is_never_shown_is_named(
-    top: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_environment_in_a_place_that_is_never_shown_is_named(top: Path, monkeypatch: pytest.MonkeyPatch):
     """Its programs are first on PATH, and the system's would take their place."""
     monkeypatch.setenv("HOME", str(virtual(top.parent / "home")))
     home = str(top.parent / "home")
     assert left_out(top, VIRTUAL_ENV=home) == {home: "nothing in its place is ever shown"}
 
 
-def test_nor_a_folder_of_settings_that_is_called_like_an_environment(top: Path) -> None:
+def test_nor_a_folder_of_settings_that_is_called_like_an_environment(top: Path):
     (top / ".venv").mkdir()
     assert found(top) == {}
 
 
-def test_what_ignores_itself_counts(top: Path) -> None:
+def test_what_ignores_itself_counts(top: Path):
     (top / "vendor").mkdir()
     (top / "vendor/.gitignore").write_text("*\n")
     (top / ".tox").mkdir()
     assert list(found(top)) == ["vendor"]
 
 
-def test_the_active_environment_comes_first_and_only_one_is_on_path(top: Path) -> None:
+def test_the_active_environment_comes_first_and_only_one_is_on_path(top: Path):
     for name in (".venv", "venv"):
         (virtual(top / name) / ".gitignore").write_text("*\n")
     assert found(top) == {".venv": "bin", "venv": ""}
     assert found(top, VIRTUAL_ENV=str(top / "venv")) == {".venv": "", "venv": "bin"}
 
 
-def test_an_environment_outside_is_used_if_there_is_none_inside(top: Path, tmp_path: Path) -> None:
+def test_an_environment_outside_is_used_if_there_is_none_inside(top: Path, tmp_path: Path):
     outside = virtual(tmp_path / "outside")
     assert found(top, VIRTUAL_ENV=str(outside)) == {str(outside): "bin"}
     assert found(top, CONDA_PREFIX=str(outside), CONDA_DEFAULT_ENV="base") == {}
@@ -125,7 +121,7 @@ def test_an_environment_outside_is_used_if_there_is_none_inside(top: Path, tmp_p
     assert found(top, VIRTUAL_ENV=str(outside)) == {".venv": "bin"}
 
 
-def test_poetry_and_pdm_keep_theirs_elsewhere(top: Path, tmp_path: Path) -> None:
+def test_poetry_and_pdm_keep_theirs_elsewhere(top: Path, tmp_path: Path):
     mark = base64.urlsafe_b64encode(hashlib.sha256(os.fsencode(top)).digest()).decode()[:8]
     poetry = virtual(tmp_path / f"cache/pypoetry/virtualenvs/app-{mark}-py3.11")
     virtual(tmp_path / "cache/pypoetry/virtualenvs/other-AAAAAAAA-py3.11")
@@ -135,7 +131,7 @@ def test_poetry_and_pdm_keep_theirs_elsewhere(top: Path, tmp_path: Path) -> None
     assert found(top) == {str(pdm): "bin"}
 
 
-def test_a_pointer_of_the_commit_or_to_no_environment_leads_nowhere(top: Path, tmp_path: Path) -> None:
+def test_a_pointer_of_the_commit_or_to_no_environment_leads_nowhere(top: Path, tmp_path: Path):
     (tmp_path / "home").mkdir()
     (top / ".pdm-python").write_text(f"{tmp_path}/home/bin/python\n")
     assert found(top) == {}
@@ -145,9 +141,7 @@ def test_a_pointer_of_the_commit_or_to_no_environment_leads_nowhere(top: Path, t
     assert found(top) == {}
 
 
-def test_a_submodule_that_was_fetched_is_shown_and_one_that_was_not_is_no_folder(
-    top: Path, tmp_path: Path
-) -> None:
+def test_a_submodule_that_was_fetched_is_shown_and_one_that_was_not_is_no_folder(top: Path, tmp_path: Path):
     data = make_repository(tmp_path / "data", {"a.json": "{}"})
     for name in ("tests/data", "tests/more"):
         git(top, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(data), name)

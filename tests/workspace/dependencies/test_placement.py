@@ -45,7 +45,7 @@ def links_in(tree: Path) -> dict[str, str]:
 @BOTH
 def test_links_to_packages_of_the_repository_lead_into_the_tree(
     node: EnvironmentFolder, tree: Path, moves: bool
-) -> None:
+):
     assert place_folders(tree, [node], moves=moves) == (node,)
     found = links_in(tree)
     assert found == dict(sorted(links([node], moves=moves).items()))
@@ -62,7 +62,7 @@ def test_links_to_packages_of_the_repository_lead_into_the_tree(
 
 
 @BOTH
-def test_a_link_on_the_way_is_never_followed(tmp_path: Path, tree: Path, moves: bool) -> None:
+def test_a_link_on_the_way_is_never_followed(tmp_path: Path, tree: Path, moves: bool):
     (tmp_path / "home").mkdir()
     (tree / "web").symlink_to(tmp_path / "home")
     (tree / "venv").symlink_to(tmp_path / "home")
@@ -73,20 +73,20 @@ def test_a_link_on_the_way_is_never_followed(tmp_path: Path, tree: Path, moves: 
     assert list((tmp_path / "home").iterdir()) == []
 
 
-def test_what_stands_in_the_place_of_a_link_stays(tmp_path: Path, tree: Path) -> None:
+def test_what_stands_in_the_place_of_a_link_stays(tmp_path: Path, tree: Path):
     (tree / ".venv").mkdir()
     folder = EnvironmentFolder(tmp_path / "app/.venv", ".venv")
     place_folders(tree, [folder], moves=False)
     assert not (tree / ".venv").is_symlink()
 
 
-def test_a_place_without_its_parent_is_left_out(tmp_path: Path, tree: Path) -> None:
+def test_a_place_without_its_parent_is_left_out(tmp_path: Path, tree: Path):
     folder = EnvironmentFolder(tmp_path / "app/gone/node_modules", "gone/node_modules")
     assert place_folders(tree, [folder], moves=True) == ()
     assert not (tree / "gone").exists()
 
 
-def test_git_of_the_tree_does_not_see_them_and_its_own_word_stays(tmp_path: Path, tree: Path) -> None:
+def test_git_of_the_tree_does_not_see_them_and_its_own_word_stays(tmp_path: Path, tree: Path):
     folder = EnvironmentFolder(tmp_path / "app/.venv", ".venv")
     place_folders(tree, [folder], moves=False)
     assert (tree / ".git/info/exclude").read_text() == "/.venv\n"
@@ -96,9 +96,7 @@ def test_git_of_the_tree_does_not_see_them_and_its_own_word_stays(tmp_path: Path
 
 
 @BOTH
-def test_no_names_are_read_through_a_link(
-    tmp_path: Path, node: EnvironmentFolder, tree: Path, moves: bool
-) -> None:
+def test_no_names_are_read_through_a_link(tmp_path: Path, node: EnvironmentFolder, tree: Path, moves: bool):
     (tmp_path / "home/id_rsa").mkdir(parents=True)
     (node.source / "@keys").symlink_to(tmp_path / "home")
     (node.source / ".bin2").symlink_to("../../home")

@@ -54,7 +54,7 @@ def inside(bench: Bench, egress: EgressAccess) -> Workspace:
 
 
 @pytest.mark.slow
-def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: Workspace) -> None:
+def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: Workspace):
     assert inside.facts.leaks == ()
     installed = bash(inside, f"{RUN_PIP} install --no-cache-dir --target there tidyhello 2>&1")
     assert installed.metadata["exit_code"] == 0, installed.content
@@ -78,7 +78,7 @@ def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: 
     assert {(HOST, True), ("evil.test", False)} <= verdicts
 
 
-def test_a41_a_packages_own_scripts_are_not_run_unasked(inside: Workspace) -> None:
+def test_a41_a_packages_own_scripts_are_not_run_unasked(inside: Workspace):
     install = f"{RUN_PIP} install --no-cache-dir --target there"
     assert bash(inside, f"{install} tidyevil 2>&1").metadata["exit_code"] != 0
     assert bash(inside, "test -e /tmp/canary").metadata["exit_code"] != 0
@@ -87,14 +87,14 @@ def test_a41_a_packages_own_scripts_are_not_run_unasked(inside: Workspace) -> No
     assert bash(inside, "test -e /tmp/canary").metadata["exit_code"] == 0  # so the trap is one
 
 
-def test_without_a_way_out_there_is_no_proxy(bench: Bench) -> None:
+def test_without_a_way_out_there_is_no_proxy(bench: Bench):
     inside = bench.start(bubblewrap())
     assert inside.proxy is None
     assert bash(inside, "exec 3<>/dev/tcp/127.0.0.1/3128").metadata["exit_code"] != 0
     assert "https_proxy" not in bash(inside, "env").content.lower()
 
 
-def test_two_workspaces_have_a_proxy_each(bench: Bench, egress: EgressAccess) -> None:
+def test_two_workspaces_have_a_proxy_each(bench: Bench, egress: EgressAccess):
     """The port is one of each workspace's own network: no command of the other can take it."""
     first, second = (bench.start(bubblewrap(), egress=egress) for _ in range(2))
     for workspace in (first, second):
@@ -103,13 +103,13 @@ def test_two_workspaces_have_a_proxy_each(bench: Bench, egress: EgressAccess) ->
     assert bash(second, "exec 3<>/dev/tcp/127.0.0.1/3128").metadata["exit_code"] == 0
 
 
-def test_when_the_proxy_is_gone_commands_fail_and_nothing_opens(inside: Workspace) -> None:
+def test_when_the_proxy_is_gone_commands_fail_and_nothing_opens(inside: Workspace):
     assert inside.proxy is not None
     inside.proxy.close()
     assert bash(inside, "curl -sS --max-time 5 https://packages.test/", timeout=20).metadata["exit_code"] != 0
 
 
-def test_egress_that_the_sandbox_cannot_give_is_an_error(bench: Bench, egress: EgressAccess) -> None:
+def test_egress_that_the_sandbox_cannot_give_is_an_error(bench: Bench, egress: EgressAccess):
     class NoNetwork:
         """The real back end, but for what it says of itself."""
 

@@ -51,13 +51,13 @@ def names(*hosts: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_a_real_clients_name_is_read(version: ssl.TLSVersion) -> None:
+def test_a_real_clients_name_is_read(version: ssl.TLSVersion):
     record = hello("files.pythonhosted.org", minimum_version=version, maximum_version=version)
     assert record_length(record[:RECORD_HEADER]) == len(record) - RECORD_HEADER
     assert server_name(record[RECORD_HEADER:]) == "files.pythonhosted.org"
 
 
-def test_a_made_one_is_read_and_put_in_lower_case() -> None:
+def test_a_made_one_is_read_and_put_in_lower_case():
     assert server_name(with_extensions(names(b"PyPI.org"))) == "pypi.org"
 
 
@@ -77,7 +77,7 @@ def test_a_made_one_is_read_and_put_in_lower_case() -> None:
         (b"", "broken"),
     ],
 )
-def test_a_name_that_cannot_be_believed_is_refused(record: bytes, why: str) -> None:
+def test_a_name_that_cannot_be_believed_is_refused(record: bytes, why: str):
     with pytest.raises(HelloError, match=why):
         server_name(record)
 
@@ -86,13 +86,13 @@ def test_a_name_that_cannot_be_believed_is_refused(record: bytes, why: str) -> N
     "header",
     [b"GET /", b"\x17\x03\x03\x01\0", b"\x16\x02\0\x01\0", b"\x16\x03\x01\xff\xff", b"\x80\x2e\x01\x03\x01", b""],
 )  # fmt: skip
-def test_what_is_no_tls_is_refused(header: bytes) -> None:
+def test_what_is_no_tls_is_refused(header: bytes):
     with pytest.raises(HelloError, match="not TLS"):
         record_length(header)
 
 
 @given(st.binary(max_size=600) | st.tuples(st.integers(0, len(BODY) - 1), st.integers(0, 255)))
-def test_whatever_comes_is_a_name_or_a_refusal(made: bytes | tuple[int, int]) -> None:
+def test_whatever_comes_is_a_name_or_a_refusal(made: bytes | tuple[int, int]):
     record = made if isinstance(made, bytes) else BODY[: made[0]] + bytes([made[1]]) + BODY[made[0] + 1 :]
     with contextlib.suppress(HelloError):
         assert server_name(record).isascii()

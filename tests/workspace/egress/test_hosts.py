@@ -14,7 +14,7 @@ from bot.policy.egress import PRESETS, Mirror, Target, authority, host_name, mir
         ("registry.npmjs.org:8443", ("registry.npmjs.org", 8443)),
     ],
 )
-def test_a_host_and_a_port(text: str, expected: tuple[str, int]) -> None:
+def test_a_host_and_a_port(text: str, expected: tuple[str, int]):
     assert authority(text) == expected
 
 
@@ -31,17 +31,17 @@ NO_HOSTS = [
 
 
 @pytest.mark.parametrize("text", NO_HOSTS, ids=ascii)
-def test_what_is_no_host_is_refused(text: str) -> None:
+def test_what_is_no_host_is_refused(text: str):
     assert authority(text) is None
 
 
-def test_a_label_may_have_63_characters_and_a_name_253() -> None:
+def test_a_label_may_have_63_characters_and_a_name_253():
     longest = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
     assert host_name(longest) == longest
     assert host_name("x" + longest) == ""
 
 
-def test_presets_lead_to_registries_alone() -> None:
+def test_presets_lead_to_registries_alone():
     assert PRESETS == ("python", "node", "go", "rust", "java", "ruby", "dotnet")
     hosts = {target.host for target in targets(PRESETS)}
     assert {target.port for target in targets(PRESETS)} == {443}
@@ -50,7 +50,7 @@ def test_presets_lead_to_registries_alone() -> None:
     assert targets(()) == frozenset()
 
 
-def test_a_mirror_stands_in_place_of_its_preset() -> None:
+def test_a_mirror_stands_in_place_of_its_preset():
     target = Target("packages.corp.example", 8443, private=True)
     found = targets(
         ["python", "node"], [Mirror("python", target, "https://packages.corp.example:8443/simple")]
@@ -58,7 +58,7 @@ def test_a_mirror_stands_in_place_of_its_preset() -> None:
     assert found == {target, Target("registry.npmjs.org", 443)}
 
 
-def test_a_mirror_is_named_by_preset_and_address() -> None:
+def test_a_mirror_is_named_by_preset_and_address():
     assert mirror("python=https://packages.corp.example:8443/simple") == Mirror(
         "python",
         Target("packages.corp.example", 8443, private=True),
@@ -83,13 +83,13 @@ def test_a_mirror_is_named_by_preset_and_address() -> None:
         ("python=https://user:secret@packages.example/simple", "every command could read"),
     ],
 )
-def test_what_is_no_mirror_is_refused(text: str, why: str) -> None:
+def test_what_is_no_mirror_is_refused(text: str, why: str):
     with pytest.raises(UsageError, match=why) as refused:
         mirror(text)
     assert "secret" not in str(refused.value)
 
 
-def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_preset_is_refused_with_the_known_ones():
     with pytest.raises(
         UsageError, match=r'no egress preset "pyhton"\. There are: python, node, go, rust, java'
     ):

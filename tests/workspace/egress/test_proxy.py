@@ -96,7 +96,7 @@ def ended(proxy: Proxy, count: int = 1) -> None:
     assert eventually(lambda: sum(use.tunnels for use in proxy.uses) == count, 30)
 
 
-def test_an_allowed_host_is_reached_and_what_moved_is_counted(place: Place) -> None:
+def test_an_allowed_host_is_reached_and_what_moved_is_counted(place: Place):
     proxy, address = place.proxy()
     with place.client.wrap_socket(tunnel(place, address), server_hostname=HOST) as secure:
         secure.sendall(b"100000")
@@ -110,7 +110,7 @@ def test_an_allowed_host_is_reached_and_what_moved_is_counted(place: Place) -> N
     assert place.asked == [HOST]
 
 
-def test_a_session_with_another_host_in_the_tunnel_is_cut_off(place: Place) -> None:
+def test_a_session_with_another_host_in_the_tunnel_is_cut_off(place: Place):
     proxy, address = place.proxy()
     with pytest.raises(OSError):
         place.client.wrap_socket(tunnel(place, address), server_hostname=EVIL)
@@ -127,7 +127,7 @@ def test_a_session_with_another_host_in_the_tunnel_is_cut_off(place: Place) -> N
         (b"\x16\x03\x01\0\x05", "what came through the tunnel is no whole client hello"),
     ],
 )
-def test_what_is_no_tls_is_cut_off(place: Place, first: bytes, why: str) -> None:
+def test_what_is_no_tls_is_cut_off(place: Place, first: bytes, why: str):
     proxy, address = place.proxy(TunnelLimits(request_time=0.3))
     with tunnel(place, address) as connection:
         connection.sendall(first)
@@ -157,9 +157,7 @@ def test_what_is_no_tls_is_cut_off(place: Place, first: bytes, why: str) -> None
         ("POST http://169.254.169.254/ HTTP/1.1", 405, "only tunnels (CONNECT) are opened, so only https works"),
     ],
 )  # fmt: skip
-def test_a_hostile_request_is_refused_in_words(
-    place: Place, request_line: str, status: int, why: str
-) -> None:
+def test_a_hostile_request_is_refused_in_words(place: Place, request_line: str, status: int, why: str):
     proxy, address = place.proxy()
     request = request_line.replace("PORT", str(place.port)).encode("latin-1")
     connection, answer = connect(address, request + b"\r\nHost: pypi.test\r\n\r\n")
@@ -184,7 +182,7 @@ def test_a_hostile_request_is_refused_in_words(
         "192.88.99.1", "2a00:1450::5efe:10.0.0.1", "2a00:1450::200:5efe:10.0.0.1", "2002:a83f:8110::1",
     ],
 )  # fmt: skip
-def test_a_name_that_leads_to_no_public_address_is_refused(place: Place, address: str) -> None:
+def test_a_name_that_leads_to_no_public_address_is_refused(place: Place, address: str):
     place.addresses = (address,)
     _, listener = place.proxy(private=False)
     connection, answer = connect(listener, f"CONNECT {HOST}:{place.port} HTTP/1.1\r\n\r\n".encode())
@@ -193,7 +191,7 @@ def test_a_name_that_leads_to_no_public_address_is_refused(place: Place, address
     assert b"not public" in answer
 
 
-def test_the_name_is_resolved_once_and_another_answer_later_changes_nothing(place: Place) -> None:
+def test_the_name_is_resolved_once_and_another_answer_later_changes_nothing(place: Place):
     """Rebinding: the address that was judged is the one that is connected to."""
     proxy, address = place.proxy()
     with tunnel(place, address) as connection:
@@ -208,7 +206,7 @@ def test_the_name_is_resolved_once_and_another_answer_later_changes_nothing(plac
 @pytest.mark.parametrize(
     "request_head", [b"CONNECT pypi.test:443 HTTP/1.1\r\n", b"x" * 20_000, b"\r\n" * 9000]
 )
-def test_a_request_without_end_is_given_up(place: Place, request_head: bytes) -> None:
+def test_a_request_without_end_is_given_up(place: Place, request_head: bytes):
     proxy, address = place.proxy(TunnelLimits(request_time=0.3))
     connection = socket.create_connection(address, timeout=30)
     try:
@@ -235,7 +233,7 @@ def test_a_request_without_end_is_given_up(place: Place, request_head: bytes) ->
         (TunnelLimits(time=2), b"1", "open for longer than 2 seconds"),
     ],
 )
-def test_a_cap_ends_a_tunnel_and_is_named(place: Place, limits: TunnelLimits, ask: bytes, why: str) -> None:
+def test_a_cap_ends_a_tunnel_and_is_named(place: Place, limits: TunnelLimits, ask: bytes, why: str):
     proxy, address = place.proxy(limits)
     try:
         with place.client.wrap_socket(tunnel(place, address), server_hostname=HOST) as secure:
@@ -248,7 +246,7 @@ def test_a_cap_ends_a_tunnel_and_is_named(place: Place, limits: TunnelLimits, as
     assert (proxy.uses[0].allowed, proxy.uses[0].why) == (True, why)
 
 
-def test_what_may_be_sent_counts_over_all_tunnels(place: Place) -> None:
+def test_what_may_be_sent_counts_over_all_tunnels(place: Place):
     proxy, address = place.proxy(TunnelLimits(up_total=1_000))
     with tunnel(place, address) as connection, contextlib.suppress(OSError):
         secure = place.client.wrap_socket(connection, server_hostname=HOST)
@@ -261,7 +259,7 @@ def test_what_may_be_sent_counts_over_all_tunnels(place: Place) -> None:
     assert b"the sandbox has sent as much as it may" in answer
 
 
-def test_too_many_tunnels_at_once_are_refused(place: Place) -> None:
+def test_too_many_tunnels_at_once_are_refused(place: Place):
     _, address = place.proxy(TunnelLimits(parallel=1))
     with tunnel(place, address):
         connection, answer = connect(address, f"CONNECT {HOST}:{place.port} HTTP/1.1\r\n\r\n".encode())
@@ -269,7 +267,7 @@ def test_too_many_tunnels_at_once_are_refused(place: Place) -> None:
     assert b"more than 1 tunnels at once" in answer
 
 
-def test_who_reads_nothing_keeps_no_connection_open_after_its_tunnel(place: Place) -> None:
+def test_who_reads_nothing_keeps_no_connection_open_after_its_tunnel(place: Place):
     proxy, address = place.proxy(TunnelLimits(time=3, goodbye=0.2))  # in which a slow machine must have asked
     secure = place.client.wrap_socket(tunnel(place, address), server_hostname=HOST)
     with secure, contextlib.suppress(OSError):
@@ -278,9 +276,7 @@ def test_who_reads_nothing_keeps_no_connection_open_after_its_tunnel(place: Plac
         assert eventually(lambda: proxy.open == 0, 30)
 
 
-def test_refused_requests_keep_no_tunnel_out_of_the_log(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_requests_keep_no_tunnel_out_of_the_log(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("bot.workspace.egress.tunnel_limits._MOST_REFUSED", 5)
     proxy, address = place.proxy()
     for number in range(8):
@@ -293,7 +289,7 @@ def test_refused_requests_keep_no_tunnel_out_of_the_log(
     assert HostUse("", False, NOT_LISTED, 3) in proxy.uses
 
 
-def test_closing_ends_open_tunnels_and_the_socket(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_closing_ends_open_tunnels_and_the_socket(place: Place, caplog: pytest.LogCaptureFixture):
     proxy, address = place.proxy()
     with tunnel(place, address) as connection:
         proxy.close()
@@ -304,7 +300,7 @@ def test_closing_ends_open_tunnels_and_the_socket(place: Place, caplog: pytest.L
     proxy.close()
 
 
-def test_a_tunnel_that_is_open_to_the_last_is_told_of(place: Place) -> None:
+def test_a_tunnel_that_is_open_to_the_last_is_told_of(place: Place):
     """Else a program in the background would send what it likes and be in no report."""
     proxy, address = place.proxy()
     with place.client.wrap_socket(tunnel(place, address), server_hostname=HOST) as secure:
@@ -318,7 +314,7 @@ def test_a_tunnel_that_is_open_to_the_last_is_told_of(place: Place) -> None:
     assert noted.up > 200
 
 
-def test_other_targets_hold_from_the_next_request_on(place: Place) -> None:
+def test_other_targets_hold_from_the_next_request_on(place: Place):
     proxy, address = place.proxy()
     proxy.targets = frozenset()
     connection, answer = connect(address, f"CONNECT {HOST}:{place.port} HTTP/1.1\r\n\r\n".encode())
@@ -333,7 +329,7 @@ def test_other_targets_hold_from_the_next_request_on(place: Place) -> None:
 )
 def test_no_request_but_the_right_one_opens_a_tunnel(
     fuzzed: tuple[Place, Callable[[bytes], bytes]], noise: bytes, head: bytes
-) -> None:
+):
     place, send = fuzzed
     assert b" 200 " not in send(head + noise + b"\r\n\r\n").partition(b"\r\n")[0]
     assert place.asked == []

@@ -36,32 +36,32 @@ def names(setting: chooser.Setting) -> list[str]:
 
 
 @pytest.mark.bubblewrap
-def test_bubblewrap_comes_before_landlock() -> None:
+def test_bubblewrap_comes_before_landlock():
     assert names("auto") == ["bubblewrap", "Landlock"]
 
 
 @pytest.mark.bubblewrap
-def test_strict_is_bubblewrap_alone() -> None:
+def test_strict_is_bubblewrap_alone():
     assert names("strict") == ["bubblewrap"]
 
 
-def test_what_is_missing_is_said_beside_what_is_there(no_bubblewrap: Path) -> None:
+def test_what_is_missing_is_said_beside_what_is_there(no_bubblewrap: Path):
     assert candidates("auto") == ([landlock()], ["bubblewrap (bwrap) is not installed."])
 
 
-def test_with_neither_a_run_is_refused_with_the_fix(no_bubblewrap: Path, no_landlock: None) -> None:
+def test_with_neither_a_run_is_refused_with_the_fix(no_bubblewrap: Path, no_landlock: None):
     with pytest.raises(NoSandboxError, match=r"not installed.*has no Landlock.*" + FIX) as refused:
         candidates("auto")
     assert refused.value.exit_code is ExitCode.NO_SANDBOX
 
 
-def test_strict_without_bubblewrap_is_refused_although_there_is_landlock(no_bubblewrap: Path) -> None:
+def test_strict_without_bubblewrap_is_refused_although_there_is_landlock(no_bubblewrap: Path):
     with pytest.raises(NoSandboxError, match=r"not installed\. .*" + FIX):
         candidates("strict")
 
 
 @pytest.mark.parametrize("abi", [1, 2])
-def test_a_landlock_that_lets_files_be_emptied_is_too_old(monkeypatch: pytest.MonkeyPatch, abi: int) -> None:
+def test_a_landlock_that_lets_files_be_emptied_is_too_old(monkeypatch: pytest.MonkeyPatch, abi: int):
     monkeypatch.setattr(chooser, "version", lambda: abi)
     with pytest.raises(NoSandboxError, match=rf"has version {abi} of Landlock; version 3 is needed"):
         landlock()
@@ -75,7 +75,7 @@ UNFIT = {
 
 
 @pytest.mark.parametrize("name", UNFIT)
-def test_a_program_of_that_name_is_no_bubblewrap(no_bubblewrap: Path, name: str) -> None:
+def test_a_program_of_that_name_is_no_bubblewrap(no_bubblewrap: Path, name: str):
     script, why = UNFIT[name]
     fake(no_bubblewrap, script)
     with pytest.raises(NoSandboxError, match=why):
@@ -84,7 +84,7 @@ def test_a_program_of_that_name_is_no_bubblewrap(no_bubblewrap: Path, name: str)
 
 def test_a_bubblewrap_in_an_environment_of_a_repository_is_not_run(
     no_bubblewrap: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     programs = no_bubblewrap / ".venv" / "bin"
     programs.mkdir(parents=True)
     (programs.parent / "pyvenv.cfg").touch()
@@ -94,7 +94,7 @@ def test_a_bubblewrap_in_an_environment_of_a_repository_is_not_run(
         bubblewrap()
 
 
-def test_a_machine_without_a_table_of_calls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_a_table_of_calls_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(seccomp, "MACHINES", {})
     with pytest.raises(NoSandboxError, match="There is no sandbox for"):
         candidates("auto")

@@ -31,11 +31,11 @@ def python(workspace: Workspace, script: str) -> str:
     return bash(workspace, command).content.rsplit("[exit code", 1)[0].strip()
 
 
-def test_the_host_is_the_first_process_of_its_namespace(inside: Workspace) -> None:
+def test_the_host_is_the_first_process_of_its_namespace(inside: Workspace):
     assert inside.facts.pid == 1
 
 
-def test_the_temporary_folder_has_a_short_path_that_tools_and_sockets_take(inside: Workspace) -> None:
+def test_the_temporary_folder_has_a_short_path_that_tools_and_sockets_take(inside: Workspace):
     script = """
         import os, socket
         path = os.path.join(os.environ["TMPDIR"], "a" * 60)
@@ -48,7 +48,7 @@ def test_the_temporary_folder_has_a_short_path_that_tools_and_sockets_take(insid
     assert "hello" in inside.call("view", {"path": "/run/slash-agent/tmp/notes"}, CancelToken()).content
 
 
-def test_the_supervisor_and_its_parents_are_not_seen(inside: Workspace) -> None:
+def test_the_supervisor_and_its_parents_are_not_seen(inside: Workspace):
     names = python(
         inside, "import os; print(*sorted(int(p) for p in os.listdir('/proc') if p.isdigit()))"
     ).split()
@@ -57,20 +57,20 @@ def test_the_supervisor_and_its_parents_are_not_seen(inside: Workspace) -> None:
     assert str(os.getpid()) not in names or os.getpid() < 50
 
 
-def test_memory_backed_folders_have_a_limit(inside: Workspace) -> None:
+def test_memory_backed_folders_have_a_limit(inside: Workspace):
     sizes = bash(inside, "df -k --output=size / /tmp /var/tmp /run /home /root /dev/shm | tail -n +2").content
     assert all(int(line) < 3 << 20 for line in sizes.splitlines()[1:7])
 
 
 @pytest.mark.node
-def test_the_network_interfaces_are_those_of_the_sandbox(inside: Workspace) -> None:
+def test_the_network_interfaces_are_those_of_the_sandbox(inside: Workspace):
     """As many Node.js servers ask for them."""
     names = bash(inside, "node -p 'Object.keys(os.networkInterfaces()).join()'")
     assert names.metadata["exit_code"] == 0, names.content
     assert names.content.splitlines()[0] in ("", "lo")
 
 
-def test_signals_from_inside_do_not_reach_the_host(inside: Workspace) -> None:
+def test_signals_from_inside_do_not_reach_the_host(inside: Workspace):
     """At once and again: the host has a moment in which it is open to them, while it starts the command."""
     for _ in range(5):
         for name in (
@@ -90,14 +90,14 @@ def test_signals_from_inside_do_not_reach_the_host(inside: Workspace) -> None:
             assert bash(inside, f"kill -{name} 1; echo still here").content.startswith("still here\n"), name
 
 
-def test_the_tree_is_seen_where_it_was_asked_for(bench: Bench) -> None:
+def test_the_tree_is_seen_where_it_was_asked_for(bench: Bench):
     inside = bench.start(bubblewrap(), mount="/srv/repository")
     assert bash(inside, "pwd; cat a.txt").content.startswith("/srv/repository\none\n")
     bash(inside, "cd /srv && rm -rf repository/a.txt")
     assert not (bench.tree / "a.txt").exists()
 
 
-def test_a_workspace_started_on_a_thread_outlives_the_thread(bench: Bench) -> None:
+def test_a_workspace_started_on_a_thread_outlives_the_thread(bench: Bench):
     """The kernel's "die with parent" counts the thread that started the process."""
     import threading
 
@@ -110,7 +110,7 @@ def test_a_workspace_started_on_a_thread_outlives_the_thread(bench: Bench) -> No
 
 def test_a11_bubblewrap_itself_is_started_without_our_environment(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     """The process outside, too: in other versions it is the first one inside, where everybody could read it."""
     before = children(os.getpid())
     monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)

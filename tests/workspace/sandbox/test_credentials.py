@@ -23,32 +23,32 @@ from tests.support.sandbox_commands import bubblewrap_command, landlock_plan
         "installs/python/3.12.1/pip.conf",
     ],
 )
-def test_the_settings_of_one_version_of_a_tool_are_credentials(tmp_path: Path, name: str) -> None:
+def test_the_settings_of_one_version_of_a_tool_are_credentials(tmp_path: Path, name: str):
     (tmp_path / name).parent.mkdir(parents=True)
     (tmp_path / name).write_text("//registry.example/:_authToken=x")
     assert tmp_path / name in list(credentials_in(tmp_path))
 
 
-def test_channels_of_conda_are_credentials(tmp_path: Path) -> None:
+def test_channels_of_conda_are_credentials(tmp_path: Path):
     """Their addresses hold tokens."""
     (tmp_path / ".condarc").write_text("channels: [https://conda.example/t/x/main]")
     assert list(credentials_in(tmp_path)) == [tmp_path / ".condarc"]
 
 
 @pytest.mark.parametrize("line", ['secret-key = "k3.secret.x"', 'proxy = "http://me:x@proxy.example:8080"'])
-def test_settings_with_a_key_or_a_password_are_credentials(tmp_path: Path, line: str) -> None:
+def test_settings_with_a_key_or_a_password_are_credentials(tmp_path: Path, line: str):
     (tmp_path / "config.toml").write_text(line)
     assert list(credentials_in(tmp_path)) == [tmp_path / "config.toml"]
 
 
-def test_settings_without_a_secret_can_be_read(tmp_path: Path) -> None:
+def test_settings_without_a_secret_can_be_read(tmp_path: Path):
     (tmp_path / "config.toml").write_text('[registries.x]\nindex = "https://registry.example/a@b"\n')
     assert not list(credentials_in(tmp_path))
 
 
 def test_credentials_in_the_tool_cache_of_a_hosted_runner_are_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     """It lies in /opt, which is shown with the system."""
     settings = tmp_path / "hostedtoolcache/node/20.1.0/x64/etc/npmrc"
     settings.parent.mkdir(parents=True)
@@ -59,7 +59,7 @@ def test_credentials_in_the_tool_cache_of_a_hosted_runner_are_hidden(
 
 def test_settings_of_npm_and_pip_for_all_users_are_hidden_if_they_hold_a_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/npmrc").write_text("cafile=/etc/ssl/cert.pem")
     (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://me:x@pypi.example/simple")
@@ -77,13 +77,13 @@ def interpreter(folder: Path) -> Mounts:
     return Mounts(folder / "tree", "/work", program=((folder / "python", str(folder / "python")),))
 
 
-def test_credentials_beside_our_own_interpreter_are_covered(tmp_path: Path) -> None:
+def test_credentials_beside_our_own_interpreter_are_covered(tmp_path: Path):
     command = bubblewrap_command(interpreter(tmp_path))
     shown = command.index(str(tmp_path / "python"))
     assert ("/dev/null", str(tmp_path / "python/pip.conf")) in pairwise(command[shown:])
 
 
-def test_credentials_beside_our_own_interpreter_are_not_granted(tmp_path: Path) -> None:
+def test_credentials_beside_our_own_interpreter_are_not_granted(tmp_path: Path):
     mounts = interpreter(tmp_path)
     of_the_system = (Path("/usr/lib"), "/usr/lib")
     more = mounts._replace(program=(*mounts.program, of_the_system))

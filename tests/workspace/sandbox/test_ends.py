@@ -52,7 +52,7 @@ def seconds_for(first: int, *what: object) -> str:
 
 
 @back_ends
-def test_a28_nothing_outlives_a_command_that_ran_out_of_time(back_end: str, tmp_path: Path) -> None:
+def test_a28_nothing_outlives_a_command_that_ran_out_of_time(back_end: str, tmp_path: Path):
     """Five ways at once."""
     seconds = seconds_for(4, back_end, str(tmp_path))
     bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
@@ -90,9 +90,7 @@ sleep 60;
         *(pytest.param(one, marks=pytest.mark.slow) for one in ("close", "kill")),
     ],
 )
-def test_a28_nothing_outlives_the_workspace_or_its_supervisor(
-    back_end: str, how: str, tmp_path: Path
-) -> None:
+def test_a28_nothing_outlives_the_workspace_or_its_supervisor(back_end: str, how: str, tmp_path: Path):
     """Five ways at once, and by being another process each time: each of these has forked and ended before anybody who
     reads a list of processes has come to it, and is in a session of its own. They end by themselves after 25 s.
 

@@ -38,7 +38,7 @@ def plan(mounts: Mounts) -> dict[str, Any]:
     return landlock_plan(here(), mounts)
 
 
-def test_all_of_a_toolchain_is_granted_but_its_credentials(tmp_path: Path) -> None:
+def test_all_of_a_toolchain_is_granted_but_its_credentials(tmp_path: Path):
     """A-13."""
     cargo = tmp_path / ".cargo"
     (cargo / "bin").mkdir(parents=True)
@@ -49,7 +49,7 @@ def test_all_of_a_toolchain_is_granted_but_its_credentials(tmp_path: Path) -> No
     assert not {str(cargo), str(cargo / "credentials.toml")} & set(run)
 
 
-def test_nothing_is_granted_through_a_link_beside_a_hole(tmp_path: Path) -> None:
+def test_nothing_is_granted_through_a_link_beside_a_hole(tmp_path: Path):
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / ".npmrc").touch()
@@ -58,7 +58,7 @@ def test_nothing_is_granted_through_a_link_beside_a_hole(tmp_path: Path) -> None
     assert not {"/var", str(tools / "etc")} & set(run)
 
 
-def test_the_folder_that_the_tree_stands_for_is_not_granted_with_what_it_lies_in(tmp_path: Path) -> None:
+def test_the_folder_that_the_tree_stands_for_is_not_granted_with_what_it_lies_in(tmp_path: Path):
     """What leads there would find the code as it was."""
     tools = tmp_path / ".pyenv"
     repository = tools / "work/app"
@@ -74,7 +74,7 @@ def test_the_folder_that_the_tree_stands_for_is_not_granted_with_what_it_lies_in
 
 def test_beside_a_folder_that_cannot_be_listed_nothing_is_granted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     (tmp_path / ".pyenv/work/app").mkdir(parents=True)
     (tmp_path / ".pyenv/shims").mkdir()
     scandir = os.scandir
@@ -89,14 +89,14 @@ def test_beside_a_folder_that_cannot_be_listed_nothing_is_granted(
     assert str(tmp_path / ".pyenv/shims") in plan(mounts)["run"]
 
 
-def test_no_secret_setting_of_the_system_is_granted() -> None:
+def test_no_secret_setting_of_the_system_is_granted():
     run = plan(Mounts(Path("/x"), "/x"))["run"]
     assert "/etc" not in run
     assert "/etc/passwd" in run
     assert not {"/etc/shadow", "/etc/sudoers", "/etc/ssh", "/etc/machine-id"} & set(run)
 
 
-def test_a_setting_that_goes_while_they_are_listed_need_not_be_hidden(tmp_path: Path) -> None:
+def test_a_setting_that_goes_while_they_are_listed_need_not_be_hidden(tmp_path: Path):
     """As of a package manager at work."""
     for name in "abc":
         (tmp_path / name).touch(0o600)
@@ -108,28 +108,28 @@ def test_a_setting_that_goes_while_they_are_listed_need_not_be_hidden(tmp_path: 
     assert list(listing) == []
 
 
-def test_where_commands_could_change_the_program_itself_it_is_refused() -> None:
+def test_where_commands_could_change_the_program_itself_it_is_refused():
     with pytest.raises(NoSandboxError, match=r"Install Slash Agent outside of the repository"):
         plan(Mounts(Path(__file__).resolve().parents[3], "/x"))
 
 
-def test_the_tree_is_where_it_is_wherever_it_was_asked_for(bench: Bench) -> None:
+def test_the_tree_is_where_it_is_wherever_it_was_asked_for(bench: Bench):
     inside = bench.start(here(), mount="/srv/repository")
     assert bash(inside, "pwd").content.startswith(f"{bench.tree}\n")
 
 
-def test_an_old_landlock_that_knows_no_scopes_is_taken_although_it_lets_signals_through(bench: Bench) -> None:
+def test_an_old_landlock_that_knows_no_scopes_is_taken_although_it_lets_signals_through(bench: Bench):
     inside = bench.start(Landlock(5))
     assert inside.facts.leaks == ("signal to another process",) or inside.facts.leaks == ()
     assert bash(inside, "cat /etc/shadow").metadata["exit_code"] == 1
 
 
 @pytest.mark.parametrize("abi", [3, 4, 6])
-def test_each_version_is_asked_for_what_it_knows(bench: Bench, abi: int) -> None:
+def test_each_version_is_asked_for_what_it_knows(bench: Bench, abi: int):
     assert bash(bench.start(Landlock(abi)), "cat a.txt; cat /etc/shadow").metadata["exit_code"] == 1
 
 
-def test_a_host_that_cannot_confine_itself_is_a_missing_sandbox(bench: Bench) -> None:
+def test_a_host_that_cannot_confine_itself_is_a_missing_sandbox(bench: Bench):
     with pytest.raises(NoSandboxError, match=r"Landlock ABI 7.*could not be started.*") as refused:
         bench.start(Broken(7))
     assert HOW_TO_FIX in str(refused.value)
@@ -159,7 +159,7 @@ def guardians(bench: Bench) -> list[int]:
 
 
 @pytest.mark.parametrize("who", ["host", "host by a command"])
-def test_the_guardian_ends_what_a_killed_host_leaves_behind(bench: Bench, who: str, tmp_path: Path) -> None:
+def test_the_guardian_ends_what_a_killed_host_leaves_behind(bench: Bench, who: str, tmp_path: Path):
     """A-28."""
     inside = bench.start(here())
     seconds = f"6{abs(hash((who, str(tmp_path)))) % 10**9}"
@@ -173,7 +173,7 @@ def test_the_guardian_ends_what_a_killed_host_leaves_behind(bench: Bench, who: s
     assert eventually(lambda: running(f"sleep\0{seconds}") == [])
 
 
-def test_no_command_reaches_the_guardian(bench: Bench) -> None:
+def test_no_command_reaches_the_guardian(bench: Bench):
     inside = bench.start(here())
     [guardian] = guardians(bench)
     assert host_of(guardian) == inside.facts.pid
@@ -181,7 +181,7 @@ def test_no_command_reaches_the_guardian(bench: Bench) -> None:
     assert said.count("Operation not permitted") == 3
 
 
-def test_asking_for_a_way_out_is_an_error(bench: Bench) -> None:
+def test_asking_for_a_way_out_is_an_error(bench: Bench):
     """Never a silent loss."""
     with pytest.raises(
         NoSandboxError, match=r"gives this run egress \(python\).*Landlock ABI \d+\) has none"

@@ -40,7 +40,7 @@ class BrokenWall(NoWall):
         return ["/bin/sh", "-c", "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1"]
 
 
-def test_each_canary_has_its_words() -> None:
+def test_each_canary_has_its_words():
     assert all(describe([name]) != name for name in TRIES)
 
 
@@ -51,7 +51,7 @@ def test_each_canary_has_its_words() -> None:
         pytest.param(kernel_s_own, marks=needs_landlock),
     ],
 )
-def test_every_canary_that_sings_in_the_open_is_silent_inside(back_end: object) -> None:
+def test_every_canary_that_sings_in_the_open_is_silent_inside(back_end: object):
     assert callable(back_end)
     found = probe(back_end())
     assert [one.name for one in found.canaries] == list(NAMES)
@@ -60,7 +60,7 @@ def test_every_canary_that_sings_in_the_open_is_silent_inside(back_end: object) 
     assert (found.abi, found.kernel, found.notes) == (version(), os.uname().release, ())
 
 
-def test_a_wall_that_is_none_is_found_out() -> None:
+def test_a_wall_that_is_none_is_found_out():
     """Every canary is seen to get through one that does nothing."""
     with pytest.raises(NoSandboxError, match=r"no wall does not hold") as refused:
         probe(NoWall())
@@ -68,21 +68,19 @@ def test_a_wall_that_is_none_is_found_out() -> None:
         assert describe([name]) in str(refused.value)
 
 
-def test_a_canary_that_is_silent_in_the_open_makes_the_probe_a_broken_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_canary_that_is_silent_in_the_open_makes_the_probe_a_broken_one(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(canaries.Canaries, "reached", lambda *said: set(NAMES) - {"TCP", "io_uring"})
     with pytest.raises(NoSandboxError, match=r"itself broken here.*could not reach: TCP\."):
         probe(NoWall())
 
 
-def test_the_first_that_holds_is_taken_and_it_is_said_why_not_another() -> None:
+def test_the_first_that_holds_is_taken_and_it_is_said_why_not_another():
     chosen = first_that_holds([BrokenWall(), NoWall(), Off()], ["The first is not installed."])
     assert chosen.confinement.name == "off"
 
 
 @needs_landlock
-def test_the_note_says_what_failed_and_what_is_had_instead() -> None:
+def test_the_note_says_what_failed_and_what_is_had_instead():
     chosen = first_that_holds([BrokenWall(), kernel_s_own()])
     [note] = chosen.sandbox_probe.notes
     assert chosen.sandbox_probe.tier == "T2"
@@ -92,7 +90,7 @@ def test_the_note_says_what_failed_and_what_is_had_instead() -> None:
     assert note.endswith("is used instead; it cannot give commands a network.")
 
 
-def test_where_none_holds_all_reasons_are_said() -> None:
+def test_where_none_holds_all_reasons_are_said():
     with pytest.raises(
         NoSandboxError, match=r"The first\. broken wall could not.* no wall does not hold.*--sandbox off"
     ):
@@ -102,7 +100,7 @@ def test_where_none_holds_all_reasons_are_said() -> None:
 @needs_landlock
 @pytest.mark.skipif(os.getuid() != 0, reason="only root has capabilities to keep")
 @pytest.mark.parametrize("capability", [PERFMON, SYS_ADMIN])
-def test_a10_a_root_that_keeps_a_capability_is_refused(capability: int) -> None:
+def test_a10_a_root_that_keeps_a_capability_is_refused(capability: int):
     with pytest.raises(
         NoSandboxError, match=r"another process's environment can be read.*capabilities are left"
     ):
@@ -111,7 +109,7 @@ def test_a10_a_root_that_keeps_a_capability_is_refused(capability: int) -> None:
 
 @needs_landlock
 @pytest.mark.parametrize("abi", [3, 4, 5])
-def test_a_landlock_that_lets_signals_through_is_taken_with_a_note(abi: int) -> None:
+def test_a_landlock_that_lets_signals_through_is_taken_with_a_note(abi: int):
     found = probe(Landlock(abi))
     assert found.notes == (f"Landlock ABI {abi}: processes outside can be signalled.",)
     assert [one.name for one in found.canaries if one.inside] == ["signal to another process"]
@@ -129,7 +127,7 @@ print(wall.tier, [one.name for one in wall.canaries if not one.outside], wall.no
 @pytest.mark.bubblewrap
 @needs_landlock
 @pytest.mark.parametrize("less", [("docker",), ("docker", "nobody")], ids="-".join)
-def test_in_a_container_bubblewrap_gives_way_to_landlock(less: tuple[str, ...]) -> None:
+def test_in_a_container_bubblewrap_gives_way_to_landlock(less: tuple[str, ...]):
     world = World("landlock", less)
     if reason := world.missing():
         pytest.skip(reason)
@@ -143,7 +141,7 @@ def test_in_a_container_bubblewrap_gives_way_to_landlock(less: tuple[str, ...]) 
     assert "No permissions to create new namespace" in done.stdout
 
 
-def test_nothing_is_left_of_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_of_a_probe(monkeypatch: pytest.MonkeyPatch):
     with tempfile.TemporaryDirectory(prefix="left-") as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
         with pytest.raises(NoSandboxError):
@@ -151,7 +149,7 @@ def test_nothing_is_left_of_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
         assert list(Path(folder).iterdir()) == []
 
 
-def test_what_ends_as_soon_as_it_is_asked_to_was_there_all_the_same(tmp_path: Path) -> None:
+def test_what_ends_as_soon_as_it_is_asked_to_was_there_all_the_same(tmp_path: Path):
     with canaries.plant(tmp_path / "canaries", tmp_path, all_of_them=True) as planted:
         assert planted.lock
         for number in range(50):

@@ -49,7 +49,7 @@ def refused(number: int) -> int:
 
 
 @pytest.mark.parametrize("name", HEADERS)
-def test_the_numbers_are_those_of_the_kernel_s_headers(name: str) -> None:
+def test_the_numbers_are_those_of_the_kernel_s_headers(name: str):
     path, pattern = HEADERS[name]
     if not path.exists():
         pytest.skip("the kernel's headers are not here (apt-get install linux-libc-dev)")
@@ -63,14 +63,14 @@ def test_the_numbers_are_those_of_the_kernel_s_headers(name: str) -> None:
 
 
 @machines
-def test_every_rule_is_about_calls_that_some_table_has(machine: Machine) -> None:
+def test_every_rule_is_about_calls_that_some_table_has(machine: Machine):
     named = {call for rule in (*REFUSED, *PLAIN_SOCKETS, *NO_SOCKETS) for call in rule.calls}
     assert named == {call for machine in MACHINES.values() for call in machine.calls}
 
 
 @machines
 @both
-def test_each_call_that_is_refused_always_is(machine: Machine, sockets: bool) -> None:
+def test_each_call_that_is_refused_always_is(machine: Machine, sockets: bool):
     for rule in REFUSED:
         for call in set(rule.calls) & machine.calls.keys() if not rule.when else ():
             assert asked(machine, call, sockets=sockets) == refused(rule.error), call
@@ -79,30 +79,30 @@ def test_each_call_that_is_refused_always_is(machine: Machine, sockets: bool) ->
 
 @machines
 @both
-def test_every_other_call_up_to_the_newest_is_allowed(machine: Machine, sockets: bool) -> None:
+def test_every_other_call_up_to_the_newest_is_allowed(machine: Machine, sockets: bool):
     others = set(range(NEWEST + 1)) - set(machine.calls.values())
     assert all(asked(machine, number, sockets=sockets) == ALLOW for number in others)
 
 
 @machines
-def test_a_call_that_nobody_has_looked_at_is_none(machine: Machine) -> None:
+def test_a_call_that_nobody_has_looked_at_is_none(machine: Machine):
     assert asked(machine, NEWEST + 1) == asked(machine, 0x3FFFFFFF) == refused(errno.ENOSYS)
 
 
 @pytest.mark.parametrize("number", [0, 1, 41, 56, 101, 272, 520])
-def test_the_calls_of_x32_are_none(number: int) -> None:
+def test_the_calls_of_x32_are_none(number: int):
     assert asked(X86_64, X86_64.foreign + number) == refused(errno.ENOSYS)
 
 
 @pytest.mark.parametrize(
     ("machine", "other"), [(X86_64, I386), (X86_64, AARCH64.architecture), (AARCH64, ARM), (AARCH64, 0)]
 )
-def test_calls_in_another_architecture_s_way_end_the_process(machine: Machine, other: int) -> None:
+def test_calls_in_another_architecture_s_way_end_the_process(machine: Machine, other: int):
     assert {run(filter_for(machine, sockets=True), other, number) for number in range(500)} == {KILL}
 
 
 @machines
-def test_processes_and_threads_can_be_made_and_namespaces_cannot(machine: Machine) -> None:
+def test_processes_and_threads_can_be_made_and_namespaces_cannot(machine: Machine):
     assert asked(machine, "clone", FORK) == ALLOW
     assert asked(machine, "clone", 0x3D0F00) == ALLOW  # a thread of glibc
     for bit in (0x20000, 0x2000000, 0x4000000, 0x8000000, NEWUSER, 0x20000000, 0x40000000):
@@ -110,7 +110,7 @@ def test_processes_and_threads_can_be_made_and_namespaces_cannot(machine: Machin
 
 
 @machines
-def test_two_requests_to_a_terminal_are_refused(machine: Machine) -> None:
+def test_two_requests_to_a_terminal_are_refused(machine: Machine):
     for request in (0x5412, 0x541C, 0xFFFFFFFF_00005412):
         assert asked(machine, "ioctl", 0, request) == refused(errno.EPERM)
     for request in (0x5401, 0x5413, 0x541B, 0):
@@ -132,14 +132,14 @@ def test_two_requests_to_a_terminal_are_refused(machine: Machine) -> None:
         (38, socket.SOCK_SEQPACKET, refused(errno.EAFNOSUPPORT)),  # the kernel's ciphers
     ],
 )
-def test_the_sockets_of_a_namespace(machine: Machine, family: int, kind: int, wanted: int) -> None:
+def test_the_sockets_of_a_namespace(machine: Machine, family: int, kind: int, wanted: int):
     assert asked(machine, "socket", family, kind) == wanted
     assert asked(machine, "socket", family, kind, sockets=False) == refused(errno.EAFNOSUPPORT)
 
 
 @machines
 @pytest.mark.parametrize("kind", [socket.SOCK_RAW, socket.SOCK_RAW | 0o2000000, socket.SOCK_DGRAM])
-def test_a48_of_netlink_there_is_the_list_of_interfaces_alone(machine: Machine, kind: int) -> None:
+def test_a48_of_netlink_there_is_the_list_of_interfaces_alone(machine: Machine, kind: int):
     assert asked(machine, "socket", 16, kind, 0) == ALLOW
     assert asked(machine, "socket", 16, kind, 1 << 32) == ALLOW  # the kernel sees an `int`
     for protocol in range(1, 256):
@@ -149,7 +149,7 @@ def test_a48_of_netlink_there_is_the_list_of_interfaces_alone(machine: Machine, 
 
 @machines
 @both
-def test_a_pair_of_sockets_stays(machine: Machine, sockets: bool) -> None:
+def test_a_pair_of_sockets_stays(machine: Machine, sockets: bool):
     assert asked(machine, "socketpair", socket.AF_UNIX, 1, sockets=sockets) == ALLOW
     assert asked(machine, "socketpair", socket.AF_INET, 1, sockets=sockets) == refused(errno.EAFNOSUPPORT)
 
@@ -174,7 +174,7 @@ def in_the_kernel(script: str, *, sockets: bool = True) -> subprocess.CompletedP
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
-def test_the_kernel_takes_the_filter_and_does_what_it_says() -> None:
+def test_the_kernel_takes_the_filter_and_does_what_it_says():
     calls = here().calls
     done = in_the_kernel(
         f"""
@@ -193,7 +193,7 @@ def test_the_kernel_takes_the_filter_and_does_what_it_says() -> None:
     )
 
 
-def test_in_the_kernel_too_there_is_no_socket_but_a_pair() -> None:
+def test_in_the_kernel_too_there_is_no_socket_but_a_pair():
     done = in_the_kernel(
         """
         for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK):
@@ -207,7 +207,7 @@ def test_in_the_kernel_too_there_is_no_socket_but_a_pair() -> None:
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="only this machine has a second way to call")
-def test_a_call_by_the_old_gate_ends_the_process() -> None:
+def test_a_call_by_the_old_gate_ends_the_process():
     done = in_the_kernel(
         """
         import mmap

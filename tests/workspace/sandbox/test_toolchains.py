@@ -44,7 +44,7 @@ NPM = "lib/node_modules/npm/package.json"
 )
 def test_an_entry_of_path_shows_the_installation_that_it_belongs_to(
     home: Path, files: str, entry: str, shown: list[str]
-) -> None:
+):
     """Whole, where it is one, and nothing of a person's own beside it."""
     for folder in ((home / files).parent, home / entry):
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def test_an_entry_of_path_shows_the_installation_that_it_belongs_to(
 @pytest.mark.parametrize("base", ["python/bin", ".ssh"])
 def test_a_virtual_environment_brings_the_python_that_it_was_made_with_and_no_other_folder(
     home: Path, base: str
-) -> None:
+):
     made(home / "python/lib/python3.12").joinpath("os.py").touch()
     environment = made(home / "project/.venv")
     (environment / "pyvenv.cfg").write_text(f"home = {made(home / base)}\nversion = 3.12.1\n")
@@ -66,14 +66,14 @@ def test_a_virtual_environment_brings_the_python_that_it_was_made_with_and_no_ot
     assert found.folders == (environment, *([home / "python"] if base == "python/bin" else []))
 
 
-def test_cargo_brings_rustup_and_the_variable_to_find_it(home: Path) -> None:
+def test_cargo_brings_rustup_and_the_variable_to_find_it(home: Path):
     made(home / ".rustup")
     found = toolchains.find({"PATH": str(made(home / ".cargo/bin"))})
     assert found.folders == (home / ".cargo", home / ".rustup")
     assert found.variables == {"RUSTUP_HOME": str(home / ".rustup")}
 
 
-def test_the_pythons_of_uv_are_shown(home: Path) -> None:
+def test_the_pythons_of_uv_are_shown(home: Path):
     folder = made(home / ".local/share/uv/python")
     assert toolchains.find({"HOME": str(home)}).folders == (folder,)
 
@@ -90,9 +90,7 @@ def test_the_pythons_of_uv_are_shown(home: Path) -> None:
         ("programs/one", "programs/one"),
     ],
 )
-def test_a_link_on_path_shows_the_smallest_installation_behind_it(
-    home: Path, target: str, shown: str
-) -> None:
+def test_a_link_on_path_shows_the_smallest_installation_behind_it(home: Path, target: str, shown: str):
     entry = made(home / ".local/bin")
     program = home / target
     made(program.parent)
@@ -103,7 +101,7 @@ def test_a_link_on_path_shows_the_smallest_installation_behind_it(
     assert toolchains.find({"PATH": str(entry)}).folders == (entry, home / shown)
 
 
-def test_a117_a_link_shows_neither_the_home_nor_its_secrets(home: Path) -> None:
+def test_a117_a_link_shows_neither_the_home_nor_its_secrets(home: Path):
     entry = made(home / ".local/bin")
     made(home / ".ssh")
     (entry / "home").symlink_to(home)
@@ -115,7 +113,7 @@ def test_a117_a_link_shows_neither_the_home_nor_its_secrets(home: Path) -> None:
 @pytest.mark.parametrize("mode", [0o777, 0o775])
 def test_a114_a_folder_that_others_can_write_in_is_not_shown_and_that_is_said(
     home: Path, mode: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(toolchains, "_has_others", lambda group: True)
     entry = made(home / "shared/tools/bin")
     (home / "shared").chmod(mode)
@@ -125,7 +123,7 @@ def test_a114_a_folder_that_others_can_write_in_is_not_shown_and_that_is_said(
     assert toolchains.find({"PATH": str(entry), "RUNNER_TEMP": "/x"}).folders == (entry,)
 
 
-def test_a114_nor_what_a_link_a_variable_or_a_cache_leads_to(home: Path) -> None:
+def test_a114_nor_what_a_link_a_variable_or_a_cache_leads_to(home: Path):
     shared = made(home / "shared/one").parent
     (shared / "one/program").write_text("#!/bin/sh\n")
     made(home / "bin").joinpath("program").symlink_to(shared / "one/program")
@@ -139,7 +137,7 @@ def test_a114_nor_what_a_link_a_variable_or_a_cache_leads_to(home: Path) -> None
     assert len(found.notes) == 3
 
 
-def test_a114_nor_an_environment_that_only_the_checkout_leads_to(home: Path) -> None:
+def test_a114_nor_an_environment_that_only_the_checkout_leads_to(home: Path):
     shared = made(home / "shared/environments/app/bin").parent
     (shared / "pyvenv.cfg").touch()
     own = made(home / "tree/node_modules")
@@ -151,7 +149,7 @@ def test_a114_nor_an_environment_that_only_the_checkout_leads_to(home: Path) -> 
 
 
 @pytest.mark.parametrize("back_end", EACH_BACK_END)
-def test_a114_no_way_leads_it_into_a_workspace(home: Path, back_end: str) -> None:
+def test_a114_no_way_leads_it_into_a_workspace(home: Path, back_end: str):
     shared = made(home / "shared/app/bin").parent
     (shared / "pyvenv.cfg").write_text("canary")
     (home / "shared").chmod(0o777)
@@ -166,7 +164,7 @@ def test_a114_no_way_leads_it_into_a_workspace(home: Path, back_end: str) -> Non
         bench.close()
 
 
-def test_downloads_of_the_home_are_found_and_settings_beside_them_are_not(home: Path) -> None:
+def test_downloads_of_the_home_are_found_and_settings_beside_them_are_not(home: Path):
     made(home / ".m2/wrapper")
     made(home / ".gem/ruby")
     (home / ".m2/settings.xml").write_text("<password>x</password>")
@@ -174,7 +172,7 @@ def test_downloads_of_the_home_are_found_and_settings_beside_them_are_not(home: 
     assert found.caches == ((home / ".m2/wrapper", ".m2/wrapper"), (home / ".gem/ruby", ".gem/ruby"))
 
 
-def test_packages_installed_for_the_user_are_found(home: Path) -> None:
+def test_packages_installed_for_the_user_are_found(home: Path):
     packages = made(home / ".local/lib/python3.12/site-packages")
     found = toolchains.find({"PATH": str(made(home / ".local/bin"))})
     assert found.folders == (home / ".local/bin", packages)
@@ -182,7 +180,7 @@ def test_packages_installed_for_the_user_are_found(home: Path) -> None:
 
 
 @pytest.mark.parametrize("entry", ["bin", ".", "", "/", "/tmp", "/var/tmp", "/proc/self", "/no/such/folder"])
-def test_entries_that_are_relative_missing_or_private_are_dropped(entry: str) -> None:
+def test_entries_that_are_relative_missing_or_private_are_dropped(entry: str):
     found = toolchains.find({"PATH": f"{entry}:/usr/bin"})
     assert found.folders == ()
     assert found.path.startswith("/usr/bin:")
@@ -192,7 +190,7 @@ def masked(command: list[str]) -> set[str]:
     return {target for source, target in pairwise(command) if source == "/dev/null"}
 
 
-def test_credentials_in_a_toolchain_are_covered(home: Path) -> None:
+def test_credentials_in_a_toolchain_are_covered(home: Path):
     cargo = made(home / ".cargo")
     (cargo / "credentials.toml").write_text("token = 'x'")
     (cargo / "config.toml").write_text("[registries.mine]\ntoken = 'x'")
@@ -200,44 +198,42 @@ def test_credentials_in_a_toolchain_are_covered(home: Path) -> None:
     assert {str(cargo / "credentials.toml"), str(cargo / "config.toml")} <= masked(command)
 
 
-def test_settings_without_a_token_stay_readable(home: Path) -> None:
+def test_settings_without_a_token_stay_readable(home: Path):
     cargo = made(home / ".cargo")
     (cargo / "config.toml").write_text("[net]\noffline = true")
     command = bubblewrap_command(Mounts(home, "/work", toolchains=(cargo,)))
     assert str(cargo / "config.toml") not in masked(command)
 
 
-def test_a_folder_beneath_another_is_mounted_with_it(home: Path) -> None:
+def test_a_folder_beneath_another_is_mounted_with_it(home: Path):
     inner = made(home / ".pyenv/versions")
     command = bubblewrap_command(Mounts(home, "/work", toolchains=(inner, home / ".pyenv")))
     assert str(home / ".pyenv") in command
     assert str(inner) not in command
 
 
-def test_a_toolchain_that_was_removed_meanwhile_is_left_out(home: Path) -> None:
+def test_a_toolchain_that_was_removed_meanwhile_is_left_out(home: Path):
     assert str(home / ".nvm") not in bubblewrap_command(Mounts(home, "/work", toolchains=(home / ".nvm",)))
 
 
 @pytest.mark.parametrize("name", ["RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV"])
-def test_a_folder_of_tools_that_a_variable_names_is_shown(home: Path, name: str) -> None:
+def test_a_folder_of_tools_that_a_variable_names_is_shown(home: Path, name: str):
     folder = made(home / "tools")
     assert toolchains.find({name: str(folder)}).folders == (folder,)
 
 
 @pytest.mark.parametrize("value", ["", "tools", "/no/such/folder", "/", "/tmp"])
-def test_a_variable_that_names_no_folder_of_tools_shows_nothing(value: str) -> None:
+def test_a_variable_that_names_no_folder_of_tools_shows_nothing(value: str):
     assert toolchains.find({"VIRTUAL_ENV": value}).folders == ()
 
 
-def test_the_agent_s_own_virtual_environment_is_not_shown(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_agent_s_own_virtual_environment_is_not_shown(home: Path, monkeypatch: pytest.MonkeyPatch):
     own = made(home / "own/bin")
     monkeypatch.setattr(sys, "prefix", str(own.parent))
     assert toolchains.find({"VIRTUAL_ENV": str(own.parent), "PATH": str(own)}).folders == ()
 
 
-def test_version_managers_in_the_home_are_shown_without_path(home: Path) -> None:
+def test_version_managers_in_the_home_are_shown_without_path(home: Path):
     for name in (".cargo", ".rustup", ".nvm", "go", "other"):
         made(home / name)
     found = toolchains.find({"HOME": str(home)})
@@ -245,12 +241,12 @@ def test_version_managers_in_the_home_are_shown_without_path(home: Path) -> None
     assert found.variables["NVM_DIR"] == str(home / ".nvm")
 
 
-def test_a_version_manager_that_is_a_link_is_not_followed(home: Path) -> None:
+def test_a_version_manager_that_is_a_link_is_not_followed(home: Path):
     (home / ".nvm").symlink_to(made(home / "elsewhere"))
     assert toolchains.find({"HOME": str(home)}).folders == ()
 
 
-def test_what_was_downloaded_before_is_found_and_what_is_new_is_written_elsewhere(home: Path) -> None:
+def test_what_was_downloaded_before_is_found_and_what_is_new_is_written_elsewhere(home: Path):
     made(home / ".cargo/registry")
     downloads = made(home / "go/pkg/mod/cache/download")
     variables = toolchains.find({"HOME": str(home)}).variables
@@ -259,7 +255,7 @@ def test_what_was_downloaded_before_is_found_and_what_is_new_is_written_elsewher
     assert not {"GOMODCACHE", "GOPATH", "GOCACHE"} & variables.keys()
 
 
-def test_of_gradle_s_cache_neither_locks_nor_marks_of_its_clean_up_are_shown(home: Path) -> None:
+def test_of_gradle_s_cache_neither_locks_nor_marks_of_its_clean_up_are_shown(home: Path):
     modules = made(home / ".gradle/caches/modules-2/files-2.1").parent
     made(modules / "metadata-2.107")
     for name in ("modules-2.lock", "gc.properties"):
@@ -269,7 +265,7 @@ def test_of_gradle_s_cache_neither_locks_nor_marks_of_its_clean_up_are_shown(hom
     assert found.variables == {"GRADLE_RO_DEP_CACHE": str(home / ".gradle/caches")}
 
 
-def test_a_variable_names_no_cache_that_is_not_shown(home: Path) -> None:
+def test_a_variable_names_no_cache_that_is_not_shown(home: Path):
     made(home / "go/pkg/mod/cache/download").chmod(0o777)
     made(home / ".cache/composer/files")
     found = toolchains.find({"HOME": str(home)})
@@ -293,7 +289,7 @@ def test_a_variable_names_no_cache_that_is_not_shown(home: Path) -> None:
 )  # fmt: skip
 def test_a_version_that_a_manager_does_not_have_is_said(
     home: Path, file: str, text: str, there: str, sentence: str
-) -> None:
+):
     made(home / there)
     shims = ":".join(
         f"{home}/{name}"
@@ -312,7 +308,7 @@ def test_a_version_that_a_manager_does_not_have_is_said(
         ("rust-toolchain.toml", '[toolchain]\nchannel = "stable"\n', ".rustup/toolchains/stable-x86_64"),
     ],
 )
-def test_nothing_is_said_of_a_version_that_is_there(home: Path, file: str, text: str, there: str) -> None:
+def test_nothing_is_said_of_a_version_that_is_there(home: Path, file: str, text: str, there: str):
     made(home / there)
     path = f"{home}/.pyenv/shims:{home}/.cargo/bin"
     assert not list(toolchains.missing_versions({"HOME": str(home)}, path, lambda files: {file: text}))
@@ -322,7 +318,7 @@ def test_nothing_is_said_of_a_version_that_is_there(home: Path, file: str, text:
 
 @pytest.mark.parametrize("variable", ["PATH", "VIRTUAL_ENV"])
 @pytest.mark.parametrize("form", ["a Python that it names", "a link"])
-def test_a88_an_environment_in_the_work_tree_leads_to_no_other(home: Path, variable: str, form: str) -> None:
+def test_a88_an_environment_in_the_work_tree_leads_to_no_other(home: Path, variable: str, form: str):
     """Commands of an earlier call may have written it."""
     other, venv = home / "other/.venv", home / "tree/.venv"
     made(other / "bin")
