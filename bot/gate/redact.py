@@ -1,9 +1,8 @@
 """Mask secrets whose values are known: plain, in base64, hexadecimal and JSON, with percent signs and backwards, and in
 pieces of ten characters. A last resort, since nothing in the workspace has a secret.
 
-Each form of each value is cut into pieces of at least ten characters. Any `10 + step` consecutive characters of a form
-contain a piece. `step` is 1 for the value itself and grows with the length of the form, so that a private key does not
-make a million pieces. google-re2 searches in time linear in the text; the pieces are compiled at the first text.
+A value is cut into pieces at each of its characters; an encoded form is found as a whole. google-re2 searches in time
+linear in the text; the pieces are compiled at the first text.
 """
 
 import base64
@@ -104,16 +103,8 @@ SHORTEST = 8
 _SHORTEST_LINE = 16
 
 
-class Form(NamedTuple):
-    """`unit` is how many bytes encode one byte of the value: twenty hexadecimal digits carry no more than ten
-    letters."""
-
-    data: bytes
-    unit: int = 1
-
-
-def forms(value: str) -> Iterator[Form]:
-    """Yield every form of `value`; none if it is too short to be distinguished from other words."""
+def forms(value: str) -> Iterator[bytes]:
+    """Yield every form of `value`, itself first; none if it is too short to be distinguished from other words."""
     whole = value.strip()
     lines = [line.strip() for line in whole.split("\n")]
     if any(line.startswith("-----") for line in lines):
@@ -131,19 +122,16 @@ def forms(value: str) -> Iterator[Form]:
 
 def base64_forms(value: str) -> tuple[str, ...]:
     """Return the base64 forms of `value` for each offset in the encoded text."""
-    return tuple(form.decode() for form in _base64(_raw(value.strip())))
+    return tuple(map(bytes.decode, _base64(_raw(value.strip()))))
 
 
-def _encoded(text: str) -> Iterator[Form]:
+def _encoded(text: str) -> Iterator[bytes]:
     raw = _raw(text)
-    yield Form(raw)
-    yield Form(_raw(text[::-1]))
-    yield from (Form(_raw(json.dumps(text, ensure_ascii=ascii)[1:-1])) for ascii in (True, False))
-    yield from (Form(quote(raw, safe="").encode()), Form(quote(raw).encode()), Form(quote_plus(raw).encode()))
-    yield from (Form(raw.hex().encode(), 2), Form(raw.hex().upper().encode(), 2))
+    yield from (raw, _raw(text[::-1]), raw.hex().encode(), raw.hex().upper().encode())
+    yield from (_raw(json.dumps(text, ensure_ascii=ascii)[1:-1]) for ascii in (True, False))
+    yield from (quote(raw, safe="").encode(), quote(raw).encode(), quote_plus(raw).encode())
     for once in _base64(raw):
-        yield Form(once)
-        yield from map(Form, _base64(once))
+        yield from (once, *_base64(once))
 
 
 def _base64(raw: bytes) -> Iterator[bytes]:
@@ -163,9 +151,6 @@ def _raw(text: str) -> bytes:
 
 
 _RUN = 10
-_OF_ITSELF, _OF_A_FORM, _OF_A_LINE = 256, 16, 4
-"""The approximate number of pieces of a value itself, of one of its forms, and of one line of a long value."""
-_LONG = 200
 _MEMORY = 1 << 28
 _TWO_CLASSES = re.compile(rb"[a-z][^a-z]*[A-Z0-9]|[A-Z][^A-Z]*[a-z0-9]|[0-9][^0-9]*[A-Za-z]")
 # What anybody may write: the beginnings that vendors give to all of their keys.
@@ -177,31 +162,24 @@ _PUBLIC = re.compile(
 
 
 class _Origin(NamedTuple):
-    """The position of a piece in a form."""
+    """Where in a form of a secret a piece of it begins."""
 
     form: bytes
     offset: int
-    step: int
     name: str
 
 
 class _Pieces:
-    """All pieces of all forms of some secrets. Immutable."""
+    """All forms of some secrets, and all pieces of their values. Immutable."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         origins: dict[bytes, list[_Origin]] = {}
-        seen: set[bytes] = set()
-        for name, value in secrets.items():
-            several = len(value) > _LONG and "\n" in value.strip()
-            for number, form in enumerate(forms(value)):
-                if form.data in seen:
-                    continue
-                seen.add(form.data)
-                most = _OF_A_LINE if several else _OF_A_FORM
-                public = _PUBLIC.match(form.data)
-                skipped = public.end() if public and form.unit == 1 else 0
-                for piece, origin in _cut(form, name, skipped, most if number else _OF_ITSELF):
-                    origins.setdefault(piece, []).append(origin)
+        for name, secret in secrets.items():
+            for form in forms(secret):
+                origins.setdefault(form, []).append(_Origin(form, 0, name))
+            value = next(forms(secret), b"")
+            for offset in _beginnings(value):
+                origins.setdefault(value[offset : offset + _RUN], []).append(_Origin(value, offset, name))
         self._origins = origins
         options = re2.Options()
         options.max_mem = _MEMORY
@@ -215,9 +193,8 @@ class _Pieces:
         """Yield every match in `data`, in order."""
         end = 0
         while self._search and (hit := self._search(data, end)):
-            origins = self._origins[hit.group()]
-            matches = (_extend(data, hit.start(), end, len(hit.group()), origin) for origin in origins)
-            match = min(matches, key=lambda one: (one.start, -one.end))
+            start = hit.start()
+            match = max(_extended(data, start, hit.end(), origin) for origin in self._origins[hit.group()])
             yield match
             end = match.end
 
@@ -228,40 +205,21 @@ def _pieces_of(secrets: frozenset[tuple[str, str]]) -> _Pieces:
     return _Pieces(dict(sorted(secrets)))
 
 
-def _extend(data: bytes, start: int, floor: int, length: int, origin: _Origin) -> Span:
-    """Extend the match of a piece in both directions as far as the form continues."""
-    form, offset = origin.form, origin.offset
-    end, of_form = start + length, offset + length
-    while of_form < len(form) and end < len(data) and form[of_form] == data[end]:
-        end += 1
-        of_form += 1
-    begin, least = start, max(floor, start - origin.step + 1)
-    while offset and begin > least and form[offset - 1] == data[begin - 1]:
-        begin -= 1
-        offset -= 1
-    return Span(begin, end, origin.name)
+def _extended(data: bytes, start: int, end: int, origin: _Origin) -> Span:
+    """Return the match of a piece, as far as the form continues after it."""
+    form, at = origin.form, origin.offset + end - start
+    while data[end : end + 1] == form[at : at + 1] != b"":
+        end, at = end + 1, at + 1
+    return Span(start, end, origin.name)
 
 
-def _cut(form: Form, name: str, skipped: int, most: int) -> Iterator[tuple[bytes, _Origin]]:
-    """Yield about `most` pieces of one form. The first `skipped` bytes of it are public."""
-    data, run = form.data, _RUN * form.unit
-    if len(data) <= run or not data.isascii():
-        # Cut anywhere, text that is not ASCII would no longer be text.
-        yield data, _Origin(data, 0, 1, name)
-        return
-    step = 1 + (len(data) - run) // most
-    if not _is_random(data[:run], form.unit) or skipped:
-        # Other texts may have its beginning, so that only the whole form matches there.
-        yield data, _Origin(data, 0, 1, name)
-    for offset in range(skipped, len(data) - run + 1, step):
-        piece = data[offset : offset + run]
-        if _is_random(piece, form.unit):
-            yield piece, _Origin(data, offset, step, name)
-
-
-def _is_random(piece: bytes, unit: int) -> bool:
-    """Whether a piece is random enough to be masked by itself: `internal/` is not."""
-    return unit > 1 or bool(_TWO_CLASSES.search(piece))
+def _beginnings(value: bytes) -> Iterator[int]:
+    """Yield where the pieces of a value begin that are random enough to be masked by themselves: `internal/` is not,
+    nor is what anybody may write. Text that is not ASCII would not be text any more if it were cut anywhere."""
+    public = _PUBLIC.match(value)
+    for at in range(public.end() if public else 0, len(value) - _RUN + 1 if value.isascii() else 0):
+        if _TWO_CLASSES.search(value[at : at + _RUN]):
+            yield at
 
 
 _DEPTH = 2

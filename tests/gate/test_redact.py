@@ -33,7 +33,7 @@ def redactor() -> Redactor:
     return Redactor({"TOKEN": TOKEN, "KEY": KEY, "PEM": PEM, "PASSWORD": PASSWORD, "UMLAUTS": UMLAUTS})
 
 
-@pytest.mark.parametrize("form", sorted({form.data for form in forms(TOKEN)}))
+@pytest.mark.parametrize("form", sorted(set(forms(TOKEN))))
 def test_every_form_of_a_value_is_masked_whole(redactor: Redactor, form: bytes):
     assert redactor.mask(b"before " + form + b" after") == b"before [redacted TOKEN] after"
 
@@ -118,8 +118,7 @@ def test_base64_forms_are_what_a_masker_of_exact_strings_needs():
 
 
 _PIECES = st.sampled_from(
-    [TOKEN, TOKEN[7:], TOKEN[:20], TOKEN[::-1], TOKEN.encode().hex(), BODY[3], PEM, KEY, KEY[13:25], UMLAUTS]
-    + [form.data.decode() for form in forms(TOKEN)]
+    [TOKEN[7:], TOKEN[:20], BODY[3], PEM, KEY, KEY[13:25], UMLAUTS, *map(bytes.decode, forms(TOKEN))]
 )
 _TEXT = st.lists(st.one_of(_PIECES, st.text(max_size=12), st.just(TOKEN[:9])), max_size=6).map("".join)
 _SHARED = Redactor({"TOKEN": TOKEN, "KEY": KEY, "PEM": PEM, "UMLAUTS": UMLAUTS})
