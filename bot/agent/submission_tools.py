@@ -11,16 +11,8 @@ from bot.agent.limits import Stop
 from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Description, StopReason
-from bot.contracts.plan import (
-    MAX_PATHS,
-    MAX_RISKS,
-    MAX_STEPS,
-    MAX_TEXT,
-    MAX_TITLE,
-    Plan,
-    PlanStep,
-    visible_text,
-)
+from bot.contracts.plain_text import UNSEEN
+from bot.contracts.plan import MAX_PATHS, MAX_RISKS, MAX_STEPS, MAX_TEXT, MAX_TITLE, Plan, PlanStep
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.contracts.writes import FIELDS, MAX_BODY, MAX_LABEL, Write, WriteKind, Writes, describe_write
 from bot.contracts.writes import MAX_TITLE as MAX_ISSUE_TITLE
@@ -122,7 +114,7 @@ def _step(step: Mapping[str, Any]) -> PlanStep:
 
 def _text(value: object) -> str:
     """Return the value as text without invisible characters."""
-    return visible_text(str(value)).strip()
+    return UNSEEN.sub("", str(value)).strip()
 
 
 MAX_QUESTION = 2_000

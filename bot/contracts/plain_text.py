@@ -21,6 +21,13 @@ SEQUENCES = re.compile(
 )
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters except newline and tab."""
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u2800\u3164\ud800-\uf8ff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
+)
+"""Characters that show nothing: controls, blank letters, marks of format and direction, tags, selectors of variants,
+halves of surrogate pairs. Those of private use count as well; joiners and the selector of emoji do not."""
 
 
 def utf8(text: str | os.PathLike[str]) -> str:

@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-import re
-import unicodedata
 from typing import NamedTuple
 
+from bot.contracts.plain_text import UNSEEN
 from bot.contracts.records import as_data
 
 MAX_STEPS = 30
@@ -17,11 +16,6 @@ MAX_PLAN = 24_000
 """Bytes of the canonical JSON: one comment holds the plan as text and once more as data."""
 _MAX_PATH = 400
 _MAX_ESTIMATE = 10_000
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Marks and letters that show nothing by themselves: fillers, blanks, selectors of variants.
-_BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
 
 
 class PlanStep(NamedTuple):
@@ -64,7 +58,7 @@ class Plan(NamedTuple):
         if not 0 <= self.estimate_turns <= _MAX_ESTIMATE:
             return f"estimate_turns: expected 0 to {_MAX_ESTIMATE}"
         texts = (self.title, self.risks, *(step.text for step in self.steps))
-        if any(visible_text(one) != one for one in texts):
+        if any(map(UNSEEN.search, texts)):
             return "text: there are characters in it that do not show"
         if len(self.canonical) > MAX_PLAN:
             return f"steps: the whole plan is {len(self.canonical):,} bytes of JSON, and {MAX_PLAN:,} is the limit"
@@ -84,15 +78,6 @@ def _step_problem(step: PlanStep) -> str:
 
 def _is_text(text: str, limit: int) -> bool:
     return bool(text.strip()) and len(text) <= limit
-
-
-def visible_text(text: str) -> str:
-    """Return `text` without invisible characters."""
-    return "".join(
-        one
-        for one in text
-        if one in "\n\t" or (unicodedata.category(one) not in _HIDDEN and not _BLANK.match(one))
-    )
 
 
 def is_inside(path: str) -> bool:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from bot.contracts.plain_text import UNSEEN
+
 MAX_WRITES = 200
 MAX_BODY = 20_000
 """Characters; GitHub's limit is 65,536, which is too long to read."""
@@ -16,11 +18,6 @@ MAX_LABEL = 50
 MAX_MENTIONS = 5
 
 _COMMENT_MARK = re.compile(r"<!-|<[?!]|--!?>")
-# Characters that show nothing: controls, format characters, fillers, tag characters and selectors beyond the usual.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
-)
 # At the start of a line, also in a list or a quotation: what bots take for a command, this one before all.
 _COMMAND = re.compile(r"^[ \t>*+-]{0,20}/[A-Za-z][\w-]*(?=[ \t.:,!?]|$)", re.MULTILINE)
 _MENTION = re.compile(r"(?<![\w/.])@[A-Za-z0-9]")
@@ -143,7 +140,7 @@ def text_problem(text: str) -> str:
         return f"body: {len(text):,} characters, and {MAX_BODY:,} are allowed"
     if _COMMENT_MARK.search(text):
         return "body: it holds an HTML comment, which hides text from people"
-    if _HIDDEN.search(text):
+    if UNSEEN.search(text.replace("\r\n", "\n")):
         return "body: it holds characters that do not show"
     if match := _COMMAND.search(text):
         return f"body: a line begins with `{match[0].strip(' >*+-')[:20]}`, which bots take for a command"

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from bot.contracts.plain_text import UNSEEN
 from bot.gate.secrets import credentials_in
-from bot.gate.text import is_seen
 from bot.gate.weaker_tests import Line, line_list
 
 _KINDS_NAMED = 4
@@ -83,6 +83,7 @@ _ALL_VISIBLE = re.compile(rb"[\t -~]*")
 # Where joiners are valid: after an emoji or a letter of a joining script, once each, and in a keycap after its digit.
 _JOINERS = "\u200c\u200d\ufe0f"
 _JOINING = re.compile(rf"(?<=[^\x00-\x7f{_JOINERS}])\ufe0f?[\u200c\u200d]?|(?<=[0-9#*])\ufe0f(?=\u20e3)")
+_HIDDEN = re.compile(f"{UNSEEN.pattern}|[{_JOINERS}]")
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -117,7 +118,7 @@ def _unseen_by_char(lines: Iterable[Line]) -> dict[str, list[int]]:
 
 def _unseen_in(text: str) -> Counter[str]:
     left = _JOINING.sub("", text.replace("\r\n", "\n").removesuffix("\r").replace("\f", ""))
-    return Counter({char: left.count(char) for char in set(left) if char in _JOINERS or not is_seen(char)})
+    return Counter(_HIDDEN.findall(left))
 
 
 _CREDENTIALS_NAMED = 3

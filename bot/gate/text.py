@@ -12,11 +12,11 @@ the whole text is sent as one code block.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
 
+from bot.contracts.plain_text import UNSEEN
 from bot.gate.markdown import LANGUAGE, CodeBlock, SlowText, code_blocks, live_part, plain_addresses
 
 MAX_CHARACTERS = 65_536
@@ -93,15 +93,11 @@ _RUN = re.compile(r"`+|~+")
 # What the redactor and the credential finder write in place of a secret.
 _MASKED = re.compile(r"\[redacted[ :]")
 _WORKFLOW_COMMAND = re.compile(r"^([^\S\n]*+)(::|##\[)", re.MULTILINE)
-_SHOWN_ANYWAY = {"\n", "\t"}
-_EMOJI_JOINERS = {"\u200c", "\u200d", "\ufe0f"}
-# Letters and marks by their Unicode category, but invisible.
-_NEVER_SHOWN = set("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 
 
 def clean_line(text: str, limit: int) -> str:
     """Return `text` as one plain line of at most `limit` characters, for a title or a heading."""
-    flat = " ".join(_visible(text).split())
+    flat = " ".join(UNSEEN.sub("", text).split())
     return _shortened(_harmless(flat), limit)
 
 
@@ -113,7 +109,7 @@ def clean_markdown(text: str, limit: int) -> str:
         cleaned = _cleaned(text, limit, _harmless_markdown, break_commit_words)
         if not live_part(cleaned):
             return cleaned
-    whole = CodeBlock(0, 0, "```", "", _visible(_lines_ended(text)[:MAX_CHARACTERS]), nested=False)
+    whole = CodeBlock(0, 0, "```", "", UNSEEN.sub("", _lines_ended(text)[:MAX_CHARACTERS]), nested=False)
     return _joined([(True, _code_or_why_not(whole, whole.content, break_commit_words))], limit)
 
 
@@ -122,7 +118,7 @@ def clean_message(text: str, limit: int) -> str:
     try:
         return _cleaned(text, min(limit, MAX_CHARACTERS), _harmless, _harmless)
     except SlowText:
-        return _shortened(_harmless(_visible(_lines_ended(text)[:MAX_CHARACTERS])), limit)
+        return _shortened(_harmless(UNSEEN.sub("", _lines_ended(text)[:MAX_CHARACTERS])), limit)
 
 
 def split_code(text: str) -> Iterator[tuple[bool, str]]:
@@ -150,7 +146,7 @@ def _cleaned(text: str, limit: int, prose: Callable[[str], str], code: Callable[
     agree on what is code.
     """
     lines = _split(_lines_ended(text)[:MAX_CHARACTERS])
-    seen = list(map(_visible, lines))
+    seen = [UNSEEN.sub("", line) for line in lines]
     blocks = code_blocks("".join(seen))
     written = [_code_or_why_not(block, "".join(lines[block.start : block.end]), code) for block in blocks]
     sources = ["".join(seen[block.start : block.end]) for block in blocks]
@@ -213,8 +209,8 @@ def break_images(text: str) -> str:
 
 
 def without_unseen(text: str) -> str:
-    """Remove control and format characters, except the zero-width character that this module inserts."""
-    return "".join(char for char in text if char == _ZERO_WIDTH or is_seen(char))
+    """Remove what shows nothing, except the zero-width character that this module inserts."""
+    return _ZERO_WIDTH.join(UNSEEN.sub("", part) for part in text.split(_ZERO_WIDTH))
 
 
 def break_commit_words(text: str) -> str:
@@ -224,24 +220,10 @@ def break_commit_words(text: str) -> str:
     return _KEY_LINE.sub(lambda line: _MARKED_WORD.sub(rf"\g<0>{_ZERO_WIDTH}", line[0]), text)
 
 
-def _visible(text: str) -> str:
-    """Remove control and format characters, except joiners of emoji."""
-    return "".join(filter(is_seen, text))
-
-
-def is_seen(char: str) -> bool:
-    """Whether `char` is visible. Joiners of emoji count as visible."""
-    if " " <= char <= "~" or char in _SHOWN_ANYWAY or char in _EMOJI_JOINERS:
-        return True
-    if char in _NEVER_SHOWN or "\ufe00" <= char <= "\ufe0e" or "\U000e0100" <= char <= "\U000e01ef":
-        return False
-    return unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-
-
 def _code_or_why_not(block: CodeBlock, source: str, harmless: Callable[[str], str]) -> str:
     """Return the code block, or one with the reason why it was removed. `source` is its text before parsing."""
     written = block.canonical(block.info if LANGUAGE.fullmatch(block.info) else "text")
-    if not all(map(is_seen, source)):
+    if UNSEEN.search(source):
         reason = "characters that do not show"
     elif _MASKED.search(written):
         reason = "a secret, which is masked"
