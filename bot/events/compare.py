@@ -11,7 +11,7 @@ from bot.events.admission import command_for, identify_actor
 from bot.events.command import PLAN_HASH, Command
 from bot.events.event_request import EventRequest, NoRequestError, RefusedError
 from bot.events.resolve_request import complete_event_request, read_shown_command, resolve_instruction
-from bot.events.thread_text import EditedTextError, ThreadHtml
+from bot.events.thread_text import EditedTextError, ThreadTexts
 from bot.verbs.registry import MODEL_VERBS
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def difference(
     event_request = complete_event_request(event_request, reader)
     if request.instruction != resolve_instruction(command, event_request):
         # Something in the source is not shown, so what the run was given is not the source.
-        html = ThreadHtml(reader, event_request.repository.name, event_request.number)
+        named = event_request.repository.name, event_request.number, event_request.trigger
         try:
-            command = read_shown_command(event_request, command, html) or command
+            command = read_shown_command(event_request, command, ThreadTexts(reader, *named)) or command
         except EditedTextError:
             return "the text of the command, which was edited or deleted meanwhile,"
     rows = (*_command_rows(request, event_request, command), *_pull_rows(request, event_request, command))

@@ -23,7 +23,7 @@ from bot.events.command import Command, shown_command
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError, UsageRefusedError
 from bot.events.pull import read_target_pull
 from bot.events.pull_context import with_pull_context
-from bot.events.thread_text import MAX_COMMENT, TextCleaner, ThreadHtml, bare_thread, build_thread
+from bot.events.thread_text import MAX_COMMENT, TextCleaner, ThreadTexts, bare_thread, build_thread
 from bot.verbs.registry import DEFAULT, INSTANT, NAMES, VERBS, verbs_of
 
 _POINTING = frozenset({"", "this", "it", "this one"})
@@ -123,32 +123,28 @@ def _build(event_request: EventRequest, command: Command, actor: Actor, reader: 
         return request
     if command.verb in INSTANT:
         return request._replace(thread=bare_thread(subject))
-    html = ThreadHtml(reader, repository.name, event_request.number)
     trigger, sha = event_request.trigger, command.options.get("sha", "")
-    target = None
+    texts = ThreadTexts(reader, repository.name, event_request.number, trigger)
+    pull = None
     if subject.is_pull_request:
-        target = read_target_pull(event_request, command.verb, sha, actor, reader)
-    comments = reader.newest_comments(html.repository, html.number)
-    request = request._replace(thread=build_thread(subject, trigger, comments, html))
-    if target is not None:
-        pull, note = target
-        request = with_pull_context(
-            request._replace(base_ref=pull.base_ref, pull=pull, trusted_sha=sha),
-            html,
-            trigger,
-            event_request.anchor,
-            head_sha=pull.head_sha,
-            with_failures=VERBS[command.verb].reads_failures,
-            note=note,
+        pull, note = read_target_pull(event_request, command.verb, sha, actor, reader)
+        texts.missing += filter(None, [note])
+    comments = reader.newest_comments(texts.repository, texts.number)
+    request = request._replace(thread=build_thread(subject, comments, texts))
+    if pull is not None:
+        request = request._replace(
+            base_ref=pull.base_ref, pull=pull, trusted_sha=sha, anchor=event_request.anchor
         )
-    return _with_shown_command(request, event_request, command, html)
+        failures_of = pull.head_sha if VERBS[command.verb].reads_failures else ""
+        request = with_pull_context(request, texts, failures_of)
+    return _with_shown_command(request, event_request, command, texts)
 
 
 def _with_shown_command(
-    request: Request, event_request: EventRequest, command: Command, html: ThreadHtml
+    request: Request, event_request: EventRequest, command: Command, texts: ThreadTexts
 ) -> Request:
     """Return `request` with the instruction that people see. What its author quoted is the thread's last comment."""
-    shown = read_shown_command(event_request, command, html)
+    shown = read_shown_command(event_request, command, texts)
     if shown is None:
         raise UsageRefusedError(
             "What GitHub shows of this text is not the command that its source holds. Write the command as plain text, "
@@ -163,12 +159,12 @@ def _with_shown_command(
     return request._replace(thread=request.thread._replace(comments=(*request.thread.comments, comment)))
 
 
-def read_shown_command(event_request: EventRequest, command: Command, html: ThreadHtml) -> Command | None:
+def read_shown_command(event_request: EventRequest, command: Command, texts: ThreadTexts) -> Command | None:
     """Return `command` as GitHub shows it, `None` if it shows no such command. Raises `EditedTextError`."""
     source = event_request.source
     if source is None:
         return command
-    shown = html.shown(source.kind, source.identity, source.body).text
+    shown = texts.page(source.kind, source.identity, source.body).text
     return shown_command(command, source.prefix + source.body, source.prefix + shown)
 
 

@@ -6,7 +6,6 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
 
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Comment
@@ -23,6 +22,7 @@ MAX_COMMENT = 10_000
 MAX_BODY = 30_000
 MAX_TITLE = 1_000
 _MAX_LOCATIONS = 4
+_LATER_THAN_ALL = Trigger("", 0, "", "9999-12-31T23:59:59Z")
 _TEXT_NAMES = {
     TextKind.THREAD: "The description",
     TextKind.COMMENT: "A comment",
@@ -31,111 +31,71 @@ _TEXT_NAMES = {
 }
 
 
-def build_thread(
-    subject: IssueData, trigger: Trigger, newest_first: Iterable[CommentData], html: ThreadHtml
-) -> Thread:
+def build_thread(subject: IssueData, newest_first: Iterable[CommentData], texts: ThreadTexts) -> Thread:
     """Return the issue or pull request with its comments, oldest first, without the one with the command.
 
     Title and body are the payload's, and each text is what GitHub shows of it. Comments written or edited after the
     trigger are left out, and so are the bot's own; the rest is taken from its newest end until `COMMENTS_BUDGET` is
     spent, and not read further. Raises `EditedTextError`.
     """
-    cleaner, newest = TextCleaner(), deque[CommentData]()
+    newest = deque[CommentData]()
     size = present = 0
-    uncounted: tuple[str, ...] = ()
     for comment in newest_first:
-        time = comment_time(trigger, ISSUE_COMMENT, comment.id, comment.created_at, comment.updated_at)
+        written = ISSUE_COMMENT, comment.id, comment.created_at, comment.updated_at
+        time = texts.time(*written)
         present += time is not CommentTime.AFTER
         if is_own(comment.body) and time not in (CommentTime.AFTER, CommentTime.TRIGGER):
-            cleaner.leave_out("comment", "of this bot's own")
-        elif time is not CommentTime.BEFORE:
-            cleaner.leave_out_by_time("comment", time)
+            texts.leave_out("comment", "of this bot's own")
+        elif not texts.precedes("comment", *written):
+            continue
         elif (size := size + min(len(comment.body), MAX_COMMENT)) > COMMENTS_BUDGET:
             # The payload may have the number of comments. The one at which reading ended is left out, too.
             why = f"older than the newest {COMMENTS_BUDGET} characters of the thread"
-            number = subject.comments - present + 1 if subject.comments else 0
-            cleaner.leave_out("comment", why, max(number, 0))
-            uncounted = () if number > 0 else (f"all comments {why}",)
+            if (number := subject.comments - present + 1) > 0 and subject.comments:
+                texts.leave_out("comment", why, number)
+            else:
+                texts.missing.append(f"all comments {why}")
             break
         else:
             newest.appendleft(comment)
-    thread = bare_thread(subject, cleaner, html)
-    comments = tuple(
-        context_comment(one, cleaner, html, MAX_COMMENT, f"a comment by {one.author.login}") for one in newest
-    )
-    return thread._replace(comments=comments, left_out=(*uncounted, *cleaner.notes()))
+    thread = bare_thread(subject, texts)
+    comments = tuple(texts.comment(one, MAX_COMMENT, f"a comment by {one.author.login}") for one in newest)
+    return thread._replace(comments=comments, left_out=texts.notes())
 
 
-def bare_thread(
-    subject: IssueData, cleaner: TextCleaner | None = None, html: ThreadHtml | None = None
-) -> Thread:
-    """Return the thread without its comments; without `html`, for a request that uses no model, also without its body.
+def bare_thread(subject: IssueData, texts: ThreadTexts | None = None) -> Thread:
+    """Return the thread without its comments; without `texts`, for a request that uses no model, also without its body.
     Raises `EditedTextError`."""
-    cleaner = cleaner or TextCleaner()
-    by_bot = subject.author.kind == "Bot"
-    body = html.shown(TextKind.THREAD, 0, subject.body, by_bot=by_bot) if html else CleanText("")
+    title, by_bot = (
+        (texts or TextCleaner()).line(subject.title, MAX_TITLE, "the title"),
+        subject.author.kind == "Bot",
+    )
+    body = texts and texts.shown(TextKind.THREAD, 0, subject.body, MAX_BODY, "the description", by_bot=by_bot)
     return Thread(
         number=subject.number,
-        title=cleaner.line(subject.title, MAX_TITLE, "the title"),
-        body=cleaner.shortened(body, MAX_BODY, "the description"),
+        title=title,
+        body=body or "",
         author=subject.author.login,
         url=subject.url,
         is_pull_request=subject.is_pull_request,
     )
 
 
-def context_comment(
-    comment: CommentData, cleaner: TextCleaner, html: ThreadHtml, limit: int, location: str = ""
-) -> Comment:
-    """Return a comment for the model, as GitHub shows it."""
-    body = cleaner.shortened(html.shown(TextKind.COMMENT, comment.id, comment.body), limit, location)
-    return Comment(comment.id, comment.author.login, body, comment.created_at, comment.updated_at)
-
-
 class EditedTextError(RefusedError):
     """A text is not the one that the author of the command saw."""
-
-
-class ThreadHtml(NamedTuple):
-    """Reads what GitHub's page shows of the texts of thread `number`."""
-
-    reader: GitHub
-    repository: str
-    number: int
-
-    def shown(self, kind: TextKind, identity: int, body: str, *, by_bot: bool = False) -> CleanText:
-        """Return what people see of the text whose source is `body`. `by_bot` says that an app wrote it: the mark that
-        ends this bot's comments is then not counted as hidden.
-
-        Raises `EditedTextError` if GitHub has another text now.
-        """
-        if not body.strip():
-            return CleanText("")
-        text = self.reader.rendered_text(self.repository, kind, self.number, identity)
-        if text is None or text.body != body:
-            what = "deleted" if text is None else "edited"
-            raise EditedTextError(
-                f"{_TEXT_NAMES[kind]} in #{self.number} was {what} after this command, so what people saw then is "
-                "not known. Check it and repeat the command."
-            )
-        return shown_text(without_own_mark(body) if by_bot else body, text.html)
 
 
 @dataclass(slots=True)
 class TextCleaner:
     """Prepares other people's text for the model: removes hidden text and shortens long text. Counts what is left out,
-    by what it is and why."""
+    by what it is and why; `missing` are further notes on that."""
 
-    omitted: Counter[tuple[str, str]] = field(default_factory=Counter)
-    locations: dict[str, dict[str, None]] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list, kw_only=True)
+    omitted: Counter[tuple[str, str]] = field(default_factory=Counter, kw_only=True)
+    locations: dict[str, dict[str, None]] = field(default_factory=dict, kw_only=True)
 
     def leave_out(self, noun: str, why: str, number: int = 1) -> None:
         self.omitted[noun, why] += number
-
-    def leave_out_by_time(self, noun: str, time: CommentTime) -> None:
-        """Count a text that was not there at the trigger. The command itself is not counted."""
-        if time in (CommentTime.AFTER, CommentTime.EDITED):
-            self.leave_out(noun, f"{time} after the command")
 
     def text(self, text: str, limit: int, location: str = "") -> str:
         """Return a text of which GitHub has no HTML, as `shortened` does."""
@@ -159,11 +119,12 @@ class TextCleaner:
 
     def notes(self) -> tuple[str, ...]:
         """Return a note such as `2 comments edited after the command` for each kind that was left out."""
-        return tuple(
+        counted = (
             f"{count_of(number, noun)} {why}{self._places(noun) if why == HIDDEN_TEXT_MARK else ''}"
             for (noun, why), number in self.omitted.items()
             if number
         )
+        return (*self.missing, *counted)
 
     def _places(self, kind: str) -> str:
         locations = list(self.locations.get(kind, ()))
@@ -178,24 +139,78 @@ class CommentTime(StrEnum):
     EDITED = "edited"
 
 
-def comment_time(
-    trigger: Trigger, kind: str, comment_id: int, created_at: str, updated_at: str
-) -> CommentTime:
-    """Return when a comment was written, compared with the trigger. `kind` is the name of GitHub's event for it.
+@dataclass(slots=True)
+class ThreadTexts(TextCleaner):
+    """Prepares the texts of thread `number` that were there at the `trigger`, as GitHub's page shows them; by default
+    all."""
 
-    Times are to the second. Within the trigger's second, ids give the order of comments of one kind; a comment of
-    another kind counts as later, and so does an edit. If the trigger is no comment, its time is the thread's last
-    change before it, which may be a comment of that second. Submitting a review changes all its comments once more, so
-    a change in that second is no edit if the review or one of its comments is the trigger.
-    """
-    submitted = kind == REVIEW_COMMENT and trigger.event in (REVIEW, REVIEW_COMMENT)
-    same = trigger.comment_id > 0 and trigger.event == kind
-    if same and comment_id == trigger.comment_id:
-        return CommentTime.TRIGGER
-    if created_at > trigger.at:
-        return CommentTime.AFTER
-    if created_at == trigger.at and trigger.comment_id and not (same and comment_id < trigger.comment_id):
-        return CommentTime.AFTER
-    if updated_at != created_at and (updated_at > trigger.at or (updated_at == trigger.at and not submitted)):
-        return CommentTime.EDITED
-    return CommentTime.BEFORE
+    reader: GitHub
+    repository: str
+    number: int = 0
+    trigger: Trigger = _LATER_THAN_ALL
+
+    def page(self, kind: TextKind, identity: int, body: str, *, by_bot: bool = False) -> CleanText:
+        """Return what people see of the text whose source is `body`. `by_bot` says that an app wrote it: the mark that
+        ends this bot's comments is then not counted as hidden.
+
+        Raises `EditedTextError` if GitHub has another text now.
+        """
+        if not body.strip():
+            return CleanText("")
+        text = self.reader.rendered_text(self.repository, kind, self.number, identity)
+        if text is None or text.body != body:
+            what = "deleted" if text is None else "edited"
+            raise EditedTextError(
+                f"{_TEXT_NAMES[kind]} in #{self.number} was {what} after this command, so what people saw then is "
+                "not known. Check it and repeat the command."
+            )
+        return shown_text(without_own_mark(body) if by_bot else body, text.html)
+
+    def shown(
+        self,
+        kind: TextKind,
+        identity: int,
+        body: str,
+        limit: int,
+        location: str = "",
+        *,
+        by_bot: bool = False,
+    ) -> str:
+        """Return what people see of a text, as `shortened` does."""
+        return self.shortened(self.page(kind, identity, body, by_bot=by_bot), limit, location)
+
+    def comment(self, comment: CommentData, limit: int, location: str = "") -> Comment:
+        """Return a comment for the model, as GitHub shows it."""
+        body = self.shown(TextKind.COMMENT, comment.id, comment.body, limit, location)
+        return Comment(comment.id, comment.author.login, body, comment.created_at, comment.updated_at)
+
+    def precedes(self, noun: str, kind: str, comment_id: int, created_at: str, updated_at: str) -> bool:
+        """Whether a comment was there at the trigger, as it is now. One that was not is counted, unless it is the
+        trigger."""
+        time = self.time(kind, comment_id, created_at, updated_at)
+        if time in (CommentTime.AFTER, CommentTime.EDITED):
+            self.leave_out(noun, f"{time} after the command")
+        return time is CommentTime.BEFORE
+
+    def time(self, kind: str, comment_id: int, created_at: str, updated_at: str) -> CommentTime:
+        """Return when a comment was written, compared with the trigger. `kind` is the name of GitHub's event for it.
+
+        Times are to the second. Within the trigger's second, ids give the order of comments of one kind; a comment of
+        another kind counts as later, and so does an edit. If the trigger is no comment, its time is the thread's last
+        change before it, which may be a comment of that second. Submitting a review changes all its comments once more,
+        so a change in that second is no edit if the review or one of its comments is the trigger.
+        """
+        trigger = self.trigger
+        submitted = kind == REVIEW_COMMENT and trigger.event in (REVIEW, REVIEW_COMMENT)
+        same = trigger.comment_id > 0 and trigger.event == kind
+        if same and comment_id == trigger.comment_id:
+            return CommentTime.TRIGGER
+        if created_at > trigger.at:
+            return CommentTime.AFTER
+        if created_at == trigger.at and trigger.comment_id and not (same and comment_id < trigger.comment_id):
+            return CommentTime.AFTER
+        if updated_at != created_at and (
+            updated_at > trigger.at or (updated_at == trigger.at and not submitted)
+        ):
+            return CommentTime.EDITED
+        return CommentTime.BEFORE

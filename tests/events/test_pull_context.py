@@ -16,7 +16,7 @@ from bot.events.pull_context import (
     THREADS_BUDGET,
     with_pull_context,
 )
-from bot.events.thread_text import ThreadHtml
+from bot.events.thread_text import ThreadTexts
 from tests.support.outcomes import make_request
 from tests.support.threads import AT, HEAD, Threads
 
@@ -57,10 +57,9 @@ def read(
     anchor: ReviewThread | None = None,
     with_failures: bool = True,
 ) -> Context:
-    thread, html = Thread(7, "", "", "ada", "u", is_pull_request=True), ThreadHtml(reader, "acme/calc", 7)
-    request = with_pull_context(
-        make_request(thread=thread), html, trigger, anchor, head_sha=HEAD, with_failures=with_failures
-    )
+    request = make_request(thread=Thread(7, "", "", "ada", "u", is_pull_request=True), anchor=anchor)
+    texts = ThreadTexts(reader, "acme/calc", 7, trigger)
+    request = with_pull_context(request, texts, HEAD if with_failures else "")
     assert request.thread is not None
     added = request.thread.comments, request.thread.left_out
     return Context(request.anchor, request.unresolved, request.failures, *added)

@@ -6,7 +6,7 @@ import pytest
 
 from bot.contracts.request import Thread
 from bot.contracts.threads import CommentData
-from bot.events.thread_text import COMMENTS_BUDGET, MAX_COMMENT, ThreadHtml, build_thread
+from bot.events.thread_text import COMMENTS_BUDGET, MAX_COMMENT, ThreadTexts, build_thread
 from tests.events.requests import asked
 from tests.support.threads import AT, Threads, comment, comment_payload
 
@@ -18,8 +18,8 @@ def _thread(comments: list[CommentData], **changes: Any) -> Thread:
     assert request.subject is not None
     threads = Threads(thread=comments)
     threads.remember(request)
-    html = ThreadHtml(threads, "acme/calc", 7)
-    return build_thread(request.subject, request.trigger, reversed(comments), html)
+    texts = ThreadTexts(threads, "acme/calc", 7, request.trigger)
+    return build_thread(request.subject, reversed(comments), texts)
 
 
 OWN = "Working on it.\n<!-- slash-agent progress run=1 -->"

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from bot.checkout.github_remotes import GitHubRemote, ThreadName, remote_of
 from bot.checkout.local import resolve
 from bot.contracts.errors import AgentError, UsageError
-from bot.contracts.request import Actor, Request, Tier, Trigger
+from bot.contracts.request import Actor, Request, Tier
 from bot.events.admission import option_refusal, permits, tier_of
 from bot.events.pull_context import with_pull_context
-from bot.events.thread_text import ThreadHtml, build_thread
+from bot.events.thread_text import ThreadTexts, build_thread
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.tokens import api_url_of, own_token
@@ -32,9 +32,6 @@ from bot.session.event.event_context import client_for
 from bot.session.event.other_runs import pulls_at_work
 from bot.session.event.publish_bundle import PublishJob, publish_bundle, publishing_clone
 from bot.verbs.registry import VERBS
-
-_NOW = Trigger("", 0, "", "9999-12-31T23:59:59Z")
-"""All that is in a thread is read at once, so no text of it is too new."""
 
 _SERVER, _API, _TOKEN = "GITHUB_SERVER_URL", "GITHUB_API_URL", "GITHUB_TOKEN"
 
@@ -112,8 +109,8 @@ def request_from_github(
 def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number: int) -> Request:
     name, host = at.remote.repository, at.remote.host
     try:
-        subject, html = github.issue(name, number), ThreadHtml(github, name, number)
-        thread = build_thread(subject, _NOW, github.newest_comments(name, number), html)
+        subject, texts = github.issue(name, number), ThreadTexts(github, name, number)
+        thread = build_thread(subject, github.newest_comments(name, number), texts)
         request = request._replace(thread=thread)
         if subject.is_pull_request:
             own, head = resolve(at.repo, "HEAD").sha, github.pull(name, number).head_sha
@@ -122,7 +119,7 @@ def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number:
                     f"#{number} is a pull request, and its head {head[:12]} is not checked out here (HEAD is "
                     f"{own[:12]}): check it out with `gh pr checkout {number}`, then do this again."
                 )
-            return with_pull_context(request, html, _NOW, None, head_sha=head, with_failures=True)
+            return with_pull_context(request, texts, head)
     except GitHubError as error:
         raise _unreadable(error, f"#{number} of {name}", host) from error
     return request

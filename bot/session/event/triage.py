@@ -6,7 +6,7 @@ from itertools import chain, islice, takewhile
 from bot.contracts.request import ThreadState, Triage, TriageThread
 from bot.contracts.threads import IssueData, TextKind
 from bot.events.event_request import is_own
-from bot.events.thread_text import TextCleaner, ThreadHtml, context_comment
+from bot.events.thread_text import ThreadTexts
 from bot.github.client import GitHub
 from bot.maintenance.task import Task, ThreadFilter
 from bot.maintenance.thread_fit import days_between, is_idle, reason_not_to_close
@@ -29,44 +29,43 @@ def gather(task: Task, repository: str, github: GitHub, at: str) -> Triage:
     selection = task.threads
     if selection is None:
         return Triage(at, ())
-    cleaner, me = TextCleaner(), github.me()
+    texts, me = ThreadTexts(github, repository), github.me()
     threads: list[TriageThread] = []
     over_budget = size = 0
-    rest: tuple[str, ...] = ()
     for read, issue in enumerate(_candidates(task, selection, repository, github, at)):
         if len(threads) + over_budget == selection.limit:
-            rest = (f"further threads beyond the {selection.limit} of one run",)
+            texts.missing.append(f"further threads beyond the {selection.limit} of one run")
             break
         if read == MOST_READ:
-            rest = (f"threads beyond the first {MOST_READ}, which were not read",)
+            texts.missing.append(f"threads beyond the first {MOST_READ}, which were not read")
             break
         if opened_by_us(issue, me):
             continue
         comments = list(github.comments(repository, issue.number))
         state = thread_state(issue, comments, me, task.name)
         if not _needs_writes(state, task, at):
-            cleaner.leave_out("thread", "on which there is nothing to do yet")
+            texts.leave_out("thread", "on which there is nothing to do yet")
             continue
         if size <= BUDGET:
-            html = ThreadHtml(github, repository, issue.number)
+            texts.number = issue.number
             # Our own comments are represented by the thread's state.
             others = [comment for comment in comments if not is_own(comment.body)][-NEWEST:]
             thread = TriageThread(
-                state=state._replace(labels=tuple(cleaner.line(label, 60) for label in state.labels)),
-                title=cleaner.line(issue.title, MAX_TITLE),
-                body=cleaner.shortened(html.shown(TextKind.THREAD, 0, issue.body), MAX_BODY),
+                state=state._replace(labels=tuple(texts.line(label, 60) for label in state.labels)),
+                title=texts.line(issue.title, MAX_TITLE),
+                body=texts.shown(TextKind.THREAD, 0, issue.body, MAX_BODY),
                 author=issue.author.login,
                 created_at=issue.created_at,
-                comments=tuple(context_comment(one, cleaner, html, MAX_COMMENT) for one in others),
+                comments=tuple(texts.comment(one, MAX_COMMENT) for one in others),
             )
-            texts = (thread.title, thread.body, *(one.body for one in thread.comments))
-            size += sum(map(len, texts)) + 200
+            parts = (thread.title, thread.body, *(one.body for one in thread.comments))
+            size += sum(map(len, parts)) + 200
         if size > BUDGET:
             over_budget += 1
-            cleaner.leave_out("thread", f"over the {BUDGET:,} characters that there is room for")
+            texts.leave_out("thread", f"over the {BUDGET:,} characters that there is room for")
         else:
             threads.append(thread)
-    return Triage(at, tuple(threads), (*rest, *cleaner.notes()))
+    return Triage(at, tuple(threads), texts.notes())
 
 
 def _candidates(
