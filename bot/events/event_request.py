@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.pulls import ReviewThread
-from bot.contracts.request import Tier, Trigger
+from bot.contracts.request import Actor, Tier, Trigger
 from bot.contracts.threads import OWN_MARKER, Account, IssueData, RepositoryData, TextKind
 from bot.events.command import Command
 
@@ -105,13 +105,15 @@ class NoRequestError(Exception):
 
 
 class RefusedError(AgentError):
-    """A request that is not run. The text is one line, posted in the thread if `in_thread`, else only logged."""
+    """A request that is not run. The text is one line, posted in the thread if `in_thread`, else only logged.
+    `actor` is `None` if who asked is not known."""
 
     exit_code = ExitCode.REFUSED
 
     def __init__(self, reason: str, *, in_thread: bool = True) -> None:
         super().__init__(reason)
         self.in_thread = in_thread
+        self.actor: Actor | None = None
 
 
 class UsageRefusedError(RefusedError):

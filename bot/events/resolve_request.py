@@ -58,6 +58,7 @@ def build_request(event_request: EventRequest, reader: GitHub, policy: Policy) -
     except RefusedError as refusal:
         # A bot gets no answer, since it might answer back, nor does an account that wrote no command.
         is_person = actor.tier is not Tier.BOT and event_request.tier is None
+        refusal.actor = actor
         by_words = event_request.cause in (Cause.COMMAND, Cause.REPLY)
         refusal.in_thread &= is_person and by_words and event_request.number > 0
         raise

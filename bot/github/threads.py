@@ -38,6 +38,8 @@ class RenderedTexts(ApiPart):
     def __init__(self, requester: ApiRequester) -> None:
         super().__init__(requester)
         self._texts: dict[tuple[str, TextKind, int], RenderedText] = {}
+        self.conversation: dict[int, CommentData] = {}
+        """What `newest_comments` has read, by id."""
 
     def rendered_text(self, repository: str, kind: TextKind, number: int, own_id: int) -> RenderedText | None:
         """`number` is the thread's, `own_id` the text's own; `None` where it was deleted."""
@@ -99,7 +101,10 @@ class Threads(RenderedTexts, Accounts):
         """All comments, newest first, fetched lazily."""
         path = f"/repos/{repository}/issues/{number}/comments"
         comments = self.requester.newest_first(IssueComment, path)
-        return self._each(comments, self._keeping(repository, TextKind.COMMENT, self._comment_of(repository)))
+        parse = self._keeping(repository, TextKind.COMMENT, self._comment_of(repository))
+        for comment in self._each(comments, parse):
+            self.conversation[comment.id] = comment
+            yield comment
 
     def create_comment(self, repository: str, number: int, body: str) -> CommentData:
         issue = self._repository(repository).get_issue(number)

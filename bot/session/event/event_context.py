@@ -8,17 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.progress import View
-from bot.contracts.request import Request, Tier
-from bot.contracts.threads import CommentData, Permission
-from bot.events.admission import tier_of
 from bot.events.event_request import EventRequest
-from bot.events.resolve_request import build_request
 from bot.gate.outbound import connect
 from bot.github.errors import GitHubError
 from bot.github.signatures import Signer
@@ -75,58 +71,42 @@ class EventResult(NamedTuple):
     plan: Plan | None = None
 
 
-def client_for(where: GitHubEnvironment, environment: Mapping[str, str], token: str = "") -> GitHub:
-    """A client with `token`, by default that of `where`. Not for two threads at once: each has its own."""
+def client_for(
+    where: GitHubEnvironment, environment: Mapping[str, str], token: str = "", dry: Say | None = None
+) -> GitHub:
+    """A client with `token`, by default that of `where`. Not for two threads at once: each has its own. With `dry` it
+    sends no write, and passes each to that."""
     secrets = {**known_secrets(environment), **where.minted_secrets}
     client = connect(token or where.token, where.api_url, secrets=secrets, server_url=where.server_url)
     client.signer = Signer(where.app_key) if where.app_key else None
-    return client
+    return client.dry(dry) if dry else client
 
 
 def connected(
-    where: GitHubEnvironment, environment: Mapping[str, str], repository: str, access: Access, mask: Say
+    where: GitHubEnvironment,
+    environment: Mapping[str, str],
+    repository: str,
+    access: Access,
+    mask: Say,
+    dry: Say | None = None,
 ) -> tuple[GitHubEnvironment, GitHub]:
-    """Return `where` with the token for `repository` and `access`, and a client with it. `mask` gets each secret that
-    is created. Raises `UsageError` naming what to set."""
+    """Return `where` with the token for `repository` and `access`, and `client_for` it. `mask` gets each secret that is
+    created. Raises `UsageError` naming what to set."""
     where = signed_in(where, repository, access)
     for secret in where.minted_secrets.values():
         mask(secret)
-    return where, client_for(where, environment)
-
-
-class CachingReader:
-    """A `GitHub` that keeps what it read: `comments` of the conversation by id, and `last_permission`, the newest
-    answer about an account."""
-
-    def __init__(self, reader: GitHub) -> None:
-        self._reader = reader
-        self.comments: dict[int, CommentData] = {}
-        self.last_permission: Permission | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._reader, name)
-
-    def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
-        for comment in self._reader.newest_comments(repository, number):
-            self.comments[comment.id] = comment
-            yield comment
-
-    def permission(self, repository: str, login: str) -> Permission:
-        self.last_permission = self._reader.permission(repository, login)
-        return self.last_permission
+    return where, client_for(where, environment, dry=dry)
 
 
 @dataclass(kw_only=True)
 class EventContext:
-    """What one event is handled with. `host` is `github`, or with `dry_run` one that prints its writes; `reader` has
-    what was read of the thread. `now` is RFC 3339. `say` writes a line of the job's log, `pass_on` passes on a reason
-    that another job reports."""
+    """What one event is handled with. `now` is RFC 3339. `say` writes a line of the job's log, `pass_on` passes on a
+    reason that another job reports."""
 
     options: EventOptions
     environment: Mapping[str, str]
     where: GitHubEnvironment
     github: GitHub
-    host: GitHub
     event_request: EventRequest
     now: str
     say: Say
@@ -134,7 +114,6 @@ class EventContext:
     thread_ref: ThreadRef = field(init=False)
 
     def __post_init__(self) -> None:
-        self.reader = CachingReader(self.github)
         self.thread_ref = event_thread_ref(self.event_request, self.where)
 
     @cached_property
@@ -147,10 +126,6 @@ class EventContext:
             raise GitHubError(f"{error}{'' if error.status else _UNREACHABLE}", error.failure) from error
         return load_policy(text, file)
 
-    def build(self, event_request: EventRequest, policy: Policy) -> Request:
-        """The request of `event_request` under `policy`. Raises `NoRequestError` and `RefusedError`."""
-        return build_request(event_request, cast("GitHub", self.reader), policy)
-
     @contextmanager
     def noting(self, what: str) -> Iterator[None]:
         """Note in the log that `what`, if GitHub fails inside: nothing depends on it."""
@@ -158,12 +133,6 @@ class EventContext:
             yield
         except GitHubError as error:
             self.say(f"note: {what}: {error}")
-
-    @property
-    def outsider_id(self) -> int:
-        """Id of the requesting account if GitHub gives it no access, else 0."""
-        actor, permission = self.event_request.actor, self.reader.last_permission
-        return actor.id if actor and permission and tier_of(permission) is Tier.OUTSIDER else 0
 
 
 def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment) -> ThreadRef:

@@ -45,7 +45,7 @@ def answer(context: EventContext, request: Request) -> str:
         link = f"[{safe_line(last.headline, 200)}]({url}#{last.data.anchor})"
         return f"**Nothing is running for this thread.** The last result: {link}."
     if kind is Answer.CANCELLATION:
-        return "\n\n".join(_cancel(context.host, request, run) for _, run in active)
+        return "\n\n".join(_cancel(context.github, request, run) for _, run in active)
     assert kind is Answer.RUNS, kind
     return "\n\n".join(_status(request, context.now, comment, run) for comment, run in active)
 
@@ -77,7 +77,7 @@ def _thread_runs(
     """Return the active runs of a thread with our comments that say so, newest first, and our newest other comment."""
     repository, thread = request.repository, request.thread
     assert thread is not None
-    own = read_log(context.host, repository, thread).answers
+    own = read_log(context.github, repository, thread).answers
     claims = [one for one in reversed(own) if one.kind == PROGRESS and not one.over and one.run]
     active = [
         (one, run)
@@ -93,7 +93,7 @@ def _active_run(context: EventContext, repository: str, comment: OwnComment) -> 
     """The run that our comment names, if it is active, one of this repository that was there when the comment was
     written, and of the workflow that answers; `None` for any other, since somebody may have had us write its name."""
     try:
-        run = context.host.workflow_run(repository, comment.run)
+        run = context.github.workflow_run(repository, comment.run)
     except GitHubError as error:
         if error.status == 404:
             return None

@@ -18,11 +18,11 @@ _MAX_CLOSED = 5
 def close_dead_progress(context: EventContext) -> None:
     """Close our open progress comments of earlier requests whose run is over: while this run holds the thread, no other
     of its group runs. An error of GitHub goes to the log only."""
-    thread_ref, host = context.thread_ref, context.host
+    thread_ref, host = context.thread_ref, context.github
     with context.noting("the progress comment of an earlier run could not be closed"):
         others = own_comments(
             host,
-            context.reader.comments.values(),
+            context.github.conversation.values(),
             lambda fields: fields.get("state") == "on" and fields.get("request") != thread_ref.key,
         )
         left_open = [
@@ -52,7 +52,7 @@ def existing_result_url(context: EventContext) -> str:
     if asking_comment(thread_ref.key)[0]:
         done = {"request": thread_ref.key, "result": FINISHED["result"]}.items()
         for one in own_comments(
-            context.host, context.reader.comments.values(), lambda fields: done <= fields.items()
+            context.github, context.github.conversation.values(), lambda fields: done <= fields.items()
         ):
             if one.ours:
                 return f"{thread_ref.url}#{one.data.anchor}"
@@ -62,8 +62,8 @@ def existing_result_url(context: EventContext) -> str:
 def resolve_progress_comment(context: EventContext, started: int) -> int:
     """Return the progress comment to update: `started`, which the action began for this run, or the earlier one of
     another run of the same event. Deletes the surplus comment."""
-    host, thread_ref = context.host, context.thread_ref
-    earlier = [one for one in context.reader.comments.values() if one.id < started]
+    host, thread_ref = context.github, context.thread_ref
+    earlier = [one for one in context.github.conversation.values() if one.id < started]
     with context.noting("the second progress comment could not be deleted"):
         for one in own_comments(host, sorted(earlier, key=lambda one: one.id)):
             if (one.kind, one.key) == (PROGRESS, thread_ref.key) and "plan" not in one.fields:

@@ -55,8 +55,9 @@ class ProgressComment(View):
     def _client(self) -> GitHub:
         """A client of its own: it is used on the comment's thread, and a client is not for two."""
         context = self._context
-        client = client_for(context.where, context.environment)
-        return client.dry(context.say) if context.options.dry_run else client
+        return client_for(
+            context.where, context.environment, dry=context.say if context.options.dry_run else None
+        )
 
     def show(self, *lines: str) -> None:
         """Show what goes on: a list of lines."""
@@ -116,7 +117,7 @@ def working_text(lines: Sequence[str], run_url: str) -> str:
 def post_answer(context: EventContext, text: str, fields: Mapping[str, str] = MappingProxyType({})) -> None:
     """Answer a request in its thread: in the progress comment if it is still open, else in a new comment. `fields` go
     into its mark. An error of GitHub goes to the log and is not raised."""
-    host, thread_ref = context.host, context.thread_ref
+    host, thread_ref = context.github, context.thread_ref
     if not thread_ref.number:
         return
     with context.noting("the comment could not be posted"):
@@ -130,10 +131,10 @@ def error_text(error_message: str, run_url: str) -> str:
     return f"**The run failed.** {safe_line(sentence(error_message), _MAX_ERROR)}".rstrip() + run
 
 
-def answer_outsider(context: EventContext, kind: str, text: Callable[[], str]) -> bool:
-    """Answer an account without access, at most once a day in a thread for each `kind`. Returns whether it was
+def answer_outsider(context: EventContext, account: int, kind: str, text: Callable[[], str]) -> bool:
+    """Answer the `account`, which has no access, at most once a day in a thread for each `kind`. Returns whether it was
     posted."""
-    host, account = context.host, str(context.outsider_id)
+    host = context.github
     if not context.thread_ref.number:
         return False
     yesterday = (datetime.fromisoformat(context.now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -141,12 +142,13 @@ def answer_outsider(context: EventContext, kind: str, text: Callable[[], str]) -
     posted = False
     with context.noting("the comment could not be posted"):
         if any(
-            (read_mark(one.body, kind) or {}).get("to") == account and is_ours(one.author, host.me(), REFUSED)
+            (read_mark(one.body, kind) or {}).get("to") == str(account)
+            and is_ours(one.author, host.me(), REFUSED)
             for one in comments_at(host, recent)
         ):
             context.say("note: this account got an answer of this kind today, so nothing is posted")
         else:
-            post(host, recent, with_mark(recent, kind, text(), {"to": account}))
+            post(host, recent, with_mark(recent, kind, text(), {"to": str(account)}))
             posted = True
     return posted
 
@@ -164,7 +166,7 @@ def report_no_result(context: EventContext, reason: str, *, failed: bool = False
     elif context.environment.get("SLASH_AGENT_MODE") in PASSES_ON:
         context.pass_on(reason)
     else:
-        for note in post_check(context.host, context.event_request, reason, context.where.run_url):
+        for note in post_check(context.github, context.event_request, reason, context.where.run_url):
             context.say(f"note: {note}")
 
 

@@ -45,6 +45,10 @@ class PublishJob:
     mask: Callable[[str], None] = lambda secret: None
     approved: bool = False
 
+    @property
+    def dry(self) -> Callable[[str], None] | None:
+        return self.say if self.dry_run else None
+
     @cached_property
     def where(self) -> GitHubEnvironment:
         return read_github_environment(self.environment)
@@ -119,9 +123,8 @@ def publish_note(job: PublishJob, note: str) -> None:
     if event_request is None or event_request.cause is Cause.COMMAND or not event_request.head_sha:
         raise UsageError("A note is for an event of a pull request without a command, and this job has none.")
     name = event_request.repository.name
-    where, github = connected(job.where, job.environment, name, Access.PUBLISH, job.mask)
-    host = github.dry(job.say) if job.dry_run else github
-    for problem in post_check(host, event_request, note, where.run_url):
+    where, github = connected(job.where, job.environment, name, Access.PUBLISH, job.mask, job.dry)
+    for problem in post_check(github, event_request, note, where.run_url):
         job.say(f"note: {problem}")
 
 
@@ -130,13 +133,12 @@ def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> tuple[Outcome, Pu
     environment, say, request = job.environment, job.say, bundle.outcome.request
     old_name = job.where.acts_for or request.repository
     renamed = job.where.renamed(old_name, name)
-    where, github = connected(renamed, environment, name, Access.PUBLISH, job.mask)
+    where, github = connected(renamed, environment, name, Access.PUBLISH, job.mask, job.dry)
     # An event has the name that the repository had then, as the bundle has.
     try:
         _check_request(request, job, github)
     except PublishError as error:
-        host = github.dry(say) if job.dry_run else github
-        job.end_thread(host, job.thread() or thread_ref_of(request), str(error))
+        job.end_thread(github, job.thread() or thread_ref_of(request), str(error))
         raise
     if request.repository.lower() == old_name.lower():
         # GitHub's answers on pull requests have the new name. A bundle for another repository is refused later.
@@ -152,7 +154,7 @@ def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> tuple[Outcome, Pu
     with publishing_clone(where, request.repository) as remote:
         context = PublishContext(
             bundle=bundle,
-            github=github.dry(say) if job.dry_run or request.dry_run else github,
+            github=github.dry(say) if request.dry_run and not job.dry_run else github,
             remote=remote,
             links=Links(run=where.run_url, report=where.report_url),
             say=say,

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from bot.contracts.errors import AgentError, ExitCode
-from bot.contracts.request import Request, Tier
+from bot.contracts.request import Actor, Request, Tier
 from bot.events.admission import refused_fields
 from bot.events.event_request import REVIEW_COMMENT, Cause, NoRequestError, RefusedError
 from bot.events.read_event import read_event
+from bot.events.resolve_request import build_request
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
@@ -51,7 +52,7 @@ def run_event(
         access = Access.READ  # without a thread there is nobody to answer
     elif command is not None and VERBS[command.verb].answer is Answer.CANCELLATION:
         access = Access.STOP
-    where, github = connected(where, environment, name, access, mask)
+    where, github = connected(where, environment, name, access, mask, say if options.dry_run else None)
     if event_request.repository.clone_url:
         github.remember(event_request.repository)
     else:
@@ -62,7 +63,6 @@ def run_event(
         environment={**environment, **where.minted_secrets},
         where=where,
         github=github,
-        host=github.dry(say) if options.dry_run else github,
         event_request=event_request,
         now=now,
         say=say,
@@ -75,7 +75,10 @@ def _handle(context: EventContext) -> EventResult:
     """Check who asks, then answer, refuse, or run the request. An event that ends without a result is reported."""
     request = None
     try:
-        request = _decide(context)
+        if context.event_request.cause is Cause.REPLY and context.policy.replies:
+            check_reply(context)
+        request = build_request(context.event_request, context.github, context.policy)
+        request = _decide(context, request)
         if request.verb in INSTANT:
             return _answer(context, request)
         from bot.session.event.run_request import run_request
@@ -86,20 +89,16 @@ def _handle(context: EventContext) -> EventResult:
             report_no_result(context, error.reason)
         return EventResult(ExitCode.DONE, error.reason)
     except RefusedError as refusal:
-        if request is not None and request.actor.tier is Tier.BOT:
-            refusal.in_thread = False  # it might answer back
-        return _refuse(context, refusal)
+        return _refuse(context, refusal, request.actor if request else refusal.actor)
     except AgentError as error:
         _report_error(context, error, is_permitted=request is not None)
         raise
 
 
-def _decide(context: EventContext) -> Request:
+def _decide(context: EventContext, request: Request) -> Request:
     """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and an
     `approve` its plan."""
-    if context.event_request.cause is Cause.REPLY and context.policy.replies:
-        check_reply(context)
-    request, asked = context.build(context.event_request, context.policy), context.event_request
+    asked = context.event_request
     if asked.cause is Cause.FAILED_RUN:
         tries = count_tries(context.github, request.repository, asked.number, asked.head_sha)
         if tries >= _MOST_TRIES:
@@ -120,7 +119,7 @@ def _decide(context: EventContext) -> Request:
             policy=context.policy,
         )
         context.thread_ref = context.thread_ref._replace(of=key)
-        request = context.build(repeated, context.policy)
+        request = build_request(repeated, github, context.policy)
     if needs(request.verb, Earlier.RUN):
         return continue_request(request, context.thread_ref, github)
     if needs(request.verb, Earlier.PLAN):
@@ -135,14 +134,14 @@ def _report_error(context: EventContext, error: AgentError, *, is_permitted: boo
     try:
         if isinstance(error, PolicyError):
             # Only people who may mend the file see what is wrong with it.
-            context.build(context.event_request, load_policy(None))
+            build_request(context.event_request, context.github, load_policy(None))
             is_permitted = True
         if context.event_request.cause not in (Cause.COMMAND, Cause.REPLY):
             report_no_result(context, str(error), failed=True)
         elif is_permitted:
             post_answer(context, text)
         else:
-            close_progress(context.host, context.thread_ref, text)
+            close_progress(context.github, context.thread_ref, text)
     except (NoRequestError, RefusedError):
         return
     except GitHubError as failure:
@@ -150,17 +149,18 @@ def _report_error(context: EventContext, error: AgentError, *, is_permitted: boo
             context.say(f"note: the error could not be reported: {failure}")
 
 
-def _refuse(context: EventContext, refusal: RefusedError) -> EventResult:
+def _refuse(context: EventContext, refusal: RefusedError, actor: Actor | None) -> EventResult:
+    tier = actor.tier if actor else None
     reason, command, trigger = str(refusal), context.event_request.command, context.event_request.trigger
     if context.event_request.cause not in (Cause.COMMAND, Cause.REPLY):
         report_no_result(context, reason)
-    elif refusal.in_thread and context.outsider_id:
-        answer_outsider(context, REFUSED, lambda: reason)
-    elif refusal.in_thread:
+    elif refusal.in_thread and actor and tier is Tier.OUTSIDER:
+        answer_outsider(context, actor.id, REFUSED, lambda: reason)
+    elif refusal.in_thread and tier is not Tier.BOT:  # it might answer back
         if command is not None and command.near_miss and trigger.comment_id:
             source, on_lines = trigger.comment_id, trigger.event == REVIEW_COMMENT
             with context.noting("no reaction to the comment"):
-                context.host.add_reaction(context.thread_ref.repository, source, "confused", on_lines)
+                context.github.add_reaction(context.thread_ref.repository, source, "confused", on_lines)
         post_answer(context, reason, refused_fields(context.event_request))
     return EventResult(refusal.exit_code, reason)
 
@@ -169,9 +169,9 @@ def _answer(context: EventContext, request: Request) -> EventResult:
     """`help`, `status`, `stop`."""
     from bot.session.event.instant_answers import answer
 
-    if context.outsider_id:
-        posted = answer_outsider(context, ANSWER, lambda: answer(context, request))
+    if request.actor.tier is Tier.OUTSIDER:
+        posted = answer_outsider(context, request.actor.id, ANSWER, lambda: answer(context, request))
         return EventResult(ExitCode.DONE, "Answered." if posted else "Not answered.", answered=posted)
     text = answer(context, request)
-    put_comment(context.host, context.thread_ref, ANSWER, text)
+    put_comment(context.github, context.thread_ref, ANSWER, text)
     return EventResult(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)

@@ -50,7 +50,7 @@ def run_request(context: EventContext, request: Request) -> EventResult:
     if url := existing_result_url(context):
         if begun_comment and not url.endswith(f"-{begun_comment}"):
             with context.noting("the second progress comment could not be deleted"):
-                context.host.delete_comment(context.thread_ref.repository, begun_comment)
+                context.github.delete_comment(context.thread_ref.repository, begun_comment)
         reason = f"This request is done already, see {url}. `/agent retry` does it again."
         return EventResult(ExitCode.DONE, reason, answered=True)
     out, where = context.options.out, context.where
