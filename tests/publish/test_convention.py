@@ -50,6 +50,7 @@ module.exports = {
 CONVENTIONAL = "module.exports = {extends: ['@commitlint/config-conventional']}"
 JSON = '{"extends": ["@commitlint/config-conventional"], "rules": %s}'
 WORKFLOW = ".github/workflows/title.yml"
+TICKET = r"^(\w+)\(([A-Z]+-\d+)\) (.+)$"
 # Path, text, a title, and what it becomes.
 SOURCES = [
     ("commitlint.config.js", CONVENTIONAL, "Round totals once.", "fix: round totals once"),
@@ -72,6 +73,14 @@ SOURCES = [
     (WORKFLOW, workflow(scopes="core\nJIRA-\\d+"), "fix(JIRA-12): round", "fix(JIRA-12): round"),
     (WORKFLOW, workflow(subjectPattern="^(?![A-Z]).+$"), "fix: Round totals", "fix: round totals"),
     (WORKFLOW, workflow(subjectPattern="^[A-Z].+$"), "fix!: round totals", "fix!: Round totals"),
+    (WORKFLOW, workflow(headerPattern=TICKET), "fix(BIL-7) Round totals", "fix(BIL-7) Round totals"),
+    (WORKFLOW, workflow(headerPattern=r"^(\w+)(?:\((.*)\))?!?: (.*)$"), "Round totals", "fix: Round totals"),
+    (
+        WORKFLOW,
+        workflow(headerPattern=r"^(.+) \[(\w+)\]$", headerPatternCorrespondence="subject, type"),
+        "Round totals [fix]",
+        "Round totals [fix]",
+    ),
 ]
 
 
@@ -81,6 +90,16 @@ def test_a_refused_title_is_mended(parser: Parser, path: str, text: str, title: 
     assert problems == []
     assert mended(conventions, title, ["invoice.py"]) == published
     assert all(one.accepts(published) for one in conventions)
+
+
+def test_a_title_in_the_form_of_a_header_pattern_is_the_models_to_write(parser: Parser):
+    conventions, _ = read(parser, WORKFLOW, workflow(headerPattern=TICKET))
+    assert (
+        f"the title matches the regular expression `{TICKET}`" in Conventions(tuple(conventions)).for_model()
+    )
+    # No ticket is made up: the draft has a note then.
+    assert mended(conventions, "Round totals", ["invoice.py"]) == ""
+    assert mended(conventions, "broken(BIL-7) Round totals", ["invoice.py"]) == ""
 
 
 def test_types_follow_the_files_and_the_first_word():
@@ -110,7 +129,7 @@ def test_a_title_follows_all_sources_together_or_there_is_none():
         (WORKFLOW, "jobs: [\n# action-semantic-pull-request", "did not find expected"),
         (WORKFLOW, workflow(subjectPattern="(?<n>a)["), "unknown extension"),
         (WORKFLOW, workflow(scopes="(a"), "missing )"),
-        (WORKFLOW, workflow(headerPattern="^x"), "a form of its own"),
+        (WORKFLOW, workflow(headerPattern="(?<type>x)"), "unknown extension"),
     ],
 )
 def test_an_unreadable_source_is_a_sentence(parser: Parser, path: str, text: str, reason: str):

@@ -22,6 +22,7 @@ SMALL, CAPITAL = rf"{_QUOTED}(?![A-Z]).*", rf"{_QUOTED}(?![a-z]).*"
 LONGEST = 120
 
 _HEADER = re.compile(r"(\w+)(?:\(([^()]*)\))?(!)?: +(\S.*)")
+_GROUPS = ("type", "scope", "mark", "subject")
 _ALIASES = {"feature": "feat", "bugfix": "fix", "maintenance": "chore"}
 _ADDS = re.compile(r"(?:add|allow|enable|implement|introduce|support)\b", re.IGNORECASE)
 _DOCS = (".md", ".rst", ".adoc", ".txt")
@@ -31,7 +32,7 @@ _TRIED = 5
 class Convention(NamedTuple):
     """One source's rules. `scopes` are patterns that match a scope as a whole; without them any will do. `subjects` are
     patterns that each match the whole subject. `longest` counts characters of a title, `body_width` those of a line of
-    a commit's body; 0 is no limit."""
+    a commit's body; 0 is no limit. `header` is a pattern of titles in another form, and `groups` names its groups."""
 
     source: str
     types: tuple[str, ...] = TYPES
@@ -40,12 +41,15 @@ class Convention(NamedTuple):
     subjects: tuple[str, ...] = ()
     longest: int = 0
     body_width: int = 0
+    header: str = ""
+    groups: tuple[str, ...] = ()
 
     def accepts(self, title: str) -> bool:
-        header = _HEADER.fullmatch(title)
+        header = re.search(self.header, title) if self.header else _HEADER.fullmatch(title)
         if header is None:
             return False
-        kind, scope, _, subject = header.groups()
+        parts = dict(zip(self.groups if self.header else _GROUPS, header.groups(), strict=False))
+        kind, scope, subject = (parts.get(name) or "" for name in ("type", "scope", "subject"))
         return (
             kind in self.types
             and self.takes_scope(scope or "")
@@ -68,9 +72,11 @@ def mended(conventions: Sequence[Convention], title: str, paths: Sequence[str]) 
     longest = min([one.longest for one in conventions if one.longest], default=LONGEST)
     kinds = [kind for kind in kinds if all(kind in one.types for one in conventions)]
     scopes = [scope for scope in scopes if all(one.takes_scope(scope) for one in conventions)]
+    if all(one.accepts(title) for one in conventions):
+        return title
     for text, kind, scope in product(_subjects(subject), kinds[:_TRIED], scopes[:_TRIED]):
         head = f"{kind}({scope}){mark}: " if scope else f"{kind}{mark}: "
-        candidate = title if f"{head}{text}" == title else head + _cut(text, longest - len(head))
+        candidate = head + _cut(text, longest - len(head))
         if all(one.accepts(candidate) for one in conventions):
             return candidate
     return ""
@@ -202,16 +208,18 @@ def _of_workflow(path: str, workflow: Any) -> Iterator[Convention]:
             inputs = {
                 name: str(one) for name, one in _mapping(step.get("with")).items() if "${{" not in str(one)
             }
-            if inputs.get("headerPattern"):
-                raise ValueError("its headerPattern is a form of its own")
-            pattern = inputs.get("subjectPattern", "")
+            pattern, header = inputs.get("subjectPattern", ""), inputs.get("headerPattern", "")
             re.compile(pattern)
+            re.compile(header)
+            groups = inputs.get("headerPatternCorrespondence") or "type, scope, subject"
             yield Convention(
                 path,
                 types=_names(inputs.get("types", "").splitlines()) or TYPES,
                 scopes=_scopes(inputs.get("scopes", "").splitlines()),
                 scope="always" if inputs.get("requireScope", "").lower() == "true" else "",
                 subjects=(pattern,) if pattern else (),
+                header=header,
+                groups=tuple(re.split(r"\s*,\s*", groups.strip())),
             )
 
 

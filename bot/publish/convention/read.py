@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bot.checkout.git import Git, GitError
 from bot.checkout.objects import blobs_at
 from bot.contracts.outcome import Outcome
-from bot.contracts.plain_text import quoted_names
+from bot.contracts.plain_text import quoted, quoted_names
 from bot.ecosystems.registry import ecosystems
 from bot.github.errors import GitHubError
 from bot.parsing.parser import ParseError, Parser
@@ -46,8 +46,11 @@ class Conventions(NamedTuple):
         letters = {SMALL: "small", CAPITAL: "capital"}
         longest = min((one.longest for one in self.all if one.longest), default=form.LONGEST)
         source = quoted_names([one.source for one in self.all if one.source], _SHOWN) or "its newest commits"
+        forms = [
+            f"the title matches the regular expression {quoted(one.header)}" for one in self.all if one.header
+        ]
         parts = (
-            f"the title of a change is `type(scope): subject`, as {source} have it",
+            *(forms or [f"the title of a change is `type(scope): subject`, as {source} have it"]),
             f"types: {quoted_names(types, _SHOWN)}",
             f"scopes: {quoted_names(scopes, _SHOWN)}" if scopes else "",
             rule[next((one.scope for one in self.all if one.scope), "")],
