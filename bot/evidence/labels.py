@@ -17,6 +17,7 @@ _KINDS = (
     ("appeared", "appeared"),
 )
 RECONFIGURED = "its configuration changed"
+CHECKER_SHARE = "checkers have a share of 30 % of budget.check_minutes"
 """In the note of a checker's run."""
 
 MOST_EXPLAINED = 10

@@ -25,7 +25,7 @@ from bot.evidence.checker_comparison import (
     has_error,
     limit_projects,
 )
-from bot.evidence.labels import RECONFIGURED
+from bot.evidence.labels import CHECKER_SHARE, RECONFIGURED
 from bot.session.checks.host_reports import failed_checker_run, parse_checker_run
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
@@ -168,7 +168,7 @@ class Inspection:
                     crash = str(error)
                     run = failed_checker_run(crash)
             is_cut = run.run.answer is Answer.TIMED_OUT and seconds_left < LIMIT
-            runs[checker.key] = run.with_note(_BUDGET_NOTE) if is_cut else run
+            runs[checker.key] = run.with_note(CHECKER_SHARE) if is_cut else run
         return runs
 
     def _run_one(
@@ -206,7 +206,6 @@ _WIRE_FIELDS = ("program", "where", "version", "arguments", "form", "exits", "un
 
 _RUN_OVER = "the run was over before it"
 _NO_TIME = "the time for checkers was spent before it"
-_BUDGET_NOTE = "checkers have a share of 30 % of budget.check_minutes"
 
 
 def checker_arguments(checker: Checker) -> dict[str, object]:
