@@ -12,10 +12,11 @@ Checks that timed out do not run again. `bot/session/checks` carries this out: `
 """
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from bot.contracts.evidence import TestCounts
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState, TestsAsTheyWere
 from bot.evidence.check import Check
 from bot.evidence.tests import SuiteResult, compare_tests, flaky_tests, newly_failed
 
@@ -68,28 +69,55 @@ def needs_rerun(before: CheckExecution, after: CheckExecution) -> bool:
     return not (suspects and after.rerun_suite is not None and suspects <= after.rerun_suite.failed)
 
 
-def check_result(
-    check: Check,
-    before: CheckExecution,
-    after: CheckExecution,
-    second: CheckExecution | None = None,
-    note: str = "",
-    confirmed: Collection[str] | None = None,
-) -> CheckResult:
-    """Return the result of a check. `second` is a rerun of the whole check with the change; `note` is the reason why a
-    due one is missing. Only tests in `confirmed` are mended, `None` for any."""
-    passed = second is not None and second.run.state is CheckState.PASSED
-    flaky = flaky_tests(before.suite, before.rerun_suite)
-    if second is not None:
-        flaky |= flaky_tests(after.suite, second.suite, passed=passed)
-    run = after.run
-    if passed or note:
-        run = run._replace(note="; ".join(filter(None, [run.note, PASSED_AGAIN if passed else note])))
-    first = before.run
-    if (first.state, run.state) == (CheckState.FAILED, CheckState.PASSED) and before.rerun_suite is None:
-        first = first._replace(note="; ".join(filter(None, [first.note, ONE_RUN])))
-    tests = None
-    if run.state is not CheckState.NOT_RUN:
-        limits = _NOT_REACHED if before.run.state is CheckState.TIMED_OUT else ""
-        tests = compare_tests(before.suite, after.suite, flaky, limits, confirmed)
-    return CheckResult(check.name, check.command, first, run, check.detected, passed, tests)
+@dataclass(slots=True)
+class CheckPair:
+    """A check before and after the change. `narrowed` is the reason why only the tests related to the change ran, by
+    the commands `related`, before and after. `second` is a rerun of the whole check with the change, `note` the reason
+    why a due one is missing. If the change touches tests, `as_they_were` is the result with the base's tests, and only
+    tests in `confirmed` are fixed, `None` for any."""
+
+    check: Check
+    before: CheckExecution
+    after: CheckExecution
+    second: CheckExecution | None = None
+    note: str = ""
+    narrowed: str = ""
+    related: tuple[str, str] = ("", "")
+    as_they_were: TestsAsTheyWere | None = None
+    confirmed: Collection[str] | None = None
+
+    @property
+    def ran(self) -> Check:
+        """The check with the command that ran after the change."""
+        return self.check._replace(command=self.related[1] or self.check.command)
+
+    def result(self) -> CheckResult:
+        passed = self.second is not None and self.second.run.state is CheckState.PASSED
+        flaky = flaky_tests(self.before.suite, self.before.rerun_suite)
+        if self.second is not None:
+            flaky |= flaky_tests(self.after.suite, self.second.suite, passed=passed)
+        first, run = self.before.run, self.after.run
+        if passed or self.note:
+            run = _noted(run, PASSED_AGAIN if passed else self.note)
+        if (first.state, run.state) == (CheckState.FAILED, CheckState.PASSED) and not self.before.rerun_suite:
+            first = _noted(first, ONE_RUN)
+        tests = None
+        if run.state is not CheckState.NOT_RUN:
+            limits = _NOT_REACHED if first.state is CheckState.TIMED_OUT else ""
+            tests = compare_tests(self.before.suite, self.after.suite, flaky, limits, self.confirmed)
+        return CheckResult(
+            self.check.name,
+            self.check.command,
+            first,
+            run,
+            self.check.detected,
+            passed,
+            tests,
+            self.related[1],
+            self.narrowed,
+            self.as_they_were,
+        )
+
+
+def _noted(run: CheckRun, note: str) -> CheckRun:
+    return run._replace(note="; ".join(filter(None, [run.note, note])))

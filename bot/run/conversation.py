@@ -155,7 +155,7 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
     return TaskFacts(
         root=run.root,
         base_sha=checkout.base_sha,
-        checks=() if profile.unrun else tuple(check.command for check in parts.environment.checks),
+        checks=() if profile.unrun else tuple(check.command for check in parts.rounds.checks),
         notes=(
             *(review.facts() if review else ()),
             *_missing_last(run),
@@ -174,12 +174,12 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
 
 
 def _hints(run: Run, parts: Parts, *, can_run: bool) -> Iterator[str]:
-    yield from parts.environment.not_shown
+    yield from parts.not_shown
     if can_run:
         yield _OFF_LOAD
         if run.policy.history == 1:
             yield _ONE_COMMIT
-    yield from parts.environment.trees.left_out()
+    yield from parts.trees.left_out()
 
 
 def outcome_notes(run: Run) -> tuple[str, ...]:

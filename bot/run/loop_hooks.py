@@ -47,7 +47,7 @@ def loop_hooks(run: Run, parts: Parts, results: ResultTools, calls: CallTracker)
     def request_sent(turn: int) -> None:
         common.request_sent(turn)
         if turn == 1:
-            parts.rounds.start_before()
+            parts.rounds.start()
         if turn == _LOADS_REPORT:
             # No daemon: a process that ends while a thread of it is in pydantic's native code is aborted.
             with suppress(RuntimeError):  # the machine has no thread left: then it is loaded at the end
@@ -175,15 +175,16 @@ class StopHook:
     def _rounds_with_change(self, tree_sha: str) -> Iterator[str]:
         """Failing checks, once for each tree, and errors of checkers, each once."""
         rounds = self.parts.rounds
-        if not rounds.has_work or self.run.profile.unrun or not self._first_time(tree_sha):
+        if not rounds.has_work or not self._first_time(tree_sha):
             return
         bad = failing(rounds.results(tree_sha), self.run.for_model.instruction)
         if self.run.stop.fired:
             return
         new = [
             one
-            for one in new_errors(rounds.diagnostics(tree_sha))
-            if rounds.is_for_model(one) and self._first_time((one.path, one.tool, one.code, one.message))
+            for one in new_errors(rounds.inspection.results(tree_sha))
+            if rounds.inspection.is_for_model(one)
+            and self._first_time((one.path, one.tool, one.code, one.message))
         ]
         if new:
             yield new_errors_message(new)

@@ -47,7 +47,7 @@ from bot.session.checks.before_round import NO_CHANGE
 from bot.session.context.run import Run, RunResult, now
 from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools, Submission
-from bot.session.workspaces.network import network_notes
+from bot.session.workspaces.network import network_notes, uses_of
 from bot.session.workspaces.start import limit_notes
 from bot.verbs.record import SUBMIT_PLAN, Profile
 
@@ -59,14 +59,14 @@ def conclude(
     run: Run, parts: Parts, results: ResultTools, end: LoopEnd, model: ModelInfo, model_notes: Sequence[str]
 ) -> RunResult:
     """5. Return the result of the run. `model` is the one that answered last."""
-    rounds, environment = parts.rounds, parts.environment
+    rounds, trees = parts.rounds, parts.trees
     verdict, dropped_notes = parts.gate.final_verdict()
     accepted = None if isinstance(verdict, GateError) else verdict
     tree_sha = accepted.tree_sha if accepted and accepted.files else None
     checks = rounds.results(tree_sha, _UNJUDGED if accepted is None else NO_CHANGE)
     if run.stop.fired and end.stop is StopReason.END_TURN:
         end = end._replace(stop=StopReason.CANCELED, reason=_UNCHECKED)
-    network = environment.workspaces.network.uses()
+    network = uses_of(trees.workspaces.started)
     run.note(*network_notes(network))
     review = rounds.with_tested_suggestions(parts.review.review(end.final_text)) if parts.review else None
     submission = masked(results.submission(review), run.redactor.masked)
@@ -75,13 +75,13 @@ def conclude(
         *model_notes,
         *run.notes,
         *budget_notes(run),
-        *environment.notes,
-        *environment.trees.notes(),
+        *parts.notes,
+        *trees.notes(),
         *outcome_notes(run),
         *results.notes(),
         *dropped_notes,
         *network_notes(network),
-        *limit_notes(environment.workspaces.limit_hits()),
+        *limit_notes(trees.workspaces.started),
     )
     concluded = ended(
         run.profile,
@@ -99,8 +99,8 @@ def conclude(
         notes=notes,
         sandbox_probe=run.sandbox_probe,
         network=network,
-        diagnostics=rounds.diagnostics(tree_sha),
-        servers=parts.diagnostics.servers(),
+        diagnostics=rounds.inspection.results(tree_sha),
+        servers=parts.workspace.diagnostics.servers(),
     )
     if accepted and accepted.files:
         with Parser() as parser:

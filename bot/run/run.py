@@ -161,13 +161,13 @@ def _read_base(
 def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunResult:
     """3. to 5. Make the parts, have the conversation, and conclude. `stack` ends every process and thread."""
     parts = make_parts(run)
-    trees = parts.environment.trees
-    run.say(*budget_notes(run), *parts.environment.notes, *([parts.review.note] if parts.review else []))
+    trees = parts.trees
+    run.say(*budget_notes(run), *parts.notes, *([parts.review.note] if parts.review else []))
     stack.callback(trees.wait)
-    stack.callback(parts.rounds.settle)
+    stack.callback(parts.rounds.stop)
     stack.callback(parts.workspace.kill)
     last = put_earlier_change(run, parts.gate.may_write)  # before a workspace opens
-    is_preparing = trees.begin(run.stop)
+    is_preparing = trees.begin()
     run.say(*trees.left_out())
     if not is_preparing:
         parts.workspace.open()

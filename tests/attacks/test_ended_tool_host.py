@@ -11,10 +11,10 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
-from bot.session.workspaces.start import AgentWorkspace, CallPosition
+from bot.session.workspaces.start import CallPosition
 from bot.toolhost.descendants import children
 from bot.workspace.client import HostEndedError, Workspace
-from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, eventually, make_tree
+from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, ScriptedWorkspace, eventually, make_tree
 
 _SECONDS = 30.0
 """Of a command that would take 60: long for the busiest machine."""
@@ -35,7 +35,7 @@ class Run:
     def __init__(self, bench: Bench, back_end: str) -> None:
         self._bench = bench
         self._started: list[Workspace] = []
-        self.workspace = AgentWorkspace(lambda number: self._start(back_end), lambda place, scan: None)
+        self.workspace = ScriptedWorkspace(lambda number: self._start(back_end))
 
     def _start(self, back_end: str) -> Workspace:
         self._started.append(self._bench.start(BACK_ENDS[back_end]()))

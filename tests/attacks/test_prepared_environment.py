@@ -2,15 +2,17 @@
 commands run with a network nor on which files."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from bot.checkout.clone import Checkout, Source, check_out
-from bot.contracts.cancel import CancelToken
 from bot.policy.load import load_policy
 from bot.policy.run_settings import SetupStep
 from bot.session.context.base import detected_at, detected_setup
-from bot.session.workspaces.trees import TreeEnvironment, Trees
+from bot.session.workspaces.network import Network
+from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off
 from bot.workspace.start import StartOptions
@@ -73,7 +75,7 @@ def test_a_policy_that_says_how_is_left_alone(tmp_path: Path, text: str):
 def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(tmp_path: Path):
     run = make_run(tmp_path / "run", of_pull(tmp_path))
 
-    def open_workspace(name: str, tree: Path, environment: TreeEnvironment) -> Workspace:
+    def open_workspace(name: str, tree: Path, environment: object, *, checks: bool) -> Workspace:
         return Workspace.start(
             Off(),
             StartOptions(tree, run.folder.workspace(name), run.environment),
@@ -81,8 +83,9 @@ def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(t
         )
 
     keep_what_it_sees = SetupStep("cat *.txt .github/workflows/ci.yml > seen", 60)
-    trees = Trees(run, open_workspace, [keep_what_it_sees], prepared_from=run.checkout.policy_sha)
-    trees.begin(CancelToken())
+    workspaces: Any = SimpleNamespace(start=open_workspace, network=Network(run, ()))
+    trees = Trees(run, workspaces, [keep_what_it_sees], prepared_from=run.checkout.policy_sha)
+    trees.begin()
     trees.environment()
     assert not trees.failure
     assert (run.folder.setup_output / "seen").read_text() == BASE["requirements.txt"] + CI

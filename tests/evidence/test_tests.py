@@ -11,7 +11,7 @@ from bot.evidence.reruns import (
     ONE_RUN,
     PASSED_AGAIN,
     CheckExecution,
-    check_result,
+    CheckPair,
     failed_before,
     needs_rerun,
     newly_failed_after,
@@ -224,7 +224,7 @@ def test_what_a_second_run_shows(
     flaky: bool,
     fails: bool,
 ):
-    result = check_result(CHECK, before, after, second)
+    result = CheckPair(CHECK, before, after, second).result()
     assert (moved(result.tests) if result.tests else {}) == moves
     assert (result.flaky, is_failing(result, "")) == (flaky, fails)
 
@@ -239,11 +239,11 @@ def test_what_a_second_run_shows(
     ],
 )
 def test_a_fix_of_what_ran_once_on_the_base_is_noted(before: CheckExecution, note: str):
-    assert check_result(CHECK, before, GREEN).before.note == note
+    assert CheckPair(CHECK, before, GREEN).result().before.note == note
 
 
 def test_a_check_that_passes_the_second_time_says_so_and_is_not_published_as_failing():
-    result = check_result(CHECK, GREEN, RED, GREEN)
+    result = CheckPair(CHECK, GREEN, RED, GREEN).result()
     assert (result.after.state, result.after.note) == (S.FAILED, PASSED_AGAIN)
     assert not is_failing(result, "make the tests pass")
     assert not fails_when_published(result)
@@ -251,13 +251,13 @@ def test_a_check_that_passes_the_second_time_says_so_and_is_not_published_as_fai
 
 
 def test_a_check_that_could_not_be_run_again_is_failing_and_says_why():
-    result = check_result(CHECK, GREEN, RED, None, NO_TIME)
+    result = CheckPair(CHECK, GREEN, RED, None, NO_TIME).result()
     assert (result.flaky, result.after.note) == (False, NO_TIME)
     assert is_failing(result, "")
 
 
 def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_before():
-    result = check_result(CHECK, RED, ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "f", "b": "f"}))
+    result = CheckPair(CHECK, RED, ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "f", "b": "f"})).result()
     assert is_failing(result, "")
     words = failing_checks_message([result])
     assert "`pytest` failed before your change with other tests and now ends with exit code 1." in words
@@ -270,8 +270,8 @@ def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_as_such
     state: CheckState,
 ):
     before, after = ran(state, {"a": "f", "b": "p"}), ran(state, {"a": "f", "b": "f"})
-    assert is_failing(check_result(CHECK, before, after, after), "")
-    assert not is_failing(check_result(CHECK, before, before), "")
+    assert is_failing(CheckPair(CHECK, before, after, after).result(), "")
+    assert not is_failing(CheckPair(CHECK, before, before).result(), "")
 
 
 def test_only_what_failed_is_suspected():

@@ -92,4 +92,4 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 
     yield begun
     for one in started:
-        one.rounds.settle()
+        one.rounds.stop()

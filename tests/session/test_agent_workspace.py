@@ -1,6 +1,8 @@
 """The workspace of a run's calls: a sandbox that does not start, the order in which changes are told, limits met."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -12,19 +14,19 @@ from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FilesChanged, FileVersion
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import Check
-from bot.session.workspaces.network import Network
-from bot.session.workspaces.start import AgentWorkspace, CallPosition, Workspaces, limit_notes, within_limits
+from bot.session.workspaces.agent_workspace import AgentWorkspace, within_limits
+from bot.session.workspaces.start import CallPosition, limit_notes
 from bot.workspace.client import ScanResult, Workspace
 from tests.support.rounds import run_checks
 from tests.support.runs import make_run
-from tests.support.workspaces import Bench, bash, eventually, make_tree
+from tests.support.workspaces import Bench, ScriptedWorkspace, allow, bash, eventually, make_tree
 
 
 def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run():
     def start(number: int) -> Workspace:
         raise NoSandboxError(f"bwrap: no more namespaces ({number})")
 
-    workspace = AgentWorkspace(start, lambda place, scan: None)
+    workspace = ScriptedWorkspace(start)
     for _ in range(2):
         outcome = workspace.call("bash", {"command": "true"}, CancelToken(), position=None)
         assert outcome.is_error
@@ -37,12 +39,7 @@ def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run
 
 def test_changes_are_told_after_each_command_and_at_the_end(tmp_path: Path):
     bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
-    told: list[set[str]] = []
-
-    def changed(place: CallPosition, scan: ScanResult) -> None:
-        told.append({change.path for change in scan.files})
-
-    workspace = AgentWorkspace(lambda number: bench.start(), changed)
+    workspace = ScriptedWorkspace(lambda number: bench.start())
 
     def call(command: str, *, background: bool = False) -> None:
         arguments = {"command": command, "background": background}
@@ -57,7 +54,7 @@ def test_changes_are_told_after_each_command_and_at_the_end(tmp_path: Path):
     finally:
         workspace.kill()
         bench.close()
-    assert [{"one", "two"} & paths for paths in told] == [{"one"}, set(), {"two"}]
+    assert [{"one", "two"} & paths for paths in workspace.changed] == [{"one"}, set(), {"two"}]
 
 
 def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: Path):
@@ -69,9 +66,10 @@ def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: 
     written: list[FilesChanged] = []
     with Journal(tmp_path / "journal", str) as journal:
         run = make_run(tmp_path, checkout, journal=journal)
-        workspaces = Workspaces(run=run, network=Network(run, ()))
+        unused: Any = None
+        workspace = AgentWorkspace(run, unused, allow, unused)
         journal.write = lambda record, agent="": written.append(record)  # type: ignore[method-assign,assignment,arg-type]  # no header
-        workspaces.record_changes(CallPosition(1, "a"), ScanResult((*new, old), "as the host said"))
+        workspace.record_changes(CallPosition(1, "a"), ScanResult((*new, old), "as the host said"))
     assert [file.path for file in written[0].files] == ["old.txt", *(change.path for change in new[:1_999])]
     assert written[0].files[0].before_content == b"one\n"
     assert written[0].note == "as the host said; 58,001 more files changed, which the journal does not list"
@@ -84,11 +82,15 @@ def test_a76_large_contents_of_one_command_are_not_all_kept():
     assert kept.note == "of 4 files it does not hold the contents"
 
 
+def met(*names: str) -> list[Any]:
+    return [SimpleNamespace(limits_met=names)]
+
+
 def test_each_limit_is_counted_and_named_and_what_is_none_passed_over():
-    assert limit_notes(["memory", "file", "<script>", "memory"]) == (
+    assert limit_notes(met("memory", "file", "<script>", "memory")) == (
         "Commands met limits of the sandbox: the size of one file (1 ×), memory (2 ×).",
     )
-    assert limit_notes([""]) == ()
+    assert limit_notes(met("")) == ()
 
 
 def test_commands_checks_and_background_commands_are_counted_once_each(tmp_path: Path):

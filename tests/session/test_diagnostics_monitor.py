@@ -29,6 +29,7 @@ from tests.support.fix_script import DESCRIBE
 from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
+from tests.support.runs import make_run
 from tests.support.sessions import header
 
 pytestmark = pytest.mark.checkers
@@ -110,8 +111,8 @@ def test_control_characters_of_a_record_go_no_further():
 def test_hosts_of_one_run_add_up(tmp_path: Path):
     with Journal(tmp_path / "journal.jsonl", lambda text: text) as journal:
         journal.write(header())
-        policy = load_policy("diagnostics: {servers: {biome: {off: true}}}").diagnostics
-        monitor = DiagnosticsMonitor(policy, journal)
+        policy = "diagnostics: {servers: {biome: {off: true}}}"
+        monitor = DiagnosticsMonitor(make_run(tmp_path, policy=policy, journal=journal))
         settings = [monitor.settings(), monitor.settings()]
         first, second = (one or {} for one in settings)
         assert first["since"] == second["since"] == first["starting"] < second["starting"]
@@ -130,8 +131,7 @@ def test_hosts_of_one_run_add_up(tmp_path: Path):
 
 
 def test_where_nothing_is_to_look_on_no_host_is_told():
-    policy = load_policy("diagnostics: {off: true}").diagnostics
-    assert diagnostics_settings(policy, {}) is None
+    assert diagnostics_settings(load_policy("diagnostics: {off: true}"), Tier.LOCAL) is None
 
 
 FIX = profile_of_verb("fix")

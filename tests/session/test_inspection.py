@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +15,7 @@ from bot.contracts.outcome import ChangedFile, CheckState
 from bot.evidence.labels import no_figures
 from bot.gate.judge import Verdict
 from bot.run.loop_hooks import StopHook
-from bot.session.checks.inspection import Inspection, inspection_of
-from bot.session.context.run import Run
+from bot.session.checks.inspection import Inspection
 from bot.session.tools.result_tools import ResultTools
 from tests.session.conftest import Cli
 from tests.support.fix_script import DESCRIBE
@@ -53,19 +51,14 @@ def begin(begin: Begin) -> Begin:
     def checked(
         files: Mapping[str, str], *checks: str, named: Sequence[str] | None = None, minutes: float = 5.0
     ) -> Trial:
-        inspect = partial(_inspection, named)
-        return begin(files, *checks, minutes=minutes, inspect=inspect)
+        return begin(files, *checks, minutes=minutes, checkers=f"[{', '.join(named)}]" if named else "")
 
     return checked
 
 
-def _inspection(named: Sequence[str] | None, run: Run) -> Inspection:
-    return Inspection(run.checkout, run.stop, named)
-
-
 def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin):
     trial = begin(BASE, "true")
-    trial.rounds.start_before()
+    trial.rounds.start()
     tree = trial.changed_tree(
         {
             "a.py": "# A line above.\n" + BASE["a.py"].replace("import json\n", "") + "\n\nf(None)\n",
@@ -98,9 +91,9 @@ def test_a_checker_has_one_core(begin: Begin):
 @pytest.mark.slow
 def test_without_a_change_nothing_is_waited_for_and_nothing_compared(begin: Begin):
     trial = begin(BASE | FAKE | {"behaviour": "sleep 600\n"})
-    trial.rounds.start_before()
+    trial.rounds.start()
     assert trial.compare(None) == {}
-    trial.rounds.settle()  # the one that hangs is ended with the run
+    trial.rounds.stop()  # the one that hangs is ended with the run
     assert trial.opened in ([], ["checkers-before"])
 
 
@@ -112,7 +105,7 @@ def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and
     verdict = Verdict(tree, b"", b"", (ChangedFile("a.py", "modified", "100644", "", 1, 0),), ())
     gate = SimpleNamespace(verdict=lambda: verdict)
     parts: Any = SimpleNamespace(rounds=trial.rounds, review=None, gate=gate)
-    message = StopHook(trial.rounds._run, parts, ResultTools()).before_end() or ""
+    message = StopHook(trial.rounds.run, parts, ResultTools()).before_end() or ""
     assert "lib/b.py:1:7 ruff F821" in message
     assert "a.py" not in message.replace("lib/b.py", "")
     assert " ty " not in message
@@ -173,7 +166,7 @@ def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin)
     tree = trial.changed_tree({"behaviour": "exit 0\n"})
     assert [result.after.state for result in trial.rounds.results(tree)] == [CheckState.PASSED]
     assert not any(name.endswith("-again") for name in trial.opened)
-    comparisons = {each.tool: each for each in trial.rounds.diagnostics(tree)}
+    comparisons = {each.tool: each for each in trial.rounds.inspection.results(tree)}
     assert comparisons["tsc"].before.note.startswith("The tool host failed during problems_of")
     assert not any(each.complete for each in comparisons.values())
 
@@ -204,7 +197,7 @@ def test_a_project_that_the_change_removes_or_adds_is_not_compared(begin: Begin)
     trial = begin(SHARED | project("web", OLD) | project("api", OLD), named=("tsc",))
     tree = trial.changed_tree(dict.fromkeys(project("web")) | project("site", NEW) | project("api", OLD, NEW))
     trial.rounds.results(tree)
-    api, web = trial.rounds.diagnostics(tree)
+    api, web = trial.rounds.inspection.results(tree)
     assert ([each.path for each in api.new], api.fixed, api.remaining) == (["api/a.ts"], (), 1)
     assert (web.projects, web.complete, web.after.note) == (("web",), False, "the change removes its project")
 
@@ -213,7 +206,7 @@ def test_a_project_that_the_change_removes_or_adds_is_not_compared(begin: Begin)
 def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(begin: Begin):
     files = SHARED | {name: text for number in range(10) for name, text in project(f"p{number}", OLD).items()}
     trial = begin(files, named=("tsc",))
-    trial.rounds.start_before()
+    trial.rounds.start()
     tree = trial.changed_tree(
         {"p9/behaviour": files["p9/behaviour"] + f"echo 'a.ts({NEW}'\n", "p9/a.ts": "1\n2\n3\n"}
     )
@@ -280,4 +273,4 @@ def test_who_only_reads_runs_no_checker_and_neither_does_a_policy_that_wants_non
 ):
     checkout: Any = SimpleNamespace(git=None, base_sha="")
     run = make_run(tmp_path, checkout, f"version: 1\n{policy}", request=REQUEST._replace(verb=verb))
-    assert (inspection_of(run) is not None) == some
+    assert Inspection(run).is_wanted == some

@@ -18,7 +18,7 @@ from tests.support.workspaces import running
 @pytest.mark.parametrize("reason", ["there is no change to check", "the gate did not accept the change"])
 def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin, reason: str):
     begun = begin({"a.txt": "1\n"}, Check("t", "sleep 30", 20), "true")
-    begun.rounds.start_before()
+    begun.rounds.start()
     results = begun.rounds.results(None, reason)
     states = [(side.state, side.note) for one in results for side in (one.before, one.after)]
     assert states == [(CheckState.NOT_RUN, reason)] * 4
@@ -27,8 +27,8 @@ def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin, reason:
 
 def test_what_had_run_before_an_end_without_a_change_is_kept(begin: Begin, monkeypatch: pytest.MonkeyPatch):
     begun = begin({"a.txt": "1\n"}, "true")
-    begun.rounds.start_before()
-    begun.rounds._before.executions[0].result()
+    begun.rounds.start()
+    begun.rounds.executions[0].result()
     assert not begun.rounds.are_slow
     monkeypatch.setattr("bot.session.checks.rounds.SLOW_SECONDS", 0)
     assert begun.rounds.are_slow
@@ -64,7 +64,7 @@ def pytests(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, CheckResul
         f"cd . && {PYTEST}",
     )
     plain, script = begun.results({"test_a.py": changed, "test_b.py": "def broken(:\n"})
-    begun.rounds.settle()
+    begun.rounds.stop()
     return begun, plain, script
 
 
@@ -175,7 +175,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
             "src/a.py": "one\ntwo\nthree\nfour\n",
         }
     )
-    begun.rounds.settle()
+    begun.rounds.stop()
     return Mixed(folder, begun, {result.name: result for result in results})
 
 

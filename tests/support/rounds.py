@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from bot.checkout.clone import Checkout, Source, check_out
 from bot.contracts import journal as lines
@@ -14,10 +15,8 @@ from bot.contracts.evidence import CheckerComparison
 from bot.contracts.outcome import CheckResult
 from bot.evidence.check import Check
 from bot.evidence.reruns import CheckExecution
-from bot.session.checks.inspection import Inspection
 from bot.session.checks.rounds import Rounds
 from bot.session.checks.runner import CheckRunner
-from bot.session.context.run import Run
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off
@@ -46,7 +45,7 @@ class Trial:
     def compare(self, tree_sha: str | None) -> dict[str, CheckerComparison]:
         """The checkers on both sides of a tree, by name."""
         self.rounds.results(tree_sha)
-        return {each.tool: each for each in self.rounds.diagnostics(tree_sha)}
+        return {each.tool: each for each in self.rounds.inspection.results(tree_sha)}
 
     def changed_tree(self, files: Mapping[str, str | None]) -> str:
         """The agent's tree after it wrote these files or, where `None`, removed them, as the gate takes it."""
@@ -78,15 +77,10 @@ def run_checks(
 
 
 Begin = Callable[..., Trial]
-Inspect = Callable[[Run], Inspection | None]
 
 
 def trial(
-    folder: Path,
-    files: Mapping[str, str],
-    *checks: Check | str,
-    minutes: float = 5.0,
-    inspect: Inspect = lambda run: None,
+    folder: Path, files: Mapping[str, str], *checks: Check | str, minutes: float = 5.0, checkers: str = "none"
 ) -> Trial:
     repository = make_repository(folder / "repository", files)
     for program in repository.glob("**/node_modules/.bin/*"):
@@ -97,7 +91,7 @@ def trial(
     opened: list[str] = []
     failing_starts: list[str] = []
 
-    def open_workspace(name: str, tree: Path, read_only: object) -> Workspace:
+    def open_workspace(name: str, tree: Path, environment: object, *, checks: bool) -> Workspace:
         if name in failing_starts:
             failing_starts.remove(name)
             raise NoSandboxError("The sandbox could not be started: no answer within the time limit.")
@@ -114,8 +108,10 @@ def trial(
         assert isinstance(record, lines.CheckRecord)
         records.append(record)
 
-    policy = f"version: 1\nbudget: {{check_minutes: {minutes}}}\n"
+    diagnostics = f"diagnostics: {{checkers: {checkers}}}\n" if checkers else ""
+    policy = f"version: 1\nbudget: {{check_minutes: {minutes}}}\n{diagnostics}"
     run = make_run(folder / "run", checkout, policy, journal=SimpleNamespace(write=write))
+    workspaces: Any = SimpleNamespace(start=open_workspace)
     all_checks = [check if isinstance(check, Check) else Check(check, check, 60) for check in checks]
-    rounds = Rounds(run, Trees(run, open_workspace), all_checks, inspect(run))
+    rounds = Rounds(run, Trees(run, workspaces), all_checks)
     return Trial(checkout, rounds, records, opened, failing_starts)

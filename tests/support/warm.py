@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import IO
 
 from bot.run import parts
+from bot.session.checks import inspection
 from bot.workspace import start
 from tests.support.warm_server import LARGEST, no_checkers, remaining_checks
 
@@ -60,7 +61,7 @@ class Forked:
             "cwd": str(cwd or os.getcwd()),
             "checkers": start.CHECKERS,
             "leave_out_checks": parts.checks_of is remaining_checks,  # type: ignore[attr-defined]  # patched
-            "leave_out_checkers": parts.inspection_of is no_checkers,  # type: ignore[attr-defined]  # patched
+            "leave_out_checkers": inspection.choose_checkers is no_checkers,  # type: ignore[attr-defined]  # patched
         }
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._server.settimeout(LIMIT)

@@ -28,6 +28,7 @@ import bot
 
 if TYPE_CHECKING:
     from bot.contracts.sandbox import SandboxInfo
+    from bot.ecosystems.checker import Checker
     from bot.evidence.check import Check
 from bot.cli.scrub_environment import environment_without_secrets
 from bot.workspace import probe as sandbox_probe
@@ -122,18 +123,14 @@ def leave_out_checks(leave_out: bool) -> None:
 
 def leave_out_checkers(leave_out: bool) -> None:
     """Whether runs of this process skip checkers."""
-    from bot.run import parts
+    from bot.evidence.checker_comparison import choose_checkers
+    from bot.session.checks import inspection
 
-    global _inspection_of
-    _inspection_of = _inspection_of or parts.inspection_of  # type: ignore[attr-defined]  # patched
-    parts.inspection_of = no_checkers if leave_out else _inspection_of  # type: ignore[attr-defined]
-
-
-_inspection_of: Any = None
+    inspection.choose_checkers = no_checkers if leave_out else choose_checkers  # type: ignore[attr-defined]  # patched
 
 
-def no_checkers(*arguments: Any) -> None:
-    return None
+def no_checkers(*arguments: Any) -> tuple[Checker, ...]:
+    return ()
 
 
 def remaining_checks(*arguments: Any) -> tuple[Check, ...]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,9 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.tools import ToolOutcome
-from bot.workspace.client import Answer, Question, Workspace
+from bot.session.workspaces.agent_workspace import AgentWorkspace
+from bot.session.workspaces.start import CallPosition
+from bot.workspace.client import Answer, Question, ScanResult, Workspace
 from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.confinement import Confinement
@@ -88,6 +91,23 @@ class Bench:
     def close(self) -> None:
         for workspace in self._open:
             workspace.close()
+
+
+class ScriptedWorkspace(AgentWorkspace):
+    """The agent's workspace where `begin` starts each, by its number, and only the paths of changes are kept."""
+
+    def __init__(self, begin: Callable[[int], Workspace]) -> None:
+        run: Any = SimpleNamespace(redact=str)
+        diagnostics: Any = SimpleNamespace(take_diagnostics=lambda position, outcome: outcome)
+        super().__init__(run, run, allow, diagnostics)
+        self.begin = begin
+        self.changed: list[set[str]] = []
+
+    def _start(self) -> Workspace:
+        return self.begin(self.starts)
+
+    def record_changes(self, position: CallPosition, scan: ScanResult) -> None:
+        self.changed.append({change.path for change in scan.files})
 
 
 class SharedHost:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -25,7 +24,6 @@ from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, not_run
 from bot.session.context.run import Run
 from bot.session.progress.reporter import Waits
 from bot.session.workspaces.trees import Trees
-from bot.workspace.client import Workspace
 
 MINUTES = 10.0
 """The budget if the policy sets none."""
@@ -47,7 +45,7 @@ class TimeBudget:
     """Counts the time of checks and checkers in seconds, by what they are for. Thread-safe."""
 
     def __init__(self, minutes: float) -> None:
-        self.minutes = minutes
+        self.over_budget = f"over the budget of {minutes:g} {'minute' if minutes == 1 else 'minutes'}"
         self._seconds = minutes * 60
         self._used = {"before": 0.0, "after": 0.0, "checkers": 0.0}
         self.reruns_until = math.inf
@@ -55,21 +53,15 @@ class TimeBudget:
         self._lock = threading.Lock()
 
     @property
-    def over_budget(self) -> str:
-        return f"over the budget of {self.minutes:g} {'minute' if self.minutes == 1 else 'minutes'}"
-
-    @property
     def left(self) -> float:
-        with self._lock:
-            return self._seconds - sum(self._used.values())
+        return self._seconds - sum(self._used.values())
 
     @property
     def left_for_reruns(self) -> float:
-        """Seconds left for reruns."""
         return min(self.left, self.reruns_until - time.monotonic())
 
     @contextmanager
-    def running(self, what: Literal["before", "after", "checkers"] = "after") -> Iterator[None]:
+    def running(self, what: Literal["before", "after", "checkers"]) -> Iterator[None]:
         """Count the time of the context: of a check before or after the change, or of checkers."""
         began = time.monotonic()
         try:
@@ -93,50 +85,51 @@ NO_CHANGE = "there is no change to check"
 _RUN_OVER = "the run is over"
 
 
-@dataclass(eq=False)
 class Round:
     """One round on pristine trees: the checks, then the checkers of the whole project in what is left of the time."""
 
-    run: Run
-    trees: Trees
-    checks: tuple[Check, ...]
-    inspection: Inspection | None
-    budget: TimeBudget
-
-    def __post_init__(self) -> None:
-        self.cancel = self.run.stop
-        self.waits = Waits(self.run)
+    def __init__(
+        self, run: Run, trees: Trees, checks: Sequence[Check], inspection: Inspection, budget: TimeBudget
+    ) -> None:
+        self.run = run
+        self.trees = trees
+        self.checks = tuple(checks)
+        self.inspection = inspection
+        self.budget = budget
+        self.cancel = run.stop
+        self.waits = Waits(run)
 
     def _run_checkers(
         self, name: str, tree_sha: str | None, limit: float, missing: Sequence[Checker] = ()
     ) -> None:
         """Run the checkers on `tree_sha` or on the base, of these only the `missing` ones if there are some."""
-        assert self.inspection is not None
         try:
             with (
                 self.trees.for_checks(name, self.cancel, tree_sha) as workspace,
                 self.budget.running("checkers"),
             ):
-                self.inspection.run(workspace, tree_sha, limit, missing)
+                self.inspection.run(workspace, tree_sha, limit, self.cancel, missing)
         except AgentError as error:
             self.waits.begin(f"the checkers could not be run: {error}")
 
-    @property
-    def _has_checkers(self) -> bool:
-        return self.inspection is not None and not self.cancel.fired and self.inspection.is_needed()
-
-    def _runner(self, workspace: Workspace, **more: Any) -> CheckRunner:
-        """Return a runner whose commands people see and can skip; `more` are other fields of it."""
-
-        def begin(text: str, seconds: float) -> CancelToken:
-            token = CancelToken()
-            self.waits.begin(text, seconds, lambda: token.fire(SKIPPED))
-            return token
-
-        more = {"begin": begin, "timed": self.budget.running, "on_output": self.waits.printed, **more}
+    @contextmanager
+    def _runner(self, name: str, tree_sha: str | None = None, **more: Any) -> Iterator[CheckRunner]:
+        """Yield a runner in a new workspace, whose commands people see and can skip; `more` are other fields of it."""
+        more = {"begin": self._begin, "on_output": self._printed, **more}
         # The repository's own path, if the sandbox cannot show the tree there.
         origin = "" if self.run.confinement.moves else str(self.run.origin or "")
-        return CheckRunner(workspace, self.cancel, origin, **more)
+        with self.trees.for_checks(name, self.cancel, tree_sha) as workspace:
+            yield CheckRunner(workspace, self.cancel, origin, **more)
+
+    @contextmanager
+    def _begin(self, text: str, limit: float) -> Iterator[CancelToken]:
+        token = CancelToken()
+        self.waits.begin(text, limit, lambda: token.fire(SKIPPED))
+        with self.budget.running("after"):
+            yield token
+
+    def _printed(self, line: str) -> None:
+        self.waits.printed(line)
 
     def _record(
         self,
@@ -153,20 +146,26 @@ class Round:
 class BeforeRound(Round):
     """The round on the base. It runs on a thread; `executions` has the future result of each check."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, run: Run, trees: Trees, checks: Sequence[Check], minutes: float) -> None:
+        super().__init__(run, trees, checks, Inspection(run), TimeBudget(minutes))
         self.executions: list[Future[CheckExecution]] = [Future() for _ in self.checks]
         self.cancel = CancelToken()
         self._thread: Background[None] | None = None
-        self._forget = self.run.stop.on_fire(lambda: self.cancel.fire(_RUN_OVER))
+        self._forget = run.stop.on_fire(lambda: self.cancel.fire(_RUN_OVER))
         self._command: tuple[CancelToken, float] | None = None
         """The token of the running command, and the time at which its limit ends."""
         self._is_awaited = False
         self._stop_reason = NO_CHANGE
 
+    @property
+    def has_work(self) -> bool:
+        """Whether there may be something to run."""
+        return not self.run.profile.unrun and (bool(self.checks) or self.inspection.is_wanted)
+
     def start(self) -> None:
-        if self._thread is None:
-            self._thread = Background(self._run, "checks before")
+        """Start the round and return at once."""
+        if self._thread is None and self.has_work:
+            self._thread = Background(self._execute, "checks before")
 
     def stop(self, reason: str = NO_CHANGE) -> None:
         """Cancel the round and wait until its workspace is gone, since its folder will be removed. `reason` is that of
@@ -174,8 +173,6 @@ class BeforeRound(Round):
         self._stop_reason = reason
         self._forget()
         self.cancel.fire(_RUN_OVER)
-        if self.inspection is not None:
-            self.inspection.cancel()
         if self._thread is not None:
             self._thread.wait()
 
@@ -197,12 +194,12 @@ class BeforeRound(Round):
             future.result()
             self._is_awaited = False
 
-    def _run(self) -> None:
+    def _execute(self) -> None:
         reason = "it was not run"
         try:
             if self.checks:
-                with self.trees.for_checks("checks-before", self.cancel) as workspace:
-                    self._run_checks(workspace)
+                with self._runner("checks-before", quiet=True) as runner:
+                    self._run_checks(runner)
         except AgentError as error:
             # A failing round does not fail the run.
             reason = self._stop_reason if self._is_stopped else str(error)
@@ -211,17 +208,10 @@ class BeforeRound(Round):
                 if not future.done():
                     self._record("before", check, not_run(reason))
                     future.set_result(not_run(reason))
-        if self._has_checkers:
+        if not self.cancel.fired and self.inspection.is_needed():
             self._run_checkers("checkers-before", None, self.budget.limit_checkers(2))
 
-    def _run_checks(self, workspace: Workspace) -> None:
-        runner = self._runner(
-            workspace,
-            begin=self._begin,
-            timed=lambda: self.budget.running("before"),
-            on_output=lambda line: self.waits.printed(line) if self._is_awaited else None,
-            quiet=True,
-        )
+    def _run_checks(self, runner: CheckRunner) -> None:
         for number, check in enumerate(self.checks):
             if check.fallback and any(one.result().counts_tests for one in self.executions[:number]):
                 self.executions[number].set_result(not_run(UNNEEDED))
@@ -233,10 +223,16 @@ class BeforeRound(Round):
             self._record("before", check, execution)
             self.executions[number].set_result(execution)
 
-    def _begin(self, text: str, limit: float) -> CancelToken:
+    @contextmanager
+    def _begin(self, text: str, limit: float) -> Iterator[CancelToken]:
         token = CancelToken()
         self._command = token, time.monotonic() + limit
-        return token
+        with self.budget.running("before"):
+            yield token
+
+    def _printed(self, line: str) -> None:
+        if self._is_awaited:
+            self.waits.printed(line)
 
     @property
     def _is_stopped(self) -> bool:

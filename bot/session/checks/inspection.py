@@ -4,11 +4,10 @@ They run after the checks, in a workspace of their own: on a pristine tree with 
 """
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, ToolRun
@@ -34,6 +33,8 @@ from bot.workspace.client import Workspace, WorkspaceError
 LIMIT = 120
 """Seconds for one checker, its start included."""
 
+_RUN_OVER = "the run was over before it"
+_NO_TIME = "the time for checkers was spent before it"
 _NOT_RUN = "not run with the change, since it gave no result before it"
 _GONE = "the change removes its project"
 
@@ -53,14 +54,16 @@ class _Changes(NamedTuple):
 
 
 class Inspection:
-    """The checkers of a run. `only` are those that the policy names, `None` if the repository decides."""
+    """The checkers of a run. `is_wanted` is `False` in a run that only reads, and if policy or request disable them."""
 
-    def __init__(self, checkout: Checkout, cancel: CancelToken, only: Collection[str] | None = None) -> None:
-        self._history = GitTrees(checkout)
+    def __init__(self, run: Run) -> None:
+        self._history = GitTrees(run.checkout)
         self._read_base = cache(self._history.read)
-        self._only = only
-        self._cancel = CancelToken()
-        self._forget = cancel.on_fire(lambda: self._cancel.fire("the run is over"))
+        wanted = run.policy.diagnostics
+        self._only = wanted.checkers
+        """Those that the policy names, `None` if the repository decides."""
+        disabled = wanted.off or wanted.checkers == () or run.request.options.get(NO_CHECKS) == "true"
+        self.is_wanted = not (run.profile.read_only or disabled)
         self._checkers, self._changes = cache(self._choose), cache(self._compare)
         self._before: _Runs = {}
         self._after: dict[str, _Runs] = {}
@@ -81,32 +84,54 @@ class Inspection:
             or uses_checker(problem.tool, above(problem.path), self._read_base)
         )
 
-    def cancel(self) -> None:
-        """Cancel running checkers and start no more."""
-        self._cancel.fire("the run is over")
-        self._forget()
-
     def run(
-        self, workspace: Workspace, tree_sha: str | None, seconds: float, missing: Sequence[Checker] = ()
+        self,
+        workspace: Workspace,
+        tree_sha: str | None,
+        seconds: float,
+        cancel: CancelToken,
+        missing: Sequence[Checker] = (),
     ) -> None:
         """Run the checkers on the tree of `workspace`, the base or `tree_sha`, within `seconds` in all; on the base the
         `missing` ones, if there are some."""
+        chosen, runs = self._due(tree_sha) if tree_sha else (missing or limit_projects(self._checkers()), {})
+        paths = self._history.paths(tree_sha or "")
+        crash, deadline = "", time.monotonic() + seconds
+        for checker in chosen:
+            seconds_left = deadline - time.monotonic()
+            if seconds_left <= 0:
+                run = ProjectRun(ToolRun(Answer.TIMED_OUT, note=_NO_TIME))
+            elif crash or cancel.fired:
+                run = failed_checker_run(crash or _RUN_OVER)
+            else:
+                try:
+                    run = _run(workspace, cancel, checker, paths, min(LIMIT, seconds_left))
+                except WorkspaceError as error:
+                    crash = str(error)
+                    run = failed_checker_run(crash)
+            is_cut = run.run.answer is Answer.TIMED_OUT and seconds_left < LIMIT
+            runs[checker.key] = run.with_note(CHECKER_SHARE) if is_cut else run
         if tree_sha is None:
-            chosen = missing or limit_projects(self._checkers())
-            self._before |= self._run_all(workspace, self._history.paths(), chosen, seconds)
-            return
-        changes = self._changes(tree_sha)
-        complete = {key for key, one in self._before.items() if one.run.answer is Answer.COMPLETE}
-        usable = [one for key, one in changes.checkers.items() if key in complete]
-        incomparable = {
-            one.key: failed_checker_run(f"{RECONFIGURED}, in {settings}")
-            for one in usable
-            if (settings := self._reconfigured(one, changes.paths, tree_sha))
-        }
-        due = [one for one in usable if one.key not in incomparable]
-        chosen = limit_projects(due, changes.paths, most=len(due))
-        runs = self._run_all(workspace, self._history.paths(tree_sha), chosen, seconds)
-        self._after[tree_sha] = runs | incomparable
+            self._before |= runs
+        else:
+            self._after[tree_sha] = runs
+
+    def _due(self, tree_sha: str) -> tuple[Sequence[Checker], _Runs]:
+        """Return the checkers that run with the change, and the results of those whose configuration it changes."""
+        changes, read = self._changes(tree_sha), self._history.read
+        due: list[Checker] = []
+        incomparable: _Runs = {}
+        for key, checker in changes.checkers.items():
+            if key not in self._before or self._before[key].run.answer is not Answer.COMPLETE:
+                continue
+            texts = (
+                (path, (read(path, sha) or "" for sha in ("", tree_sha))) for path in sorted(changes.paths)
+            )
+            if path := next((path for path, both in texts if sets_up(checker, path, both)), ""):
+                incomparable[key] = failed_checker_run(f"{RECONFIGURED}, in {printable_name(path)}")
+            else:
+                due.append(checker)
+        return limit_projects(due, changes.paths, most=len(due)), incomparable
 
     def missing_on_base(self, tree_sha: str) -> list[Checker]:
         """Return the checkers of projects that the change concerns, and that were skipped on the base."""
@@ -139,7 +164,9 @@ class Inspection:
 
     def _choose(self) -> tuple[Checker, ...]:
         try:
-            return choose_checkers(self._history.paths(), self._history.read, self._only)
+            return choose_checkers(
+                self._history.paths(), self._history.read, self._only if self.is_wanted else ()
+            )
         except GitError:
             return ()
 
@@ -149,67 +176,23 @@ class Inspection:
         there = {one.key: after for one in self._checkers() if (after := checker_after(one, names))}
         return _Changes(*self._history.changes(tree_sha), there)
 
-    def _run_all(
-        self, workspace: Workspace, paths: Collection[str], checkers: Iterable[Checker], seconds: float
-    ) -> _Runs:
-        """Return the run of each checker by its key, within `seconds` in all. `paths` are the files of the tree."""
-        runs: _Runs = {}
-        crash, deadline = "", time.monotonic() + seconds
-        for checker in checkers:
-            seconds_left = deadline - time.monotonic()
-            if seconds_left <= 0:
-                run = ProjectRun(ToolRun(Answer.TIMED_OUT, note=_NO_TIME))
-            elif crash or self._cancel.fired:
-                run = failed_checker_run(crash or _RUN_OVER)
-            else:
-                try:
-                    run = self._run_one(workspace, checker, paths, min(LIMIT, seconds_left))
-                except WorkspaceError as error:
-                    crash = str(error)
-                    run = failed_checker_run(crash)
-            is_cut = run.run.answer is Answer.TIMED_OUT and seconds_left < LIMIT
-            runs[checker.key] = run.with_note(CHECKER_SHARE) if is_cut else run
-        return runs
 
-    def _run_one(
-        self, workspace: Workspace, checker: Checker, paths: Collection[str], limit: float
-    ) -> ProjectRun:
-        files, is_complete = checker.files_of(paths)
-        query = {"files": list(files), "folder": checker.folder, "timeout": limit}
-        query["checker"] = checker_arguments(checker)
-        began = time.monotonic()
-        outcome = workspace.call("problems_of", query, self._cancel)
-        run = parse_checker_run(checker.name, outcome, round(time.monotonic() - began, 4))
-        if self._cancel.fired:
-            return failed_checker_run(_RUN_OVER)
-        return run if is_complete else run.with_note(f"only the first {len(files)} files were looked at")
-
-    def _reconfigured(self, checker: Checker, changed: Collection[str], tree_sha: str) -> str:
-        """Return a changed file that configures `checker`, or an empty string."""
-        read = self._history.read
-        texts = ((path, (read(path, sha) or "" for sha in ("", tree_sha))) for path in sorted(changed))
-        return next((printable_name(path) for path, both in texts if sets_up(checker, path, both)), "")
-
-
-def inspection_of(run: Run) -> Inspection | None:
-    """The checkers of `run`; `None` if it only reads, and if the policy or the request disables them."""
-    wanted = run.policy.diagnostics
-    disabled = wanted.off or wanted.checkers == () or run.request.options.get(NO_CHECKS) == "true"
-    return None if run.profile.read_only or disabled else Inspection(run.checkout, run.stop, wanted.checkers)
-
-
-def display_name(checker: Checker) -> str:
-    return f"{checker.name} in {checker.project}" if checker.project else checker.name
-
-
-_WIRE_FIELDS = ("program", "where", "version", "arguments", "form", "exits", "unit", "together")
-
-_RUN_OVER = "the run was over before it"
-_NO_TIME = "the time for checkers was spent before it"
+def _run(
+    workspace: Workspace, cancel: CancelToken, checker: Checker, paths: Collection[str], limit: float
+) -> ProjectRun:
+    files, is_complete = checker.files_of(paths)
+    query = {"files": list(files), "folder": checker.folder, "timeout": limit}
+    query["checker"] = checker_arguments(checker)
+    began = time.monotonic()
+    outcome = workspace.call("problems_of", query, cancel)
+    if cancel.fired:
+        return failed_checker_run(_RUN_OVER)
+    run = parse_checker_run(checker.name, outcome, round(time.monotonic() - began, 4))
+    return run if is_complete else run.with_note(f"only the first {len(files)} files were looked at")
 
 
 def checker_arguments(checker: Checker) -> dict[str, object]:
     """Return the fields of a checker that the tool host receives."""
-    fields = {name: value for name, value in checker._asdict().items() if name in _WIRE_FIELDS}
-    names = {name: fields[name] or checker.name for name in ("program", "form")}
-    return fields | names | {"arguments": checker.full_arguments}
+    fields = {name: getattr(checker, name) for name in ("where", "version", "exits", "unit", "together")}
+    names = {"program": checker.program or checker.name, "form": checker.form or checker.name}
+    return {**fields, **names, "arguments": checker.full_arguments}

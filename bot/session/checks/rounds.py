@@ -11,19 +11,17 @@ from collections.abc import Sequence
 
 from bot.contracts import journal as lines
 from bot.contracts.errors import AgentError
-from bot.contracts.evidence import CheckerComparison, Problem
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import CHECK_MINUTES, Tier
 from bot.contracts.review import Finding, Review, Tried
 from bot.environment.detection import Detection
-from bot.evidence import reruns
 from bot.evidence.check import Check
+from bot.evidence.reruns import CheckPair
 from bot.review.suggestions import Suggestion, applied
-from bot.session.checks.after_round import AfterRound, BaseRuns, CheckPair
-from bot.session.checks.before_round import MINUTES, NO_CHANGE, BeforeRound, Round, TimeBudget
-from bot.session.checks.inspection import Inspection
-from bot.session.checks.runner import UNNEEDED, not_run, related_commands
+from bot.session.checks.after_round import AfterRound, BaseRuns
+from bot.session.checks.before_round import MINUTES, NO_CHANGE, BeforeRound, Round
+from bot.session.checks.runner import UNNEEDED, not_run
 from bot.session.context.base import checks_of, detected_at
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
@@ -45,27 +43,18 @@ def _minutes(run: Run) -> float:
     return min(float(wanted), most)
 
 
-class Rounds:
-    """The base round starts once, in the background. There is one round for each changed tree."""
+class Rounds(BeforeRound):
+    """The round on the base, which starts once, in the background; and one round for each changed tree."""
 
-    def __init__(
-        self, run: Run, trees: Trees, checks: Sequence[Check], inspection: Inspection | None
-    ) -> None:
-        """`inspection` has the checkers of the whole project."""
-        self.checks = tuple(checks)
-        self._run = run
-        self._trees = trees
-        self._inspection = inspection
-        self._budget = TimeBudget(_minutes(run))
-        self._before = BeforeRound(run, trees, self.checks, inspection, self._budget)
+    def __init__(self, run: Run, trees: Trees, checks: Sequence[Check]) -> None:
+        super().__init__(run, trees, checks, _minutes(run))
         self._after: dict[str, list[CheckPair]] = {}
         self._base_runs: BaseRuns = {}
-        self._rounds = 0
         self._told: set[int] = set()
 
     def unable(self) -> tuple[str, ...]:
         """Return a sentence for the model about each check that turned out since the last call to be unable to run."""
-        ended = {number: one.result().run for number, one in enumerate(self._before.executions) if one.done()}
+        ended = {number: one.result().run for number, one in enumerate(self.executions) if one.done()}
         unable = {number: run for number, run in ended.items() if run.state in _UNABLE}
         new = {number: run for number, run in unable.items() if number not in self._told}
         self._told.update(new)
@@ -76,74 +65,46 @@ class Rounds:
         )
 
     @property
-    def has_work(self) -> bool:
-        """Whether there may be something to run."""
-        return bool(self.checks) or (self._inspection is not None and not self._run.profile.unrun)
-
-    @property
     def are_slow(self) -> bool:
         """Whether the checks before the change took over four minutes so far."""
-        ended = (one.result().run.duration for one in self._before.executions if one.done())
+        ended = (one.result().run.duration for one in self.executions if one.done())
         return sum(ended) > SLOW_SECONDS
 
     def stop_reruns_after(self, minutes: float) -> None:
         """Start no rerun later than this from now on."""
-        self._budget.reruns_until = time.monotonic() + minutes * 60
-
-    def start_before(self) -> None:
-        """Start the base round and return at once."""
-        if self.has_work and not self._run.profile.unrun:
-            self._before.start()
+        self.budget.reruns_until = time.monotonic() + minutes * 60
 
     def with_tested_suggestions(self, review: Review) -> Review:
         """Return `review` with the suggestions whose related tests pass. No process of the agent's may be alive."""
-        run, offered = self._run, any(finding.tried for finding in review.findings)
-        if run.profile.unrun or not offered or self._budget.left <= 0:
+        run, offered = self.run, any(finding.tried for finding in review.findings)
+        if run.profile.unrun or not offered or self.budget.left <= 0:
             return review
         own = run.origin if run.tier is Tier.LOCAL else None
         detected = Detection() if run.policy.checks else detected_at(run.checkout, own)
         checks = checks_of(run.policy, None, detected)
-        return SuggestionTests(run, self._trees, checks, None, self._budget).tested(review)
+        return SuggestionTests(run, self.trees, checks, self.inspection, self.budget).tested(review)
 
     def results(self, tree_sha: str | None, reason: str = NO_CHANGE) -> tuple[CheckResult, ...]:
         """Return the results of both rounds, the second on `tree_sha`. With `None` there is nothing to check, for this
         `reason`: the base round is cancelled. No process of the agent's may be alive."""
-        if unrun := self._run.profile.unrun:
-            return tuple(reruns.check_result(check, not_run(unrun), not_run(unrun)) for check in self.checks)
-        if tree_sha is None:
-            self._before.stop(reason)
+        if reason_not_run := self.run.profile.unrun:
+            none = not_run(reason_not_run)
+            pairs = [CheckPair(check, none, none) for check in self.checks]
+        elif tree_sha is None:
+            self.stop(reason)
             none = not_run(reason)
-            before = [future.result() if future.done() else none for future in self._before.executions]
-            return tuple(
-                reruns.check_result(check, execution, none)
-                for check, execution in zip(self.checks, before, strict=True)
-                if execution.run.note != UNNEEDED
-            )
-        if not self.has_work:
+            before = (future.result() if future.done() else none for future in self.executions)
+            pairs = [CheckPair(*each, none) for each in zip(self.checks, before, strict=True)]
+        elif not self.has_work:
             return ()
-        self.start_before()
-        if tree_sha not in self._after:
-            self._rounds += 1
-            round = AfterRound(self._before, self._base_runs, self._rounds, tree_sha)
-            self._after[tree_sha] = round.execute()
-            self._before.waits.end()
-        return tuple(
-            pair.result(check)
-            for check, pair in zip(self.checks, self._after[tree_sha], strict=False)
-            if pair.after.run.note != UNNEEDED
-        )
-
-    def diagnostics(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
-        """Return the checkers on both sides of the change, after `results`."""
-        return self._inspection.results(tree_sha) if self._inspection else ()
-
-    def is_for_model(self, problem: Problem) -> bool:
-        """Whether project or policy use the checker of `problem`, or it hides others, as a syntax error does."""
-        return self._inspection is not None and self._inspection.is_for_model(problem)
-
-    def settle(self) -> None:
-        """Cancel the base round and wait until its workspace is gone."""
-        self._before.stop()
+        else:
+            self.start()
+            if tree_sha not in self._after:
+                round = AfterRound(self, self._base_runs, len(self._after) + 1, tree_sha)
+                self._after[tree_sha] = round.execute()
+                self.waits.end()
+            pairs = self._after[tree_sha]
+        return tuple(pair.result() for pair in pairs if pair.before.run.note != UNNEEDED)
 
 
 class SuggestionTests(Round):
@@ -168,10 +129,9 @@ class SuggestionTests(Round):
         history, tree = GitTrees(self.run.checkout), self._tree_with(finding)
         if not tree:
             return False
-        with self.trees.for_checks(f"suggestion-{number}", self.cancel, tree) as workspace:
+        with self._runner(f"suggestion-{number}", tree) as runner:
             due = {check: one.command for check, one in enumerate(self.checks)}
-            commands = related_commands(due, history, tree, workspace, self.cancel)
-            runner, text = self._runner(workspace), "tests related to a suggestion"
+            commands, text = runner.related_commands(due, history, tree), "tests related to a suggestion"
             narrowed = [self.checks[n]._replace(command=command) for n, (_, command) in commands.items()]
             executions = [runner.run(one, text, lambda: self.budget.left_for_reruns) for one in narrowed]
         states = ", ".join(execution.run.state for execution in executions) or "none are known"

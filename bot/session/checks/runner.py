@@ -4,7 +4,7 @@ import itertools
 import math
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -58,18 +58,19 @@ class CheckRunner:
     """Runs checks in one workspace. If the tool host cannot read a check's reports, the exit code stands alone.
 
     `origin` is the repository's own path if the sandbox cannot show the tree there: packages that are installed by that
-    path are not the changed code. `timed` is entered while a command runs. `begin` is called before each command with
-    the text for people and the limit in seconds, and returns the token that cancels it alone. `on_output` receives the
-    last line of the output while it runs. With `quiet` it gives way to the agent's
-    commands. Which files of `watch` it opens is noted.
+    path are not the changed code. `begin` receives the text for people and the limit in seconds of each command; its
+    context is entered while that runs, and has the token that cancels it alone. `on_output` receives the last line of
+    the output while it runs. With `quiet` it gives way to the agent's commands. Which files of `watch` it opens is
+    noted.
     """
 
     workspace: Workspace
     cancel: CancelToken
     origin: str = ""
     _: KW_ONLY
-    timed: Callable[[], AbstractContextManager[None]] = nullcontext
-    begin: Callable[[str, float], CancelToken] = lambda text, limit: CancelToken()
+    begin: Callable[[str, float], AbstractContextManager[CancelToken]] = lambda text, limit: nullcontext(
+        CancelToken()
+    )
     on_output: Callable[[str], None] | None = None
     quiet: bool = False
     watch: tuple[str, ...] = ()
@@ -83,18 +84,6 @@ class CheckRunner:
     ) -> CheckExecution:
         """Run a check. `limit` returns the seconds for a command beside the check's own; the tests that `rerun_tests`
         returns run a second time. A check that ends the workspace has no result, nor have those after it."""
-        try:
-            return self._run(check, text, limit, rerun_tests)
-        except AgentError as error:
-            return not_run(str(error))
-
-    def _run(
-        self,
-        check: Check,
-        text: str,
-        limit: Callable[[], float],
-        rerun_tests: Callable[[CheckExecution], Collection[str]],
-    ) -> CheckExecution:
         if self.cancel.fired:
             return not_run("the run was cancelled before this check")
         if note := left_out_note(self.workspace.dependencies.left_out, check.command):
@@ -103,8 +92,7 @@ class CheckRunner:
         junit = [command.own_report] if command.own_report and not check.junit else list(check.junit)
         # The reports that tools write by themselves.
         tools = {part.ecosystem for part in statements(check.command) if part.ecosystem}
-        places = [pattern for name in sorted(tools) for pattern in named(name).reports]
-        reports = {"junit": junit, "places": places}
+        reports = {"junit": junit, "places": [one for name in sorted(tools) for one in named(name).reports]}
 
         def execute(command: CheckCommand, watch: Collection[str] = ()) -> CheckExecution:
             stamps = self._query_reports({**reports, "watch": list(watch)}).get("stamps", {})
@@ -113,25 +101,27 @@ class CheckRunner:
                 return CheckExecution(run)
             return self._read_reports(run, {**reports, "stamps": stamps}, command, outcome)
 
-        execution = execute(command, self.watch)
-        names = rerun_tests(execution) if execution.suite and not check.junit else ()
-        # The runner may not be able to select them.
-        if again := rerun_command(check.command, names, _REPORT.format(next(_NUMBERS))):
-            execution = execution._replace(rerun_suite=execute(again).suite)
+        try:
+            execution = execute(command, self.watch)
+            names = rerun_tests(execution) if execution.suite and not check.junit else ()
+            # The runner may not be able to select them.
+            if again := rerun_command(check.command, names, _REPORT.format(next(_NUMBERS))):
+                execution = execution._replace(rerun_suite=execute(again).suite)
+        except AgentError as error:
+            return not_run(str(error))
         return execution
 
     def _run_command(self, command: str, text: str, limit: float) -> tuple[CheckRun, ToolOutcome | None]:
         if limit < 1:
             return CheckRun(CheckState.NOT_RUN, note=NO_TIME_LEFT), None
-        token = self.begin(text, limit)
-        forget = self.cancel.on_fire(lambda: token.fire(_CANCELLED))
         began = time.monotonic()
-        try:
-            with self.timed():
+        with self.begin(text, limit) as token:
+            forget = self.cancel.on_fire(lambda: token.fire(_CANCELLED))
+            try:
                 arguments = command_arguments(command, limit, quiet=self.quiet)
                 outcome = self.workspace.call("bash", arguments, token, printed=self.on_output)
-        finally:
-            forget()
+            finally:
+                forget()
         if token.fired:
             return CheckRun(CheckState.NOT_RUN, note=token.reason), None
         # Duration and exit code are not taken on trust: the check ran code of the agent's beside the tool host.
@@ -184,34 +174,30 @@ class CheckRunner:
         except AgentError:
             return {}
 
+    def related_commands(
+        self, commands: Mapping[int, str], history: GitTrees, tree_sha: str
+    ) -> dict[int, tuple[str, str]]:
+        """Return the commands for the related tests of each check, by its number: on the base, empty if there are none,
+        and with the change, whose tree the workspace has. Of checks with the same one, the first has it."""
+        try:
+            changed, paths = history.changes(tree_sha)[0], history.paths(tree_sha)
+        except GitError:
+            return {}
+        related: dict[int, tuple[str, str]] = {}
+        for number, command in commands.items():
+            language = ecosystem_of(plain_words(command))
+            tests = self._related_tests(language, changed) if language else ()
+            after = related_command(command, changed, tests, set(paths), history.read)
+            if after and all(after != other for _, other in related.values()):
+                before = related_command(command, changed, tests, set(history.paths()), history.read)
+                related[number] = (before, after)
+        return related
 
-def related_commands(
-    commands: Mapping[int, str], history: GitTrees, tree_sha: str, workspace: Workspace, cancel: CancelToken
-) -> dict[int, tuple[str, str]]:
-    """Return the commands for the related tests of each check, by its number: on the base, empty if there are none, and
-    with the change. Of checks with the same one, the first has it. `workspace` has the tree of the change."""
-    try:
-        changed, paths, base_paths = history.changes(tree_sha)[0], history.paths(tree_sha), history.paths()
-    except GitError:
-        return {}
-    related: dict[int, tuple[str, str]] = {}
-    for number, command in commands.items():
-        language = ecosystem_of(plain_words(command))
-        tests = _related_tests(workspace, language, changed, cancel) if language else ()
-        after = related_command(command, changed, tests, set(paths), history.read)
-        if after and all(after != other for _, other in related.values()):
-            before = related_command(command, changed, tests, set(base_paths), history.read)
-            related[number] = (before, after)
-    return related
-
-
-def _related_tests(
-    workspace: Workspace, kind: str, changed: Sequence[str], cancel: CancelToken
-) -> tuple[str, ...]:
-    """Ask the tool host for related tests. Only paths that git knows, or plain names of crates, get into a command."""
-    query = {"kind": kind, "changed": [path for path in changed if path.isprintable()]}
-    try:
-        tests = workspace.call("related_tests", query, cancel).metadata.get("tests")
-    except AgentError:
-        return ()
-    return tuple(path for path in tests if isinstance(path, str)) if isinstance(tests, list) else ()
+    def _related_tests(self, kind: str, changed: Iterable[str]) -> tuple[str, ...]:
+        """Ask the tool host. Only paths that git knows, or plain names of crates, get into a command."""
+        query = {"kind": kind, "changed": list(filter(str.isprintable, changed))}
+        try:
+            tests = self.workspace.call("related_tests", query, self.cancel).metadata.get("tests")
+        except AgentError:
+            return ()
+        return tuple(path for path in tests if isinstance(path, str)) if isinstance(tests, list) else ()

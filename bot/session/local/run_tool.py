@@ -21,7 +21,7 @@ from bot.policy.load import POLICY_FILE, load_policy
 from bot.session.context.secrets import known_secrets
 from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.tools.toolbox import Gatekeeper
-from bot.session.workspaces.diagnostics_monitor import diagnostics_settings, refused_servers
+from bot.session.workspaces.diagnostics_monitor import diagnostics_settings
 from bot.session.workspaces.start import in_bytes
 from bot.skills.find import checkout_skills
 from bot.skills.tool import SkillFolder, SkillTool
@@ -69,7 +69,7 @@ def run_tool(
             environment,
             assume_read=assume_read,
             own_git=True,
-            diagnostics=diagnostics_settings(policy.diagnostics, refused_servers(policy, Tier.LOCAL)),
+            diagnostics=diagnostics_settings(policy, Tier.LOCAL),
             limits=in_bytes(policy.sandbox.limits),
         )
         # The skills that a run has, and those that only people start, since a person calls the tool.

@@ -15,7 +15,7 @@ from bot.environment.detection import Detection
 from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
-from bot.run.parts import granted_profile, run_environment
+from bot.run.parts import granted_profile, make_parts
 from bot.session.checks.runner import CheckRunner
 from bot.session.context.base import checks_of, detected_at
 from bot.session.context.run import Run, RunSpec
@@ -54,10 +54,10 @@ def try_checks(
                 policy, None, Detection() if policy.checks else detected_at(run.checkout, repo)
             )
             origin = "" if run.confinement.moves else str(repo)
-            trees, trials = run_environment(run).trees, list[Trial]()
+            trees, trials = make_parts(run).trees, list[Trial]()
             try:
                 stack.callback(trees.wait)
-                trees.begin(stop)
+                trees.begin()
                 if policy.setup or policy.bring:
                     say("setup ...")
                     trees.environment()  # waits for it

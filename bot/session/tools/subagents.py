@@ -24,7 +24,7 @@ from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.run import Run
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.toolbox import CallTracker, Gatekeeper, RunToolbox
-from bot.session.workspaces.start import AgentWorkspace
+from bot.session.workspaces.agent_workspace import AgentWorkspace
 
 _READING = frozenset(spec.name for spec in TOOL_SPECS if not spec.writes)
 """A shell counts as writing, whatever it is used for."""

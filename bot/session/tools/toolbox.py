@@ -23,7 +23,8 @@ from bot.policy.decide import Decision, decide
 from bot.policy.rule import Effect, patched_paths
 from bot.policy.values import Policy
 from bot.session.tools.approvals import BY_PERSON_SUFFIX, NO, Approvals
-from bot.session.workspaces.start import AgentWorkspace, CallPosition
+from bot.session.workspaces.agent_workspace import AgentWorkspace
+from bot.session.workspaces.start import CallPosition
 from bot.verbs.record import DESCRIBE_CHANGE, TASK, Profile
 from bot.workspace.client import Answer, Question
 

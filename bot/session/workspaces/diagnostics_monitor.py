@@ -6,11 +6,10 @@ command.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.agent.journal import Journal
 from bot.contracts import journal as lines
 from bot.contracts.evidence import ServerUse
 from bot.contracts.request import Tier
@@ -19,8 +18,8 @@ from bot.contracts.wire import WireError
 from bot.contracts.workspace_tools import SHELL
 from bot.ecosystems.registry import server_names, servers
 from bot.policy.decide import decide
-from bot.policy.run_settings import DiagnosticsPolicy
 from bot.policy.values import Policy
+from bot.session.context.run import Run
 from bot.session.workspaces.start import CallPosition
 from bot.verbs.record import Profile
 from bot.workspace.diagnostics import diagnosis
@@ -33,27 +32,29 @@ _OPAQUE = '"$@"'
 """Stands for all commands whose words do not say what runs."""
 
 
-def diagnostics_settings(policy: DiagnosticsPolicy, refused: Mapping[str, str]) -> dict[str, Any] | None:
-    """The settings of a tool host, or `None` without diagnostics. `refused` is what `refused_servers` returns."""
-    if policy.off:
+def diagnostics_settings(policy: Policy, tier: Tier, profile: Profile | None = None) -> dict[str, Any] | None:
+    """The settings of a tool host, or `None` without diagnostics."""
+    wanted = policy.diagnostics
+    if wanted.off:
         return None
-    servers = {name: {"command": one.command, "off": one.off} for name, one in policy.servers.items()}
-    return {"wait": policy.wait, "servers": servers, "refused": dict(refused)}
+    servers = {name: {"command": one.command, "off": one.off} for name, one in wanted.servers.items()}
+    return {"wait": wanted.wait, "servers": servers, "refused": refused_servers(policy, tier, profile)}
 
 
 @dataclass(slots=True)
 class DiagnosticsMonitor:
-    """The diagnostics of one run, whose workspaces follow one another. `wanted` is `None` in a run without them."""
+    """The diagnostics of one run, whose workspaces follow one another."""
 
-    wanted: DiagnosticsPolicy | None
-    journal: Journal
-    refused: Callable[[], Mapping[str, str]] = dict
+    run: Run
     _since: int = 0
     _uses: dict[str, ServerUse] = field(default_factory=dict)
 
     def settings(self) -> Mapping[str, Any] | None:
         """The settings of the next tool host over the agent's tree, or `None` without diagnostics."""
-        settings = self.wanted and diagnostics_settings(self.wanted, self.refused())
+        run = self.run
+        if run.profile.read_only:
+            return None
+        settings = diagnostics_settings(run.policy, run.tier, run.profile)
         starting = time.time_ns()
         self._since = self._since or starting
         return {**settings, "since": self._since, "starting": starting} if settings else None
@@ -68,12 +69,12 @@ class DiagnosticsMonitor:
         try:
             report = diagnosis(raw)
         except WireError as error:
-            self.journal.write(lines.Note(_UNREADABLE.format(error)))
+            self.run.journal.write(lines.Note(_UNREADABLE.format(error)))
             return outcome
         self._uses |= {use.name: use for use in report.servers}
         if position is not None:
             record = lines.DiagnosticsRecord(position.turn, position.call_id, *report[:-1])
-            self.journal.write(record, position.agent)
+            self.run.journal.write(record, position.agent)
         return outcome
 
     def servers(self) -> tuple[ServerUse, ...]:

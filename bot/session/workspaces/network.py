@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,6 @@ from bot.workspace.egress.tunnel_limits import NOT_LISTED, Uses, add_uses
 if TYPE_CHECKING:
     from bot.policy.egress import Mirror
     from bot.workspace.client import Workspace
-    from bot.workspace.egress.proxy import Proxy
 
 SETUP = "setup"
 """The name of the workspace in which setup's commands run."""
@@ -42,23 +41,18 @@ class Network:
         self._fork = fork
         self._mirrors = _mirrors(run.environment.get("SLASH_AGENT_MIRRORS", ""))
         self._authorities = _authorities(run.environment) if self._presets or self._of_setup else {}
-        self._proxies: list[Proxy] = []
 
     def access(self, name: str) -> EgressAccess | None:
         """The network for the commands of a workspace: setup has that of its steps, checks that of the agent."""
         presets = self._of_setup if name == SETUP else self._presets
         if not presets:
             return None
-        return EgressAccess(tuple(presets), self._mirrors, self._authorities, opened=self._proxies.append)
+        return EgressAccess(tuple(presets), self._mirrors, self._authorities)
 
     def restrict(self, presets: Sequence[str], workspace: Workspace) -> None:
         """Let `workspace` reach no more than `presets` from now on."""
         if workspace.proxy is not None:
             workspace.proxy.targets = targets(() if self._fork else presets, self._mirrors)
-
-    def uses(self) -> tuple[HostUse, ...]:
-        """The uses so far, by host and result, refused ones first."""
-        return _uses(self._proxies)
 
 
 def _authorities(environment: Mapping[str, str]) -> dict[str, Path]:
@@ -83,17 +77,17 @@ def _mirrors(named: str) -> tuple[Mirror, ...]:
     return mirrors
 
 
-def _uses(proxies: Collection[Proxy]) -> tuple[HostUse, ...]:
+def uses_of(workspaces: Iterable[Workspace]) -> tuple[HostUse, ...]:
+    """The uses of the network so far, by host and result, refused ones first."""
     uses: Uses = {}
-    for proxy in proxies:
-        add_uses(uses, proxy.uses)
+    for workspace in workspaces:
+        add_uses(uses, workspace.proxy.uses if workspace.proxy else ())
     return tuple(sorted(uses.values(), key=lambda use: (use.allowed, use.host, use.why)))
 
 
 def refusal_notes(workspace: Workspace) -> tuple[str, ...]:
     """The refused uses of `workspace` so far, one sentence for each host and reason."""
-    uses = _uses((workspace.proxy,)) if workspace.proxy is not None else ()
-    return network_notes([use for use in uses if not use.allowed])
+    return network_notes([use for use in uses_of([workspace]) if not use.allowed])
 
 
 def network_notes(uses: Sequence[HostUse]) -> tuple[str, ...]:

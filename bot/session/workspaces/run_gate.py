@@ -1,6 +1,6 @@
 """The gate's verdict on the work tree of a run: when the model says that it is done, and at the end."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from bot.checkout.clone import Checkout
@@ -11,26 +11,20 @@ from bot.gate.judge import Verdict, judge_tree
 from bot.gate.withheld import MayWrite
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
-from bot.session.workspaces.start import AgentWorkspace
-from bot.session.workspaces.trees import Trees
+from bot.session.workspaces.agent_workspace import AgentWorkspace
 
 _NAMED = 5
 """Files that are named in a note."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class RunGate:
-    """The gate over the work tree of one run. A verdict holds until the next workspace is started.
-
-    `links` are those in the tree that are ours, path and target; `edited` are the paths that edit tools wrote. Both
-    grow while the run goes on.
-    """
+    """The gate over the work tree of one run. A verdict holds until the next workspace is started. `edited` are the
+    paths that edit tools wrote, which grow while the run goes on."""
 
     run: Run
     may_write: MayWrite
-    trees: Trees
     workspace: AgentWorkspace
-    links: Mapping[str, str]
     edited: Collection[str]
     _last: tuple[int, Verdict | GateError] | None = field(default=None, init=False)
 
@@ -46,9 +40,9 @@ class RunGate:
                 lambda: judge_tree(
                     self.run.checkout,
                     may_write=self.may_write,
-                    setup_files=self.trees.setup_files(),
+                    setup_files=self.workspace.trees.environment().setup_files,
                     holds_secret=self.run.redactor.holds_secret,
-                    links=self.links,
+                    links=self.workspace.links,
                     edited=self.edited,
                 )
             )

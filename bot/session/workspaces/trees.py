@@ -11,10 +11,9 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from bot.checkout.clone import materialise
 from bot.contracts.background import Background
@@ -26,12 +25,14 @@ from bot.contracts.request import Tier
 from bot.ecosystems.record import guarded_folder
 from bot.evidence.no_evidence import left_out_sentence
 from bot.policy.run_settings import ServiceSpec, SetupStep
+from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
-from bot.session.workspaces.network import refusal_notes
+from bot.session.workspaces.network import SETUP, refusal_notes
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive
 from bot.session.workspaces.services import ServiceError, start_services
+from bot.session.workspaces.start import TreeEnvironment, Workspaces
 from bot.session.workspaces.written_folders import move_untracked, remove_special_files
 from bot.workspace.client import Workspace, WorkspaceError
 from bot.workspace.dependencies import dependencies, folders_in
@@ -47,31 +48,14 @@ _FAILED = (
 )
 
 
-class TreeEnvironment(NamedTuple):
-    """The additions to a tree's commit: shared folders of packages and, read-only and copied, the folder of setup's
-    other files and build caches. Commands unpack `archive`. Git does not ignore `setup_files`."""
-
-    dependencies: Dependencies = NO_DEPENDENCIES
-    setup_output: Path | None = None
-    caches: tuple[BuildCache, ...] = ()
-    archive: Path | None = None
-    setup_files: frozenset[str] = frozenset()
-
-    @property
-    def read_only(self) -> tuple[Path, ...]:
-        single = (path for path in (self.setup_output, self.archive) if path)
-        return (*single, *(one.source for one in self.caches))
-
-
 class SetupError(UsageError):
     """A `setup:` command of the policy failed, or a `bring:` folder is not there."""
 
 
 @dataclass(slots=True)
 class Trees:
-    """`open` starts a workspace with a name over a tree, without the files of setup; `restrict` is called before each
-    step with the egress presets that it may reach. `own` are the package folders of the user's checkout: those that
-    `bring:` names are shared, or all in a local run with `setup:`.
+    """`own` are the package folders of the user's checkout: those that `bring:` names are shared, or all in a local run
+    with `setup:`.
 
     `prepared_from` is the commit whose files setup sees, if not the base. Nobody wrote that setup for the bot: if it
     fails, `failure` says why, and the run continues without it. `archive` takes the place of that setup, and comes
@@ -79,11 +63,10 @@ class Trees:
     """
 
     run: Run
-    open: Callable[[str, Path, TreeEnvironment], Workspace]
+    workspaces: Workspaces
     setup: Sequence[SetupStep] = ()
     bring: Sequence[str] = ()
     _: KW_ONLY
-    restrict: Callable[[Sequence[str], Workspace], None] = lambda presets, workspace: None
     own: Sequence[EnvironmentFolder] = ()
     prepared_from: str = ""
     archive: PreparedArchive | None = None
@@ -95,12 +78,12 @@ class Trees:
     """The first round on the base and its name: later rounds copy its caches once its workspace is closed."""
     _preparing: Background[TreeEnvironment] | None = field(default=None, init=False)
 
-    def begin(self, cancel: CancelToken) -> bool:
+    def begin(self) -> bool:
         """Start the preparation on a thread, if there is one, and return whether there is. A failed step raises a
         `SetupError` with its last output where the result is needed."""
         shared = {folder.path for folder in self._own_shared()}
         if self.archive or self._steps() or not shared.issuperset(self.bring):
-            self._preparing = Background(lambda: self._prepare(cancel), "prepare")
+            self._preparing = Background(self._prepare, "prepare")
         return self._preparing is not None
 
     @property
@@ -123,15 +106,8 @@ class Trees:
         own = () if self._steps() else self._own_shared()
         return tuple(left_out_sentence(one) for one in own if one.unshown)
 
-    def setup_files(self) -> frozenset[str]:
-        """The files that setup made and git does not ignore: they are not the agent's."""
-        return self._preparing.result().setup_files if self._preparing else frozenset()
-
-    def copy_prepared(
-        self, workspace: Workspace, cancel: CancelToken, environment: TreeEnvironment | None = None
-    ) -> None:
+    def copy_prepared(self, workspace: Workspace, cancel: CancelToken, environment: TreeEnvironment) -> None:
         """Copy what setup left, and the caches of builds, into the tree and the HOME of `workspace`."""
-        environment = environment or self.environment()
         if output := environment.setup_output:
             command = command_arguments(build_caches.copy_all(output), _COPY_LIMIT)
             outcome = workspace.call("bash", command, cancel)
@@ -141,10 +117,10 @@ class Trees:
             command = command_arguments(build_caches.command_for(environment.caches), _COPY_LIMIT)
             workspace.call("bash", command, cancel)
 
-    def serve_agent(self, workspace: Workspace, cancel: CancelToken) -> None:
+    def serve_agent(self, workspace: Workspace) -> None:
         """Start the services for the agent's own commands. Without one of them it works on, and checks tell of it."""
         try:
-            start_services(workspace, self.services, cancel)
+            start_services(workspace, self.services, self.run.stop)
         except ServiceError as error:
             self.run.say(f"warning: {error}")
 
@@ -170,9 +146,9 @@ class Trees:
         environment = environment._replace(caches=self._caches(environment))
         materialise(self.run.checkout, tree, tree_sha=tree_sha)
         try:
-            workspace = self.open(name, tree, environment)
+            workspace = self._open(name, tree, environment)
         except (WorkspaceError, NoSandboxError):
-            workspace = self.open(name, tree, environment)
+            workspace = self._open(name, tree, environment)
         try:
             self.copy_prepared(workspace, cancel, environment)
             start_services(workspace, self.services, cancel)
@@ -182,6 +158,9 @@ class Trees:
         if tree_sha is None and self._base_round is None:
             self._base_round = workspace, name
         return workspace
+
+    def _open(self, name: str, tree: Path, environment: TreeEnvironment) -> Workspace:
+        return self.workspaces.start(name, tree, environment, checks=True)
 
     def _caches(self, environment: TreeEnvironment) -> tuple[BuildCache, ...]:
         """The caches, those of the first round on the base in place of older ones."""
@@ -218,9 +197,9 @@ class Trees:
             shared = dependencies(mountable, (*tops, *origin), self.run.checkout.paths)
         return shared._replace(left_out=tuple(one for one in folders if one.unshown))
 
-    def _prepare(self, cancel: CancelToken) -> TreeEnvironment:
+    def _prepare(self) -> TreeEnvironment:
         try:
-            return self._run_setup(cancel)
+            return self._run_setup()
         except SetupError as error:
             if not self.prepared_from:
                 raise
@@ -228,8 +207,8 @@ class Trees:
             self.run.say(f"The environment could not be prepared, so checks may not run: {error}")
             return TreeEnvironment()
 
-    def _run_setup(self, cancel: CancelToken) -> TreeEnvironment:
-        tree = self.run.folder.prepared
+    def _run_setup(self) -> TreeEnvironment:
+        tree, cancel, network = self.run.folder.prepared, self.run.stop, self.workspaces.network
         materialise(self.run.checkout, tree, tree_sha=self.prepared_from or None)
         own = self._own_shared()
         for name in self.bring:
@@ -237,26 +216,25 @@ class Trees:
                 self.run.say(f"bringing {name}")
                 self._copy_in(name, tree)
         archive = self.archive.file if self.archive else None
-        with self.open("setup", tree, TreeEnvironment(archive=archive)) as workspace:
+        with self._open(SETUP, tree, TreeEnvironment(archive=archive)) as workspace:
             unpacked = False
             if self.archive:
                 self.run.say("unpacking what the job `prepare` left")
-                self.restrict((), workspace)
+                network.restrict((), workspace)
                 self.unused = self.archive.unpack(workspace, cancel)
                 unpacked = not self.unused
             if self.unused:
                 self.run.say(UNUSED.format(self.unused))
             for step in () if unpacked and self.prepared_from else self._steps():
                 self.run.say(f"setup: {step.command}")
-                self.restrict(step.egress, workspace)
+                network.restrict(step.egress, workspace)
                 _run_step(workspace, step, cancel)
             workspace.call("bash", command_arguments(build_caches.FORGET_DOWNLOADS, _COPY_LIMIT), cancel)
         from bot.gate.judge import untracked_files  # loaded on first use
 
-        sha = self.prepared_from or self.run.checkout.base_sha
-        git, output = self.run.checkout.git, self.run.folder.setup_output
-        left = untracked_files(git, sha, tree)
-        tracked = set(os.fsdecode(git.run("ls-tree", "-r", "-z", "--name-only", sha)).split("\0"))
+        checkout, output = self.run.checkout, self.run.folder.setup_output
+        left = untracked_files(checkout.git, self.prepared_from or checkout.base_sha, tree)
+        tracked = set(GitTrees(checkout).paths(self.prepared_from))
         try:
             shared = {folder.path for folder in self._folders_in(tree)}
             move_untracked(tree, output, tracked=tracked, shared=shared)

@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -69,13 +69,12 @@ _INDEX = {one.egress: one.mirror for one in ecosystems() if one.mirror}
 @dataclass(frozen=True, slots=True)
 class EgressAccess:
     """`presets` may be reached, each at its mirror if `mirrors` has one. `authorities` are files of certificates by
-    their variables in `CA_VARIABLES`, visible inside at the same paths. `opened` is called with each proxy."""
+    their variables in `CA_VARIABLES`, visible inside at the same paths."""
 
     presets: tuple[str, ...]
     mirrors: tuple[Mirror, ...] = ()
     authorities: Mapping[str, Path] = field(default_factory=dict)
     resolve: Resolve | None = None
-    opened: Callable[[Proxy], None] = lambda proxy: None
 
     def variables(self) -> Mapping[str, str]:
         """The variables for every command inside."""
@@ -91,9 +90,7 @@ class EgressAccess:
 
         reachable = targets(self.presets, self.mirrors)
         resolve = self.resolve or system_addresses
-        proxy = Proxy(listener_inside(pid), reachable, resolve=resolve)
-        self.opened(proxy)
-        return proxy
+        return Proxy(listener_inside(pid), reachable, resolve=resolve)
 
 
 def listener_inside(pid: int) -> socket.socket:
