@@ -34,7 +34,7 @@ def as_table() -> str:
         if "properties" in described and "title" not in described:
             continue
         default = _default_text(described["default"]) if "default" in described else ""
-        if path.startswith("tiers.<tier>."):
+        if path.startswith("tiers.<name>."):
             default = _tier_default(path.rpartition(".")[2])
         top = path.partition(".")[0].partition("[")[0]
         rows.append(f"| `{path}` | {words_of(described, SCHEMA)} | {default} | {_READERS[top]} |")
@@ -52,8 +52,6 @@ def every_key() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _keys(before: str, of: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     properties: dict[str, Any] = of.get("properties", {})
-    if before == "tiers.":
-        properties = {"<tier>": properties["maintainer"]}
     for name, place in properties.items():
         described = resolved(place, SCHEMA)
         yield before + name, described

@@ -5,12 +5,12 @@ A scalar comes as text, as it is written; pydantic makes of it what the type of 
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from pydantic_core.core_schema import (
     CoreSchema,
@@ -196,28 +196,9 @@ FROZEN = AfterValidator(lambda values: MappingProxyType(dict(values)))
 """The annotation of a mapping that cannot be changed afterwards."""
 
 
-@dataclass(frozen=True, slots=True)
-class Short:
-    """An annotation for a mapping: a scalar stands for one with the key `key` alone, and `fill` adds missing keys."""
-
-    key: str
-    fill: Callable[[str], Mapping[str, str]] = lambda _: {}
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return no_info_before_validator_function(self._whole, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchema:
-        inner = handler(schema)
-        named = handler.resolve_ref_schema(inner)
-        named["required"] = [name for name in named["required"] if name not in self.fill("")]
-        alone = {
-            name: value for name, value in named["properties"][self.key].items() if name != "description"
-        }
-        return {"anyOf": [alone, inner]}
-
-    def _whole(self, value: object) -> object:
-        whole = {self.key: value} if isinstance(value, str) else value
-        if not isinstance(whole, dict):
-            return value
-        text = whole.get(self.key)
-        return {**self.fill(text if isinstance(text, str) else ""), **whole}
+def short(name: str, written: Any) -> BeforeValidator:
+    """Return the annotation of a mapping for which the value of the key `name` may stand. `written` is the type of
+    either."""
+    return BeforeValidator(
+        lambda value: {name: value} if isinstance(value, str) else value, json_schema_input_type=written
+    )

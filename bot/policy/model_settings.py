@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema
+from pydantic import AfterValidator, Field, GetPydanticSchema
 
 from bot.contracts.model import EFFORTS, ModelOverride, ThinkingKind
 from bot.contracts.request import Tier
@@ -70,11 +69,10 @@ def _override(facts: ModelFacts) -> ModelOverride:
     return {name: value for name, value in known.items() if value is not None}
 
 
-class Override:
-    """The annotation of a `ModelOverride`: it is read as `ModelFacts`."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return handler.generate_schema(Annotated[ModelFacts, AfterValidator(_override)])
+OVERRIDE = GetPydanticSchema(
+    lambda _, handler: handler.generate_schema(Annotated[ModelFacts, AfterValidator(_override)])
+)
+"""The annotation of a `ModelOverride`: it is read as `ModelFacts`."""
 
 
 _Fallback = Annotated[tuple[Model, ...], Field(max_length=5), ONCE]

@@ -68,8 +68,6 @@ def _problem(error: ErrorDetails, reading: Reading, schema: JsonSchema) -> Probl
     where = tuple(step for step in error["loc"] if not _is_definition(step, schema))
     if error["type"] == "unexpected_keyword_argument":
         return reading.problem((*where, KEY), _unknown_key(error["loc"], schema))
-    if where[-1:] == (KEY,) and any("properties" in one for one in _at(error["loc"][:-2], schema)):
-        return reading.problem(where, _unknown_key(error["loc"][:-1], schema))
     message = _message(error, reading.document.place(where).found, schema)
     return reading.problem(where, message) if message else None
 

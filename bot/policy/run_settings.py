@@ -2,7 +2,7 @@
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema
@@ -19,7 +19,6 @@ from bot.policy.field_types import (
     JsonSchema,
     Line,
     Script,
-    Short,
     about,
     key,
     line,
@@ -28,6 +27,7 @@ from bot.policy.field_types import (
     raise_problems,
     repeated,
     seconds,
+    short,
     whole,
     word,
 )
@@ -45,24 +45,21 @@ _Reports = Annotated[tuple[Glob, ...], ONE_OR_MORE]
 class CheckSpec:
     """`timeout` is in seconds. `junit` are paths or patterns of the reports that it writes."""
 
-    name: Annotated[Line, about("The name of the check; by default its command.")]
     command: Annotated[Script, about("A shell command; it may have several lines.")]
+    name: Line = key("", "The name of the check; by default its command.")
     timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(CHECK_TIMEOUT, "The longest duration.")
     junit: _Reports = key((), "The JUnit XML file that it writes; tests are then compared by name.")
 
 
 def _once_by_name(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
-    names = repeated(check.name for check in checks)
+    named = [replace(one, name=one.name or " ".join(one.command.split())[:80]) for one in checks]
+    names = repeated(check.name for check in named)
     raise_problems(((n,), f"a second check has the name `{name}`") for n, name in names)
-    return checks
-
-
-def _name_of(command: str) -> dict[str, str]:
-    return {"name": " ".join(command.split())[:80] or "check"}
+    return tuple(named)
 
 
 Checks = Annotated[
-    tuple[Annotated[CheckSpec, Short("command", _name_of)], ...], AfterValidator(_once_by_name)
+    tuple[Annotated[CheckSpec, short("command", Script | CheckSpec)], ...], AfterValidator(_once_by_name)
 ]
 
 

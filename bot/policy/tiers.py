@@ -3,25 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import GetJsonSchemaHandler
-from pydantic_core import core_schema
+from pydantic import AfterValidator, BeforeValidator
 
 from bot.contracts.request import Tier
 from bot.policy.egress import PRESETS
-from bot.policy.field_types import (
-    ONCE,
-    JsonSchema,
-    about,
-    decimal,
-    key,
-    one_of,
-    raise_problems,
-    repeated,
-    whole,
-    word,
-)
+from bot.policy.field_types import ONCE, about, decimal, key, one_of, raise_problems, repeated, whole, word
 from bot.verbs.registry import NAMES, verbs_of
 
 Usd = Annotated[float, decimal(1000)]
@@ -34,20 +22,21 @@ Runs = Annotated[int, whole(0, 100_000)]
 VerbName = Annotated[str, one_of(NAMES)]
 Verbs = Annotated[frozenset[VerbName], word("all", frozenset(NAMES))]
 Egress = Annotated[tuple[Annotated[str, one_of(PRESETS)], ...], ONCE, word("none", ())]
+BotId = Annotated[int, whole(1, 10**15)]
 _SomeTurns = Annotated[int, whole(1, 1000)]
 _SomeTokens = Annotated[int, whole(1, 1_000_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
 class TierPolicy:
-    """Limits of one run; `runs_a_day` of one person within a day. `None` is no limit. `egress` are names of
-    presets, whose hosts the workspace may reach."""
+    """Limits of one run; `runs_a_day` of one person within a day. The first five are never `None`, which is no limit.
+    `egress` are names of presets, whose hosts the workspace may reach."""
 
-    verbs: Annotated[Verbs, about("The verbs that the tier may use.")]
-    usd: Annotated[Usd, about("Cost of one run at most, in USD.")]
-    turns: Annotated[Turns, about("Model requests of one run at most.")]
-    minutes: Annotated[Minutes, about("The longest duration of one run.")]
-    runs_a_day: Annotated[Runs, about("Runs of one person within a day at most.")]
+    verbs: Verbs = key(None, "The verbs that the tier may use.")
+    usd: Usd = key(None, "Cost of one run at most, in USD.")
+    turns: Turns = key(None, "Model requests of one run at most.")
+    minutes: Minutes = key(None, "The longest duration of one run.")
+    runs_a_day: Runs = key(None, "Runs of one person within a day at most.")
     tokens: Tokens | None = key(None, "Tokens of one run at most: input, cache and output together.")
     commands: Commands | None = key(None, "Commands of the agent in one run at most.")
     output: Output | None = key(None, "Output of the agent's commands in one run at most, in MiB.")
@@ -77,27 +66,6 @@ def default_tiers() -> Mapping[Tier, TierPolicy]:
 FILE_TIERS = tuple(tier.value for tier in Tier if tier is not Tier.LOCAL)
 
 
-class TierTable:
-    """The annotation of `tiers`: the file's keys of a tier replace its defaults."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        read = handler.generate_schema(Mapping[Annotated[Tier, one_of(FILE_TIERS)], TierPolicy])
-        return core_schema.no_info_after_validator_function(
-            _with_local, core_schema.no_info_before_validator_function(_over_defaults, read)
-        )
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchema:
-        tier = handler(schema)["additionalProperties"]
-        handler.resolve_ref_schema(tier).pop("required", None)
-        return {
-            "type": "object",
-            "properties": dict.fromkeys(FILE_TIERS, tier),
-            "additionalProperties": False,
-        }
-
-
 def _over_defaults(value: object) -> object:
     if not isinstance(value, dict):
         return value
@@ -113,11 +81,19 @@ def _with_local(tiers: Mapping[Tier, TierPolicy]) -> Mapping[Tier, TierPolicy]:
     return MappingProxyType({**tiers, Tier.LOCAL: tiers[Tier.MAINTAINER]})
 
 
+Tiers = Annotated[
+    Mapping[Annotated[Tier, one_of(FILE_TIERS)], TierPolicy],
+    BeforeValidator(_over_defaults),
+    AfterValidator(_with_local),
+]
+"""The type of the key `tiers`: the file's keys of a tier replace its defaults."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bot:
     """An account that may ask. Without `verbs` it may ask for what the tier `bot` may."""
 
-    id: Annotated[int, whole(1, 10**15), about("The numeric id of the account.")]
+    id: Annotated[BotId, about("The numeric id of the account.")]
     verbs: Verbs | None = key(None, "The verbs that it may use; by default those of the tier `bot`.")
 
 

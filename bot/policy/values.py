@@ -15,8 +15,8 @@ from pydantic_core.core_schema import int_schema
 
 from bot.contracts.model import ModelOverride
 from bot.contracts.request import Tier
-from bot.policy.field_types import FROZEN, ONCE, Kind, Short, key, line, one_of, whole, word
-from bot.policy.model_settings import Model, ModelSettingsPolicy, Override
+from bot.policy.field_types import FROZEN, ONCE, Kind, Script, key, line, one_of, short, whole, word
+from bot.policy.model_settings import OVERRIDE, Model, ModelSettingsPolicy
 from bot.policy.publish_settings import (
     DiffPolicy,
     Identity,
@@ -37,7 +37,7 @@ from bot.policy.run_settings import (
     ServiceSpec,
     SetupStep,
 )
-from bot.policy.tiers import Bot, Budget, TierPolicy, TierTable, default_tiers, once_by_id
+from bot.policy.tiers import Bot, BotId, Budget, Tiers, default_tiers, once_by_id
 from bot.verbs.registry import READ_ONLY
 
 _Models = Annotated[
@@ -83,13 +83,13 @@ class Policy:
     version: Annotated[
         Literal["1"], WithJsonSchema({"title": "1, the version of this format", "enum": [1, "1"]})
     ] = key("1", "The version of this file's format.")
-    tiers: Annotated[Mapping[Tier, TierPolicy], TierTable()] = key(
+    tiers: Tiers = key(
         None,
         "Rights and limits of a tier that differ from the defaults.",
         factory=default_tiers,
         title="a mapping by tier",
     )
-    bots: Annotated[tuple[Annotated[Bot, Short("id")], ...], AfterValidator(once_by_id)] = key(
+    bots: Annotated[tuple[Annotated[Bot, short("id", BotId | Bot)], ...], AfterValidator(once_by_id)] = key(
         (),
         "Bot accounts that may use verbs, by id; there is no wildcard.",
         title="a list of account ids, or of `{id, verbs}`",
@@ -108,7 +108,7 @@ class Policy:
         "Commands that run before and after a change; exit code 0 means passed.",
         title="a list of commands, or of `{name, command, timeout, junit}`",
     )
-    setup: tuple[Annotated[SetupStep, Short("command")], ...] = key(
+    setup: tuple[Annotated[SetupStep, short("command", Script | SetupStep)], ...] = key(
         (),
         "Commands that run once, in the sandbox, before the first check.",
         title="a list of commands, or of `{command, timeout, egress}`",
@@ -121,7 +121,7 @@ class Policy:
         int | Literal["full"], Kind(lambda _: int_schema(ge=1, le=1_000_000)), word("full", "full")
     ] = key(1, "Commits in the work tree's git history; `full` for tools that compute a version from git.")
     model: Model = key("", "The model of runs in Actions, unless the request or the workflow names one.")
-    models: Annotated[Mapping[Model, Annotated[ModelOverride, Override()]], FROZEN] = key(
+    models: Annotated[Mapping[Model, Annotated[ModelOverride, OVERRIDE]], FROZEN] = key(
         None,
         "Properties of models that the built-in table lacks or has wrong.",
         factory=dict,

@@ -35,7 +35,7 @@ def refused(text: str, path: str = ".github/agent/links.md") -> str:
 def test_a_whole_file():
     task = read_task(WHOLE, ".github/agent/dead-links.md")
     assert (task.name, task.schedule, task.verbs) == ("dead-links", "0 3 * * 1", ("fix",))
-    assert task.checks == (CheckSpec("links", "./links.sh", 90.0),)
+    assert task.checks == (CheckSpec("./links.sh", "links", 90.0),)
     assert task.paths == ("docs/**", "README.md")
     assert task.labels == ("documentation", "good first issue")
     assert task.limits == Budget(usd=1.5, turns=20, minutes=10)

@@ -89,7 +89,7 @@ BOUNDED = [(path, one) for path, one in policy_table.every_key() if {"minimum", 
 def _document(path: str, value: Any) -> Any:
     """A policy that says only what is at `path`."""
     for name in reversed(path.split(".")):
-        plain = {"<tier>": "bot", "<name>": "a/b"}.get(name, name.removesuffix("[]"))
+        plain = {"<name>": "bot" if path.startswith("tiers") else "a/b"}.get(name, name.removesuffix("[]"))
         value = {plain: [value] if name.endswith("[]") else value}
     return value
 

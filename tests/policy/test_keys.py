@@ -102,7 +102,7 @@ READ = [
     (
         "checks: [{name: t, command: make t, junit: 'out/**/*.xml'}]",
         "checks",
-        (CheckSpec("t", "make t", 600, ("out/**/*.xml",)),),
+        (CheckSpec("make t", "t", 600, ("out/**/*.xml",)),),
     ),
     ("review: {on: []}", "review.on", frozenset()),
     ("pull_request: {draft: true}", "pull_request.always_draft", False),

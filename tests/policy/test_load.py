@@ -64,7 +64,7 @@ def _problems(text: str) -> list[str]:
 def test_a_whole_file_is_read():
     policy = load_policy(WHOLE)
     assert policy.model == "anthropic/claude-sonnet-5-5"
-    assert policy.checks == (CheckSpec("make test", "make test", 600), CheckSpec("unit", "pytest -q", 300))
+    assert policy.checks == (CheckSpec("make test", "make test", 600), CheckSpec("pytest -q", "unit", 300))
     assert policy.setup == (SetupStep("pip install -e .\npip check\n", 90),)
     assert policy.bring == (".venv", "web/node_modules")
     assert (policy.history, policy.on_deny) == ("full", "stop")
@@ -156,10 +156,10 @@ PROBLEMS = {
     "setup:\n  -\n": "2:4: this is no command",
     "bring: [../x]": "1:9: expected a folder inside the repository, relative to its root",
     "bring: [.git/hooks]": "1:9: the repository's .git is never brought in",
-    "tiers: {maintaner: {}}": "1:9: unknown key `maintaner`; the nearest known one is `maintainer`",
-    "tiers: {local: {}}": (
-        "1:9: unknown key `local`; known are `bot`, `contributor`, `maintainer`, `outsider`, `schedule`"
+    "tiers: {maintaner: {}}": (
+        "1:9: `maintaner` is not one of maintainer, contributor, outsider, bot, schedule; the nearest is `maintainer`"
     ),
+    "tiers: {local: {}}": "1:9: `local` is not one of maintainer, contributor, outsider, bot, schedule",
     "tiers: {bot: {verbs: [fxi]}}": (
         "1:23: `fxi` is not one of fix, plan, approve, review, explain, continue, retry, stop, status, help; "
         "the nearest is `fix`"
