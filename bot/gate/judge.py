@@ -40,8 +40,9 @@ from bot.gate.path_rules import folded, refusal
 from bot.gate.sensitive_files import has_sections, runs_tests, sensitive, set_up
 from bot.gate.walk import changes, untracked
 from bot.gate.weaker_tests import Line, may_weaken_tests, weaker_tests
-from bot.gate.withheld import MayWrite, is_link, links_of, refuse_unfit, unfit_paths, withheld_paths
+from bot.gate.withheld import is_link, links_of, refuse_unfit, unfit_paths, withheld_paths
 from bot.parsing.parser import Parser
+from bot.policy.protected import MayWrite
 from bot.review.diff import FileDiff, FileStatus, parse_diff
 
 HoldsSecret = Callable[[bytes], str | None]
@@ -299,10 +300,9 @@ def _changed_file(
     rows = [row for hunk in file.hunks for row in hunk.rows()]
     removed = [Line(row.old, row.text.encode()) for row in rows if row.kind == "-"]
     added = [Line(row.new, row.text.encode()) for row in rows if row.kind == "+"]
-    plain = "/".join(folded(part) for part in change.path.split("/"))
     # The most severe first: `bot/evidence/look_first.py` sorts by the beginning of a note.
     notes = (
-        runs_tests(plain, added, change.data, is_new=change.old is None),
+        runs_tests(folded(change.path), added, change.data, is_new=change.old is None),
         unseen(removed, added),
         new_credentials(removed, added),
         weaker,

@@ -82,33 +82,32 @@ def withholding(path: str, skills: Iterable[str] = ()) -> str | None:
 
     `skills` are the folders with a SKILL.md: every file of a skill may contain instructions for agents.
     """
-    parts = [folded(part) for part in path.split("/")]
+    folder, parts = folded(path), [folded(part) for part in path.split("/")]
     if parts[0] in _ROOT_ONLY:
         return f"protected path: {path.split('/', 1)[0]}"
     for part, original in zip(parts, path.split("/"), strict=True):
         if is_one_of(_ANYWHERE, part) or _SHORT_NAMES.fullmatch(part):
             return f"protected path: {original}"
-    folder = "/".join(parts)
     hidden = {part for part in parts[:-1] if part.startswith(".")}.difference(_READ_BY_PEOPLE, _ROOT_ONLY)
     if folder.endswith(_PROSE) and hidden and not any(services_of(folder)):
         return "protected path: text in a hidden folder, which agents may obey"
     for skill in skills:
-        if folder.startswith("/".join(folded(part) for part in skill.split("/")) + "/"):
+        if folder.startswith(f"{folded(skill)}/"):
             return f"protected path: the skill {skill}"
     return None
 
 
 def protection(path: str, files: ProtectedFiles) -> str | None:
     """Return why `path` is protected, by default or by the policy's list, or `None`."""
-    return withholding(path) or files(path) or files("/".join(folded(part) for part in path.split("/")))
+    return withholding(path) or files(path) or files(folded(path))
 
 
 @lru_cache(maxsize=4096)
-def folded(name: str) -> str:
-    """Return a path component as the most lenient file system compares it."""
-    visible = _INVISIBLE.sub("", unicodedata.normalize("NFKC", _INVISIBLE.sub("", name))).casefold()
+def folded(path: str) -> str:
+    """Return a path, or a name in one, as the most lenient file system compares it."""
+    visible = _INVISIBLE.sub("", unicodedata.normalize("NFKC", _INVISIBLE.sub("", path))).casefold()
     # NTFS: a colon begins the name of a stream, and trailing dots and spaces are dropped.
-    return visible.split(":", 1)[0].rstrip(" .")
+    return "/".join(name.split(":", 1)[0].rstrip(" .") for name in visible.split("/"))
 
 
 _MOST_HOPS = 40
@@ -119,11 +118,11 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 def leads_out(path: str, links: Mapping[str, str]) -> str | None:
     """Return why the link at `path` may not be published, or `None` if it stays in the tree.
 
-    `links` are the targets of all links of the changed tree by their `link_key`, `path` included. The reason follows
+    `links` are the targets of all links of the changed tree by their folded paths, `path` included. The reason follows
     "the symbolic link X".
     """
-    own = links[link_key(path)]
-    where = link_key(path).split("/")[:-1]
+    own = links[folded(path)]
+    where = folded(path).split("/")[:-1]
     ahead = _steps(own)
     hops = 0
     if _is_absolute(own):
@@ -152,11 +151,6 @@ def leads_out(path: str, links: Mapping[str, str]) -> str | None:
             where.pop()
             ahead += _steps(target)
     return None
-
-
-def link_key(path: str) -> str:
-    """Return the key of a link: `UP` and `up` are the same link on some file systems."""
-    return "/".join(map(folded, path.split("/")))
 
 
 def _is_absolute(target: str) -> bool:
@@ -211,4 +205,4 @@ def _key(name: str) -> str:
     # Most names are ASCII without dots or spaces at their end, and there may be a million of them.
     if "./" not in name and _PLAIN.fullmatch(name):
         return name.lower()
-    return unicodedata.normalize("NFC", "/".join(folded(part) for part in name.split("/")))
+    return unicodedata.normalize("NFC", folded(name))

@@ -39,11 +39,11 @@ def sensitive(path: str) -> str:
     A path with a name that begins with a dot is configuration, as is a file that is neither source code nor a document
     nor in a folder of tests or data.
     """
-    parts = [folded(part) for part in path.split("/")]
-    *folders, name = parts
-    if any(services_of("/".join(parts))) or not _CI_FOLDERS.isdisjoint(folders) or is_one_of(_CI, name):
+    plain = folded(path)
+    *folders, name = parts = plain.split("/")
+    if any(services_of(plain)) or not _CI_FOLDERS.isdisjoint(folders) or is_one_of(_CI, name):
         return "CI"
-    if is_list("/".join(parts)):
+    if is_list(plain):
         return "dependency manifest"
     for kind in _KINDS:
         if any(is_one_of(one.sensitive.get(kind, ""), name) for one in ecosystems()):
@@ -51,7 +51,7 @@ def sensitive(path: str) -> str:
     stem, _, suffix = name.rpartition(".")
     is_harmless = not any(part.startswith(".") for part in parts) and (
         is_one_of(_CODE_AND_DOCUMENTS if stem else _DOCUMENTS, suffix.partition("-")[0])
-        or role_of("/".join(parts)) in (Role.TEST, Role.DATA)
+        or role_of(plain) in (Role.TEST, Role.DATA)
         or any(is_one_of(_DATA_FOLDERS, folder) for folder in folders)
     )
     return "" if is_harmless else "configuration"

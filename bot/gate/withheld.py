@@ -6,28 +6,16 @@ import os
 import posixpath
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
 
 from bot.checkout.objects import contents, sizes
 from bot.gate.errors import HostileTree, quoted_path
 from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, Scratch, TreeDiff, parents
-from bot.gate.path_rules import collisions, folded, leads_out, link_key, refusal, withholding
-
-Kind = Literal["text", "binary", "link", "deletion"]
+from bot.gate.path_rules import collisions, folded, leads_out, refusal, withholding
+from bot.policy.protected import Kind, MayWrite
 
 _SEARCHED_FOR_NUL = 8000
 _FEWEST_FILES = 20
 """Of a smaller repository more than half may be deleted."""
-
-
-class MayWrite(Protocol):
-    """Return why a path may not be in the diff, or `None`. `kind` is omitted for text and for deleted files, but is
-    "deletion" for each deleted path of a change that deletes more than half of the files.
-
-    If `path` is only a folded form of a path, `written` is the path itself: exceptions apply to that.
-    """
-
-    def __call__(self, path: str, kind: Kind = "text", written: str = "", /) -> str | None: ...
 
 
 def refuse_unfit(scratch: Scratch, changes: Sequence[Change]) -> None:
@@ -76,8 +64,8 @@ def _links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict
     new = {change.path: os.fsdecode(change.data or b"") for change in touched if is_link(change.new)}
     changed = {change.path for change in changes}
     unchanged = {path: target for path, target in old.items() if path not in changed}
-    before = {link_key(path): target for path, target in old.items()}
-    after = {link_key(path): target for path, target in (unchanged | new).items()}
+    before = {folded(path): target for path, target in old.items()}
+    after = {folded(path): target for path, target in (unchanged | new).items()}
     out = {path: f"the symbolic link {reason}" for path in new if (reason := leads_out(path, after))}
     if out:
         return out
@@ -154,9 +142,8 @@ def _in_the_way(diff: TreeDiff, left: Sequence[Change], reasons: Mapping[str, st
 
 def _forbidden(change: Change, may_write: MayWrite) -> str | None:
     """Return the policy's reason for the path as written, or for its folded form."""
-    kind = _kind(change)
-    reason = may_write(change.path) if kind == "text" else may_write(change.path, kind)
-    plain = "/".join(folded(part) for part in change.path.split("/"))
+    plain = folded(change.path)
+    reason = may_write(change.path, _kind(change))
     return reason or (may_write(plain, "text", change.path) if plain != change.path else None)
 
 

@@ -5,17 +5,15 @@ The strictest match wins, whatever the order of the rules. If none matches, a co
 intent and cost. Without a person to answer, `ask` is `deny`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 from bot.contracts.globs import matches
 from bot.contracts.request import Tier
 from bot.policy import matching
 from bot.policy.dangerous import dangerous
-from bot.policy.protected import ProtectedFiles
-from bot.policy.publish_settings import DiffPolicy
-from bot.policy.rule import CommandRule, Effect, Rule
+from bot.policy.protected import Kind, MayWrite, ProtectedFiles
+from bot.policy.rule import CommandRule, Effect
 from bot.policy.values import Policy
 
 _DELETIONS = (
@@ -97,53 +95,32 @@ def _built_in(policy: Policy, tool: str, arguments: Mapping[str, Any], root: str
     return Decision(Effect.DENY, f"{BUILT_IN}{match.name}", match.reason, match.nearest)
 
 
-@dataclass(frozen=True, slots=True)
-class WriteRules:
-    """For the gate: returns why a path of the diff may not be written, or `None`."""
-
-    _rules: Sequence[Rule]
-    _diff: DiffPolicy
-    _protected: ProtectedFiles
-    _approved: Collection[str] = ()
-    _deletions: bool = False
-
-    def __call__(
-        self, path: str, kind: Literal["text", "binary", "link", "deletion"] = "text", written: str = ""
-    ) -> str | None:
-        """`kind` is the content of `path` after the change; for a deleted file "text", or "deletion" if the change
-        deletes more than half of the files. `written` is the path's own name if `path` is its form on a file system
-        that ignores case."""
-        return self._protected(path) or self._forbidden(path, written) or self._unreadable(path, kind)
-
-    def _forbidden(self, path: str, written: str) -> str | None:
-        is_approved = path in self._approved
-        rules = [rule for rule in self._rules if not is_approved or rule.effect is Effect.DENY]
-        if (rule := matching.forbids_writing(rules, path, written)) is None:
-            return None
-        return f"{rule.name} does not let it be written" + (f": {rule.reason}" if rule.reason else "")
-
-    def _unreadable(self, path: str, kind: str) -> str | None:
-        if kind == "text":
-            return None
-        if kind == "deletion":
-            return None if self._deletions or self._diff.deletions else _DELETIONS
-        key, what = ("links", "a symbolic link") if kind == "link" else ("binaries", "a binary file")
-        if any(matches(glob, path) for glob in getattr(self._diff, key)):
-            return None
-        return f"{what}, which a review does not show: `diff: {{{key}: [...]}}` of the policy lets them out"
-
-
 def may_write(
     policy: Policy, tier: Tier, approved: Collection[str] = (), *, deletions: bool = False
-) -> WriteRules:
+) -> MayWrite:
     """Return the rules for the diff. Commands can write, too, so a path that `edit` and `write` may not touch is
     refused.
 
     `approved` are the paths that a person approved: for these only `deny` rules count. `deletions`: a person approved
     the deletion of more than half of the files.
     """
-    rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect.rank >= Effect.ASK.rank]
-    return WriteRules(rules, policy.diff, protected_files(policy), approved, deletions)
+    rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect is not Effect.ALLOW]
+    protected = protected_files(policy)
+
+    def refusal(path: str, kind: Kind = "text", written: str = "") -> str | None:
+        if reason := protected(path):
+            return reason
+        binding = [rule for rule in rules if path not in approved or rule.effect is Effect.DENY]
+        if rule := matching.forbids_writing(binding, path, written):
+            return f"{rule.name} does not let it be written" + (f": {rule.reason}" if rule.reason else "")
+        if kind == "deletion":
+            return None if deletions or policy.diff.deletions else _DELETIONS
+        key, what = ("links", "a symbolic link") if kind == "link" else ("binaries", "a binary file")
+        if kind == "text" or any(matches(glob, path) for glob in getattr(policy.diff, key)):
+            return None
+        return f"{what}, which a review does not show: `diff: {{{key}: [...]}}` of the policy lets them out"
+
+    return refusal
 
 
 def protected_files(policy: Policy) -> ProtectedFiles:

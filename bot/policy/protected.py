@@ -6,7 +6,7 @@ or merge it, most of them with the project's secrets, before anybody has reviewe
 
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 # A pattern matches a file or folder of that name at any depth, with a slash in front only at the root: services can be
 # told to look for a file in a folder of a monorepo, but not for their own folder.
@@ -74,6 +74,19 @@ SERVICES = {
     "zuul": "/.zuul.yaml /zuul.yaml /.zuul.d /zuul.d",
 }
 _PATTERNS = [(pattern, service) for service, patterns in SERVICES.items() for pattern in patterns.split()]
+
+
+Kind = Literal["text", "binary", "link", "deletion"]
+
+
+class MayWrite(Protocol):
+    """Returns why a path of the diff may not be written, or `None`.
+
+    `kind` is the content of `path` after the change; for a deleted file "text", or "deletion" if the change deletes
+    more than half of the files. `written` is the path's own name if `path` is its form on a file system that ignores
+    case: exceptions apply to that."""
+
+    def __call__(self, path: str, kind: Kind = "text", written: str = "", /) -> str | None: ...
 
 
 class ProtectedFiles(NamedTuple):

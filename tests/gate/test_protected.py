@@ -9,10 +9,9 @@ import pytest
 from bot.contracts.request import Tier
 from bot.gate.errors import HostileTree
 from bot.gate.judge import Verdict, judge_tree
-from bot.gate.withheld import MayWrite
 from bot.policy.decide import may_write
 from bot.policy.load import load_policy
-from bot.policy.protected import SERVICES, ProtectedFiles
+from bot.policy.protected import SERVICES, MayWrite, ProtectedFiles
 from bot.policy.publish_settings import DiffPolicy
 from bot.policy.run_settings import AgentPolicy
 from tests.support.source_repository import Repository, git

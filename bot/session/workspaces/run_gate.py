@@ -8,7 +8,7 @@ from bot.contracts import journal as lines
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.formatting import count_of
 from bot.gate.judge import Verdict, judge_tree
-from bot.gate.withheld import MayWrite
+from bot.policy.protected import MayWrite
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.session.workspaces.agent_workspace import AgentWorkspace
