@@ -63,7 +63,7 @@ def thread(comments: int, runs: int) -> Iterator[Row]:
         file = _written(event, folder)
         policy, took, calls = load_policy(None), [], 0
         for _ in range(runs):
-            github = connect(sample.run_token, forge.api_url)
+            github = connect(sample.run_token, forge.api_url, sample.repository)
             before = len(forge.requests)
             started = time.monotonic()
             request = build_request(read_event("issue_comment", file), github, policy)

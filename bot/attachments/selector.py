@@ -44,7 +44,6 @@ class TextReader:
 
     def __init__(self, github: GitHub, request: Request, bots: Collection[int]) -> None:
         self._github = github
-        self._repository = request.repository
         self._number = request.thread.number if request.thread else 0
         self._bots = bots
         self._texts: dict[tuple[TextKind, int], RenderedText | None] = {}
@@ -56,7 +55,7 @@ class TextReader:
         if key not in self._texts:
             self._texts[key] = None
             with suppress(AgentError):
-                self._texts[key] = self._github.rendered_text(self._repository, kind, self._number, identity)
+                self._texts[key] = self._github.rendered_text(kind, self._number, identity)
         if (text := self._texts[key]) is None:
             raise Omitted("GitHub did not say who wrote it")
         return text
@@ -67,7 +66,7 @@ class TextReader:
             self._tiers[author.id] = None
             try:
                 if author.id:
-                    actor = resolve_actor(author, self._repository, self._github, self._bots)
+                    actor = resolve_actor(author, self._github, self._bots)
                     self._tiers[author.id] = actor.tier
             except RefusedError:
                 pass

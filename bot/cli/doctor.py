@@ -130,4 +130,4 @@ def _github_findings(
     from bot.github.client import connect
 
     policy, _ = checkout_policy(root)
-    return check_github(repository, connect(where.token, where.api_url), where.token, policy, known)
+    return check_github(connect(where.token, where.api_url, repository), where.token, policy, known)

@@ -74,8 +74,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         arguments.since is None and where.repository and where.workflow
     ):  # else there is no scheduled run before this
         # The job's own token may see the runs, whoever else acts: the app need not be installed here.
-        here = client_for(where, os.environ) if where.token else host_of(where.repository)
-        last = last_plan(where.repository, where.workflow.rpartition("/")[2], where.run, here, now)
+        here = client_for(where, os.environ, where.repository) if where.token else host_of(where.repository)
+        last = last_plan(where.workflow.rpartition("/")[2], where.run, here, now)
     run = MaintenanceRun(repositories, now, last, tuple(names_of(arguments.task)), where.policy_file)
     notes: list[str] = []
 
@@ -97,9 +97,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
         results: dict[tuple[str, str], LastResult] = {}
         if where.repository and where.run:
-            here = client_for(where, os.environ) if where.token else host_of(where.repository)
+            here = (
+                client_for(where, os.environ, where.repository) if where.token else host_of(where.repository)
+            )
             try:
-                results = run_results(here, where.repository, where.run, now, host_of)
+                results = run_results(here, where.run, now, host_of)
             except GitHubError as error:
                 warn(f"The dashboards lack the results of this run: {error}")
         home = f"{where.server_url}/{where.repository}" if where.repository else ".."

@@ -32,24 +32,22 @@ _ORDINARY_TARGETS = ("branch", "tag", "push", "repository")
 _WIDE = (TokenKind.CLASSIC, TokenKind.OAUTH)
 
 
-def check_github(
-    repository: str, github: GitHub, token: str, policy: Policy, known: Collection[str] = ()
-) -> list[Finding]:
+def check_github(github: GitHub, token: str, policy: Policy, known: Collection[str] = ()) -> list[Finding]:
     """Check the repository. If it cannot be read, that is the only finding. Of `token` only the kind is checked.
     `known` are the names of the findings in its checkout."""
     try:
-        data = github.repository(repository)
+        data = github.repository
     except AgentError as error:
         fix = "check the name, and that the token is not expired and may read the repository"
         return [missing("repository", str(error), fix)]
     checks: dict[str, Callable[[], list[Finding]]] = {
-        "token": lambda: [_token(repository, github)],
+        "token": lambda: [_token(github)],
         "token's kind": lambda: [_kind(token, github)],
-        "Actions": lambda: [_actions(repository, github)],
-        "branch rules": lambda: [_rules(repository, github)],
-        "required": lambda: _required(repository, data.default_branch, github, policy, known),
-        "execution protections": lambda: [_protections(repository, github)],
-        "secrets": lambda: [_secrets(repository, github)],
+        "Actions": lambda: [_actions(github)],
+        "branch rules": lambda: [_rules(github)],
+        "required": lambda: _required(data.default_branch, github, policy, known),
+        "execution protections": lambda: [_protections(github)],
+        "secrets": lambda: [_secrets(github)],
     }
     findings = [ok("repository", f"{data.name}, default branch {data.default_branch}.")]
     for name, check in checks.items():
@@ -60,8 +58,8 @@ def check_github(
     return findings
 
 
-def _token(repository: str, github: GitHub) -> Finding:
-    may = github.permissions(repository)
+def _token(github: GitHub) -> Finding:
+    may = github.permissions()
     if not may:
         return unknown("token", "GitHub does not say what this token may; in Actions the workflow does.")
     if may.get("push"):
@@ -72,7 +70,7 @@ def _token(repository: str, github: GitHub) -> Finding:
 
 def _kind(token: str, github: GitHub) -> Finding:
     """Check the token's kind: whether GitHub starts workflows for its pushes."""
-    name, me = "token's kind", github.me()
+    name, me = "token's kind", github.me
     facts = token_facts(token, login=me.login if me else "")
     if facts.starts_workflows is False:
         fix = (
@@ -88,8 +86,8 @@ def _kind(token: str, github: GitHub) -> Finding:
     return ok(name, f"{facts.sentence} {_RUNS_ALL}")
 
 
-def _actions(repository: str, github: GitHub) -> Finding:
-    name, settings = "Actions", github.actions_settings(repository)
+def _actions(github: GitHub) -> Finding:
+    name, settings = "Actions", github.actions_settings()
     if settings is None:
         message = f'Only an administrator\'s token may look whether "{ACTIONS_SETTING}" is on.'
         return unknown(name, f"{message} {_ALSO_WITH_AN_APP}")
@@ -101,9 +99,9 @@ def _actions(repository: str, github: GitHub) -> Finding:
     return ok(name, "Actions is on and may open pull requests.")
 
 
-def _rules(repository: str, github: GitHub) -> Finding:
+def _rules(github: GitHub) -> Finding:
     name = "branch rules"
-    rules = [kind for kind, _ in github.branch_rules(repository, f"{PREFIX}doctor")]
+    rules = [kind for kind, _ in github.branch_rules(f"{PREFIX}doctor")]
     barred = [why for rule in rules if (why := _FORBIDS.get(rule))]
     if barred:
         fix = f"let the rule set except branches named {PREFIX}**, or let the token's account pass it"
@@ -118,11 +116,9 @@ def _rules(repository: str, github: GitHub) -> Finding:
     return ok(name, f"No rule stops branches named {PREFIX}...")
 
 
-def _required(
-    repository: str, branch: str, github: GitHub, policy: Policy, known: Collection[str]
-) -> list[Finding]:
+def _required(branch: str, github: GitHub, policy: Policy, known: Collection[str]) -> list[Finding]:
     """Check what a merge into the default branch requires of the bot's commits and titles."""
-    name, demands = "required", github.branch_demands(repository, branch)
+    name, demands = "required", github.branch_demands(branch)
     findings = check_demands(demands.checks, policy, known)
     checks = f"Required checks on {branch}: {', '.join(demands.checks)}." if demands.checks else ""
     if demands.signed and not policy.pull_request.signed:
@@ -136,14 +132,14 @@ def _required(
     return findings
 
 
-def _protections(repository: str, github: GitHub) -> Finding:
+def _protections(github: GitHub) -> Finding:
     """Check the rules on who and what may start workflows. They are rulesets, and none of branches, tags or pushes."""
     name = "execution protections"
     fix = (
         "under Settings, Actions, Policies allow the events in `on:` of the bot's workflows, and the people who may "
-        f"give commands; all rulesets: gh api 'repos/{repository}/rulesets?includes_parents=true'"
+        f"give commands; all rulesets: gh api 'repos/{github.name}/rulesets?includes_parents=true'"
     )
-    names = [title for target, title in github.rulesets(repository) if target not in _ORDINARY_TARGETS]
+    names = [title for target, title in github.rulesets() if target not in _ORDINARY_TARGETS]
     if names:
         message = f"Rules may limit who and what starts workflows: {', '.join(names)}."
         return warning(
@@ -152,9 +148,9 @@ def _protections(repository: str, github: GitHub) -> Finding:
     return ok(name, "No ruleset that a token may read limits who and what starts workflows.")
 
 
-def _secrets(repository: str, github: GitHub) -> Finding:
+def _secrets(github: GitHub) -> Finding:
     name = "secrets"
-    names = github.secret_names(repository)
+    names = github.secret_names()
     if names is None:
         return unknown(name, "Only an administrator's token may look for the names of secrets.")
     if keys := [key for key in KEYS if key in names]:

@@ -151,14 +151,14 @@ def identify_actor(event_request: EventRequest, reader: GitHub, bots: Collection
         raise _unanswered(f"{sender.login} sent this event, but {actor.login} wrote the command.")
     if sender is not None and _looks_like_bot(sender):
         return _bot(actor, bots)
-    return resolve_actor(actor, event_request.repository.name, reader, bots)
+    return resolve_actor(actor, reader, bots)
 
 
-def resolve_actor(account: Account, repository: str, reader: GitHub, bots: Collection[int]) -> Actor:
-    """Return `account` with its tier in `repository`, checked by id. Raises `RefusedError`."""
+def resolve_actor(account: Account, reader: GitHub, bots: Collection[int]) -> Actor:
+    """Return `account` with its tier in the repository, checked by id. Raises `RefusedError`."""
     if _looks_like_bot(account):
         return _bot(account, bots)
-    permission, login = reader.permission(repository, account.login), account.login
+    permission, login = reader.permission(account.login), account.login
     if permission.user_id != account.id:
         raise _unanswered(other_account(account, permission.user_id))
     if permission.kind == "Bot":

@@ -39,7 +39,7 @@ def difference(
     event_request = complete_event_request(event_request, reader)
     if request.instruction != resolve_instruction(command, event_request):
         # Something in the source is not shown, so what the run was given is not the source.
-        named = event_request.repository.name, event_request.number, event_request.trigger
+        named = event_request.number, event_request.trigger
         try:
             command = read_shown_command(event_request, command, ThreadTexts(reader, *named)) or command
         except EditedTextError:

@@ -24,8 +24,7 @@ def read_target_pull(
     """Return the pull request of `event_request` with its head at the trigger, and a note if that could not be
     verified. `named_sha` is the value of `--sha`, or empty. Raises `RefusedError`, and `NoRequestError` for an event
     that the next push causes again."""
-    repository = event_request.repository.name
-    pull = reader.pull(repository, event_request.number)
+    pull = reader.pull(event_request.number)
     _check_state(pull, verb, event_request)
     if event_request.head_sha not in ("", pull.head_sha):
         if event_request.cause in _HEAD_CAUSES:

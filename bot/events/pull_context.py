@@ -36,21 +36,17 @@ def with_pull_context(request: Request, texts: ThreadTexts, failures_of: str) ->
     raised: a request can do without it. Raises `EditedTextError`."""
     thread, anchor = request.thread, request.anchor
     assert thread is not None
-    reader, repository, number = texts.reader, texts.repository, texts.number
-    threads = _read(texts, "review threads", lambda: reader.review_threads(repository, number))
+    reader, number = texts.reader, texts.number
+    threads = _read(texts, "review threads", lambda: reader.review_threads(number))
     anchor_thread = _anchor_thread(texts, anchor, threads) if anchor else None
     open_threads = [one for one in threads if not one.resolved and not _contains_anchor(one, anchor)]
     unresolved = _newest_threads(texts, open_threads)
     failed_checks: list[FailedCheck] = []
     if failures_of:
-        failed_checks += _read(texts, "failed checks", lambda: reader.failed_checks(repository, failures_of))
-        failed_checks += _read(
-            texts, "commit statuses", lambda: reader.failed_statuses(repository, failures_of)
-        )
+        failed_checks += _read(texts, "failed checks", lambda: reader.failed_checks(failures_of))
+        failed_checks += _read(texts, "commit statuses", lambda: reader.failed_statuses(failures_of))
     failures = _failures(texts, failed_checks)
-    reviews = _read(
-        texts, "texts of reviews", lambda: _reviews(texts, reader.newest_reviews(repository, number))
-    )
+    reviews = _read(texts, "texts of reviews", lambda: _reviews(texts, reader.newest_reviews(number)))
     comments = sorted((*thread.comments, *reviews), key=lambda one: one.created_at)
     thread = thread._replace(comments=tuple(comments), left_out=texts.notes())
     return request._replace(thread=thread, anchor=anchor_thread, unresolved=unresolved, failures=failures)

@@ -98,9 +98,9 @@ def _check_unlocked(event_request: EventRequest) -> None:
 def complete_event_request(event_request: EventRequest, reader: GitHub) -> EventRequest:
     """Add what the payload does not hold: the thread for a number, the repository's data."""
     if not event_request.repository.clone_url:
-        event_request = event_request._replace(repository=reader.repository(event_request.repository.name))
+        event_request = event_request._replace(repository=reader.repository)
     if event_request.subject is None and event_request.number:
-        issue = reader.issue(event_request.repository.name, event_request.number)
+        issue = reader.issue(event_request.number)
         # Nobody asks on a thread of their own by its number.
         subject = issue._replace(author=issue.author._replace(id=0))
         event_request = event_request._replace(subject=subject)
@@ -125,12 +125,12 @@ def _build(event_request: EventRequest, command: Command, actor: Actor, reader: 
     if command.verb in INSTANT:
         return request._replace(thread=bare_thread(subject))
     trigger, sha = event_request.trigger, command.options.get("sha", "")
-    texts = ThreadTexts(reader, repository.name, event_request.number, trigger)
+    texts = ThreadTexts(reader, event_request.number, trigger)
     pull = None
     if subject.is_pull_request:
         pull, note = read_target_pull(event_request, command.verb, sha, actor, reader)
         texts.missing += filter(None, [note])
-    comments = reader.newest_comments(texts.repository, texts.number)
+    comments = reader.newest_comments(texts.number)
     request = request._replace(thread=build_thread(subject, comments, texts))
     if pull is not None:
         request = request._replace(

@@ -145,7 +145,6 @@ class ThreadTexts(TextCleaner):
     all."""
 
     reader: GitHub
-    repository: str
     number: int = 0
     trigger: Trigger = _LATER_THAN_ALL
 
@@ -157,7 +156,7 @@ class ThreadTexts(TextCleaner):
         """
         if not body.strip():
             return CleanText("")
-        text = self.reader.rendered_text(self.repository, kind, self.number, identity)
+        text = self.reader.rendered_text(kind, self.number, identity)
         if text is None or text.body != body:
             what = "deleted" if text is None else "edited"
             raise EditedTextError(

@@ -135,10 +135,16 @@ def _without_comments(text: str) -> str:
 
 
 def connect(
-    token: str, api_url: str, *, secrets: Mapping[str, str], server_url: str = "", pace: Pace | None = None
+    token: str,
+    api_url: str,
+    repository: str,
+    *,
+    secrets: Mapping[str, str],
+    server_url: str = "",
+    pace: Pace | None = None,
 ) -> GitHub:
     """Return a client with the filter. `secrets` may not leave, by name; links to `server_url` stay links."""
     from bot.github import client as github
 
     write_filter = OutboundFilter({**secrets, "token": token}, server_url)
-    return github.connect(token, api_url, pace=pace, write_filter=write_filter)
+    return github.connect(token, api_url, repository, pace=pace, write_filter=write_filter)

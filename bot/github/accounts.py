@@ -1,5 +1,6 @@
 """Accounts of authors, and the account of the token."""
 
+from functools import cached_property
 from typing import Any
 
 from github.AuthenticatedUser import AuthenticatedUser
@@ -8,7 +9,7 @@ from github.Organization import Organization
 
 from bot.contracts.threads import GHOST, Account
 from bot.github.errors import GitHubError
-from bot.github.transport import ApiPart
+from bot.github.transport import HIDDEN, ApiPart
 
 _VIEWER = "query viewer { viewer { login databaseId } }"
 
@@ -28,27 +29,21 @@ def graphql_account(author: Any) -> Account:
 
 
 class Accounts(ApiPart):
-    _account_known = False
-    _me: Account | None = None
-
+    @cached_property
     def me(self) -> Account | None:
         """The account of the token, requested once; `None` if the token may not read it. Raises if it is suspended.
 
         An installation token may read it by GraphQL only, and gets the bot (`github-actions[bot]` for Actions' token).
         """
-        if not self._account_known:
-            auth = self.requester.auth
-            is_installation = auth is not None and auth.token.startswith("ghs_")
-            try:
-                if is_installation:
-                    self._me = self._parsed(self._viewer)
-                else:
-                    self._me = self._parsed(lambda: account(AuthenticatedUser(self.requester, url="/user")))
-            except GitHubError as error:
-                if error.status not in (403, 404) or error.failure.suspended:
-                    raise
-            self._account_known = True
-        return self._me
+        auth = self.requester.auth
+        try:
+            if auth is not None and auth.token.startswith("ghs_"):
+                return self._parsed(self._viewer)
+            return self._parsed(lambda: account(AuthenticatedUser(self.requester, url="/user")))
+        except GitHubError as error:
+            if error.status not in HIDDEN or error.failure.suspended:
+                raise
+            return None
 
     def _viewer(self) -> Account | None:
         viewer = self.requester.graphql_query(_VIEWER, {})[1]["data"].get("viewer") or {}

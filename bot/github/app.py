@@ -39,53 +39,53 @@ def installation_token(
     that cannot be right, `GitHubError` for what GitHub refuses.
     """
     requester = ApiRequester(api_url, _signer(app_id, private_key), pace or Pace())
-    return _App(requester, app_id.strip()).token(repository, access)
+    return _App(requester, repository, app_id.strip()).token(access)
 
 
 def installation(app_id: str, private_key: str, repository: str, api_url: str) -> Installation:
     """How the app is installed on `repository`, and what it may do there. Raises as `installation_token` does."""
     requester = ApiRequester(api_url, _signer(app_id, private_key), Pace())
-    return _App(requester, app_id.strip()).on(repository)
+    return _App(requester, repository, app_id.strip()).installation()
 
 
 class _App(ApiPart):
     """The API as the app, by a JWT. A token of PyGithub's `GithubIntegration` would be for all its repositories."""
 
-    def __init__(self, requester: ApiRequester, app_id: str) -> None:
-        super().__init__(requester)
+    def __init__(self, requester: ApiRequester, repository: str, app_id: str) -> None:
+        super().__init__(requester, repository)
         self._app_id = app_id
 
-    def token(self, repository: str, access: Access) -> InstallationToken:
-        installation = self.on(repository)
+    def token(self, access: Access) -> InstallationToken:
+        installation = self.installation()
         granted = installation.permissions
         # A request for more than was granted is refused; a request without permissions gets all of them.
         reads = [name for name in _READABLE if name in granted]
         writes = [name for name in access.value if granted.get(name, "read") != "read"]
         permissions = {"metadata": "read", **dict.fromkeys(reads, "read"), **dict.fromkeys(writes, "write")}
-        body = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
+        body = {"repositories": [self.name.partition("/")[2]], "permissions": permissions}
         login = f"{installation.slug}[bot]" if installation.slug else ""
         try:
             data = self._post(f"/app/installations/{installation.id}/access_tokens", body)
         except GitHubError as error:
             # The installation was found, by a redirect, and the name that it was asked for is not in it.
             if error.status == 422 and error.says("repository that does not exist"):
-                raise RepositoryMovedError(f"asking for a token of the app for {repository}") from error
+                raise RepositoryMovedError(f"asking for a token of the app for {self.name}") from error
             raise
         return self._parsed(lambda: InstallationToken(str(data["token"]), login))
 
-    def on(self, repository: str) -> Installation:
+    def installation(self) -> Installation:
         try:
-            return self._get(f"/repos/{repository}/installation", _installation)
+            return self._get(f"{self.root}/installation", _installation)
         except GitHubError as error:
-            raise GitHubError(self._why(error, repository), error.failure) from error
+            raise GitHubError(self._why(error), error.failure) from error
 
-    def _why(self, error: GitHubError, repository: str) -> str:
+    def _why(self, error: GitHubError) -> str:
         failure = error.failure
         if error.status == 404 and error.says("integration"):
             return f"GitHub knows no app with the id {self._app_id}: look it up on the app's settings page."
         if error.status == 404:
             return (
-                f"The app {self._app_id} is not installed on {repository}: install it there, and let it see this "
+                f"The app {self._app_id} is not installed on {self.name}: install it there, and let it see this "
                 "repository if it is installed for selected ones only."
             )
         if error.status != 401:

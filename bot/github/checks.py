@@ -35,19 +35,19 @@ _JOB = re.compile(r"/actions/runs/\d+/job/(\d+)")
 class Checks(Downloads):
     """Names, summaries, annotations and logs are untrusted text."""
 
-    def check_runs(self, repository: str, sha: str, name: str = "") -> Iterator[CheckRun]:
+    def check_runs(self, sha: str, name: str = "") -> Iterator[CheckRun]:
         """The latest run of each check on the commit `sha`, or of those called `name`."""
-        runs = self._repository(repository).get_commit(sha).get_check_runs(name or NotSet)
+        runs = self.source.get_commit(sha).get_check_runs(name or NotSet)
         return self._each(runs, unchanged)
 
-    def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
+    def failed_checks(self, sha: str) -> list[FailedCheck]:
         """All failed checks of `sha`, the first three with annotations and logs of Actions' jobs, two requests each."""
-        failed = [run for run in self.check_runs(repository, sha) if run.conclusion in FAILED]
-        return [self._failed(repository, run, index < DETAILED) for index, run in enumerate(failed)]
+        failed = [run for run in self.check_runs(sha) if run.conclusion in FAILED]
+        return [self._failed(run, index < DETAILED) for index, run in enumerate(failed)]
 
-    def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
+    def failed_statuses(self, sha: str) -> list[FailedCheck]:
         """The contexts whose last commit status is a failure or an error; untrusted text."""
-        path = f"/repos/{repository}/commits/{sha}/status"
+        path = f"{self.root}/commits/{sha}/status"
         rows = PaginatedList(CommitStatus, self.requester, path, list_item="statuses")
 
         def parse(one: CommitStatus) -> FailedCheck:
@@ -55,7 +55,7 @@ class Checks(Downloads):
 
         return [one for one in self._each(rows, parse) if one.conclusion in _FAILED_STATES]
 
-    def _failed(self, repository: str, run: CheckRun, detailed: bool) -> FailedCheck:
+    def _failed(self, run: CheckRun, detailed: bool) -> FailedCheck:
         annotated = detailed and run.output and run.output.annotations_count
         # The job of a check run by Actions has its id; the address says so too.
         job = _JOB.search(run.details_url or "")
@@ -66,12 +66,12 @@ class Checks(Downloads):
             conclusion=run.conclusion,
             url=run.html_url or "",
             summary="\n\n".join(text.strip() for text in texts if text and text.strip())[:_MAX_SUMMARY],
-            annotations=self._annotations(repository, run) if annotated else (),
-            steps=self._steps(repository, int(job.group(1)) if job else run.id) if of_actions else (),
+            annotations=self._annotations(run) if annotated else (),
+            steps=self._steps(int(job.group(1)) if job else run.id) if of_actions else (),
         )
 
-    def _annotations(self, repository: str, run: CheckRun) -> tuple[Annotation, ...]:
-        check_run = CheckRun(self.requester, url=f"/repos/{repository}/check-runs/{run.id}")
+    def _annotations(self, run: CheckRun) -> tuple[Annotation, ...]:
+        check_run = CheckRun(self.requester, url=f"{self.root}/check-runs/{run.id}")
 
         def parse(one: CheckRunAnnotation) -> Annotation:
             title, message = (one.title or "").strip(), (one.message or "").strip()
@@ -80,9 +80,9 @@ class Checks(Downloads):
 
         return tuple(islice(self._each(check_run.get_annotations(), parse), ANNOTATIONS))
 
-    def _steps(self, repository: str, job_id: int) -> tuple[FailedStep, ...]:
+    def _steps(self, job_id: int) -> tuple[FailedStep, ...]:
         """Failed steps with their logs; if the log cannot be read, the error message is in its place."""
-        path = f"/repos/{repository}/actions/jobs/{job_id}/logs"
+        path = f"{self.root}/actions/jobs/{job_id}/logs"
         try:
             with self._download(path) as (_, pieces):
                 return failed_steps(islice(pieces, LOG_LIMIT // PIECE))
@@ -90,10 +90,10 @@ class Checks(Downloads):
             return (FailedStep("", str(error)),)
 
     def create_check_run(
-        self, repository: str, *, name: str, head_sha: str, title: str, summary: str, external_id: str
+        self, *, name: str, head_sha: str, title: str, summary: str, external_id: str
     ) -> None:
         """Create a completed, neutral check run. Only apps may make one."""
-        self._repository(repository).create_check_run(
+        self.source.create_check_run(
             name,
             head_sha,
             external_id=external_id,

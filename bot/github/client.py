@@ -20,9 +20,14 @@ class GitHub(Repositories, Threads, Pulls, Reviews, Checks, Runs):
 
 
 def connect(
-    token: str, api_url: str, *, pace: Pace | None = None, write_filter: WriteFilter | None = None
+    token: str,
+    api_url: str,
+    repository: str,
+    *,
+    pace: Pace | None = None,
+    write_filter: WriteFilter | None = None,
 ) -> GitHub:
-    """Return a client for the API. Code that writes gets its client from `bot.gate.outbound`, with a gate."""
+    """Return a client for a repository. Code that writes gets its client from `bot.gate.outbound`, with a gate."""
     requester = ApiRequester(api_url, Token(token) if token else None, pace or Pace())
     requester.write_filter = write_filter
-    return GitHub(requester)
+    return GitHub(requester, repository)

@@ -41,13 +41,13 @@ fragment pull on PullRequest {
 class Pulls(RenderedTexts):
     """Comments of pull requests are in `threads`, reviews in `reviews`."""
 
-    def pull(self, repository: str, number: int) -> PullRequest:
-        pull = self._repository(repository).get_pull(number)
-        parse = self._keeping(repository, TextKind.THREAD, _pull)
+    def pull(self, number: int) -> PullRequest:
+        pull = self.source.get_pull(number)
+        parse = self._keeping(TextKind.THREAD, _pull)
         return self._parsed(lambda: parse(pull.complete()))
 
     def pushes(self, repository: str, branch: str) -> list[PushData] | None:
-        """Return the newest 100 pushes to a branch; `None` if GitHub lists none, as for one of a private fork."""
+        """Return the newest 100 pushes to a branch, also of a fork; `None` without a list, as of a private one."""
         path, ref = f"/repos/{repository}/activity", f"refs/heads/{branch}"
 
         def parse(data: Any) -> list[PushData]:
@@ -57,44 +57,41 @@ class Pulls(RenderedTexts):
         # Server has no such list.
         return self._parsed_or_none(partial(self._get, path, parse, ref=ref, per_page=PAGE), HIDDEN)
 
-    def pulls(self, repository: str, state: str = "open") -> Iterator[Pull]:
+    def pulls(self, state: str = "open") -> Iterator[Pull]:
         """Newest first. `state` is `open`, `closed` or `all`."""
-        return self._each(self._repository(repository).get_pulls(state=state), _whole)
+        return self._each(self.source.get_pulls(state=state), _whole)
 
-    def pulls_mentioning(self, repository: str, number: int) -> list[Pull]:
+    def pulls_mentioning(self, number: int) -> list[Pull]:
         """Return the open pull requests that mention this issue, by number, without their branches. One request."""
-        owner, _, name = repository.partition("/")
         with self.requester.known_shape():
-            variables = {"owner": owner, "name": name, "number": number}
-            _, answer = self.requester.graphql_query(_MENTIONING, variables)
-            nodes = answer["data"]["repository"]["issue"]["timelineItems"]["nodes"]
+            nodes = self._query(_MENTIONING, number=number)["issue"]["timelineItems"]["nodes"]
             named = [one.get("source") or one.get("subject") or {} for one in nodes]
             here = {
                 one["number"]: Pull(self.requester, {}, _pull_of_graphql(one), completed=True)
                 for one in named
                 if one.get("state") == "OPEN"
-                and str(one["repository"]["nameWithOwner"]).lower() == repository.lower()
+                and str(one["repository"]["nameWithOwner"]).lower() == self.name.lower()
             }
         return [here[number] for number in sorted(here)]
 
-    def pulls_from(self, repository: str, branch: str, state: str = "open") -> list[Pull]:
+    def pulls_from(self, branch: str, state: str = "open") -> list[Pull]:
         """The pull requests in `state` whose head is or was `branch` of this very repository."""
-        head = f"{repository.partition('/')[0]}:{branch}"
-        objects = self._repository(repository).get_pulls(state=state, head=head)
+        head = f"{self.name.partition('/')[0]}:{branch}"
+        objects = self.source.get_pulls(state=state, head=head)
         return [
             pull
             for pull in self._each(objects, _whole)
-            if pull.head.ref == branch and head_repository(pull).lower() == repository.lower()
+            if pull.head.ref == branch and head_repository(pull).lower() == self.name.lower()
         ]
 
-    def pull_commits(self, repository: str, number: int) -> list[Commit]:
+    def pull_commits(self, number: int) -> list[Commit]:
         """Oldest first; GitHub names 250 at most."""
-        commits = self._repository(repository).get_pull(number).get_commits()
+        commits = self.source.get_pull(number).get_commits()
         return list(self._each(commits, unchanged))
 
-    def open_pull(self, repository: str, *, title: str, body: str, head: str, base: str, draft: bool) -> Pull:
+    def open_pull(self, *, title: str, body: str, head: str, base: str, draft: bool) -> Pull:
         """Raises `GitHubError` 422 if one is open already, or if the plan has no drafts."""
-        create = self._repository(repository).create_pull
+        create = self.source.create_pull
         for pause in (*_HEAD_UNSEEN, None):
             try:
                 return self._parsed(lambda: _whole(create(base, head, title=title, body=body, draft=draft)))
@@ -105,19 +102,19 @@ class Pulls(RenderedTexts):
                 self.requester.pace.sleep(pause)
         raise AssertionError("unreachable")
 
-    def opened_meanwhile(self, repository: str, branch: str) -> Pull | None:
+    def opened_meanwhile(self, branch: str) -> Pull | None:
         """Return the open pull request of `branch`. Waits a few seconds for one that is being opened."""
         for pause in _OPENING:
-            if pulls := self.pulls_from(repository, branch):
+            if pulls := self.pulls_from(branch):
                 return pulls[0]
             self.requester.pace.sleep(pause)
         return None
 
-    def edit_pull(self, repository: str, number: int, *, title: str, body: str) -> None:
-        self._repository(repository).get_pull(number).edit(title, body)
+    def edit_pull(self, number: int, *, title: str, body: str) -> None:
+        self.source.get_pull(number).edit(title, body)
 
-    def request_review(self, repository: str, number: int, login: str) -> None:
-        self._repository(repository).get_pull(number).create_review_request([login])
+    def request_review(self, number: int, login: str) -> None:
+        self.source.get_pull(number).create_review_request([login])
 
 
 def _pull(pull: Pull) -> PullRequest:

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -12,7 +12,7 @@ from github.GitTree import GitTree
 from github.InputGitTreeElement import InputGitTreeElement
 
 from bot.contracts.threads import Permission, RepositoryData
-from bot.github.transport import HIDDEN, PAGE, ApiPart, ApiRequester
+from bot.github.transport import HIDDEN, PAGE, ApiPart
 
 
 class TreeEntry(NamedTuple):
@@ -39,40 +39,29 @@ class BranchDemands(NamedTuple):
 
 
 class Repositories(ApiPart):
-    def __init__(self, requester: ApiRequester) -> None:
-        super().__init__(requester)
-        self._repositories: dict[str, RepositoryData] = {}
+    @cached_property
+    def repository(self) -> RepositoryData:
+        """Requested once. Assign the data of an event's payload, which saves the request."""
+        with self.requester.known_shape():
+            found = self.source.complete()
+            return RepositoryData(
+                name=found.full_name,
+                default_branch=found.default_branch,
+                private=found.private,
+                clone_url=found.clone_url,
+                read_only="archived" if found.archived else "disabled" if found.disabled else "",
+            )
 
-    def repository(self, repository: str) -> RepositoryData:
-        """Requested once."""
-        if repository not in self._repositories:
-            found = self._repository(repository)
-            with self.requester.known_shape():
-                found.complete()
-                self._repositories[repository] = RepositoryData(
-                    name=found.full_name,
-                    default_branch=found.default_branch,
-                    private=found.private,
-                    clone_url=found.clone_url,
-                    read_only="archived" if found.archived else "disabled" if found.disabled else "",
-                )
-        return self._repositories[repository]
-
-    def current_name(self, repository: str) -> str:
+    def current_name(self) -> str:
         """Return the current name, requested each time: it may have been renamed or transferred."""
-        found = self._repository(repository)
         # Completed, since PyGithub takes the name of a lazy one from the address.
-        return self._parsed(lambda: found.complete().full_name)
+        return self._parsed(lambda: self.source.complete().full_name)
 
-    def remember(self, data: RepositoryData) -> None:
-        """Store the data from an event's payload, which saves a request."""
-        self._repositories[data.name] = data
-
-    def permission(self, repository: str, login: str) -> Permission:
+    def permission(self, login: str) -> Permission:
         """Level `none` and id 0 for an unknown account. Two requests, three for a stranger on a public repository."""
-        private = self.repository(repository).private
+        private = self.repository.private
         # By hand: PyGithub's methods return the level or the role, and leave out the account's id.
-        path = f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission"
+        path = f"{self.root}/collaborators/{quote(login, safe='')}/permission"
 
         def parse(data: Any) -> tuple[str, str, int, str]:
             level, user = str(data["permission"]), data.get("user") or {}
@@ -84,23 +73,23 @@ class Repositories(ApiPart):
         is_listed = level != "none"
         if not private and level == role == "read":
             # 404: not listed. 403: a token without push access may not know, and then nobody is.
-            listed = partial(self._repository(repository).has_in_collaborators, login)
+            listed = partial(self.source.has_in_collaborators, login)
             is_listed = self._parsed_or_none(listed, HIDDEN) or False
         return Permission(level, user_id, kind, private, role, is_listed)
 
-    def file(self, repository: str, path: str, ref: str) -> str | None:
+    def file(self, path: str, ref: str) -> str | None:
         """Return the text of a file at `ref`; `None` if there is none."""
-        read = self._repository(repository).get_contents
+        read = self.source.get_contents
         return self._parsed_or_none(lambda: _text(read(path, ref=ref)))
 
-    def folder(self, repository: str, path: str, ref: str) -> list[str]:
+    def folder(self, path: str, ref: str) -> list[str]:
         """Return the names of the files in a folder at `ref`, at most 1,000; none if there is no such folder."""
-        read = self._repository(repository).get_contents
+        read = self.source.get_contents
         return self._parsed_or_none(lambda: _files(read(path, ref=ref))) or []
 
-    def subjects(self, repository: str, ref: str) -> list[str]:
+    def subjects(self, ref: str) -> list[str]:
         """Return the first lines of the newest commits of `ref`, at most 100, without those of merges."""
-        path = f"/repos/{repository}/commits"
+        path = f"{self.root}/commits"
 
         def parse(data: Any) -> list[str]:
             return [
@@ -109,31 +98,31 @@ class Repositories(ApiPart):
 
         return self._get(path, parse, sha=ref, per_page=PAGE)
 
-    def contains(self, repository: str, branch: str, sha: str) -> bool:
+    def contains(self, branch: str, sha: str) -> bool:
         """Whether the commit `sha` is the head of `branch` or an ancestor of it."""
-        compared = self._repository(repository).compare(sha, branch, comparison_commits_per_page=1)
+        compared = self.source.compare(sha, branch, comparison_commits_per_page=1)
         return self._parsed_or_none(lambda: compared.status) in ("identical", "ahead")
 
-    def merge_base(self, repository: str, base: str, head: str) -> str:
+    def merge_base(self, base: str, head: str) -> str:
         """Return the merge base of two commits or branches; empty if they have none, or one of them does not exist."""
-        compared = self._repository(repository).compare(base, head, comparison_commits_per_page=1)
+        compared = self.source.compare(base, head, comparison_commits_per_page=1)
         return self._parsed_or_none(lambda: compared.merge_base_commit.sha) or ""
 
     # Create objects without a ref. Except for commits, the same content gives the same object.
 
-    def create_blob(self, repository: str, content: bytes) -> str:
+    def create_blob(self, content: bytes) -> str:
         """Returns its id."""
         text = base64.b64encode(content).decode()
-        return self._parsed(lambda: self._repository(repository).create_git_blob(text, "base64").sha)
+        return self._parsed(lambda: self.source.create_git_blob(text, "base64").sha)
 
-    def create_tree(self, repository: str, base_tree: str, entries: Sequence[TreeEntry]) -> str:
+    def create_tree(self, base_tree: str, entries: Sequence[TreeEntry]) -> str:
         """Create a tree from `base_tree` with `entries` replaced. Returns its id."""
         elements, base = [_entry(one) for one in entries], self._tree(base_tree)
-        return self._parsed(lambda: self._repository(repository).create_git_tree(elements, base).sha)
+        return self._parsed(lambda: self.source.create_git_tree(elements, base).sha)
 
-    def create_commit(self, repository: str, *, message: str, tree: str, parent: str) -> str:
+    def create_commit(self, *, message: str, tree: str, parent: str) -> str:
         """Create a commit by the token's account, dated now. Returns its id."""
-        create = self._repository(repository).create_git_commit
+        create = self.source.create_git_commit
         parents = [GitCommit(self.requester, {}, {"sha": parent})]
         return self._parsed(lambda: create(message, self._tree(tree), parents).sha)
 
@@ -142,8 +131,8 @@ class Repositories(ApiPart):
 
     # Settings; `None` if the token may not read one. Most need an administrator.
 
-    def actions_settings(self, repository: str) -> ActionsSettings | None:
-        path = f"/repos/{repository}/actions/permissions"
+    def actions_settings(self) -> ActionsSettings | None:
+        path = f"{self.root}/actions/permissions"
         return self._parsed_or_none(
             lambda: ActionsSettings(
                 self._get(path, lambda data: bool(data["enabled"])),
@@ -152,23 +141,23 @@ class Repositories(ApiPart):
             HIDDEN,
         )
 
-    def branch_rules(self, repository: str, branch: str) -> list[tuple[str, dict[str, Any]]]:
+    def branch_rules(self, branch: str) -> list[tuple[str, dict[str, Any]]]:
         """Return type and parameters of the rules for a branch of that name, which need not exist."""
-        path = f"/repos/{repository}/rules/branches/{quote(branch, safe='')}"
+        path = f"{self.root}/rules/branches/{quote(branch, safe='')}"
         return self._get(
             path, lambda data: [(str(one["type"]), dict(one.get("parameters") or {})) for one in data]
         )
 
-    def branch_demands(self, repository: str, branch: str) -> BranchDemands:
+    def branch_demands(self, branch: str) -> BranchDemands:
         """What rulesets and the branch's protection demand of a merge; only an administrator may read some of it."""
-        rules = self.branch_rules(repository, branch)
+        rules = self.branch_rules(branch)
         of_rules = [
             str(check["context"])
             for kind, parameters in rules
             if kind == "required_status_checks"
             for check in parameters.get("required_status_checks", ())
         ]
-        path = f"/repos/{repository}/branches/{quote(branch, safe='')}"
+        path = f"{self.root}/branches/{quote(branch, safe='')}"
         protection = self._get(path, lambda data: dict((data["protected"] and data.get("protection")) or {}))
         of_branch = (protection.get("required_status_checks") or {}).get("contexts", ())
         signed: bool | None = any(kind == "required_signatures" for kind, _ in rules)
@@ -178,24 +167,23 @@ class Repositories(ApiPart):
             signed = self._parsed_or_none(read, HIDDEN)
         return BranchDemands(tuple(dict.fromkeys([*of_rules, *map(str, of_branch)])), signed)
 
-    def rulesets(self, repository: str) -> list[tuple[str, str]]:
+    def rulesets(self) -> list[tuple[str, str]]:
         """Return target and name of each active ruleset, those of the organisation among them."""
         return self._get(
-            f"/repos/{repository}/rulesets?includes_parents=true",
+            f"{self.root}/rulesets?includes_parents=true",
             lambda data: [
                 (str(one.get("target")), str(one["name"])) for one in data if one["enforcement"] == "active"
             ],
         )
 
-    def secret_names(self, repository: str) -> list[str] | None:
+    def secret_names(self) -> list[str] | None:
         """Names of the repository's own secrets; GitHub never gives a value."""
-        secrets = self._repository(repository).get_secrets
+        secrets = self.source.get_secrets
         return self._parsed_or_none(lambda: list(self._each(secrets(), lambda secret: secret.name)), HIDDEN)
 
-    def permissions(self, repository: str) -> dict[str, bool]:
+    def permissions(self) -> dict[str, bool]:
         """Return the token's permissions (`push`, `pull`, `admin` …); empty if GitHub does not report them."""
-        found = self._repository(repository)
-        return self._parsed(lambda: dict(found.raw_data.get("permissions") or {}))
+        return self._parsed(lambda: dict(self.source.raw_data.get("permissions") or {}))
 
 
 def _text(content: ContentFile | list[ContentFile]) -> str | None:

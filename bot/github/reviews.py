@@ -78,28 +78,28 @@ query reviewThreads($owner: String!, $name: String!, $number: Int!, $after: Stri
 class Reviews(RenderedTexts):
     """Ids of review comments and of issue comments are separate: the other kind's id is a 404."""
 
-    def reviews(self, repository: str, number: int) -> Iterator[PullRequestReview]:
+    def reviews(self, number: int) -> Iterator[PullRequestReview]:
         """All reviews, oldest first."""
-        return self._each(self._repository(repository).get_pull(number).get_reviews(), unchanged)
+        return self._each(self.source.get_pull(number).get_reviews(), unchanged)
 
-    def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
+    def newest_reviews(self, number: int) -> Iterator[ReviewText]:
         """All submitted reviews, newest first."""
-        path = f"/repos/{repository}/pulls/{number}/reviews"
+        path = f"{self.root}/pulls/{number}/reviews"
         reviews = self.requester.newest_first(PullRequestReview, path)
-        parse = self._keeping(repository, TextKind.REVIEW, _review_text)
+        parse = self._keeping(TextKind.REVIEW, _review_text)
         return (one for one in self._each(reviews, parse) if one.submitted_at)
 
-    def review_comments(self, repository: str, number: int, since: str = "") -> Iterator[ReviewCommentData]:
+    def review_comments(self, number: int, since: str = "") -> Iterator[ReviewCommentData]:
         """All comments on the diff, oldest first; with `since` only those changed at or after it."""
-        pull = self._repository(repository).get_pull(number)
+        pull = self.source.get_pull(number)
         comments = pull.get_review_comments(since=datetime.fromisoformat(since) if since else NotSet)
-        return self._each(comments, self._keeping(repository, TextKind.REVIEW_COMMENT, _review_comment))
+        return self._each(comments, self._keeping(TextKind.REVIEW_COMMENT, _review_comment))
 
     def create_review(
-        self, repository: str, number: int, *, sha: str, body: str, event: str, drafts: Sequence[ReviewDraft]
+        self, number: int, *, sha: str, body: str, event: str, drafts: Sequence[ReviewDraft]
     ) -> PullRequestReview:
         """`event` is `COMMENT`, `REQUEST_CHANGES` or `APPROVE`. One anchor outside of the diff is a 422 for all."""
-        create = self._repository(repository).get_pull(number).create_review
+        create = self.source.get_pull(number).create_review
         commit = Commit(self.requester, {}, {"sha": sha})
         comments = []
         for one in drafts:
@@ -109,70 +109,66 @@ class Reviews(RenderedTexts):
             comments.append(draft)
         return self._parsed(lambda: unchanged(create(commit, body, event, comments)))
 
-    def reply_to_review_comment(
-        self, repository: str, number: int, comment_id: int, body: str
-    ) -> ReviewCommentData:
+    def reply_to_review_comment(self, number: int, comment_id: int, body: str) -> ReviewCommentData:
         """`comment_id` is the thread's first comment: GitHub takes no replies to replies."""
-        reply = self._repository(repository).get_pull(number).create_review_comment_reply
+        reply = self.source.get_pull(number).create_review_comment_reply
         return self._parsed(lambda: _review_comment(reply(comment_id, body)))
 
-    def edit_review_comment(self, repository: str, comment_id: int, body: str) -> None:
-        self._review_comment(repository, comment_id).edit(body)
+    def edit_review_comment(self, comment_id: int, body: str) -> None:
+        self._review_comment(comment_id).edit(body)
 
-    def edit_review(self, repository: str, number: int, review_id: int, body: str) -> None:
-        self._review(repository, number, review_id).edit(body)
+    def edit_review(self, number: int, review_id: int, body: str) -> None:
+        self._review(number, review_id).edit(body)
 
-    def dismiss_review(self, repository: str, number: int, review_id: int, message: str) -> None:
+    def dismiss_review(self, number: int, review_id: int, message: str) -> None:
         """Only one that approved or requested changes can be dismissed."""
-        self._review(repository, number, review_id).dismiss(message)
+        self._review(number, review_id).dismiss(message)
 
-    def _review(self, repository: str, number: int, review_id: int) -> PullRequestReview:
+    def _review(self, number: int, review_id: int) -> PullRequestReview:
         """PyGithub reads a review to get its address, which is known."""
-        address = f"/repos/{repository}/pulls/{number}"
+        address = f"{self.root}/pulls/{number}"
         return PullRequestReview(self.requester, {}, {"id": review_id, "pull_request_url": address})
 
-    def _review_comment(self, repository: str, comment_id: int) -> PullRequestComment:
+    def _review_comment(self, comment_id: int) -> PullRequestComment:
         # The pull request's number is no part of a comment's address.
-        return self._repository(repository).get_pull(0).get_review_comment(comment_id)
+        return self.source.get_pull(0).get_review_comment(comment_id)
 
-    def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
+    def review_threads(self, number: int) -> list[ReviewThread]:
         """All review threads in GitHub's order, including resolved ones, each with its first 100 comments."""
         with self.requester.known_shape():
-            nodes = [node for node in self._thread_nodes(repository, number) if node["comments"]["nodes"]]
+            nodes = [node for node in self._thread_nodes(number) if node["comments"]["nodes"]]
             for one in (one for node in nodes for one in node["comments"]["nodes"]):
                 # GraphQL names no author by id: whoever needs one reads the text itself.
                 text = RenderedText(GHOST, str(one["body"] or ""), str(one["bodyHTML"] or ""))
-                self._texts[repository.lower(), TextKind.REVIEW_COMMENT, int(one["fullDatabaseId"])] = text
+                self._texts[TextKind.REVIEW_COMMENT, int(one["fullDatabaseId"])] = text
             return [_thread(node) for node in nodes]
 
-    def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
+    def review_thread(self, number: int, comment_id: int) -> ReviewThread | None:
         """The thread that holds this comment."""
-        threads = self.review_threads(repository, number)
+        threads = self.review_threads(number)
         return next((one for one in threads if any(each.id == comment_id for each in one.comments)), None)
 
-    def unresolved_threads(self, repository: str, number: int) -> dict[int, str]:
+    def unresolved_threads(self, number: int) -> dict[int, str]:
         """GraphQL's id of each unresolved review thread, by the id of its first comment."""
-        nodes = self._thread_nodes(repository, number)
+        nodes = self._thread_nodes(number)
         found = [(one["id"], one["comments"]["nodes"]) for one in nodes if not one["isResolved"]]
         return {int(comments[0]["fullDatabaseId"]): str(id) for id, comments in found if comments}
 
-    def resolve_thread(self, repository: str, number: int, thread_id: str) -> None:
+    def resolve_thread(self, number: int, thread_id: str) -> None:
         """`thread_id` is that of GraphQL. Actions' own token needs `contents: write` for it."""
         if self.requester.dry_run is not None:
-            self.requester.record(f"resolve a review thread of {repository}#{number}")
+            self.requester.record(f"resolve a review thread of {self.name}#{number}")
             return
         self.requester.pace.before_write()
         self.requester.graphql_query(_RESOLVE, {"id": thread_id})
 
-    def _thread_nodes(self, repository: str, number: int) -> list[Any]:
-        owner, _, name = repository.partition("/")
+    def _thread_nodes(self, number: int) -> list[Any]:
         nodes: list[Any] = []
         info: dict[str, Any] = {"hasNextPage": True, "endCursor": None}
         with self.requester.known_shape():
             while info["hasNextPage"]:
-                variables = {"owner": owner, "name": name, "number": number, "after": info["endCursor"]}
-                _, response = self.requester.graphql_query(_THREADS, variables)
-                threads = response["data"]["repository"]["pullRequest"]["reviewThreads"]
+                answer = self._query(_THREADS, number=number, after=info["endCursor"])
+                threads = answer["pullRequest"]["reviewThreads"]
                 nodes += threads["nodes"]
                 info = threads["pageInfo"]
         return nodes

@@ -35,15 +35,15 @@ class RenderedText(NamedTuple):
 class RenderedTexts(ApiPart):
     """Reads of texts with their HTML. A text that a list or a thread has brought is not requested again."""
 
-    def __init__(self, requester: ApiRequester) -> None:
-        super().__init__(requester)
-        self._texts: dict[tuple[str, TextKind, int], RenderedText] = {}
+    def __init__(self, requester: ApiRequester, repository: str) -> None:
+        super().__init__(requester, repository)
+        self._texts: dict[tuple[TextKind, int], RenderedText] = {}
         self.conversation: dict[int, CommentData] = {}
         """What `newest_comments` has read, by id."""
 
-    def rendered_text(self, repository: str, kind: TextKind, number: int, own_id: int) -> RenderedText | None:
+    def rendered_text(self, kind: TextKind, number: int, own_id: int) -> RenderedText | None:
         """`number` is the thread's, `own_id` the text's own; `None` where it was deleted."""
-        if kept := self._texts.get((repository.lower(), kind, own_id or number)):
+        if kept := self._texts.get((kind, own_id or number)):
             return kept
         path = {
             TextKind.THREAD: f"issues/{number}",
@@ -52,16 +52,16 @@ class RenderedTexts(ApiPart):
             TextKind.REVIEW_COMMENT: f"pulls/comments/{own_id}",
         }[kind]
         # Whatever the kind, what is read of it are the fields of a comment.
-        text = IssueComment(self.requester, url=f"/repos/{repository}/{path}")
+        text = IssueComment(self.requester, url=f"{self.root}/{path}")
         return self._parsed_or_none(lambda: _rendered_text(text.complete()))
 
-    def _keeping(self, repository: str, kind: TextKind, parse: Callable[[TextT], T]) -> Callable[[TextT], T]:
+    def _keeping(self, kind: TextKind, parse: Callable[[TextT], T]) -> Callable[[TextT], T]:
         """Return `parse`, for an object whose text is kept."""
 
         def keep(found: TextT) -> T:
             identity = found.raw_data["number" if kind is TextKind.THREAD else "id"]
             if "body_html" in found.raw_data:
-                self._texts[repository.lower(), kind, identity] = _rendered_text(found)
+                self._texts[kind, identity] = _rendered_text(found)
             return parse(found)
 
         return keep
@@ -79,102 +79,94 @@ class Threads(RenderedTexts, Accounts):
 
     signer: Signer | None = None
 
-    def issue(self, repository: str, number: int) -> IssueData:
-        issue = self._repository(repository).get_issue(number)
-        parse = self._keeping(repository, TextKind.THREAD, _issue)
+    def issue(self, number: int) -> IssueData:
+        issue = self.source.get_issue(number)
+        parse = self._keeping(TextKind.THREAD, _issue)
         return self._parsed(lambda: parse(issue.complete()))
 
-    def comments(self, repository: str, number: int, since: str = "") -> Iterator[CommentData]:
+    def comments(self, number: int, since: str = "") -> Iterator[CommentData]:
         """All comments, oldest first; with `since` (RFC 3339) only those changed at or after it."""
-        issue = self._repository(repository).get_issue(number)
+        issue = self.source.get_issue(number)
         comments = issue.get_comments(since=datetime.fromisoformat(since) if since else NotSet)
-        return self._each(comments, self._keeping(repository, TextKind.COMMENT, self._comment_of(repository)))
+        return self._each(comments, self._keeping(TextKind.COMMENT, self._comment_of))
 
-    def comments_of_all(self, repository: str, since: str) -> Iterator[CommentData]:
+    def comments_of_all(self, since: str) -> Iterator[CommentData]:
         """The comments of all issues and pull requests that changed at or after `since` (RFC 3339), newest first."""
-        comments = self._repository(repository).get_issues_comments(
+        comments = self.source.get_issues_comments(
             sort="created", direction="desc", since=datetime.fromisoformat(since)
         )
-        return self._each(comments, self._comment_of(repository))
+        return self._each(comments, self._comment_of)
 
-    def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
+    def newest_comments(self, number: int) -> Iterator[CommentData]:
         """All comments, newest first, fetched lazily."""
-        path = f"/repos/{repository}/issues/{number}/comments"
+        path = f"{self.root}/issues/{number}/comments"
         comments = self.requester.newest_first(IssueComment, path)
-        parse = self._keeping(repository, TextKind.COMMENT, self._comment_of(repository))
+        parse = self._keeping(TextKind.COMMENT, self._comment_of)
         for comment in self._each(comments, parse):
             self.conversation[comment.id] = comment
             yield comment
 
-    def create_comment(self, repository: str, number: int, body: str) -> CommentData:
-        issue = self._repository(repository).get_issue(number)
+    def create_comment(self, number: int, body: str) -> CommentData:
+        issue = self.source.get_issue(number)
         return self._parsed(lambda: _comment(issue.create_comment(body)))
 
-    def edit_comment(self, repository: str, number: int, comment_id: int, body: str) -> None:
-        signed = self.signer.sign(repository, comment_id, body) if self.signer else body
-        self._comment(repository, comment_id).edit(signed)
+    def edit_comment(self, comment_id: int, body: str) -> None:
+        signed = self.signer.sign(self.name, comment_id, body) if self.signer else body
+        self._comment(comment_id).edit(signed)
 
-    def delete_comment(self, repository: str, comment_id: int) -> None:
-        self._comment(repository, comment_id).delete()
+    def delete_comment(self, comment_id: int) -> None:
+        self._comment(comment_id).delete()
 
-    def add_reaction(self, repository: str, comment_id: int, content: str, on_lines: bool = False) -> None:
+    def add_reaction(self, comment_id: int, content: str, on_lines: bool = False) -> None:
         """`content` is GitHub's name of a reaction: `eyes`, `+1`, `-1`, `confused`, `rocket` … Idempotent."""
-        pull = self._repository(repository).get_pull(0)
-        comment = pull.get_review_comment(comment_id) if on_lines else self._comment(repository, comment_id)
+        pull = self.source.get_pull(0)
+        comment = pull.get_review_comment(comment_id) if on_lines else self._comment(comment_id)
         comment.create_reaction(content)
 
-    def _comment(self, repository: str, comment_id: int) -> IssueComment:
+    def _comment(self, comment_id: int) -> IssueComment:
         # The issue's number is no part of a comment's address.
-        return self._repository(repository).get_issue(0).get_comment(comment_id)
+        return self.source.get_issue(0).get_comment(comment_id)
 
-    def _comment_of(self, repository: str) -> Callable[[IssueComment], CommentData]:
-        def parse(data: IssueComment) -> CommentData:
-            comment = _comment(data)
-            if self.signer is None or comment.author.login != ACTIONS_LOGIN:
-                return comment
-            ours = self.signer.verifies(repository, comment.id, comment.body)
-            me = self.me() if ours else None
-            return replace(comment, author=me) if me else comment
-
-        return parse
+    def _comment_of(self, data: IssueComment) -> CommentData:
+        comment = _comment(data)
+        if self.signer is None or comment.author.login != ACTIONS_LOGIN:
+            return comment
+        me = self.me if self.signer.verifies(self.name, comment.id, comment.body) else None
+        return replace(comment, author=me) if me else comment
 
     def issues(
-        self, repository: str, state: str = "open", labels: Sequence[str] = (), *, quietest: bool = False
+        self, state: str = "open", labels: Sequence[str] = (), *, quietest: bool = False
     ) -> Iterator[IssueData]:
         """Newest first, or the least recently updated. `labels`: those that have all of them."""
-        issues = self._repository(repository).get_issues(
+        issues = self.source.get_issues(
             state=state,
             labels=list(labels) or NotSet,
             sort="updated" if quietest else NotSet,
             direction="asc" if quietest else NotSet,
         )
-        return self._each(issues, self._keeping(repository, TextKind.THREAD, _issue))
+        return self._each(issues, self._keeping(TextKind.THREAD, _issue))
 
-    def create_issue(
-        self, repository: str, *, title: str, body: str, labels: Sequence[str] = ()
-    ) -> IssueData:
-        create = self._repository(repository).create_issue
+    def create_issue(self, *, title: str, body: str, labels: Sequence[str] = ()) -> IssueData:
+        create = self.source.create_issue
         return self._parsed(lambda: _issue(create(title, body, labels=list(labels))))
 
-    def edit_issue(
-        self, repository: str, number: int, *, title: str | None = None, body: str | None = None
-    ) -> None:
+    def edit_issue(self, number: int, *, title: str | None = None, body: str | None = None) -> None:
         """`None` leaves a field unchanged."""
-        issue = self._repository(repository).get_issue(number)
+        issue = self.source.get_issue(number)
         issue.edit(NotSet if title is None else title, NotSet if body is None else body)
 
-    def close_issue(self, repository: str, number: int, reason: str = "completed") -> None:
+    def close_issue(self, number: int, reason: str = "completed") -> None:
         """`reason` is `completed` or `not_planned`. A pull request's number closes the pull request."""
-        self._repository(repository).get_issue(number).edit(state="closed", state_reason=reason)
+        self.source.get_issue(number).edit(state="closed", state_reason=reason)
 
-    def add_labels(self, repository: str, number: int, labels: Sequence[str]) -> None:
+    def add_labels(self, number: int, labels: Sequence[str]) -> None:
         """GitHub creates missing labels."""
-        self._post(f"/repos/{repository}/issues/{number}/labels", {"labels": list(labels)})
+        self._post(f"{self.root}/issues/{number}/labels", {"labels": list(labels)})
 
-    def remove_label(self, repository: str, number: int, label: str) -> None:
+    def remove_label(self, number: int, label: str) -> None:
         """Succeeds if the label is not set."""
         # PyGithub would leave a slash in the label's name as it is.
-        path = f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}"
+        path = f"{self.root}/issues/{number}/labels/{quote(label, safe='')}"
         self._parsed_or_none(partial(self._post, path, None, "DELETE"))
 
 

@@ -225,10 +225,12 @@ class ApiRequester(Requester):
 
 
 class ApiPart:
-    """Base class of the parts of the client. Not thread-safe."""
+    """Base class of the parts of the client, which is for the repository `name`. Not thread-safe."""
 
-    def __init__(self, requester: ApiRequester) -> None:
+    def __init__(self, requester: ApiRequester, repository: str) -> None:
         self.requester = requester
+        self.name = repository
+        self.root = f"/repos/{repository}"
 
     @property
     def dry_run(self) -> DryRun | None:
@@ -245,8 +247,10 @@ class ApiPart:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} at {self.requester.base_url}>"
 
-    def _repository(self, name: str) -> Repository:
-        return Repository(self.requester, url=f"/repos/{name}")
+    @property
+    def source(self) -> Repository:
+        """PyGithub's object, on which nothing was requested."""
+        return Repository(self.requester, url=self.root)
 
     def _parsed(self, call: Callable[[], T]) -> T:
         """Return what `call` makes of an answer. Data of an unexpected shape is a `GitHubError`."""
@@ -279,6 +283,12 @@ class ApiPart:
                     row._set_complete()
                 value = parse(row)
             yield value
+
+    def _query(self, query: str, **variables: object) -> Any:
+        """Return GraphQL's data of the repository. Use it where the shape is checked."""
+        owner, _, name = self.name.partition("/")
+        answer = self.requester.graphql_query(query, {"owner": owner, "name": name, **variables})
+        return answer[1]["data"]["repository"]
 
     def _post(self, path: str, fields: object, verb: str = "POST") -> Any:
         """Send a write that PyGithub has no method for."""

@@ -87,14 +87,14 @@ class PublishContext:
     def starts_runs(self) -> bool:
         """Whether a push with this token starts workflows; true if that cannot be determined."""
         facts = token_facts(self.remote.token)
-        if facts.starts_workflows is None and (me := self.github.me()) is not None:
+        if facts.starts_workflows is None and (me := self.github.me) is not None:
             facts = token_facts(self.remote.token, login=me.login)
         return facts.starts_workflows is not False
 
     @property
     def accounts(self) -> tuple[Account | None, ...]:
         """The account of this token, and of the one that the workflow's token replaced."""
-        return tuple(client.me() for client in (self.github, self.app) if client is not None)
+        return tuple(client.me for client in (self.github, self.app) if client is not None)
 
     def with_notes(self, *notes: str) -> PublishContext:
         """Return a copy with further sentences for the pull request; empty ones are none."""
@@ -116,7 +116,7 @@ def fetch_ends(context: PublishContext, head_sha: str) -> PullBase:
     """Fetch the commit `head_sha`, the tip of the base branch and their merge base. Raises `PublishError`."""
     request, remote = context.request, context.remote
     assert request.pull is not None
-    merge_base = context.github.merge_base(context.repository, request.base_ref, head_sha)
+    merge_base = context.github.merge_base(request.base_ref, head_sha)
     head, depth = PullHead(request.pull.number, head_sha, merge_base), ["--depth=1", "--no-tags"]
     try:
         return fetch_pull(context.git, remote.url, remote.token, head, base_ref=request.base_ref, depth=depth)

@@ -60,14 +60,14 @@ def own_pull(pull: PullRequest, *accounts: Account | None) -> OwnPull | None:
     return None if fields is None else OwnPull(pull, fields)
 
 
-def is_untouched(github: GitHub, repository: str, own: OwnPull, identity: Identity, tip: str = "") -> bool:
+def is_untouched(github: GitHub, own: OwnPull, identity: Identity, tip: str = "") -> bool:
     """Whether nobody else has committed to it. The branch's `tip`, which git may know better than the API, is the
     commit that the mark names or, if a run died before it wrote the mark, the only commit and by our account."""
     tip = tip or own.pull.head.sha
     if own.recorded == tip:
         return True
-    commits = github.pull_commits(repository, own.pull.number)
-    email = author_of(github.me(), identity, own.pull.html_url).email
+    commits = github.pull_commits(own.pull.number)
+    email = author_of(github.me, identity, own.pull.html_url).email
     if [one.sha for one in commits] != [tip]:
         return False
     people = (commits[0].commit.author, commits[0].commit.committer)

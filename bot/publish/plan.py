@@ -127,7 +127,7 @@ def find_plan(
     if another request has executed it than that of `thread_ref` or one of `continued`, the keys of the requests that it
     continues.
     """
-    if not acts_as_itself(github.me()):
+    if not acts_as_itself(github.me):
         raise UsageError(_NO_APPROVALS)
     own = list(plan_comments(github, thread_ref))
     named = [one for one in own if prefix and one.fields["plan"].startswith(prefix.lower())]
@@ -153,9 +153,9 @@ def find_plan(
 
 def plan_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]:
     """Yield our comments with a plan in the whole thread, oldest first, those on the lines of `thread_ref` last."""
-    comments = list(github.comments(thread_ref.repository, thread_ref.number))
+    comments = list(github.comments(thread_ref.number))
     if thread_ref.lines:
-        remarks = github.review_comments(thread_ref.repository, thread_ref.number)
+        remarks = github.review_comments(thread_ref.number)
         comments += [remark for remark in remarks if remark.lines == thread_ref.lines]
     for one in own_comments(github, comments):
         if one.ours and one.fields.get("plan"):
@@ -170,7 +170,7 @@ def publish_plan(context: PublishContext) -> None:
     texts = (plan.title, plan.risks, *(text for step in plan.steps for text in (step.text, *step.paths)))
     if reason := withhold_if_secret("\n".join(texts)):
         raise GateError(f"The plan is not posted: {reason}.")
-    approvable = acts_as_itself(github.me())
+    approvable = acts_as_itself(github.me)
     text = plan_text(plan, context.outcome, context.links, approvable=approvable)
     if thread_ref is None:
         context.say(f"the request came from no thread, so this is not posted:\n{text}")
@@ -192,7 +192,7 @@ def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Reques
     """Return the plan of a request, approved, unchanged and not executed by others; `None` if it has none."""
     continued: frozenset[str] = frozenset()
     if needs(request.verb, Earlier.RUN) and thread_ref is not None and request.thread is not None:
-        behind = _approval_behind(read_log(github, thread_ref.repository, request.thread), thread_ref)
+        behind = _approval_behind(read_log(github, request.thread), thread_ref)
         named = request.plan.hash if request.plan else ""
         if bool(named) != (behind is not None) or (behind and not named.startswith(behind.prefix.lower())):
             raise PublishError(

@@ -95,10 +95,10 @@ class _Thread:
     def __init__(self, proposed: ValidatedWrites, github: GitHub, number: int) -> None:
         request = proposed.outcome.request
         self.proposed, self.github = proposed, github
-        self.repository, self.number, self.task = request.repository, number, request.task
-        self.issue = github.issue(self.repository, number)
-        self.comments = tuple(github.comments(self.repository, number))
-        self.state = thread_state(self.issue, self.comments, github.me(), self.task)
+        self.number, self.task = number, request.task
+        self.issue = github.issue(number)
+        self.comments = tuple(github.comments(number))
+        self.state = thread_state(self.issue, self.comments, github.me, self.task)
 
     def has(self, write: Write) -> bool:
         """Whether the thread is already as the write would leave it."""
@@ -107,7 +107,7 @@ class _Thread:
             case "comment" | "reply":
                 found: Iterable[CommentData] = self.comments
                 if write.kind == "reply":
-                    found = self.github.review_comments(self.repository, self.number, self.proposed.since)
+                    found = self.github.review_comments(self.number, self.proposed.since)
                 own = [one for one in own_comments(self.github, found) if one.ours and one.kind == WRITE]
                 return any(one.fields.get("id") == self._id(write) for one in own)
             case "add_label":
@@ -124,34 +124,34 @@ class _Thread:
         """Return why the write does not fit the thread; empty if it does."""
         if self.proposed.threads[write.number] is not self.state.is_pull_request:
             return "it is not the kind of thread that the bundle says"
-        if self.task and opened_by_us(self.issue, self.github.me()):
+        if self.task and opened_by_us(self.issue, self.github.me):
             return "it was opened by this bot"
         since = self.proposed.known.get(write.number, self.proposed.since)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         if why := mismatch(write, self.state, self.proposed.task, at=now, since=since):
             return why
         if write.kind == "reply":
-            lines = self.github.review_thread(self.repository, write.number, write.comment_id)
+            lines = self.github.review_thread(write.number, write.comment_id)
             if lines is None or lines.resolved:
                 return "the conversation was resolved meanwhile" if lines else "the conversation is gone"
         return ""
 
     def make(self, write: Write) -> None:
-        github, repository, number = self.github, self.repository, self.number
+        github, number = self.github, self.number
         match write.kind:
             case "comment":
-                github.create_comment(repository, number, self._body(write))
+                github.create_comment(number, self._body(write))
             case "reply":
-                github.reply_to_review_comment(repository, number, write.comment_id, self._body(write))
+                github.reply_to_review_comment(number, write.comment_id, self._body(write))
             case "add_label":
-                github.add_labels(repository, number, [write.label])
+                github.add_labels(number, [write.label])
             case "remove_label":
-                github.remove_label(repository, number, write.label)
+                github.remove_label(number, write.label)
             case "close":
-                github.close_issue(repository, number, write.reason)
+                github.close_issue(number, write.reason)
             case "edit":
                 title, body = _edited(write)
-                github.edit_issue(repository, number, title=title, body=body)
+                github.edit_issue(number, title=title, body=body)
 
     def _body(self, write: Write) -> str:
         """Return the filtered text with its author and a mark."""
@@ -177,8 +177,7 @@ def count_made(bundle: Bundle, repository: str, host_of: Callable[[str], GitHub]
     """Return how many of the bundle's writes `repository` has now, none if that cannot be read. Nothing is written."""
     if bundle.writes is None:
         return 0
-    request = bundle.outcome.request._replace(repository=repository)
-    outcome = bundle.outcome._replace(request=request)
+    outcome = bundle.outcome
     proposed = ValidatedWrites(outcome, bundle.writes.writes, {}, None, outcome.started_at, {}, Links())
     try:
         github = host_of(repository)

@@ -482,7 +482,7 @@ def test_nobody_is_kept_out_whom_the_full_check_lets_in(stage: Stage, role: Any,
     number = stage.forge.create_issue(repo, MAINTAINER if role else REPORTER, "Nothing works", "")
     _, payload = stage.forge.comment(repo, number, REPORTER, f"/agent {verb}")
     token = stage.forge.token(permissions={"contents": "read", "issues": "write"}, repo=repo)
-    github = connect(token, stage.forge.api_url)
+    github = connect(token, stage.forge.api_url, repo)
     event = Event("issue_comment", payload)
     let_in = isinstance(build_request(event, github, lambda: load_policy(None)), Request)
     goes_on = first(stage, payload, SLASH_AGENT_GITHUB_TOKEN=token, GITHUB_REPOSITORY=repo).goes_on

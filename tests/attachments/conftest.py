@@ -50,7 +50,7 @@ class World:
     ) -> Attachments:
         """The sandbox has tests of its own: here what was fetched is the picture."""
         site = site_of(self.forge.url)
-        github = connect(self.token, self.forge.api_url, pace=Pace(0, sleep=lambda _: None))
+        github = connect(self.token, self.forge.api_url, REPO, pace=Pace(0, sleep=lambda _: None))
         rules = SelectionRules(**{"tiers": {Tier.MAINTAINER}, "requester": request.actor.tier, **terms})
         files = AttachedFiles(self.folder / "attachments", Fetcher(site, limits or FILE_LIMITS))
         reader, fetcher = TextReader(github, request, bots), Fetcher(site, limits or PICTURE_LIMITS)

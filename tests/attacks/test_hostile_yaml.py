@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.contracts.threads import RepositoryData
 from bot.maintenance.task import read_task
 from bot.parsing.parser import Parser
 from bot.parsing.yaml_document import YamlError, read_yaml
@@ -108,17 +109,19 @@ def test_a104_no_process_with_secrets_parses_yaml():
 class Host:
     """A repository's folder of tasks."""
 
-    def folder(self, repository: str, path: str, ref: str) -> list[str]:
+    repository = RepositoryData("o/r", "main", private=False, clone_url="")
+
+    def folder(self, path: str, ref: str) -> list[str]:
         return ["a.md", "bomb.md", "c.md"]
 
-    def file(self, repository: str, path: str, ref: str) -> str:
+    def file(self, path: str, ref: str) -> str:
         front = BOMBS["aliases that multiply"] if "bomb" in path else "schedule: daily"
         return f"---\n{front}\n---\nDo it."
 
 
 def test_a105_a_hostile_task_file_is_named_and_the_others_are_due():
     with Parser() as parser:
-        tasks, broken = _tasks("o/r", "main", Host(), parser)
+        tasks, broken = _tasks(Host(), parser)
     assert list(tasks) == ["a", "c"]
     assert "bomb.md:" in str(broken["bomb"])
     assert len(broken) == 1

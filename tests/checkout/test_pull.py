@@ -29,8 +29,8 @@ class World:
         self.token = forge.token("ada")
 
     def open(self, head: str, login: str = "ada", base: str = "main") -> int:
-        host = connect(self.forge.token(login), self.forge.api_url)
-        return host.open_pull(self.repo, title="T", body="", head=head, base=base, draft=False).number
+        host = connect(self.forge.token(login), self.forge.api_url, self.repo)
+        return host.open_pull(title="T", body="", head=head, base=base, draft=False).number
 
     def fork(self, login: str) -> str:
         self.forge.add_user(login)
@@ -40,7 +40,7 @@ class World:
     def checkout(
         self, number: int, sha: str, base: str = "main", name: str = "run", **options: object
     ) -> Checkout:
-        merge_base = connect(self.token, self.forge.api_url).merge_base(self.repo, base, sha)
+        merge_base = connect(self.token, self.forge.api_url, self.repo).merge_base(base, sha)
         source = Source(self.forge.clone_url(self.repo), base, self.token, PullHead(number, sha, merge_base))
         return check_out(source, self.folder / name, **options)  # type: ignore[arg-type]
 

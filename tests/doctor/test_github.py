@@ -79,7 +79,7 @@ def check(**changed: object) -> dict[str, Finding]:
         token = "github_pat_x"
         return {
             finding.name: finding
-            for finding in check_github("a/b", connect(token, API), token, load_policy(None))
+            for finding in check_github(connect(token, API, "a/b"), token, load_policy(None))
         }
 
 
@@ -144,7 +144,7 @@ def test_what_is_amiss_comes_with_its_fix(
 
 
 def of_forge(stage: Stage, token: str) -> list[Finding]:
-    return check_github(stage.repo, connect(token, stage.forge.api_url), token, load_policy(None))
+    return check_github(connect(token, stage.forge.api_url, stage.repo), token, load_policy(None))
 
 
 @pytest.mark.parametrize(

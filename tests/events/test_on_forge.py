@@ -53,7 +53,7 @@ def forge(clock: Clock, tmp_path: Path) -> Iterator[Forge]:
 
 def _github(forge: Forge) -> GitHub:
     permissions = {"contents": "read", "issues": "write", "pull_requests": "read", "checks": "read"}
-    return connect(forge.token(permissions=permissions, repo=REPO), forge.api_url)
+    return connect(forge.token(permissions=permissions, repo=REPO), forge.api_url, REPO)
 
 
 def _decide(github: GitHub, event: dict[str, Any]) -> Request | Refusal | NoRequest:

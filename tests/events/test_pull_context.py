@@ -58,7 +58,7 @@ def read(
     with_failures: bool = True,
 ) -> Context:
     request = make_request(thread=Thread(7, "", "", "ada", "u", is_pull_request=True), anchor=anchor)
-    texts = ThreadTexts(reader, "acme/calc", 7, trigger)
+    texts = ThreadTexts(reader, 7, trigger)
     request = with_pull_context(request, texts, HEAD if with_failures else "")
     assert request.thread is not None
     added = request.thread.comments, request.thread.left_out

@@ -18,7 +18,7 @@ def _thread(comments: list[CommentData], **changes: Any) -> Thread:
     assert request.subject is not None
     threads = Threads(thread=comments)
     threads.remember(request)
-    texts = ThreadTexts(threads, "acme/calc", 7, request.trigger)
+    texts = ThreadTexts(threads, 7, request.trigger)
     return build_thread(request.subject, reversed(comments), texts)
 
 

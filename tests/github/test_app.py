@@ -186,15 +186,15 @@ def test_on_a_forge_the_token_acts_as_the_apps_bot_on_its_repository_alone(key: 
     with _forge(key) as forge:
         forge.install_app(123, "octo")
         made = installation_token("123", key[0], NAME, forge.api_url, access=Access.COMMENT)
-        github = connect(made.token, forge.api_url, pace=Pace(0))
+        github = connect(made.token, forge.api_url, NAME, pace=Pace(0))
         number = forge.create_issue(NAME, "ann", "Title")
-        assert github.create_comment(NAME, number, "hello").author.login == made.login == "my-app[bot]"
-        me = github.me()
+        assert github.create_comment(number, "hello").author.login == made.login == "my-app[bot]"
+        me = github.me
         assert me is not None
         assert me.login == "my-app[bot]"
         assert token_facts(made.token, login=me.login).starts_workflows
         with pytest.raises(GitHubError, match="the token may not see it"):
-            github.repository("octo/other")
+            connect(made.token, forge.api_url, "octo/other", pace=Pace(0)).current_name()
 
 
 def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem):
@@ -203,11 +203,13 @@ def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem):
         forge.commit(NAME, {"a.txt": "a"})
         pushing, reading = (
             connect(
-                installation_token("123", key[0], NAME, forge.api_url, access=access).token, forge.api_url
+                installation_token("123", key[0], NAME, forge.api_url, access=access).token,
+                forge.api_url,
+                NAME,
             )
             for access in (Access.PUBLISH, Access.COMMENT)
         )
-        assert reading.file(NAME, "a.txt", "main") == "a"
-        assert pushing.create_blob(NAME, b"a")
+        assert reading.file("a.txt", "main") == "a"
+        assert pushing.create_blob(b"a")
         with pytest.raises(GitHubError, match="does not allow this token to store a file"):
-            reading.create_blob(NAME, b"a")
+            reading.create_blob(b"a")

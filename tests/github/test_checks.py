@@ -9,7 +9,7 @@ from bot.contracts.pulls import Annotation
 from bot.github.checks import DETAILED
 from bot.github.errors import GitHubError
 from tests.github.test_check_logs import LOG
-from tests.support.tables import NAME, REPO, Client, next_page
+from tests.support.tables import REPO, Client, next_page
 
 SHA = "a" * 40
 CHECKS = f"{REPO}/commits/{SHA}/check-runs"
@@ -38,7 +38,7 @@ def test_a_failed_job_with_its_annotations_and_the_log_of_its_failed_step(web: W
     ]
     web.get(f"{REPO}/check-runs/2/annotations", json=rows)
     web.get(f"{REPO}/actions/jobs/2/logs", body=LOG)
-    (found,) = client.github.failed_checks(NAME, SHA)
+    (found,) = client.github.failed_checks(SHA)
     assert (found.name, found.conclusion) == ("check 2", "failure")
     assert (found.url, found.summary) == ("https://x/2", "Tests\n\n1 failed")
     boom, old = Annotation("a.py", 3, "failure", "T: boom"), Annotation(".github", 1, "warning", "old")
@@ -51,13 +51,13 @@ def test_a_failed_job_with_its_annotations_and_the_log_of_its_failed_step(web: W
 @pytest.mark.parametrize("conclusion", ["success", "neutral", "skipped", "cancelled", "stale"])
 def test_what_did_not_fail_is_no_failure(web: Web, client: Client, conclusion: str):
     web.get(CHECKS, json=runs(check(1, conclusion)))
-    assert client.github.failed_checks(NAME, SHA) == []
+    assert client.github.failed_checks(SHA) == []
 
 
 @pytest.mark.parametrize("conclusion", ["failure", "timed_out", "startup_failure", "action_required"])
 def test_a_check_of_another_app_has_no_log(web: Web, client: Client, conclusion: str):
     web.get(CHECKS, json=runs(check(1, conclusion, app={"slug": "other-ci"})))
-    (found,) = client.github.failed_checks(NAME, SHA)
+    (found,) = client.github.failed_checks(SHA)
     assert (found.conclusion, found.steps) == (conclusion, ())
     assert len(web.calls) == 1
 
@@ -66,7 +66,7 @@ def test_a_check_of_another_app_has_no_log(web: Web, client: Client, conclusion:
 def test_a_log_that_cannot_be_read_says_why(web: Web, client: Client, status: int, said: str):
     web.get(CHECKS, json=runs(check(1)))
     web.get(f"{REPO}/actions/jobs/1/logs", status=status, json={"message": "no"})
-    (found,) = client.github.failed_checks(NAME, SHA)
+    (found,) = client.github.failed_checks(SHA)
     assert said in found.steps[0].log
 
 
@@ -75,7 +75,7 @@ def test_many_failures_are_named_and_a_few_are_read(web: Web, client: Client):
     web.get(CHECKS, json=runs(*map(check, range(101, 131))))
     for number in range(1, DETAILED + 1):
         web.get(f"{REPO}/actions/jobs/{number}/logs", body=LOG)
-    found = client.github.failed_checks(NAME, SHA)
+    found = client.github.failed_checks(SHA)
     assert len(found) == 130
     assert [bool(one.steps) for one in found] == [True] * DETAILED + [False] * (130 - DETAILED)
     assert len(web.calls) == 2 + DETAILED
@@ -84,4 +84,4 @@ def test_many_failures_are_named_and_a_few_are_read(web: Web, client: Client):
 def test_that_checks_may_not_be_read_is_a_sentence(web: Web, client: Client):
     web.get(CHECKS, status=403, json={"message": "Resource not accessible by integration"})
     with pytest.raises(GitHubError, match=r"does not allow this token to read commits/a{40}/check-runs"):
-        client.github.failed_checks(NAME, SHA)
+        client.github.failed_checks(SHA)

@@ -17,13 +17,13 @@ def test_a_failing_page_is_repeated_alone(web: Web, client: Client):
     web.get(COMMENTS, json=[comment(n) for n in range(100)], headers=next_page(COMMENTS, 2))
     web.get(COMMENTS, status=502, json={"message": "Server Error"})
     web.get(COMMENTS, json=[comment(100)])
-    assert [c.id for c in client.github.comments("octo/hello", 7)] == list(range(101))
+    assert [c.id for c in client.github.comments(7)] == list(range(101))
     assert len(web.calls) == 3
 
 
 def test_a_deleted_account_is_a_ghost(web: Web, client: Client):
     web.get(COMMENTS, json=[comment(1, user=None, body=None)])
-    (found,) = client.github.comments("octo/hello", 7)
+    (found,) = client.github.comments(7)
     assert (found.author.login, found.author.id, found.body) == ("ghost", 0, "")
 
 
@@ -41,7 +41,7 @@ def test_rate_limits_are_waited_out(
 ):
     web.get(REPO, status=403, json={"message": message}, headers=headers)
     web.get(REPO, json=repository())
-    assert client.github.repository("octo/hello").default_branch == "main"
+    assert client.github.repository.default_branch == "main"
     assert sum(client.slept) == sum(waits)
 
 
@@ -69,7 +69,7 @@ def test_refusals_are_one_sentence(
 ):
     web.post(COMMENTS, status=status, json=body)
     with pytest.raises(GitHubError) as caught:
-        client.github.create_comment("octo/hello", 7, "hello")
+        client.github.create_comment(7, "hello")
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code is ExitCode.USAGE
@@ -78,15 +78,15 @@ def test_refusals_are_one_sentence(
 def test_control_characters_do_not_reach_the_terminal(web: Web, client: Client):
     web.get(REPO, status=403, json={"message": "no\x1b[2J\r\n::error::x"})
     with pytest.raises(GitHubError) as caught:
-        client.github.repository("octo/hello")
+        client.github.current_name()
     assert "\x1b" not in str(caught.value) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [403, 404])
 def test_an_installation_token_has_no_user(web: Web, client: Client, status: int):
     web.get(f"{API}/user", status=status, json={"message": "Resource not accessible by integration"})
-    assert client.github.me() is None
-    assert client.github.me() is None
+    assert client.github.me is None
+    assert client.github.me is None
     assert len(web.calls) == 1
 
 
@@ -111,7 +111,7 @@ def test_who_is_a_collaborator(
     web.get(f"{REPO}/collaborators/ann/permission", json=answer)
     if listed is not None:
         web.get(f"{REPO}/collaborators/ann", status=listed)
-    found = client.github.permission("octo/hello", "ann")
+    found = client.github.permission("ann")
     assert (found.level, found.user_id) == (level, 5)
     assert (found.collaborator, found.private) == (collaborator, private)
 
@@ -119,7 +119,7 @@ def test_who_is_a_collaborator(
 def test_an_unknown_login_has_no_permission(web: Web, client: Client):
     web.get(REPO, json=repository())
     web.get(f"{REPO}/collaborators/a%2Fb/permission", status=404, json={"message": "a/b is not a user"})
-    assert client.github.permission("octo/hello", "a/b").level == "none"
+    assert client.github.permission("a/b").level == "none"
 
 
 @pytest.mark.parametrize(
@@ -127,4 +127,4 @@ def test_an_unknown_login_has_no_permission(web: Web, client: Client):
 )
 def test_a_branch_has_a_commit(web: Web, client: Client, status: str, part: bool):
     web.get(f"{REPO}/compare/{'a' * 40}...main", json={"status": status})
-    assert client.github.contains("octo/hello", "main", "a" * 40) is part
+    assert client.github.contains("main", "a" * 40) is part

@@ -70,11 +70,11 @@ def server(*answers: bytes) -> Iterator[tuple[str, list[Mapping[str, str]]]]:
 
 
 def client(url: str) -> GitHub:
-    return connect("token", url, pace=Pace(sleep=lambda seconds: None))
+    return connect("token", url, NAME, pace=Pace(sleep=lambda seconds: None))
 
 
 def bodies(github: GitHub) -> list[str]:
-    return [one.body for one in github.comments(NAME, 7)]
+    return [one.body for one in github.comments(7)]
 
 
 @pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED.keys())

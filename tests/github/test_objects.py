@@ -81,7 +81,7 @@ def test_a116_no_write_of_any_method_leaves_a_dry_run(
 
 @write
 def test_a116_nor_passes_filter_with_a_secret(web: Web, write: Callable[[Repository, str], object]):
-    requester = connect("token", API, secrets={"KEY": SECRET}).requester
+    requester = connect("token", API, NAME, secrets={"KEY": SECRET}).requester
     with requester.known_shape(), pytest.raises((GateError, GitHubError)):
         write(Repository(requester, url=f"/repos/{NAME}"), SECRET)
     assert all(SECRET not in str(call.request.body) for call in web.calls)
@@ -101,10 +101,10 @@ def test_a_field_that_a_list_leaves_out_costs_no_request_for_each_object(web: We
     times = {"created_at": TIME, "updated_at": TIME}
     rows = [{**_issue(n), **times, "html_url": "u", "state": "open", "locked": False} for n in range(5)]
     web.get(f"{REPO}/issues", json=rows)
-    assert [one.is_pull_request for one in client.github.issues(NAME)] == [False] * 5
+    assert [one.is_pull_request for one in client.github.issues()] == [False] * 5
     place = {"path": "a.py", "url": f"{REPO}/pulls/comments/1"}
     web.get(f"{REPO}/pulls/7/comments", json=[comment(n, **place) for n in range(5)])
-    assert [one.in_reply_to for one in client.github.review_comments(NAME, 7)] == [0] * 5
+    assert [one.in_reply_to for one in client.github.review_comments(7)] == [0] * 5
     assert len(web.calls) == 2
 
 
@@ -115,8 +115,7 @@ def test_a_chain_of_objects_sends_one_request(web: Web, client: Client):
     with requester_of(client).known_shape():
         assert list(pulls) == []
     web.get(REPO, json=repository())
-    client.github.repository(NAME)
-    client.github.repository(NAME)
+    assert client.github.repository == client.github.repository
     assert len(web.calls) == 2
 
 
@@ -126,13 +125,13 @@ def test_an_empty_answer_is_no_empty_list(web: Web, client: Client, body: str):
     with pytest.raises(
         GitHubError, match=r"an unknown shape .* to read commits/a{40}/check-runs of octo/hello"
     ):
-        list(client.github.check_runs(NAME, "a" * 40))
+        list(client.github.check_runs("a" * 40))
 
 
 def test_texts_are_requested_with_their_html(web: Web, client: Client):
     full = responses.matchers.header_matcher({"Accept": FULL})
     web.get(f"{REPO}/issues/7/comments", json=[comment(1, body_html="<p>b</p>")], match=[full])
-    assert [one.id for one in client.github.comments(NAME, 7)] == [1]
+    assert [one.id for one in client.github.comments(7)] == [1]
     plain = responses.matchers.header_matcher({"Accept": JSON})
     web.get(f"{REPO}/pulls/7/commits", json=[], match=[plain])
-    assert client.github.pull_commits(NAME, 7) == []
+    assert client.github.pull_commits(7) == []

@@ -34,7 +34,7 @@ class World:
 
     def as_other(self, permissions: Mapping[str, str]) -> GitHub:
         token = self.forge.token(permissions=permissions, repo=NAME)
-        return connect(token, self.forge.api_url, pace=Pace(0))
+        return connect(token, self.forge.api_url, NAME, pace=Pace(0))
 
 
 @pytest.fixture
@@ -49,46 +49,46 @@ def world() -> Iterator[World]:
         forge.commit(NAME, {"a.txt": NEW}, branch="change")
         number = forge.open_pull(NAME, "ann", "change", title="Words")
         token = forge.token(permissions=ALL, repo=NAME)
-        github = connect(token, forge.api_url, pace=Pace(0, sleep=lambda _: None))
+        github = connect(token, forge.api_url, NAME, pace=Pace(0, sleep=lambda _: None))
         head = forge.branch_sha(NAME, "change")
         assert head is not None
         yield World(forge, github, number, head, token)
 
 
 def test_a_pull_request(world: World):
-    found = world.github.pull(NAME, world.pull)
+    found = world.github.pull(world.pull)
     assert (found.state, found.author) == (PullState.OPEN, "ann")
     assert (found.head_sha, found.head_ref) == (world.head, "change")
     assert (found.base_ref, found.from_fork(NAME)) == ("main", False)
     world.forge.merge(NAME, world.pull, "octo")
-    assert world.github.pull(NAME, world.pull).state is PullState.MERGED
+    assert world.github.pull(world.pull).state is PullState.MERGED
 
 
 def test_a_pull_request_of_a_deleted_fork(world: World):
     fork = world.forge.fork(NAME, "bob")
     world.forge.commit(fork, {"b.txt": "b\n"}, branch="theirs")
     number = world.forge.open_pull(NAME, "bob", "bob:theirs")
-    assert world.github.pull(NAME, number).head_repository == fork
+    assert world.github.pull(number).head_repository == fork
     world.forge.delete_repository(fork)
     world.forge.delete_user("bob")
-    gone = world.github.pull(NAME, number)
+    gone = world.github.pull(number)
     assert (gone.head_repository, gone.from_fork(NAME), gone.author) == ("", True, "ghost")
 
 
 def test_pull_requests_and_issues_are_listed(world: World):
     issue = world.forge.create_issue(NAME, "bob", "Broken", labels=["bug"])
     world.forge.set_thread(NAME, world.pull, state="closed")
-    assert [one.number for one in world.github.pulls(NAME, state="closed")] == [world.pull]
-    assert list(world.github.pulls(NAME)) == []
-    assert [one.number for one in world.github.issues(NAME, labels=["bug"])] == [issue]
-    assert [one.is_pull_request for one in world.github.issues(NAME, "all")] == [False, True]
+    assert [one.number for one in world.github.pulls(state="closed")] == [world.pull]
+    assert list(world.github.pulls()) == []
+    assert [one.number for one in world.github.issues(labels=["bug"])] == [issue]
+    assert [one.is_pull_request for one in world.github.issues("all")] == [False, True]
 
 
 def test_a_branch_with_an_odd_name_contains_its_commit(world: World):
     sha = world.forge.commit(NAME, {"b.txt": "b\n"}, branch="odd/#1%41")
-    assert world.github.contains(NAME, "odd/#1%41", sha)
-    assert world.github.merge_base(NAME, "odd/#1%41", "main") == world.forge.branch_sha(NAME)
-    assert not world.github.contains(NAME, "odd", sha)
+    assert world.github.contains("odd/#1%41", sha)
+    assert world.github.merge_base("odd/#1%41", "main") == world.forge.branch_sha(NAME)
+    assert not world.github.contains("odd", sha)
 
 
 def test_threads_of_reviews(world: World):
@@ -96,7 +96,7 @@ def test_threads_of_reviews(world: World):
     world.forge.reply(NAME, one, "bob", "because")
     world.forge.review_comment(NAME, world.pull, "bob", "a.txt", 12, body="old", side="LEFT")
     world.forge.review_comment(NAME, world.pull, "bob", "a.txt", None, body="the whole file")
-    first, second, third = world.github.review_threads(NAME, world.pull)
+    first, second, third = world.github.review_threads(world.pull)
     assert (first.id, first.line, first.start_line, first.side) == (one, 3, 2, Side.RIGHT)
     assert [(c.author, c.body) for c in first.comments] == [("ann", "why?"), ("bob", "because")]
     assert (second.line, second.side, third.line, third.outdated) == (12, Side.LEFT, 0, False)
@@ -107,28 +107,28 @@ def test_runs_and_their_artifacts(world: World):
     run = world.forge.add_run(
         NAME, pull=world.pull, event="pull_request", actor="ann", conclusion=None, at="2026-01-03T03:04:05Z"
     )
-    found = world.github.workflow_run(NAME, run)
+    found = world.github.workflow_run(run)
     assert (found.event, found.status, found.conclusion) == ("pull_request", "in_progress", None)
     assert (found.path, found.head_repository.full_name) == (".github/workflows/ci.yml", NAME)
-    assert [one.id for one in world.github.workflow_runs(NAME)] == [run, old]
-    assert [one.id for one in world.github.workflow_runs(NAME, "ci.yml", event="push")] == [old]
-    assert [one.id for one in world.github.workflow_runs(NAME, created=">=2026-01-03")] == [run]
-    assert [one.id for one in world.github.workflow_runs(NAME, status="success")] == [old]
+    assert [one.id for one in world.github.workflow_runs()] == [run, old]
+    assert [one.id for one in world.github.workflow_runs("ci.yml", event="push")] == [old]
+    assert [one.id for one in world.github.workflow_runs(created=">=2026-01-03")] == [run]
+    assert [one.id for one in world.github.workflow_runs(status="success")] == [old]
     world.forge.add_artifact(NAME, run, "bundle", {"outcome.json": b"{}"})
     gone = world.forge.add_artifact(NAME, run, "older", b"x", expired=True)
-    by_name = {one.name: one for one in world.github.artifacts(NAME, run)}
+    by_name = {one.name: one for one in world.github.artifacts(run)}
     assert by_name["older"].expired
-    content = world.github.download_artifact(NAME, by_name["bundle"].id, 10_000)
+    content = world.github.download_artifact(by_name["bundle"].id, 10_000)
     assert zipfile.ZipFile(io.BytesIO(content)).namelist() == ["outcome.json"]
     with pytest.raises(GitHubError, match="bigger than the 10 bytes"):
-        world.github.download_artifact(NAME, by_name["bundle"].id, 10)
+        world.github.download_artifact(by_name["bundle"].id, 10)
     with pytest.raises(GitHubError, match="it no longer exists"):
-        world.github.download_artifact(NAME, gone, 10_000)
+        world.github.download_artifact(gone, 10_000)
 
 
 @pytest.mark.parametrize("workflow", ["ci.yml", ".github/workflows/ci.yml"])
 def test_a_workflow_is_started(world: World, workflow: str):
-    world.github.dispatch_workflow(NAME, workflow, "main")
+    world.github.dispatch_workflow(workflow, "main")
     started = world.forge.runs(NAME)[-1]
     assert (started["workflow"], started["branch"]) == (".github/workflows/ci.yml", "main")
 
@@ -137,7 +137,7 @@ def test_failed_statuses_are_the_last_of_each_context(world: World):
     for status in ("a failure", "a success", "b success", "b error", "c pending"):
         said = {"description": status.replace(" ", " is "), "target_url": "https://ci.example/1"}
         world.forge.add_status(NAME, world.head, *status.split(), **said)
-    (found,) = world.github.failed_statuses(NAME, world.head)
+    (found,) = world.github.failed_statuses(world.head)
     assert (found.name, found.conclusion, found.summary) == ("b", "error", "b is error")
     assert found.url == "https://ci.example/1"
     assert len(world.forge.requests) == 1

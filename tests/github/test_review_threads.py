@@ -55,7 +55,7 @@ def test_what_graphql_tells(web: Web, client: Client):
         thread(connection([])),
     ]
     web.post(GRAPHQL, json=threads(nodes))
-    first, second, third = client.github.review_threads(NAME, 7)
+    first, second, third = client.github.review_threads(7)
     assert (first.id, first.line, first.start_line, first.resolved) == (1, 5, 3, True)
     assert [one.author for one in first.comments] == ["ann", "helper[bot]", "ghost"]
     assert (second.line, second.start_line, second.side, second.outdated) == (0, 0, Side.LEFT, True)
@@ -66,17 +66,17 @@ def test_what_graphql_tells(web: Web, client: Client):
 def test_all_pages_of_threads_are_read(web: Web, client: Client):
     web.post(GRAPHQL, json=threads([thread(connection([node(1)]))], end="t1"))
     web.post(GRAPHQL, json=threads([thread(connection([node(4)]))]))
-    assert [one.id for one in client.github.review_threads(NAME, 7)] == [1, 4]
+    assert [one.id for one in client.github.review_threads(7)] == [1, 4]
     assert [sent(web, n)["after"] for n in range(2)] == [None, "t1"]
 
 
 def test_the_thread_that_holds_a_comment(web: Web, client: Client):
     nodes = [thread(connection([node(1)])), thread(connection([node(2), node(3)]))]
     web.post(GRAPHQL, json=threads(nodes))
-    found = client.github.review_thread(NAME, 7, 3)
+    found = client.github.review_thread(7, 3)
     assert found is not None
     assert found.id == 2
-    assert client.github.review_thread(NAME, 7, 4) is None
+    assert client.github.review_thread(7, 4) is None
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_the_thread_that_holds_a_comment(web: Web, client: Client):
 def test_a_refusal_is_a_sentence(web: Web, client: Client, status: int, answer: dict[str, Any], words: str):
     web.post(GRAPHQL, status=status, json=answer)
     with pytest.raises(GitHubError, match=words):
-        client.github.review_threads(NAME, 7)
+        client.github.review_threads(7)
 
 
 def test_a_rate_limit_of_graphql_is_waited_out(web: Web, client: Client):
@@ -105,10 +105,10 @@ def test_a_rate_limit_of_graphql_is_waited_out(web: Web, client: Client):
     headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000005"}
     web.post(GRAPHQL, json=refusal, headers=headers)
     web.post(GRAPHQL, json=threads([]))
-    assert client.github.review_threads(NAME, 7) == []
+    assert client.github.review_threads(7) == []
     assert client.slept == [6.0]
 
 
 def test_on_github_enterprise_graphql_lies_beside_rest(web: Web):
     web.post("https://ghe.test:443/api/graphql", json=threads([]))
-    assert connect("token", "https://ghe.test/api/v3").review_threads(NAME, 7) == []
+    assert connect("token", "https://ghe.test/api/v3", NAME).review_threads(7) == []

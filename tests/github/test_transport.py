@@ -21,7 +21,7 @@ Web = responses.RequestsMock
 
 
 def bodies(client: Client) -> list[str]:
-    return [one.body for one in client.github.comments(NAME, 7)]
+    return [one.body for one in client.github.comments(7)]
 
 
 def test_pages_are_followed_as_github_links_them(web: Web, client: Client):
@@ -39,14 +39,14 @@ def test_a_next_page_on_another_host_is_asked_of_our_own(web: Web, client: Clien
 
 
 def test_pages_of_github_enterprise_are_below_its_api(web: Web):
-    github = connect("token", "https://ghe.test/api/v3")
+    github = connect("token", "https://ghe.test/api/v3", NAME)
     path = "https://ghe.test:443/api/v3/repos/octo/hello/issues/7/comments"
     web.get(path, json=[comment(1)], headers={"Link": '<https://ghe.test/api/v3/more?page=2>; rel="next"'})
     web.get("https://ghe.test:443/api/v3/more", json=[comment(2)])
-    assert [one.id for one in github.comments(NAME, 7)] == [1, 2]
+    assert [one.id for one in github.comments(7)] == [1, 2]
     web.replace("GET", path, json=[comment(1)], headers={"Link": '<https://ghe.test/else>; rel="next"'})
     with pytest.raises(GitHubError, match="a next page outside of the API"):
-        list(github.comments(NAME, 7))
+        list(github.comments(7))
 
 
 def test_pygithub_neither_pauses_nor_repeats_by_itself(client: Client):
@@ -56,7 +56,7 @@ def test_pygithub_neither_pauses_nor_repeats_by_itself(client: Client):
 
 def test_pages_are_fetched_as_they_are_taken(web: Web, client: Client):
     web.get(COMMENTS, json=[comment(n) for n in range(100)], headers=next_page(COMMENTS, 2))
-    assert next(client.github.comments(NAME, 7)).id == 0
+    assert next(client.github.comments(7)).id == 0
     assert len(web.calls) == 1
 
 
@@ -64,10 +64,10 @@ def test_writes_are_a_second_apart_and_reads_are_not(web: Web):
     client = Client(between_writes=1.0)
     web.post(COMMENTS, json=comment(1))
     web.get(COMMENTS, json=[])
-    client.github.create_comment(NAME, 7, "one")
+    client.github.create_comment(7, "one")
     assert bodies(client) == bodies(client) == []
     assert client.slept == []
-    client.github.create_comment(NAME, 7, "two")
+    client.github.create_comment(7, "two")
     assert client.slept == [1.0]
 
 
@@ -82,13 +82,13 @@ def test_writes_are_a_second_apart_and_reads_are_not(web: Web):
 def test_a_limit_too_far_off_says_when(web: Web, client: Client, headers: dict[str, str], when: str):
     web.get(REPO, status=429, json={"message": "slow"}, headers=headers)
     with pytest.raises(GitHubError, match=f"try again {when}"):
-        client.github.repository(NAME)
+        client.github.current_name()
     assert all(wait <= 300 for wait in client.slept)
 
 
 def test_a_body_too_long_for_github_is_cut(web: Web, client: Client):
     web.post(COMMENTS, json=comment(1))
-    client.github.create_comment(NAME, 7, "ä" * 70_000)
+    client.github.create_comment(7, "ä" * 70_000)
     sent = web.calls[0].request.body or b""
     assert len(json.loads(sent)["body"]) <= 65_536
 
@@ -105,7 +105,7 @@ def test_a_write_follows_a_repository_that_moved(web: Web, client: Client):
     web.post(COMMENTS, status=307, json={"message": "Moved"}, headers={"Location": there.replace(":443", "")})
     sent = responses.matchers.json_params_matcher({"body": "hello"})
     web.post(there, json=comment(1, body="hello"), match=[sent])
-    assert client.github.create_comment(NAME, 7, "hello").id == 1
+    assert client.github.create_comment(7, "hello").id == 1
 
 
 @pytest.mark.parametrize(
@@ -114,21 +114,21 @@ def test_a_write_follows_a_repository_that_moved(web: Web, client: Client):
 def test_but_never_to_another_server(web: Web, client: Client, there: str):
     web.post(COMMENTS, status=307, json={"message": "Moved"}, headers={"Location": there})
     with pytest.raises(GitHubError, match="use its new name"):
-        client.github.create_comment(NAME, 7, "hello")
+        client.github.create_comment(7, "hello")
     assert len(web.calls) == 1
 
 
 def test_a_redirect_is_followed_once(web: Web, client: Client):
     web.post(COMMENTS, status=307, json={"message": "Moved"}, headers={"Location": COMMENTS})
     with pytest.raises(GitHubError, match="use its new name"):
-        client.github.create_comment(NAME, 7, "hello")
+        client.github.create_comment(7, "hello")
     assert len(web.calls) == 2
 
 
 def test_an_api_that_lies_elsewhere_is_a_sentence(web: Web, client: Client):
     web.get(REPO, status=301, headers={"Location": "https://other.test/repos/octo/hello"})
     with pytest.raises(GitHubError, match="use its new name"):
-        client.github.repository(NAME)
+        client.github.current_name()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_refused_review_says_why(web: Web, client: Client, errors: object, sai
     web.post(f"{REPO}/pulls/7/reviews", status=422, json=refusal)
     with pytest.raises(GitHubError) as caught:
         draft = ReviewDraft("a.py", "text", 3)
-        client.github.create_review(NAME, 7, sha="a" * 40, body="b", event="COMMENT", drafts=[draft])
+        client.github.create_review(7, sha="a" * 40, body="b", event="COMMENT", drafts=[draft])
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -157,7 +157,7 @@ def test_a_head_that_github_does_not_see_yet_is_tried_again(web: Web, client: Cl
     web.post(f"{REPO}/pulls", status=422, json=refusal)
     web.post(f"{REPO}/pulls", status=201, json=_pull())
     fields = {"title": "t", "body": "b", "head": "agent/x", "base": "main"}
-    assert client.github.open_pull(NAME, **fields, draft=True).number == 8
+    assert client.github.open_pull(**fields, draft=True).number == 8
     assert client.slept == [1.0]
 
 
@@ -168,9 +168,9 @@ def test_the_token_is_in_no_error_or_log(web: Web, client: Client, caplog: pytes
     web.get(f"{REPO}/actions/artifacts/5/zip", body=requests.ConnectionError("secret-token-value"))
     said = [repr(client.github)]
     for ask in (
-        lambda: client.github.repository(NAME),
-        lambda: client.github.issue(NAME, 7),
-        lambda: client.github.download_artifact(NAME, 5, 10),
+        lambda: client.github.repository,
+        lambda: client.github.issue(7),
+        lambda: client.github.download_artifact(5, 10),
     ):
         with pytest.raises(GitHubError) as caught:
             ask()

@@ -49,43 +49,43 @@ class Case:
 
 CASES = [
     Case(
-        "create_comment", lambda h: h.create_comment(NAME, 7, "hi"), "POST", "/issues/7/comments",
+        "create_comment", lambda h: h.create_comment(7, "hi"), "POST", "/issues/7/comments",
         {"body": "hi"}, False, comment(1), "comment on octo/hello#7",
     ),
     Case(
-        "edit_comment", lambda h: h.edit_comment(NAME, 7, 9, "hi"), "PATCH", "/issues/comments/9",
+        "edit_comment", lambda h: h.edit_comment(9, "hi"), "PATCH", "/issues/comments/9",
         {"body": "hi"}, True, comment(9), "edit comment 9 of octo/hello",
     ),
     Case(
-        "delete_comment", lambda h: h.delete_comment(NAME, 9), "DELETE", "/issues/comments/9",
+        "delete_comment", lambda h: h.delete_comment(9), "DELETE", "/issues/comments/9",
         None, True, None, "delete comment 9 of octo/hello",
     ),
     Case(
-        "add_reaction", lambda h: h.add_reaction(NAME, 9, "eyes"), "POST", "/issues/comments/9/reactions",
+        "add_reaction", lambda h: h.add_reaction(9, "eyes"), "POST", "/issues/comments/9/reactions",
         {"content": "eyes"}, True, {"id": 1}, "react to comment 9 of octo/hello with eyes",
     ),
     Case(
-        "add_reaction", lambda h: h.add_reaction(NAME, 9, "eyes", on_lines=True), "POST",
+        "add_reaction", lambda h: h.add_reaction(9, "eyes", on_lines=True), "POST",
         "/pulls/comments/9/reactions", {"content": "eyes"}, True, {"id": 1},
         "react to review comment 9 of octo/hello with eyes",
     ),
     Case(
         "open_pull",
-        lambda h: h.open_pull(NAME, title="t\nu", body="b", head="agent/x", base="main", draft=True), "POST",
+        lambda h: h.open_pull(title="t\nu", body="b", head="agent/x", base="main", draft=True), "POST",
         "/pulls", {"title": "t u", "body": "b", "head": "agent/x", "base": "main", "draft": True}, True, PULL,
         "open a draft pull request in octo/hello, agent/x onto main, titled 't u'",
     ),
     Case(
-        "edit_pull", lambda h: h.edit_pull(NAME, 8, title="t", body="b"), "PATCH", "/pulls/8",
+        "edit_pull", lambda h: h.edit_pull(8, title="t", body="b"), "PATCH", "/pulls/8",
         {"title": "t", "body": "b"}, True, PULL, "edit pull request octo/hello#8, titled 't'",
     ),
     Case(
-        "request_review", lambda h: h.request_review(NAME, 8, "ann"), "POST", "/pulls/8/requested_reviewers",
+        "request_review", lambda h: h.request_review(8, "ann"), "POST", "/pulls/8/requested_reviewers",
         {"reviewers": ["ann"]}, True, PULL, "ask ann to review pull request octo/hello#8",
     ),
     Case(
         "create_review",
-        lambda h: h.create_review(NAME, 7, sha=SHA, body="b", event="COMMENT", drafts=DRAFTS), "POST",
+        lambda h: h.create_review(7, sha=SHA, body="b", event="COMMENT", drafts=DRAFTS), "POST",
         "/pulls/7/reviews",
         {
             "commit_id": SHA, "body": "b", "event": "COMMENT",
@@ -97,26 +97,26 @@ CASES = [
         }, False, REVIEW, f"review octo/hello#7 at {SHA[:12]} (COMMENT, 3 comments)",
     ),
     Case(
-        "reply_to_review_comment", lambda h: h.reply_to_review_comment(NAME, 7, 4, "hi"), "POST",
+        "reply_to_review_comment", lambda h: h.reply_to_review_comment(7, 4, "hi"), "POST",
         "/pulls/7/comments/4/replies", {"body": "hi"}, False, REVIEW_COMMENT,
         "reply to review comment 4 on octo/hello#7",
     ),
     Case(
-        "edit_review_comment", lambda h: h.edit_review_comment(NAME, 4, "hi"), "PATCH", "/pulls/comments/4",
+        "edit_review_comment", lambda h: h.edit_review_comment(4, "hi"), "PATCH", "/pulls/comments/4",
         {"body": "hi"}, True, REVIEW_COMMENT, "edit review comment 4 of octo/hello",
     ),
     Case(
-        "edit_review", lambda h: h.edit_review(NAME, 7, 4, "hi"), "PUT", "/pulls/7/reviews/4",
+        "edit_review", lambda h: h.edit_review(7, 4, "hi"), "PUT", "/pulls/7/reviews/4",
         {"body": "hi"}, True, REVIEW, "edit review 4 of octo/hello#7",
     ),
     Case(
-        "dismiss_review", lambda h: h.dismiss_review(NAME, 7, 4, "over"), "PUT", "/pulls/7/reviews/4/dismissals",
+        "dismiss_review", lambda h: h.dismiss_review(7, 4, "over"), "PUT", "/pulls/7/reviews/4/dismissals",
         {"message": "over"}, True, REVIEW, "dismiss review 4 of octo/hello#7",
     ),
     Case(
         "create_check_run",
         lambda h: h.create_check_run(
-            NAME, name="review", head_sha=SHA, title="t", summary="s", external_id="key"
+            name="review", head_sha=SHA, title="t", summary="s", external_id="key"
         ), "POST", "/check-runs",
         {
             "name": "review", "head_sha": SHA, "external_id": "key", "status": "completed", "conclusion": "neutral",
@@ -125,7 +125,7 @@ CASES = [
     ),
     Case(
         "create_blob",
-        lambda h: h.create_blob(NAME, b"\xff"),
+        lambda h: h.create_blob(b"\xff"),
         "POST",
         "/git/blobs",
         {"content": "/w==", "encoding": "base64"},
@@ -135,7 +135,7 @@ CASES = [
     ),
     Case(
         "create_tree",
-        lambda h: h.create_tree(NAME, SHA, ENTRIES),
+        lambda h: h.create_tree(SHA, ENTRIES),
         "POST",
         "/git/trees",
         {
@@ -152,7 +152,7 @@ CASES = [
     ),
     Case(
         "create_commit",
-        lambda h: h.create_commit(NAME, message="m", tree=SHA, parent=SHA),
+        lambda h: h.create_commit(message="m", tree=SHA, parent=SHA),
         "POST",
         "/git/commits",
         {"message": "m", "tree": SHA, "parents": [SHA]},
@@ -161,33 +161,33 @@ CASES = [
         f"make a commit on {SHA[:12]} in octo/hello",
     ),
     Case(
-        "cancel_run", lambda h: h.cancel_run(NAME, 6), "POST", "/actions/runs/6/cancel", None, True, {},
+        "cancel_run", lambda h: h.cancel_run(6), "POST", "/actions/runs/6/cancel", None, True, {},
         "cancel run 6 of octo/hello",
     ),
     Case(
-        "dispatch_workflow", lambda h: h.dispatch_workflow(NAME, "ci.yml", "agent/x", {"a": "b"}), "POST",
+        "dispatch_workflow", lambda h: h.dispatch_workflow("ci.yml", "agent/x", {"a": "b"}), "POST",
         "/actions/workflows/ci.yml/dispatches", {"ref": "agent/x", "inputs": {"a": "b"}}, False, None,
         "start the workflow ci.yml on agent/x in octo/hello",
     ),
     Case(
-        "create_issue", lambda h: h.create_issue(NAME, title="t", body="b", labels=["x"]), "POST", "/issues",
+        "create_issue", lambda h: h.create_issue(title="t", body="b", labels=["x"]), "POST", "/issues",
         {"title": "t", "body": "b", "labels": ["x"]}, False, ISSUE,
         "open an issue in octo/hello, titled 't', labelled x",
     ),
     Case(
-        "edit_issue", lambda h: h.edit_issue(NAME, 8, body="b"), "PATCH", "/issues/8", {"body": "b"}, True, ISSUE,
+        "edit_issue", lambda h: h.edit_issue(8, body="b"), "PATCH", "/issues/8", {"body": "b"}, True, ISSUE,
         "edit issue octo/hello#8",
     ),
     Case(
-        "close_issue", lambda h: h.close_issue(NAME, 8, "not_planned"), "PATCH", "/issues/8",
+        "close_issue", lambda h: h.close_issue(8, "not_planned"), "PATCH", "/issues/8",
         {"state": "closed", "state_reason": "not_planned"}, True, ISSUE, "close issue octo/hello#8 as not planned",
     ),
     Case(
-        "add_labels", lambda h: h.add_labels(NAME, 8, ["x", "y"]), "POST", "/issues/8/labels",
+        "add_labels", lambda h: h.add_labels(8, ["x", "y"]), "POST", "/issues/8/labels",
         {"labels": ["x", "y"]}, True, [], "label octo/hello#8 with x, y",
     ),
     Case(
-        "remove_label", lambda h: h.remove_label(NAME, 8, "a/b c"), "DELETE", "/issues/8/labels/a%2Fb%20c", None,
+        "remove_label", lambda h: h.remove_label(8, "a/b c"), "DELETE", "/issues/8/labels/a%2Fb%20c", None,
         True, [], "take the label a/b c off octo/hello#8",
     ),
 ]  # fmt: skip
@@ -236,19 +236,19 @@ def test_every_write_of_the_client_has_a_case():
 def test_a_dry_run_shows_the_whole_review(client: Client):
     said: list[str] = []
     dry = client.github.dry(said.append)
-    dry.create_review(NAME, 7, sha=SHA, body="Summary", event="COMMENT", drafts=DRAFTS)
+    dry.create_review(7, sha=SHA, body="Summary", event="COMMENT", drafts=DRAFTS)
     assert "Summary\n" in said[0]
     assert "a.py:7-9 (LEFT)\n        two" in said[0]
 
 
 def test_a_label_that_is_not_there_is_off_already(web: Web, client: Client):
     web.delete(f"{REPO}/issues/8/labels/x", status=404, json={"message": "Label does not exist"})
-    client.github.remove_label(NAME, 8, "x")
+    client.github.remove_label(8, "x")
 
 
 def test_a_run_that_is_over_cannot_be_cancelled(web: Web, client: Client):
     said = "Cannot cancel a workflow run that is completed."
     web.post(f"{REPO}/actions/runs/6/cancel", status=409, json={"message": said})
     with pytest.raises(GitHubError, match="could not carry out an attempt to cancel run 6") as caught:
-        client.github.cancel_run(NAME, 6)
+        client.github.cancel_run(6)
     assert caught.value.status == 409

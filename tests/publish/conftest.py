@@ -82,11 +82,11 @@ class World:
     def open(self, head: str, login: str = "ann", base: str = "main") -> int:
         """A person's pull request; `head` is a branch here, or `owner:branch` of a fork."""
         host = self.github(self.forge.token(login))
-        return host.open_pull(REPO, title="Theirs", body="", head=head, base=base, draft=False).number
+        return host.open_pull(title="Theirs", body="", head=head, base=base, draft=False).number
 
     def on_pull(self, number: int, **fields: Any) -> Outcome:
         """The outcome of a run on the head that this pull request has now."""
-        pull = self.github().pull(REPO, number)
+        pull = self.github().pull(number)
         self.base_sha = pull.head_sha
         url = f"{self.forge.url}/{REPO}/pull/{number}"
         comment_id, _ = self.forge.comment(REPO, number, "ann", "/agent fix the rounding")
@@ -122,7 +122,7 @@ class World:
 
     def github(self, token: str | None = None) -> GitHub:
         pace = Pace(between_writes=0, sleep=lambda seconds: None)
-        return connect(self.token if token is None else token, self.forge.api_url, pace=pace)
+        return connect(self.token if token is None else token, self.forge.api_url, REPO, pace=pace)
 
     def publish(
         self,

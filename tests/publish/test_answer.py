@@ -91,14 +91,14 @@ def test_on_lines_of_a_diff_it_is_a_reply_there(world: World):
     world.forge.commit(REPO, {"invoice.py": FIXED}, branch="topic", author="ann")
     number = world.open("topic")
     first = world.github(world.forge.token("ann"))
-    head = first.pull(REPO, number).head_sha
+    head = first.pull(number).head_sha
     from bot.github.reviews import ReviewDraft
 
     first.create_review(
-        REPO, number, sha=head, body="", event="COMMENT",
+        number, sha=head, body="", event="COMMENT",
         drafts=[ReviewDraft("invoice.py", "/agent explain", 2, Side.RIGHT)],
     )  # fmt: skip
-    [remark] = list(first.review_comments(REPO, number))
+    [remark] = list(first.review_comments(number))
     outcome = world.on_pull(
         number,
         anchor=ReviewThread(remark.id, "invoice.py", 2, 0, Side.RIGHT, remark.hunk, ()),
@@ -109,7 +109,7 @@ def test_on_lines_of_a_diff_it_is_a_reply_there(world: World):
     )
     world.publish(asked)
     world.publish(asked)
-    [_, reply] = list(world.github().review_comments(REPO, number))
+    [_, reply] = list(world.github().review_comments(number))
     assert reply.in_reply_to == remark.id
     lead, more, rest = reply.body.partition("\n\n<details><summary>More</summary>\n\n")
     assert (lead, bool(more)) == ("Each line is rounded by itself, see `invoice.py:2`.", True)

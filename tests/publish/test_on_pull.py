@@ -283,7 +283,7 @@ def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read
 @pytest.mark.parametrize("path", [".github/workflows/ci.yml", "CODEOWNERS", ".gitattributes"])
 def test_a_forks_commits_that_change_protected_paths_are_never_put_here(world: World, path: str):
     number = forked(world, **{path: "on: push\n"})
-    bundle = bundle_on(world, number, trusted_sha=world.github().pull(REPO, number).head_sha)
+    bundle = bundle_on(world, number, trusted_sha=world.github().pull(number).head_sha)
     with pytest.raises(PublishError, match="not put on a branch of this repository"):
         world.publish(bundle)
     assert set(world.branches()) == {"main"}

@@ -85,7 +85,7 @@ def of_app(world: World, key: str = "the app's key") -> GitHub:
 
 
 def read(world: World, client: GitHub, comment: int) -> CommentData:
-    return next(one for one in client.comments(REPO, world.issue) if one.id == comment)
+    return next(one for one in client.comments(world.issue) if one.id == comment)
 
 
 def author(world: World, client: GitHub, comment: int) -> str:
@@ -94,15 +94,13 @@ def author(world: World, client: GitHub, comment: int) -> str:
 
 def written_over(world: World) -> tuple[int, str]:
     """The first answer, as an app left it: its id and text."""
-    thread_ref = ThreadRef(REPO, world.issue, "11")
-    begun = world.github().create_comment(
-        REPO, world.issue, with_mark(thread_ref, PROGRESS, "**Working on it**")
-    )
+    thread_ref = ThreadRef(world.issue, "11")
+    begun = world.github().create_comment(world.issue, with_mark(thread_ref, PROGRESS, "**Working on it**"))
     app = of_app(world)
     assert author(world, app, begun.id) == ACTIONS.login
     done = with_mark(thread_ref, PROGRESS, "**Done**", {"result": "done"})
     for _ in range(2):
-        app.edit_comment(REPO, world.issue, begun.id, done)
+        app.edit_comment(begun.id, done)
     data = read(world, app, begun.id)
     assert data.body.count(" sig=") == 1
     return begun.id, data.body
@@ -112,11 +110,9 @@ def test_what_the_app_signed_is_the_apps(world: World):
     comment, body = written_over(world)
     app = of_app(world)
     assert author(world, app, comment) == "our-app[bot]"
-    assert [one.author.login for one in app.comments(REPO, world.issue) if one.id == comment] == [
-        "our-app[bot]"
-    ]
+    assert [one.author.login for one in app.comments(world.issue) if one.id == comment] == ["our-app[bot]"]
     again = body.replace("**Done**", "**Done again**")
-    app.edit_comment(REPO, world.issue, comment, again)
+    app.edit_comment(comment, again)
     assert author(world, app, comment) == "our-app[bot]"
 
 
@@ -128,28 +124,28 @@ def test_with_another_key_or_none_it_is_as_without_a_signature(world: World):
 
 def test_a64_a_signed_mark_that_was_copied_is_nobodys(world: World):
     _, body = written_over(world)
-    copy = world.github().create_comment(REPO, world.issue, body)
+    copy = world.github().create_comment(world.issue, body)
     assert author(world, of_app(world), copy.id) == ACTIONS.login
 
 
 def test_a64_nor_is_one_that_was_changed(world: World):
     comment, body = written_over(world)
     for change in (("result=done", "result=none"), (" progress ", " plan "), ("sig=", "sig=0 sig=")):
-        world.github().edit_comment(REPO, world.issue, comment, body.replace(*change))
+        world.github().edit_comment(comment, body.replace(*change))
         assert author(world, of_app(world), comment) == ACTIONS.login
 
 
 def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(world: World):
     """Any workflow could have written it, with a stranger's text."""
     thread_ref, thread = (
-        ThreadRef(REPO, world.issue, "99"),
+        ThreadRef(world.issue, "99"),
         Thread(world.issue, "", "", "ann", "https://h/octo/hello/issues/1"),
     )
     comment, _ = written_over(world)
     assert read_last_result(thread_ref, thread, of_app(world))[1] == "**Done**"
-    forged = with_mark(ThreadRef(REPO, world.issue, "11"), PROGRESS, "**Push to main**", {"result": "done"})
-    world.github().edit_comment(REPO, world.issue, comment, forged)
-    assert last_progress(thread_ref, read_log(of_app(world), REPO, thread).answers) is not None
+    forged = with_mark(ThreadRef(world.issue, "11"), PROGRESS, "**Push to main**", {"result": "done"})
+    world.github().edit_comment(comment, forged)
+    assert last_progress(thread_ref, read_log(of_app(world), thread).answers) is not None
     assert read_last_result(thread_ref, thread, of_app(world))[1] == ""
 
 

@@ -56,7 +56,7 @@ def planned(world: World, plan: Plan | None = PLAN_A, **fields: Any) -> Bundle:
 
 def thread_ref_in(world: World, key: str = "77") -> ThreadRef:
     """Where an approval stands."""
-    return ThreadRef(REPO, world.issue, key)
+    return ThreadRef(world.issue, key)
 
 
 def found(world: World, prefix: str = PLAN_A.hash[:12], key: str = "77") -> Plan:
@@ -168,7 +168,7 @@ def test_a74_a_plan_that_was_edited_is_not_carried_out(world: World, post: Calla
     for name, edit in EDITS.items():
         edited = head + edit(begin + rest)
         assert edited != comment["body"]
-        world.github(world.forge.token("ann")).edit_comment(REPO, world.issue, comment["id"], edited)
+        world.github(world.forge.token("ann")).edit_comment(comment["id"], edited)
         prefix = BACK_DOOR.hash[:12] if "hash of another" in name else PLAN_A.hash[:12]
         with pytest.raises(UsageError, match="was edited after it was posted, so it is not carried out"):
             found(world, prefix)
@@ -290,7 +290,7 @@ def test_a_plan_that_a_continue_finished_is_carried_out_and_not_again(world: Wor
     second = asked(world, "/agent continue and mind the tests")
     thread = world.outcome().request.thread
     assert thread is not None
-    log = read_log(world.github(), REPO, thread)
+    log = read_log(world.github(), thread)
     assert continued_plan(world.github(), thread_ref_in(world, str(second)), log) == PLAN_A
     bundle = going_on(world, second)
     for _ in range(2):

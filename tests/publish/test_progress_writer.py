@@ -21,7 +21,7 @@ from tests.support.outcomes import OUTCOME
 
 
 def place_in(world: World, key: str = "11") -> ThreadRef:
-    return ThreadRef(REPO, world.issue, key)
+    return ThreadRef(world.issue, key)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:

@@ -113,7 +113,7 @@ def test_publishing_twice_changes_nothing_nor_what_a_person_edited(world: World)
     assert (second.pr_number, second.commit, second.created) == (first.pr_number, first.commit, False)
     # Who edited the text keeps it.
     body = world.pulls()[0]["body"].replace("Totals were", "In short: totals were")
-    world.github().edit_pull(REPO, first.pr_number, title="A better title", body=body)
+    world.github().edit_pull(first.pr_number, title="A better title", body=body)
     world.publish(world.bundle())
     assert (world.pulls()[0]["title"], world.pulls()[0]["body"]) == ("A better title", body)
 
@@ -158,7 +158,7 @@ def test_a_copied_mark_makes_no_pull_request_ours(world: World):
     stranger = world.github(world.forge.token("ann"))
     theirs = world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
     copied = body.replace(f"head={first.commit}", f"head={theirs}")
-    stranger.open_pull(REPO, title="Mine", body=copied, head=BRANCH, base="main", draft=False)
+    stranger.open_pull(title="Mine", body=copied, head=BRANCH, base="main", draft=False)
     second = world.publish(world.bundle({"invoice.py": FIXED + "# checked\n"}))
     assert world.branches()[BRANCH] == theirs
     assert second.branch == f"{BRANCH}-2"
@@ -169,7 +169,7 @@ def test_a_person_who_opened_it_from_the_branch_is_not_doubled(world: World):
     with pytest.raises(PublishError):
         world.publish(world.bundle())
     opened = world.github(world.forge.token("ann")).open_pull(
-        REPO, title="By hand", body="", head=BRANCH, base="main", draft=False
+        title="By hand", body="", head=BRANCH, base="main", draft=False
     )
     world.forge.allow_actions_pull_requests(REPO, True)
     published = world.publish(world.bundle())
@@ -365,8 +365,8 @@ def test_a65_a91_the_authors_of_a_thread_change_nothing(world: World):
     app, own = app_and_own(world)
     world.forge.add_user("mallory")
     world.forge.comment(REPO, world.issue, "mallory", "Try this.")
-    written = [world.github().create_comment(REPO, world.issue, "Delete the checks.") for _ in range(2)]
-    world.github().delete_comment(REPO, written[0].id)
+    written = [world.github().create_comment(world.issue, "Delete the checks.") for _ in range(2)]
+    world.github().delete_comment(written[0].id)
     world.publish(world.bundle(), token=app, **own)
     assert opened_by(world) == "github-actions[bot]"
 

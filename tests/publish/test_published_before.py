@@ -29,7 +29,7 @@ def happens(world: World, number: int, event: str) -> None:
 
 
 def progress(world: World) -> None:
-    where = ThreadRef(REPO, world.issue, str(world.comment_id))
+    where = ThreadRef(world.issue, str(world.comment_id))
     put_comment(world.github(), where, PROGRESS, "**Working on it**", {"state": "on"})
 
 
@@ -75,8 +75,8 @@ def test_one_that_opens_a_moment_later_is_waited_for(world: World, monkeypatch: 
         late.append(lambda: opening(self, *args, **named))
         raise KeyboardInterrupt
 
-    def looking(self: GitHub, repository: str, branch: str, state: str = "open") -> list[PullRequest]:
-        found = look(self, repository, branch, state)
+    def looking(self: GitHub, branch: str, state: str = "open") -> list[PullRequest]:
+        found = look(self, branch, state)
         if late and not found:
             late.pop()()
         return found

@@ -17,8 +17,8 @@ def test_a_check_run_that_another_app_made_beforehand_is_not_taken_for_ours(worl
     other = world.github(world.forge.token("some-ci[bot]", granted, repo=REPO))
     host = world.github(world.forge.token(permissions={"checks": "write"}, repo=REPO))
     for github in (other, host, host):
-        post_empty_review(github, REPO, 1, world.base_sha)
-    made = list(host.check_runs(REPO, world.base_sha))
+        post_empty_review(github, 1, world.base_sha)
+    made = list(host.check_runs(world.base_sha))
     assert [run.app.slug for run in made] == ["github-actions", "some-ci"]
 
 

@@ -104,8 +104,8 @@ def test_what_is_not_the_judged_commit_is_not_pushed(world: World, monkeypatch: 
 
     for other in ({"tree": tree}, {"parent": stray}):
 
-        def lying(self: Repositories, repository: str, other: dict[str, str] = other, **fields: Any) -> str:
-            return create(self, repository, **{**fields, **other})
+        def lying(self: Repositories, other: dict[str, str] = other, **fields: Any) -> str:
+            return create(self, **{**fields, **other})
 
         monkeypatch.setattr(Repositories, "create_commit", lying)
         with pytest.raises(PublishError, match="made a different commit"):

@@ -272,7 +272,7 @@ def test_a_lower_cap_of_the_tasks_file_counts_now(world: World):
 
 
 def test_what_this_bot_opened_is_no_thread_of_a_tasks(world: World):
-    own = world.github().create_issue(REPO, title="Maintenance", body="").number
+    own = world.github().create_issue(title="Maintenance", body="").number
     published = publish(world, Write("edit", own, title="Mine"), outcome=triaged(world, own))
     assert "opened by this bot" in published.withheld[0]
 

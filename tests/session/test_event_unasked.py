@@ -114,8 +114,8 @@ def test_tries_are_the_requests_that_failed_runs_made_at_that_head(
     for key in keys:
         body = f"said\n\n<!-- slash-agent progress request={key} run=7 state=over -->"
         stage.forge.comment(stage.repo, stage.sample.issue, login, body)
-    github = connect(stage.sample.run_token, stage.forge.api_url)
-    assert count_tries(github, stage.repo, stage.sample.issue, HEAD) == tried
+    github = connect(stage.sample.run_token, stage.forge.api_url, stage.repo)
+    assert count_tries(github, stage.sample.issue, HEAD) == tried
 
 
 def test_every_other_event_has_the_key_of_the_comment_that_asked():

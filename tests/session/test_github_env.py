@@ -37,9 +37,9 @@ def test_the_apps_token_is_taken_and_is_for_one_repository():
             signed = signed_in(here, name, Access.READ)
             assert signed.minted_secrets == {"GITHUB_APP_TOKEN": signed.token}
             assert signed.token not in repr(signed)
-            github = connect(signed.token, forge.api_url)
-            assert github.repository(name).name == name
-            me = github.me()
+            github = connect(signed.token, forge.api_url, name)
+            assert github.repository.name == name
+            me = github.me
             assert me is not None
             assert me.login == "my-app[bot]"
 

@@ -37,7 +37,7 @@ class Month:
         self.stage = open_stage(self.forge, folder, checks=False)
         self.forge.commit(self.stage.repo, {".github/agent/rounding.md": TASK})
         token = self.forge.token(ACTIONS_BOT, READING, repo=self.stage.repo)
-        self.github = connect(token, self.forge.api_url)
+        self.github = connect(token, self.forge.api_url, self.stage.repo)
 
     def now(self) -> datetime:
         return FIRST_DAY + timedelta(days=self.day)
@@ -59,7 +59,7 @@ class Month:
             }
             self.stage.publish(SLASH_AGENT_TASK="rounding", **where)
             number = self.stage.add_task_run("rounding")
-            results = run_results(self.github, self.stage.repo, number, self.now(), lambda _: self.github)
+            results = run_results(self.github, number, self.now(), lambda _: self.github)
             [plan] = plan_repositories(planned, lambda _: self.github, pytest.fail)
         put_dashboards([plan], lambda _: self.github, results, lambda _: None, pytest.fail)
 

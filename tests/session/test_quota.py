@@ -32,7 +32,7 @@ def act(stage: Stage, event: Any = None, run: int = 0) -> tuple[CommandResult, i
 
 
 def actor(stage: Stage, login: str = MAINTAINER) -> Actor:
-    permission = connect(stage.sample.publish_token, stage.forge.api_url).permission(stage.repo, login)
+    permission = connect(stage.sample.publish_token, stage.forge.api_url, stage.repo).permission(login)
     return Actor(login, permission.user_id, Tier.MAINTAINER)
 
 
@@ -64,7 +64,7 @@ def test_a_run_without_a_comment_is_one_of_the_days_runs(stage: Stage):
 
 def quota(stage: Stage, asker: Actor | None = None, event: str = "issue_comment") -> str:
     """The note on, or the refusal of, another run today, of which there may be two."""
-    host, trigger = connect(stage.bot_token(), stage.forge.api_url), Trigger(event, 0, "", now())
+    host, trigger = connect(stage.bot_token(), stage.forge.api_url, stage.repo), Trigger(event, 0, "", now())
     request = make_request(repository=stage.repo, actor=asker or actor(stage), trigger=trigger)
     try:
         return check_quota(host, request, 2, now(), run=99, workflow=WORKFLOW)

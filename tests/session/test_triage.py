@@ -154,11 +154,11 @@ def test_after_the_second_period_it_is_closed(stage: Stage, old: int, clock: Clo
 @pytest.mark.slow
 def test_the_dashboard_counts_the_writes_that_were_made_and_those_that_were_not(stage: Stage, old: int):
     reader = stage.forge.token(ACTIONS_BOT, {"actions": "read", "issues": "read"}, repo=stage.repo)
-    github = connect(reader, stage.forge.api_url)
+    github = connect(reader, stage.forge.api_url, stage.repo)
 
     def result() -> tuple[int, int]:
         number = stage.add_task_run("stale-triage")
-        [last] = run_results(github, stage.repo, number, datetime.now(UTC), lambda _: github).values()
+        [last] = run_results(github, number, datetime.now(UTC), lambda _: github).values()
         return last.made, last.held
 
     run(stage, *speak(old))

@@ -32,7 +32,7 @@ class Tracker:
 
     def gather(self, threads: str = "{ idle_days: 60 }") -> Triage:
         task = read_task(f"---\nthreads: {threads}\n{WRITES}\n---\nLook.", "keeper.md")
-        return gather(task, REPO, self.github, ago(0))
+        return gather(task, self.github, ago(0))
 
     def asked(self) -> int:
         return sum(1 for exchange in self.forge.requests if "/issues" in exchange.path)
@@ -56,7 +56,7 @@ def tracker(tmp_path: Path) -> Iterator[Tracker]:
         (source / "README.md").write_text("Hello\n")
         forge.create_repository("octo", "hello", source)
         token = forge.token(permissions={"contents": "read", "issues": "read"}, repo=REPO)
-        yield Tracker(forge, connect(token, forge.api_url, pace=Pace(0, lambda seconds: None)))
+        yield Tracker(forge, connect(token, forge.api_url, REPO, pace=Pace(0, lambda seconds: None)))
 
 
 def test_those_come_first_that_have_been_quiet_for_the_longest_time(tracker: Tracker):

@@ -13,7 +13,7 @@ def test_pushes_are_listed_newest_first(forge: Forge, bot_token: str):
     two = forge.commit(REPO, {"a": "2"}, branch="fix/#1")
     forge.delete_branch(REPO, "fix/#1")
     forge.create_repository("eve", "secret", private=True)
-    pushes = connect_client(bot_token, forge.api_url).pushes
+    pushes = connect_client(bot_token, forge.api_url, REPO).pushes
     ends = [(push.before, push.after) for push in pushes(REPO, "fix/#1") or ()]
     assert ends == [(two, zero), (one, two), (zero, one)]
     assert [push.after for push in pushes(REPO, "main") or ()] == [first]

@@ -20,7 +20,7 @@ class Client:
         self.slept: list[float] = []
         self.clock = 1_000_000.0
         pace = Pace(between_writes=between_writes, sleep=self.sleep, now=lambda: self.clock)
-        self.github: GitHub = connect(token, API, pace=pace)
+        self.github: GitHub = connect(token, API, "octo/hello", pace=pace)
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

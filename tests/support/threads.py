@@ -111,6 +111,7 @@ class Threads:
     texts: dict[tuple[TextKind, int], str] = field(default_factory=dict)
     """By kind and id (0 for the thread's own): what GitHub has now, beside what the lists hold."""
     html: Callable[[str], str] = to_html
+    name: str = "acme/calc"
 
     def remember(self, request: EventRequest) -> None:
         """GitHub has the texts of the payload."""
@@ -119,7 +120,7 @@ class Threads:
         if request.subject:
             self.texts.setdefault((TextKind.THREAD, 0), request.subject.body)
 
-    def rendered_text(self, repository: str, kind: TextKind, number: int, identity: int) -> FakeText | None:
+    def rendered_text(self, kind: TextKind, number: int, identity: int) -> FakeText | None:
         texts = {
             (TextKind.THREAD, 0): self.issue_body,
             **{(TextKind.COMMENT, one.id): one.body for one in self.thread},
@@ -131,48 +132,49 @@ class Threads:
         body = texts.get((kind, identity))
         return None if body is None else FakeText(body, self.html(body))
 
-    def permission(self, repository: str, login: str) -> Permission:
-        self.calls.append(f"permission {repository} {login}")
+    def permission(self, login: str) -> Permission:
+        self.calls.append(f"permission {self.name} {login}")
         return self.permission_answer
 
-    def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
-        self.calls.append(f"comments {repository} {number}")
+    def newest_comments(self, number: int) -> Iterator[CommentData]:
+        self.calls.append(f"comments {self.name} {number}")
         yield from reversed(self.thread)
 
-    def issue(self, repository: str, number: int) -> IssueData:
-        self.calls.append(f"issue {repository} {number}")
-        url = f"https://github.example/{repository}/{'issues' if self.on_issue else 'pull'}/{number}"
+    def issue(self, number: int) -> IssueData:
+        self.calls.append(f"issue {self.name} {number}")
+        url = f"https://github.example/{self.name}/{'issues' if self.on_issue else 'pull'}/{number}"
         return IssueData(
             number, "Mend the sum", self.issue_body, Account("reporter", 11, "User"), url, AT, AT,
             is_pull_request=not self.on_issue,
         )  # fmt: skip
 
-    def repository(self, repository: str) -> RepositoryData:
-        self.calls.append(f"repository {repository}")
-        return RepositoryData(repository, "main", private=False, clone_url="https://github.example/x.git")
+    @property
+    def repository(self) -> RepositoryData:
+        self.calls.append(f"repository {self.name}")
+        return RepositoryData(self.name, "main", private=False, clone_url="https://github.example/x.git")
 
-    def pull(self, repository: str, number: int) -> PullRequest:
-        self.calls.append(f"pull {repository} {number}")
+    def pull(self, number: int) -> PullRequest:
+        self.calls.append(f"pull {self.name} {number}")
         return self.pull_answer or pull_request(number)
 
     def pushes(self, repository: str, branch: str) -> list[PushData] | None:
         self.calls.append(f"pushes {repository} {branch}")
         return None if self.push_list is None else list(self.push_list)
 
-    def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
-        self.calls.append(f"review_threads {repository} {number}")
+    def review_threads(self, number: int) -> list[ReviewThread]:
+        self.calls.append(f"review_threads {self.name} {number}")
         return list(self.review)
 
-    def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
-        self.calls.append(f"failed_checks {repository} {sha}")
+    def failed_checks(self, sha: str) -> list[FailedCheck]:
+        self.calls.append(f"failed_checks {self.name} {sha}")
         return _given(self.failed)
 
-    def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
-        self.calls.append(f"failed_statuses {repository} {sha}")
+    def failed_statuses(self, sha: str) -> list[FailedCheck]:
+        self.calls.append(f"failed_statuses {self.name} {sha}")
         return _given(self.statuses)
 
-    def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
-        self.calls.append(f"reviews {repository} {number}")
+    def newest_reviews(self, number: int) -> Iterator[ReviewText]:
+        self.calls.append(f"reviews {self.name} {number}")
         yield from reversed(_given(self.reviewed))
 
 

@@ -84,7 +84,7 @@ def _text(message: Any) -> str:
 
 def github(stage: Stage, token: str = "") -> GitHub:
     pace = Pace(between_writes=0, sleep=lambda seconds: None)
-    return connect(token or stage.sample.publish_token, stage.forge.api_url, pace=pace)
+    return connect(token or stage.sample.publish_token, stage.forge.api_url, stage.repo, pace=pace)
 
 
 def request_in(stage: Stage, verb: str, instruction: str = "this issue", **fields: Any) -> Request:
@@ -96,7 +96,7 @@ def request_in(stage: Stage, verb: str, instruction: str = "this issue", **field
     request = Request(
         verb=verb,
         instruction=instruction,
-        actor=Actor(MAINTAINER, github(stage).permission(stage.repo, MAINTAINER).user_id, Tier.MAINTAINER),
+        actor=Actor(MAINTAINER, github(stage).permission(MAINTAINER).user_id, Tier.MAINTAINER),
         repository=stage.repo,
         base_ref="main",
         clone_url=stage.forge.clone_url(stage.repo),
@@ -110,7 +110,7 @@ def request_on(
     stage: Stage, number: int, verb: str, instruction: str = "this pull request", **fields: Any
 ) -> Request:
     """The same in a pull request."""
-    pull = github(stage).pull(stage.repo, number)
+    pull = github(stage).pull(number)
     url = f"{stage.forge.url}/{stage.repo}/pull/{number}"
     model_requests = request_in(stage, verb, instruction)
     comment, _ = stage.forge.comment(stage.repo, number, MAINTAINER, f"/agent {verb} {instruction}")

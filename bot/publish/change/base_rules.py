@@ -42,7 +42,7 @@ def read_rules(context: PublishContext, sha: str) -> tuple[PublishContext, BaseR
         outcome, problem = with_title(context.outcome, conventions, parser)
     context = replace(context, bundle=context.bundle._replace(outcome=outcome))
     context = context.with_notes(*conventions.problems, problem)
-    account, identity = context.github.me(), policy.identity
+    account, identity = context.github.me, policy.identity
     if account is None and not identity.email:
         context = context.with_notes(UNKNOWN_NOTE)
     labels, author = task.labels if task else (), author_of(account, identity, context.remote.url)
@@ -113,7 +113,7 @@ def start_workflows(context: PublishContext, policy: Policy, branch: str, *, for
     """Start the policy's workflows on the new commit."""
     for workflow in _to_start(context, policy, foreign):
         with context.tolerating(f"{workflow} was not started"):
-            context.github.dispatch_workflow(context.repository, workflow, branch, {})
+            context.github.dispatch_workflow(workflow, branch, {})
 
 
 def _to_start(context: PublishContext, policy: Policy, foreign: bool) -> tuple[str, ...]:

@@ -160,10 +160,10 @@ def _create_commit(context: PublishContext, commit: CheckedCommit, wanted: _Cont
     [parent] = wanted.parents
     base_tree = context.git.run("rev-parse", f"{parent}^{{tree}}").decode().strip()
     entries = list(_entries(context, parent, commit.sha))
-    tree = context.github.create_tree(context.repository, base_tree, entries)
+    tree = context.github.create_tree(base_tree, entries)
     if tree != wanted.tree:
         raise PublishError("GitHub made another tree than the one that was judged: nothing was pushed.")
-    sha = context.github.create_commit(context.repository, message=wanted.message, tree=tree, parent=parent)
+    sha = context.github.create_commit(message=wanted.message, tree=tree, parent=parent)
     if not _fetched(context, sha) or _content(context.git, sha) != wanted:
         raise PublishError("GitHub made a different commit from the requested one. Nothing was pushed.")
     return sha
@@ -182,7 +182,7 @@ def _entries(context: PublishContext, parent: str, commit: str) -> Iterator[Tree
         try:
             yield TreeEntry(path, mode, text=content.decode())
         except UnicodeDecodeError:
-            yield TreeEntry(path, mode, sha=context.github.create_blob(context.repository, content))
+            yield TreeEntry(path, mode, sha=context.github.create_blob(content))
 
 
 def _fetched(context: PublishContext, sha: str) -> bool:

@@ -42,11 +42,11 @@ def publish_on_pull(context: PublishContext) -> PublishResult:
 
 
 def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResult:
-    current = context.github.pull(context.repository, reviewed_pull.number)
+    current = context.github.pull(reviewed_pull.number)
     check_now(context.request, current)
     base_sha = context.outcome.base_sha
     moved = current.head_sha != base_sha
-    if moved and not context.github.contains(context.repository, current.head_sha, base_sha):
+    if moved and not context.github.contains(current.head_sha, base_sha):
         raise PublishError(
             f"The commit {base_sha[:12]} is not part of #{current.number} (any more): its head was rewritten while the "
             "run was under way. Nothing was pushed; ask again."
@@ -61,9 +61,9 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     later: list[str] = []
     if moved and plain.policy.pull_request.signed:
         # Of a head that has moved: a commit that GitHub signed for us may be among them.
-        later = [one.sha for one in reversed(context.github.pull_commits(context.repository, number))]
+        later = [one.sha for one in reversed(context.github.pull_commits(number))]
     commit = signed(context, plain, [*refs.heads.values(), *later])
-    if moved and context.github.contains(context.repository, current.head_sha, commit.sha):
+    if moved and context.github.contains(current.head_sha, commit.sha):
         return _pushed(context, current, commit)
     head = PullHeadState(current, fork, _is_own(context, current), moved)
     way = choose_route(head, commit.policy, refs.default)
@@ -98,7 +98,7 @@ def _is_own(context: PublishContext, current: PullRequest) -> bool:
     """Whether we made the pull request: the branch, the mark in the text and the author are ours."""
     if current.from_fork(context.repository) or not current.head_ref.startswith(PREFIX):
         return False
-    pulls = context.github.pulls_from(context.repository, current.head_ref)
+    pulls = context.github.pulls_from(current.head_ref)
     return any(one.number == current.number and own_pull(one, *context.accounts) for one in pulls)
 
 
@@ -193,7 +193,7 @@ def _moved(head: PullHeadState) -> str:
 
 def _post_pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> None:
     """Post the comment once for a request. Raises `GitHubError`."""
-    ref = context.thread_ref or ThreadRef(context.repository, current.number, f"commit-{commit.sha[:12]}")
+    ref = context.thread_ref or ThreadRef(current.number, f"commit-{commit.sha[:12]}")
     body = render_body(context.outcome, commit.verdict.files, links=context.links, closing=False)
     if ref.lines:
         body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"

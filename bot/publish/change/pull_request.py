@@ -35,7 +35,7 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
     _push(context, proposal, target)
     body = _body(context, proposal, target)
     if pull is not None:
-        context.github.edit_pull(context.repository, pull.number, title=title(context.outcome), body=body)
+        context.github.edit_pull(pull.number, title=title(context.outcome), body=body)
     try:
         if pull is None:
             pull, created = _open(context, proposal, target, body)
@@ -43,16 +43,16 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
             actor, people = context.request.actor, (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER)
             if created and actor.tier in people and actor.id != account(pull.user).id:
                 with context.tolerating("No review was requested"):
-                    context.github.request_review(context.repository, pull.number, actor.login)
+                    context.github.request_review(pull.number, actor.login)
             if (labels := proposal.commit.rules.labels) and pull.number:
                 with context.tolerating(f"{count_of(labels, 'label')} could not be set"):
-                    context.github.add_labels(context.repository, pull.number, list(labels))
+                    context.github.add_labels(pull.number, list(labels))
         start_workflows(context, proposal.commit.policy, target.branch, foreign=proposal.foreign)
     except KeyboardInterrupt:
         opened = pull
         if opened is None and context.github.dry_run is None:
             # GitHub may have received the request.
-            opened = context.github.opened_meanwhile(context.repository, target.branch)
+            opened = context.github.opened_meanwhile(target.branch)
         if opened is None:
             raise
         result = published(opened, created=target.pull is None)
@@ -100,9 +100,7 @@ def _open(context: PublishContext, proposal: Proposal, target: Target, body: str
 
     def create(as_draft: bool) -> PullRequest:
         head, base = target.branch, proposal.base
-        return context.github.open_pull(
-            context.repository, title=heading, body=body, head=head, base=base, draft=as_draft
-        )
+        return context.github.open_pull(title=heading, body=body, head=head, base=base, draft=as_draft)
 
     try:
         try:
@@ -126,7 +124,7 @@ def _open(context: PublishContext, proposal: Proposal, target: Target, body: str
 def _theirs(context: PublishContext, proposal: Proposal, target: Target, error: GitHubError) -> PullRequest:
     """Return the pull request that others opened from the branch, or raise `OpeningRefusedError`."""
     if error.status == 422 and error.says("already exists"):
-        for pull in context.github.pulls_from(context.repository, target.branch):
+        for pull in context.github.pulls_from(target.branch):
             return pull
     failure = error.failure
     if error.status != 403 and not failure.rate_limited:
@@ -156,7 +154,7 @@ def publish_on_branch(context: PublishContext) -> PublishResult:
     refs = context.remote.refs(base, *branch_patterns(number, name))
     if base not in refs.heads:
         raise PublishError(f"The base branch {base} no longer exists.")
-    if refs.heads[base] != sha and not context.github.contains(context.repository, base, sha):
+    if refs.heads[base] != sha and not context.github.contains(base, sha):
         raise PublishError(f"The base commit {sha[:12]} is not part of {base}: was its history rewritten?")
     context.remote.fetch(sha)
     context, rules = read_rules(context, sha)

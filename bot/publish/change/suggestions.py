@@ -56,9 +56,7 @@ def post_suggestions(
     body = _body(context, commit, len(suggestions))
 
     def create() -> PullRequestReview:
-        return context.github.create_review(
-            context.repository, now.number, sha=head, body=body, event="COMMENT", drafts=drafts
-        )
+        return context.github.create_review(now.number, sha=head, body=body, event="COMMENT", drafts=drafts)
 
     try:
         review = created(create, lambda: _find_posted(context, commit))
@@ -108,7 +106,7 @@ def _fields(context: PublishContext, commit: CheckedCommit) -> dict[str, str]:
 def _find_posted(context: PublishContext, commit: CheckedCommit) -> PullRequestReview | None:
     assert context.request.pull is not None
     wanted = _fields(context, commit)
-    for review in context.github.reviews(context.repository, context.request.pull.number):
+    for review in context.github.reviews(context.request.pull.number):
         fields = own_fields(review.body or "", account(review.user), SUGGESTED, *context.accounts)
         if fields is not None and dict(fields) == wanted:
             return review

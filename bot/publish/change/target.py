@@ -74,7 +74,7 @@ def close_obsolete(context: PublishContext) -> None:
         return
     with context.tolerating("The task's obsolete pull request could not be closed"):
         # By its mark: after a closed pull request the branch of the task has another name.
-        for pull in list(islice(github.pulls(context.repository), _MOST_PULLS)):
+        for pull in list(islice(github.pulls(), _MOST_PULLS)):
             own = own_pull(pull, *context.accounts)
             if own is None or (own.task, own.recorded) != (task, pull.head.sha):
                 continue
@@ -82,9 +82,9 @@ def close_obsolete(context: PublishContext) -> None:
             text = f"Closed: the task {task} finds nothing to change at {outcome.base_sha[:12]} any more. {reason}"
             body = (pull.body or "").rstrip().rpartition("\n")[0]
             closed = marked(body, mark(PULL_REQUEST, **{**own.fields, "obsolete": "1"}))
-            github.edit_pull(context.repository, pull.number, title=pull.title, body=closed)
-            github.create_comment(context.repository, pull.number, text)
-            github.close_issue(context.repository, pull.number, "not_planned")
+            github.edit_pull(pull.number, title=pull.title, body=closed)
+            github.create_comment(pull.number, text)
+            github.close_issue(pull.number, "not_planned")
             context.say(f"#{pull.number} is obsolete and was closed")
 
 
@@ -118,7 +118,7 @@ def find_target(context: PublishContext, proposal: Proposal) -> Target:
             continue
         tip = heads[pull.head.ref]
         if tip in (own.recorded, sha) or is_untouched(
-            context.github, context.repository, own, proposal.commit.policy.identity, tip
+            context.github, own, proposal.commit.policy.identity, tip
         ):
             is_same = bool(context.request.task) and same_change(context, tip, sha)
             return Target(pull.head.ref, tip, pull, done=is_same)
@@ -150,7 +150,7 @@ def _own_pulls(context: PublishContext, branches: Sequence[str]) -> list[OwnPull
     return [
         own
         for branch in branches
-        for pull in context.github.pulls_from(context.repository, branch, "all")
+        for pull in context.github.pulls_from(branch, "all")
         if (own := own_pull(pull, *context.accounts))
         and {name: own.fields.get(name, "") for name in wanted} == wanted
     ]

@@ -96,10 +96,10 @@ def _texts(git: Git, sha: str) -> Iterator[tuple[str, str]]:
             yield name, text
 
 
-def newest_subjects(github: GitHub, repository: str, sha: str) -> list[str]:
+def newest_subjects(github: GitHub, sha: str) -> list[str]:
     """Return the subjects of the newest commits up to `sha`; none if GitHub does not give them."""
     try:
-        return github.subjects(repository, sha)
+        return github.subjects(sha)
     except GitHubError:
         return []
 

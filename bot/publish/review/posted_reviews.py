@@ -111,20 +111,20 @@ def without_entries(review: PostedReview, ended: Iterable[str], note: str) -> st
     return marked(f"{text}\n\n{note}", mark(REVIEW, **{**review.fields, "body": ".".join(kept)}))
 
 
-def read_history(github: GitHub, repository: str, number: int) -> ReviewHistory:
+def read_history(github: GitHub, number: int) -> ReviewHistory:
     """Read our reviews and what became of their findings. Without reviews of ours nothing else is requested."""
-    me = github.me()
+    me = github.me
     reviews = tuple(
         PostedReview(one, fields)
-        for one in github.reviews(repository, number)
+        for one in github.reviews(number)
         if (fields := own_fields(one.body or "", account(one.user), REVIEW, me)) is not None
     )
     if not reviews:
         return ReviewHistory((), ())
-    comments = list(github.review_comments(repository, number))
+    comments = list(github.review_comments(number))
     resolved = frozenset[int]()
     try:
-        open_ones = github.unresolved_threads(repository, number)
+        open_ones = github.unresolved_threads(number)
         resolved = frozenset(one.id for one in comments if not one.in_reply_to and one.id not in open_ones)
     except GitHubError as error:
         # 400: GraphQL's refusals, and an older GitHub Enterprise that does not know a field.
@@ -133,7 +133,7 @@ def read_history(github: GitHub, repository: str, number: int) -> ReviewHistory:
 
     @cache
     def maintains(login: str, account_id: int) -> bool:
-        known = github.permission(repository, login)
+        known = github.permission(login)
         return known.user_id == account_id and tier_of(known) is Tier.MAINTAINER
 
     def with_state(finding: KnownFinding) -> KnownFinding:
@@ -150,25 +150,25 @@ def read_history(github: GitHub, repository: str, number: int) -> ReviewHistory:
     return ReviewHistory((*on_lines, *in_body), reviews)
 
 
-def read_memory(github: GitHub, repository: str, number: int) -> ReviewMemory:
+def read_memory(github: GitHub, number: int) -> ReviewMemory:
     """Return what the next review has to know.
 
     A review without findings is no review on GitHub: its head is in our comment on the end of that run or, if there was
     no request and so no comment, in a check run on that head. Only the newest commits are searched for one.
     """
-    history = read_history(github, repository, number)
+    history = read_history(github, number)
     # Within a second the last one is the newest: reviews come before comments, each oldest first.
     ends: list[tuple[str, str, frozenset[str]]] = []
     for one in history.reviews:
         if one.fields.get("state") != _CUT_SHORT:
             left = frozenset(_KEY.findall(one.fields.get("left", "")))
             ends.append((stamp(one.data.submitted_at), one.fields.get("head", ""), left))
-    for own in own_comments(github, github.comments(repository, number)):
+    for own in own_comments(github, github.comments(number)):
         if own.ours and REVIEWED in own.fields:
             ends.append((own.data.updated_at, own.fields[REVIEWED], frozenset()))
     ordered = sorted((one for one in ends if _SHA.fullmatch(one[1])), key=lambda one: one[0])
     _, head, left = ordered[-1] if ordered else ("", "", frozenset[str]())
-    if trace := _nearest_trace(github, repository, number, head, is_enough=not left):
+    if trace := _nearest_trace(github, number, head, is_enough=not left):
         head, left = trace, frozenset()
     return ReviewMemory(head, left, history.findings)
 
@@ -178,18 +178,17 @@ def _empty_review_key(number: int, head_sha: str) -> str:
     return f"slash-agent-reviewed:{number}:{head_sha}"
 
 
-def has_empty_review(github: GitHub, repository: str, number: int, head_sha: str) -> bool:
+def has_empty_review(github: GitHub, number: int, head_sha: str) -> bool:
     """Whether the commit has the check run of a review without findings. Raises `GitHubError`."""
     key = _empty_review_key(number, head_sha)
-    runs = github.check_runs(repository, head_sha, CHECK)
-    return any(one.external_id == key and is_by_us(one, github.me()) for one in runs)
+    runs = github.check_runs(head_sha, CHECK)
+    return any(one.external_id == key and is_by_us(one, github.me) for one in runs)
 
 
-def post_empty_review(github: GitHub, repository: str, number: int, head_sha: str) -> None:
+def post_empty_review(github: GitHub, number: int, head_sha: str) -> None:
     """Mark the head as reviewed by a neutral check run, unless it has one. Raises `GitHubError`."""
-    if not has_empty_review(github, repository, number, head_sha):
+    if not has_empty_review(github, number, head_sha):
         github.create_check_run(
-            repository,
             name=CHECK,
             head_sha=head_sha,
             title="No new findings",
@@ -206,12 +205,12 @@ def is_by_us(run: CheckRun, me: Account | None) -> bool:
     return app == ACTIONS if me.kind != "Bot" else f"{app}[bot]".casefold() == me.login.casefold()
 
 
-def _nearest_trace(github: GitHub, repository: str, number: int, known: str, *, is_enough: bool) -> str:
+def _nearest_trace(github: GitHub, number: int, known: str, *, is_enough: bool) -> str:
     """Return the newest commit with such a check run, not older than `known`; empty if none can be read."""
     try:
-        newest = [commit.sha for commit in reversed(github.pull_commits(repository, number))][:_MOST_TRACES]
+        newest = [commit.sha for commit in reversed(github.pull_commits(number))][:_MOST_TRACES]
         for sha in newest:
-            if not (sha == known and is_enough) and has_empty_review(github, repository, number, sha):
+            if not (sha == known and is_enough) and has_empty_review(github, number, sha):
                 return sha
             if sha == known:
                 return ""

@@ -46,13 +46,13 @@ def publish_review(context: PublishContext) -> None:
     """Post the bundle's review, or a comment that there is no new finding, once. Raises `PublishError`."""
     review, github, say = _review(context), context.github, context.say
     number = _number(context)
-    history = read_history(github, context.repository, number)
+    history = read_history(github, number)
     previous = history.made_for(_key(context), review.head_sha)
     if previous is not None:
         say(f"this review is posted already: {previous.data.html_url}")
         finish_comments(context, previous.findings, previous.data.html_url)
         return
-    pull = github.pull(context.repository, number)
+    pull = github.pull(number)
     # Policy and merge base are of the base branch, and which that is is not the bundle's to say.
     check_now(context.outcome.request, pull)
     diff = fetch_diff(context, pull.head_sha)
@@ -98,7 +98,6 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
 
     def create() -> str:
         return context.github.create_review(
-            context.repository,
             number,
             sha=report.at.head_sha,
             body=marked(body_text(report, room=len(written)), written),
@@ -110,7 +109,7 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
         ).html_url
 
     def find() -> str | None:
-        posted = read_history(context.github, context.repository, number).made_for(key, sha)
+        posted = read_history(context.github, number).made_for(key, sha)
         return posted.data.html_url if posted else None
 
     return created(create, find)
@@ -173,14 +172,14 @@ def _mark_as_reviewed(context: PublishContext) -> None:
     if _is_finished(context):
         number, head = _number(context), _review(context).head_sha
         with context.tolerating("The check run could not be made", silent=(403, 404)):
-            post_empty_review(context.github, context.repository, number, head)
+            post_empty_review(context.github, number, head)
 
 
 def fetch_diff(context: PublishContext, current_head: str) -> ShownDiff:
     """Return the diff at the reviewed head, or at `current_head` if that no longer contains it."""
     reviewed, notes = _review(context).head_sha, tuple[str, ...]()
     head = reviewed
-    if head != current_head and not context.github.contains(context.repository, current_head, head):
+    if head != current_head and not context.github.contains(current_head, head):
         head = current_head
         notes = (f"The review was made at {reviewed[:12]}; the head has moved since.",)
     git, request = make_bare(context.remote.git_dir, head), context.request
@@ -287,26 +286,24 @@ def decide(history: ReviewHistory, review: Review, paths: Collection[str], *, fi
 
 def apply_endings(context: PublishContext, endings: Endings, history: ReviewHistory, head_sha: str) -> None:
     """Resolve our threads on what is fixed, if the token may, and end our requests for changes."""
-    github, repository, number = context.github, context.repository, _number(context)
+    github, number = context.github, _number(context)
     with context.tolerating("What is fixed could not be marked as fixed", silent=(400, 403, 404)):
         on_lines = [one for one in endings.fixed if one.comment]
-        threads = github.unresolved_threads(repository, number) if on_lines else {}
+        threads = github.unresolved_threads(number) if on_lines else {}
         for finding in on_lines:
             if thread_id := threads.get(finding.comment):
                 # First, so that a token that may not resolve it says nothing.
-                github.resolve_thread(repository, number, thread_id)
-                github.reply_to_review_comment(
-                    repository, number, finding.comment, f"No longer found as of {head_sha}."
-                )
+                github.resolve_thread(number, thread_id)
+                github.reply_to_review_comment(number, finding.comment, f"No longer found as of {head_sha}.")
         for review in history.reviews:
             ended = [one for one in endings.fixed if not one.comment and one.review == review.data.id]
             if ended:
                 titles = ", ".join(safe_line(finding.title, 200) for finding in ended)
                 note = f"<sub>No longer found as of {head_sha}: {titles}.</sub>"
                 body = without_entries(review, [finding.fingerprint for finding in ended], note)
-                github.edit_review(repository, number, review.data.id, body)
+                github.edit_review(number, review.data.id, body)
     for review in endings.unblocked:
         message = f"No critical or major finding of this review is open as of {head_sha[:12]}."
         what = f"The request for changes of {review.data.html_url} is over, and could not be dismissed"
         with context.tolerating(what):
-            github.dismiss_review(repository, number, review.data.id, message)
+            github.dismiss_review(number, review.data.id, message)

@@ -91,17 +91,17 @@ def own_comments(
     """Yield those that are ours, or may be. Unless `where` holds for one, GitHub is not asked who we are."""
     for comment in found:
         kind, fields = mark_of(comment.body)
-        if kind and where(fields) and may_be_ours(comment.author, github.me(), kind):
-            yield OwnComment(comment, kind, fields, is_ours(comment.author, github.me(), kind))
+        if kind and where(fields) and may_be_ours(comment.author, github.me, kind):
+            yield OwnComment(comment, kind, fields, is_ours(comment.author, github.me, kind))
 
 
 def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[CommentData]:
     """Yield the comments at `thread_ref`: first those of the thread on lines, each oldest first."""
     if thread_ref.lines:
-        for remark in github.review_comments(thread_ref.repository, thread_ref.number, thread_ref.since):
+        for remark in github.review_comments(thread_ref.number, thread_ref.since):
             if remark.lines == thread_ref.lines:
                 yield remark
-    yield from github.comments(thread_ref.repository, thread_ref.number, thread_ref.since)
+    yield from github.comments(thread_ref.number, thread_ref.since)
 
 
 def created(create: Callable[[], Text], find: Callable[[], Text | None]) -> Text:
@@ -208,14 +208,14 @@ def edit_comments(
 
 def post(github: GitHub, thread_ref: ThreadRef, body: str) -> CommentData:
     """Create a comment at `thread_ref`."""
-    repository, number = thread_ref.repository, thread_ref.number
+    number = thread_ref.number
     if thread_ref.lines:
         try:
-            return github.reply_to_review_comment(repository, number, thread_ref.lines, body)
+            return github.reply_to_review_comment(number, thread_ref.lines, body)
         except GitHubError as error:
             if error.status not in (403, 404) or error.failure.rate_limited:
                 raise
-    return github.create_comment(repository, number, body)
+    return github.create_comment(number, body)
 
 
 def rewrite(
@@ -227,9 +227,9 @@ def rewrite(
     if data.body.replace("\r\n", "\n").strip() == body.strip():
         return
     if data.lines:
-        github.edit_review_comment(thread_ref.repository, data.id, body)
+        github.edit_review_comment(data.id, body)
     else:
-        github.edit_comment(thread_ref.repository, thread_ref.number, data.id, body)
+        github.edit_comment(data.id, body)
 
 
 def _create(github: GitHub, thread_ref: ThreadRef, kind: str, body: str) -> CommentData:

@@ -36,10 +36,10 @@ class ThreadLog(NamedTuple):
     answers: Sequence[OwnComment]
 
 
-def read_log(github: GitHub, repository: str, thread: Thread) -> ThreadLog:
-    comments = {str(one.id): one for one in github.comments(repository, thread.number)}
+def read_log(github: GitHub, thread: Thread) -> ThreadLog:
+    comments = {str(one.id): one for one in github.comments(thread.number)}
     if thread.is_pull_request:
-        comments |= {f"r{one.id}": one for one in github.review_comments(repository, thread.number)}
+        comments |= {f"r{one.id}": one for one in github.review_comments(thread.number)}
     own = [one for one in own_comments(github, comments.values()) if one.kind in _KINDS]
     return ThreadLog(comments, sorted(own, key=lambda one: one.data.updated_at))
 
@@ -58,10 +58,10 @@ def comes_before(key: str, own: str) -> bool:
     return one < other if one and other and on_lines == of_lines else key != own
 
 
-def count_tries(github: GitHub, repository: str, number: int, head_sha: str) -> int:
+def count_tries(github: GitHub, number: int, head_sha: str) -> int:
     """Return how many runs were started for failed checks at this head of a pull request."""
     begun = tries_key(head_sha)
-    own = own_comments(github, github.comments(repository, number))
+    own = own_comments(github, github.comments(number))
     return len({one.key for one in own if one.kind in _KINDS and one.key.startswith(begun)})
 
 
@@ -81,10 +81,10 @@ MOST = 2000
 """Comments that are read."""
 
 
-def unasked_runs(github: GitHub, repository: str, now: str) -> frozenset[str]:
+def unasked_runs(github: GitHub, now: str) -> frozenset[str]:
     """Return the ids of the runs whose comments of today show that no model was asked. Raises `GitHubError`."""
     requested: dict[str, bool] = {}
-    today = islice(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z"), MOST)
+    today = islice(github.comments_of_all(f"{now[:10]}T00:00:00Z"), MOST)
     for one in own_comments(github, today):
         if one.ours and one.fields.get("run") and one.kind in (*_KINDS, REFUSED):
             free = one.kind in (ANSWER, REFUSED) or UNASKED.items() <= one.fields.items()

@@ -110,7 +110,6 @@ class ThreadRef(NamedTuple):
     of the request that it repeats: our marks contain both. `url` is the address of the issue or pull request.
     """
 
-    repository: str
     number: int
     key: str
     since: str = ""
@@ -128,7 +127,7 @@ def thread_ref_of(request: Request) -> ThreadRef | None:
     key = trigger_key(trigger, pull.head_sha if pull else "")
     lines = request.anchor.id if request.anchor else 0
     thread = request.thread
-    return ThreadRef(request.repository, thread.number, key, trigger.at, lines, url=thread.url)
+    return ThreadRef(thread.number, key, trigger.at, lines, url=thread.url)
 
 
 def trigger_key(trigger: Trigger, head_sha: str) -> str:

@@ -89,15 +89,14 @@ class ProgressWriter:
     def _run(self) -> None:
         try:
             github = self._connect()
-            repository, number = self._thread_ref.repository, self._thread_ref.number
             found = None if self._comment else find_comment(github, self._thread_ref, PROGRESS)
             comment_id = found.data.id if found else self._comment
             written_at = float("-inf")
             while (body := self._next(written_at + self._interval)) is not None:
                 if comment_id:
-                    github.edit_comment(repository, number, comment_id, body)
+                    github.edit_comment(comment_id, body)
                 else:
-                    comment_id = github.create_comment(repository, number, body).id
+                    comment_id = github.create_comment(self._thread_ref.number, body).id
                 written_at = time.monotonic()
         except AgentError as error:
             # No run fails because its comment was deleted or may not be written.

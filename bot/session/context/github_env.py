@@ -130,7 +130,7 @@ def _is_actions_own(where: GitHubEnvironment) -> bool:
         return False
     from bot.github.client import connect
 
-    me = connect(where.token, where.api_url).me()
+    me = connect(where.token, where.api_url, where.repository).me
     return token_kind(where.token, login=me.login if me else "") is TokenKind.ACTIONS
 
 

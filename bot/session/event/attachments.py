@@ -19,7 +19,8 @@ _REVIEW_ANCHOR = re.compile(r"#pullrequestreview-([0-9]{1,18})$")
 def load_attachments(where: GitHubEnvironment, run: Run, vision: bool) -> Attachments:
     """Load the attachments of a run with a client of its own, for use on another thread."""
     site = site_of(where.server_url)
-    reader = TextReader(connect(where.token, where.api_url), run.request, run.policy.verbs_of_bots)
+    github = connect(where.token, where.api_url, run.request.repository)
+    reader = TextReader(github, run.request, run.policy.verbs_of_bots)
     files = AttachedFiles(run.folder.archive / "attachments", Fetcher(site, FILE_LIMITS))
     redrawer = Redrawer(run.confinement, run.folder.root / "workspace-pictures")
     tiers = run.policy.attachments.tiers

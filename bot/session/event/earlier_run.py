@@ -78,7 +78,7 @@ def continued_run(context: EventContext, request: Request, folder: RunFolder) ->
     the last run, and tell the model."""
     bundle, thread = folder.root / "resumed", request.thread
     try:
-        run = context.github.workflow_run(request.repository, request.resumes)
+        run = context.github.workflow_run(request.resumes)
     except GitHubError as error:
         if error.status not in (403, 404):
             raise
@@ -113,18 +113,14 @@ def fetch_bundle(context: EventContext, request: Request, run: int, folder: Path
 
     Raises `GitHubError` if GitHub does not answer. The files are untrusted.
     """
-    github, repository = context.github, request.repository
+    github = context.github
     try:
-        bundles = [
-            one
-            for one in github.artifacts(repository, run)
-            if one.name.startswith(_ARTIFACT) and not one.expired
-        ]
+        bundles = [one for one in github.artifacts(run) if one.name.startswith(_ARTIFACT) and not one.expired]
         if bundles:
-            ours = github.jobs(repository, context.where.run)
+            ours = github.jobs(context.where.run)
             runner = context.environment.get("RUNNER_NAME")
             names = {job.name for job in ours if job.status == "in_progress" and job.runner_name == runner}
-            jobs = [job for job in github.jobs(repository, run, every_attempt=True) if job.name in names]
+            jobs = [job for job in github.jobs(run, every_attempt=True) if job.name in names]
             bundles = [
                 one
                 for one in bundles
@@ -133,7 +129,7 @@ def fetch_bundle(context: EventContext, request: Request, run: int, folder: Path
         if not bundles:
             return False
         newest = max(bundles, key=lambda one: (one.created_at, one.id))
-        content = github.download_artifact(repository, newest.id, _MOST_ZIPPED)
+        content = github.download_artifact(newest.id, _MOST_ZIPPED)
     except GitHubError as error:
         if error.status in (403, 404, 410):
             return False
@@ -141,12 +137,12 @@ def fetch_bundle(context: EventContext, request: Request, run: int, folder: Path
     return _unpack(content, folder)
 
 
-def read_finished(github: GitHub, repository: str, artifact: Artifact) -> Bundle | None:
+def read_finished(github: GitHub, artifact: Artifact) -> Bundle | None:
     """Return the bundle of a finished job, `None` if it cannot be read. It is untrusted, and its folder is gone."""
     with tempfile.TemporaryDirectory(prefix="slash-agent-outcome-") as scratch:
         folder = Path(scratch) / "bundle"
         try:
-            content = github.download_artifact(repository, artifact.id, _MOST_ZIPPED)
+            content = github.download_artifact(artifact.id, _MOST_ZIPPED)
             return read_bundle(folder) if _unpack(content, folder) else None
         except (GitHubError, UsageError):
             return None
@@ -194,8 +190,8 @@ def _own_open_pull(context: EventContext, request: Request) -> tuple[PullRequest
     """Return our open pull request for an issue, and a sentence for people, or empty."""
     if request.thread is None or request.thread.is_pull_request or request.task:
         return None, ""
-    github, me, own_pulls = context.github, context.github.me(), []
-    for pull in islice(github.pulls(request.repository), _MOST_PULLS):
+    github, me, own_pulls = context.github, context.github.me, []
+    for pull in islice(github.pulls(), _MOST_PULLS):
         own = own_pull(pull, me)
         of_base = pull.base.ref == request.base_ref and pull.head.ref.startswith(PREFIX)
         is_here = head_repository(pull).lower() == request.repository.lower()
@@ -203,7 +199,7 @@ def _own_open_pull(context: EventContext, request: Request) -> tuple[PullRequest
             own_pulls.append(own)
     own_pulls.sort(key=lambda own: len(own.pull.head.ref))  # the order that publishing uses
     for own in own_pulls:
-        if is_untouched(github, request.repository, own, context.policy.identity):
+        if is_untouched(github, own, context.policy.identity):
             return own.pull, f"The last run's bundle has expired: this continues from #{own.pull.number}."
     numbers = ", ".join(f"#{own.pull.number}" for own in own_pulls)
     return None, numbers and (
@@ -225,7 +221,7 @@ def repeat_request(
     by the same person, with the earlier command in it. Raises `RefusedError`."""
     if event_request.trigger.event not in COMMENT_EVENTS:
         raise UsageRefusedError("Write `/agent retry` in the thread whose last request it repeats.")
-    log = read_log(github, thread_ref.repository, thread)
+    log = read_log(github, thread)
     key = _last_request_key(thread_ref, log.answers, actor)
     comment = log.comments.get(key)
     if comment is None:
@@ -245,7 +241,7 @@ def repeat_request(
         raise UsageRefusedError(
             f"{actor.login} may not use `/agent {command.verb}` here, which the repeated request needs."
         )
-    _check_author(thread_ref.repository, comment, command.verb, github, policy)
+    _check_author(comment, command.verb, github, policy)
     command = with_options(command, event_request.command.options if event_request.command else {})
     comment_id, on_lines = asking_comment(key)
     kind = TextKind.REVIEW_COMMENT if on_lines else TextKind.COMMENT
@@ -282,7 +278,7 @@ def last_progress(thread_ref: ThreadRef, answers: Sequence[OwnComment]) -> OwnCo
 def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> tuple[Command | None, str]:
     """Return the command of the thread's last request, `None` if its comment holds none any more, and the text of our
     comment on how it ended, empty if it has not ended."""
-    log = read_log(github, thread_ref.repository, thread)
+    log = read_log(github, thread)
     answers = [one for one in log.answers if one.ours]
     last = last_progress(thread_ref, answers)
     if last is None:
@@ -304,7 +300,7 @@ def request_behind(
     if subject is None or command is None or not needs(command.verb, Earlier.REQUEST):
         return event_request
     key = trigger_key(event_request.trigger, event_request.head_sha)
-    thread_ref = ThreadRef(event_request.repository.name, event_request.number, key, event_request.trigger.at)
+    thread_ref = ThreadRef(event_request.number, key, event_request.trigger.at)
     thread, policy = bare_thread(subject), load_policy()
     return repeat_request(event_request, thread_ref, thread, actor=actor, github=github, policy=policy)[0]
 
@@ -314,7 +310,7 @@ def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) ->
     run or a maintainer may continue it. Raises `RefusedError`."""
     if request.thread is None:
         raise UsageRefusedError("`/agent continue` works only in a thread with an earlier request.")
-    log = read_log(github, thread_ref.repository, request.thread)
+    log = read_log(github, request.thread)
     last = last_progress(thread_ref, log.answers)
     if last is None:
         raise UsageRefusedError("There is no run to continue in this thread. Start one with `/agent fix`.")
@@ -341,9 +337,9 @@ def approve_request(request: Request, thread_ref: ThreadRef, github: GitHub) -> 
         raise UsageRefusedError(str(error)) from error
 
 
-def _check_author(repository: str, comment: CommentData, verb: str, github: GitHub, policy: Policy) -> None:
+def _check_author(comment: CommentData, verb: str, github: GitHub, policy: Policy) -> None:
     author = comment.author
-    permission = github.permission(repository, author.login)
+    permission = github.permission(author.login)
     same = permission.user_id == author.id != 0 and permission.kind == "User"
     if not same or not permits(policy, Actor(author.login, author.id, tier_of(permission)), verb):
         raise UsageRefusedError(

@@ -72,12 +72,18 @@ class EventResult(NamedTuple):
 
 
 def client_for(
-    where: GitHubEnvironment, environment: Mapping[str, str], token: str = "", dry: Say | None = None
+    where: GitHubEnvironment,
+    environment: Mapping[str, str],
+    repository: str,
+    token: str = "",
+    dry: Say | None = None,
 ) -> GitHub:
-    """A client with `token`, by default that of `where`. Not for two threads at once: each has its own. With `dry` it
+    """A client for `repository` with `token`, by default that of `where`. Each thread needs its own. With `dry` it
     sends no write, and passes each to that."""
     secrets = {**known_secrets(environment), **where.minted_secrets}
-    client = connect(token or where.token, where.api_url, secrets=secrets, server_url=where.server_url)
+    client = connect(
+        token or where.token, where.api_url, repository, secrets=secrets, server_url=where.server_url
+    )
     client.signer = Signer(where.app_key) if where.app_key else None
     return client.dry(dry) if dry else client
 
@@ -95,7 +101,7 @@ def connected(
     where = signed_in(where, repository, access)
     for secret in where.minted_secrets.values():
         mask(secret)
-    return where, client_for(where, environment, dry=dry)
+    return where, client_for(where, environment, repository, dry=dry)
 
 
 @dataclass(kw_only=True)
@@ -121,7 +127,7 @@ class EventContext:
         """The default branch's policy decides who may: a branch that the command names must not grant access."""
         repository, file = self.event_request.repository, self.where.policy_file
         try:
-            text = self.github.file(repository.name, file, repository.default_branch)
+            text = self.github.file(file, repository.default_branch)
         except GitHubError as error:
             raise GitHubError(f"{error}{'' if error.status else _UNREACHABLE}", error.failure) from error
         return load_policy(text, file)
@@ -139,7 +145,6 @@ def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment) -> T
     """Return the thread of an event request."""
     trigger = event_request.trigger
     return ThreadRef(
-        event_request.repository.name,
         event_request.number,
         trigger_key(trigger, event_request.head_sha),
         trigger.at,

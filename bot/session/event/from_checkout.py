@@ -54,7 +54,7 @@ class CheckoutOnGitHub(NamedTuple):
 
     @property
     def github(self) -> GitHub:
-        return client_for(self.where, self.environment)
+        return client_for(self.where, self.environment, self.remote.repository)
 
 
 def checkout_on_github(
@@ -91,7 +91,7 @@ def request_from_github(
         if VERBS[request.verb].changes and request.thread and not request.thread.is_pull_request:
             issue = thread.number
             try:
-                if others := pulls_at_work(github, at.remote.repository, issue):
+                if others := pulls_at_work(github, issue):
                     notes = [f"Open pull requests that mention #{issue}: {others}."]
             except GitHubError as error:
                 notes = [f"Whether open pull requests mention #{issue} could not be read: {error}"]
@@ -109,11 +109,11 @@ def request_from_github(
 def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number: int) -> Request:
     name, host = at.remote.repository, at.remote.host
     try:
-        subject, texts = github.issue(name, number), ThreadTexts(github, name, number)
-        thread = build_thread(subject, github.newest_comments(name, number), texts)
+        subject, texts = github.issue(number), ThreadTexts(github, number)
+        thread = build_thread(subject, github.newest_comments(number), texts)
         request = request._replace(thread=thread)
         if subject.is_pull_request:
-            own, head = resolve(at.repo, "HEAD").sha, github.pull(name, number).head_sha
+            own, head = resolve(at.repo, "HEAD").sha, github.pull(number).head_sha
             if head != own:
                 raise UsageError(
                     f"#{number} is a pull request, and its head {head[:12]} is not checked out here (HEAD is "
@@ -144,15 +144,15 @@ def _for_publishing(
     """Return the request of the token's account, and the policy of the base branch."""
     name, head = at.remote.repository, resolve(at.repo, "HEAD").sha
     try:
-        repository, me = github.repository(name), github.me()
+        repository, me = github.repository, github.me
         if me is None:
             raise UsageError(
                 f"Your token for {at.remote.host} does not tell whose it is: use one of your account."
             )
-        permission = github.permission(name, me.login)
+        permission = github.permission(me.login)
         base, file = repository.default_branch, at.where.policy_file
-        text = github.file(name, file, base)
-        is_in_base = github.contains(name, base, head)
+        text = github.file(file, base)
+        is_in_base = github.contains(base, head)
     except GitHubError as error:
         raise _unreadable(error, f"the repository {name}", at.remote.host) from error
     actor = Actor(me.login, me.id, tier_of(permission))
@@ -187,17 +187,17 @@ def find_target(at: CheckoutOnGitHub) -> PullTarget:
     """Return the open pull request of HEAD's branch, and what earlier reviews of it came to. Raises `UsageError` if
     there is none, or if its head is another one."""
     github, head, repository = at.github, resolve(at.repo, "HEAD"), at.remote.repository
-    pulls = github.pulls_from(repository, head.branch) if head.branch else []
+    pulls = github.pulls_from(head.branch) if head.branch else []
     if not pulls:
         raise UsageError(
             f"The branch {head.branch or '(none)'} has no open pull request in {repository}: open one, then --post."
         )
-    pull = github.pull(repository, pulls[0].number)
+    pull = github.pull(pulls[0].number)
     if pull.head_sha != head.sha:
         raise UsageError(
             f"HEAD is {head.sha[:12]}, and the head of #{pull.number} is {pull.head_sha[:12]}: push or pull first."
         )
-    memory = read_memory(github, repository, pull.number)
+    memory = read_memory(github, pull.number)
     return PullTarget(repository, at.where.git_url(repository), pull, memory)
 
 

@@ -75,30 +75,29 @@ def _thread_runs(
     context: EventContext, request: Request
 ) -> tuple[list[tuple[OwnComment, WorkflowRun]], OwnComment | None]:
     """Return the active runs of a thread with our comments that say so, newest first, and our newest other comment."""
-    repository, thread = request.repository, request.thread
-    assert thread is not None
-    own = read_log(context.github, repository, thread).answers
+    assert request.thread is not None
+    own = read_log(context.github, request.thread).answers
     claims = [one for one in reversed(own) if one.kind == PROGRESS and not one.over and one.run]
     active = [
         (one, run)
         for one in claims[:_MOST]
-        if one.run != context.where.run and (run := _active_run(context, repository, one))
+        if one.run != context.where.run and (run := _active_run(context, one))
     ]
     of_active = {one.data for one, _ in active}
     ended = [one for one in own if one.data not in of_active and one.kind != ANSWER]
     return active, ended[-1] if ended else None
 
 
-def _active_run(context: EventContext, repository: str, comment: OwnComment) -> WorkflowRun | None:
+def _active_run(context: EventContext, comment: OwnComment) -> WorkflowRun | None:
     """The run that our comment names, if it is active, one of this repository that was there when the comment was
     written, and of the workflow that answers; `None` for any other, since somebody may have had us write its name."""
     try:
-        run = context.github.workflow_run(repository, comment.run)
+        run = context.github.workflow_run(comment.run)
     except GitHubError as error:
         if error.status == 404:
             return None
         raise
-    ours = is_own_run(run, repository, context.where.workflow)
+    ours = is_own_run(run, context.github.name, context.where.workflow)
     begun = stamp(run.created_at)
     return run if ours and begun <= comment.data.updated_at and run.status != "completed" else None
 
@@ -119,7 +118,7 @@ def _status(request: Request, now: str, comment: OwnComment, run: WorkflowRun) -
 def _cancel(github: GitHub, request: Request, run: WorkflowRun) -> str:
     link = f"[the run]({run.html_url})"
     try:
-        github.cancel_run(request.repository, run.id)
+        github.cancel_run(run.id)
     except GitHubError as error:
         if error.status == 409:
             return f"**Nothing to stop:** {link} had just ended."

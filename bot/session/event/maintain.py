@@ -107,14 +107,15 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
     """Plan one repository. Raises `AgentError` if GitHub or the policy cannot be read, or a requested task does not
     exist."""
     repository = window.repository
-    branch = host.repository(repository).default_branch
     with Parser() as parser:
-        policy = load_policy(host.file(repository, run.policy_file, branch), run.policy_file, parser)
-        tasks, broken = _tasks(repository, branch, host, parser, run.tasks)
+        policy = load_policy(
+            host.file(run.policy_file, host.repository.default_branch), run.policy_file, parser
+        )
+        tasks, broken = _tasks(host, parser, run.tasks)
     for error in broken.values():
         warn(f"{repository}: {error}")
-    state = _state(repository, host, policy) if tasks else {}
-    existing = None if run.tasks or not tasks else _dashboard(repository, host)
+    state = _state(host, policy) if tasks else {}
+    existing = None if run.tasks or not tasks else _dashboard(host)
     is_open = existing is not None and existing.state == "open"
     ticked = dashboard.ticked_tasks(existing.body) if existing and is_open else ()
     decisions = due_tasks.decide_all(
@@ -132,23 +133,20 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
     return RepositoryPlan(repository, tuple(decisions), state, minutes, wrong, policy.maintenance)
 
 
-def decide_now(
-    name: str, repository: str, host: GitHub, policy: Policy, start: Start, now: datetime
-) -> Decision:
+def decide_now(name: str, host: GitHub, policy: Policy, start: Start, now: datetime) -> Decision:
     """Decide on a task that a job was started for without a plan. Raises `UsageError` for one that is not there, and
     `PolicyError` for one that cannot be read."""
-    branch = host.repository(repository).default_branch
     with Parser() as parser:
-        tasks, _ = _tasks(repository, branch, host, parser, (name,))
-    state = _state(repository, host, policy)
+        tasks, _ = _tasks(host, parser, (name,))
+    state = _state(host, policy)
     # The day's runs are counted by the workflow's own.
     room = _remaining_room(policy, state, 0)
     return due_tasks.decide(tasks[name], state.get(name, NO_PULLS), start, room, now=now)
 
 
-def open_pull_of(name: str, repository: str, host: GitHub, policy: Policy) -> EarlierRun | None:
+def open_pull_of(name: str, host: GitHub, policy: Policy) -> EarlierRun | None:
     """Return the task's open pull request as the run to continue, if it is the bot's own still."""
-    for pull in _state(repository, host, policy).get(name, NO_PULLS).open:
+    for pull in _state(host, policy).get(name, NO_PULLS).open:
         if not pull.touched:
             what = f"the pull request #{pull.number} of this task, which is open"
             return EarlierRun(LastRun(what, _TO_UPDATE), pull.head_sha)
@@ -181,7 +179,7 @@ def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Result
     repository = repository_plan.repository
     if not repository_plan.policy.dashboard:
         return "the policy wants no dashboard"
-    existing = _dashboard(repository, host)
+    existing = _dashboard(host)
     if existing is not None and existing.state != "open":
         return f"dashboard #{existing.number} is closed: reopen it to have it again"
     known = _results(existing.body if existing else "")
@@ -197,11 +195,11 @@ def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Result
     if existing is None:
         if not repository_plan.decisions and not repository_plan.broken:
             return "no tasks, no dashboard"
-        issue = host.create_issue(repository, title=dashboard.TITLE, body=body, labels=[_LABEL])
+        issue = host.create_issue(title=dashboard.TITLE, body=body, labels=[_LABEL])
         return f"dashboard #{issue.number} opened"
     if existing.body.replace("\r\n", "\n").strip() == body.strip():
         return f"dashboard #{existing.number} is up to date"
-    host.edit_issue(repository, existing.number, body=body)
+    host.edit_issue(existing.number, body=body)
     return f"dashboard #{existing.number} brought up to date"
 
 
@@ -220,10 +218,10 @@ def _results(body: str) -> dict[str, LastResult]:
     }
 
 
-def _dashboard(repository: str, host: GitHub) -> IssueData | None:
+def _dashboard(host: GitHub) -> IssueData | None:
     """Return the newest one, which people may have closed."""
-    me = host.me()
-    for issue in host.issues(repository, state="all", labels=[_LABEL]):
+    me = host.me
+    for issue in host.issues(state="all", labels=[_LABEL]):
         ours = issue.author.login == me.login if me else issue.author.kind == "Bot"
         if ours and read_mark(issue.body, _DASHBOARD) is not None:
             return issue
@@ -231,18 +229,19 @@ def _dashboard(repository: str, host: GitHub) -> IssueData | None:
 
 
 def _tasks(
-    repository: str, branch: str, host: GitHub, parser: Parser, names: Iterable[str] = ()
+    host: GitHub, parser: Parser, names: Iterable[str] = ()
 ) -> tuple[dict[str, Task], dict[str, PolicyError]]:
     """Return the tasks, and the errors of files that cannot be read, both by name. Raises the error of one of `names`,
     and `UsageError` if there is none of this name."""
     tasks: dict[str, Task] = {}
     broken: dict[str, PolicyError] = {}
-    for file in sorted(host.folder(repository, FOLDER, branch)):
+    branch = host.repository.default_branch
+    for file in sorted(host.folder(FOLDER, branch)):
         if not is_task_file(file):
             continue
         path, name = f"{FOLDER}/{file}", file.removesuffix(".md")
         try:
-            tasks[name] = read_task(host.file(repository, path, branch) or "", path, parser)
+            tasks[name] = read_task(host.file(path, branch) or "", path, parser)
         except PolicyError as error:
             broken[name] = error
     for name in names:
@@ -255,16 +254,16 @@ def _tasks(
     return tasks, broken
 
 
-def _state(repository: str, host: GitHub, policy: Policy) -> RepositoryState:
+def _state(host: GitHub, policy: Policy) -> RepositoryState:
     """From the newest pull requests: those with our mark, by us, that name a task."""
-    me = host.me()
+    me = host.me
     pulls: defaultdict[str, list[TaskPull]] = defaultdict(list)
-    for pull in islice(host.pulls(repository, state="all"), MOST_PULLS):
+    for pull in islice(host.pulls(state="all"), MOST_PULLS):
         own = own_pull(pull, me)
         if own is None or not own.task:
             continue
         if pull.state == "open":
-            is_touched = not is_untouched(host, repository, own, policy.identity)
+            is_touched = not is_untouched(host, own, policy.identity)
             pulls[own.task].append(TaskPull(pull.number, pull.head.sha, is_touched))
         elif pull.merged_at or "obsolete" not in own.fields:
             # An obsolete one was closed by us, and is nobody's "no".
@@ -274,21 +273,21 @@ def _state(repository: str, host: GitHub, policy: Policy) -> RepositoryState:
 
 
 def run_results(
-    github: GitHub, repository: str, run: int, now: datetime, host_of: HostOf
+    github: GitHub, run: int, now: datetime, host_of: HostOf
 ) -> dict[tuple[str, str], LastResult]:
     """Return what became of the tasks that this workflow run started, in its repository: by their bundles, or by their
     jobs if they have none. A bundle is untrusted: of it count status, cost, the number of withheld files, and how many
     of its writes GitHub has."""
     day = f"{now:%Y-%m-%d}"
     found: dict[tuple[str, str], LastResult] = {}
-    for job in github.jobs(repository, run):
+    for job in github.jobs(run):
         if (entry := _ENTRY.fullmatch(job.name)) and job.conclusion in _STARTED:
             found[entry[1], entry[2]] = LastResult("failed", day, run=run)
-    for artifact in github.artifacts(repository, run):
+    for artifact in github.artifacts(run):
         # By the name that `matrix` gives its job.
         names = {f"slash-agent-bundle-{name.replace('/', '.')}.{task}": (name, task) for name, task in found}
         key = names.get(artifact.name)
-        bundle = read_finished(github, repository, artifact) if key else None
+        bundle = read_finished(github, artifact) if key else None
         if key and bundle:
             outcome, made = bundle.outcome, count_made(bundle, key[0], host_of)
             proposed = len(bundle.writes.writes) if bundle.writes else 0
@@ -329,19 +328,19 @@ class LastPlan(NamedTuple):
         return max(since, self.later.get((repository, task), since))
 
 
-def last_plan(repository: str, workflow: str, this_run: int, host: GitHub, now: datetime) -> LastPlan:
+def last_plan(workflow: str, this_run: int, host: GitHub, now: datetime) -> LastPlan:
     """From the newest scheduled runs of `workflow` before this one that came to an end: one that was cancelled, or
     never began, saw to nothing. Three requests, more after a plan that was full or on a day with many tasks."""
     at = now - FIRST_WINDOW
     later: dict[tuple[str, str], datetime] = {}
     ended = (
         run
-        for run in host.workflow_runs(repository, workflow, event="schedule", status="completed")
+        for run in host.workflow_runs(workflow, event="schedule", status="completed")
         if run.id != this_run and run.conclusion in _PLANNED
     )
     for run in islice(ended, _MOST_RUNS):
         at = run.created_at
-        jobs = list(host.jobs(repository, run.id))
+        jobs = list(host.jobs(run.id))
         if not any(_FULL.fullmatch(job.name) and job.conclusion == "success" for job in jobs):
             break
         for job in jobs:
@@ -349,6 +348,6 @@ def last_plan(repository: str, workflow: str, this_run: int, host: GitHub, now: 
             if entry and job.conclusion in _STARTED:
                 later.setdefault((entry[1], entry[2]), at)
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    newest = islice(host.all_artifacts(repository), _MOST_ARTIFACTS)
+    newest = islice(host.all_artifacts(), _MOST_ARTIFACTS)
     names = [_BUNDLE.fullmatch(one.name) for one in takewhile(lambda one: one.created_at >= midnight, newest)]
     return LastPlan(at, later, Counter(name[1] for name in names if name))

@@ -34,7 +34,7 @@ def close_dead_progress(context: EventContext) -> None:
             and one.data.created_at <= thread_ref.since
         ]
         for one in sorted(left_open, key=lambda one: one.data.id)[-_MAX_CLOSED:]:
-            run = host.workflow_run(thread_ref.repository, one.run)
+            run = host.workflow_run(one.run)
             if run.status != "completed":
                 continue
             ended = run.conclusion or "without a result"
@@ -67,7 +67,7 @@ def resolve_progress_comment(context: EventContext, started: int) -> int:
     with context.noting("the second progress comment could not be deleted"):
         for one in own_comments(host, sorted(earlier, key=lambda one: one.id)):
             if (one.kind, one.key) == (PROGRESS, thread_ref.key) and "plan" not in one.fields:
-                host.delete_comment(thread_ref.repository, started)
+                host.delete_comment(started)
                 return one.data.id
     return started
 
@@ -85,7 +85,7 @@ def others_at_work(context: EventContext, request: Request) -> str:
         return ""
     listed = ""
     with context.noting("whether there is a pull request about the issue could not be read"):
-        listed = pulls_at_work(context.github, request.repository, thread.number)
+        listed = pulls_at_work(context.github, thread.number)
     if not listed:
         return ""
     return (
@@ -94,11 +94,11 @@ def others_at_work(context: EventContext, request: Request) -> str:
     )
 
 
-def pulls_at_work(github: GitHub, repository: str, issue: int) -> str:
+def pulls_at_work(github: GitHub, issue: int) -> str:
     """Return the open pull requests of others that mention the issue, in words; empty without any. One request."""
     others = []
-    for pull in github.pulls_mentioning(repository, issue):
-        own = own_pull(pull, github.me())
+    for pull in github.pulls_mentioning(issue):
+        own = own_pull(pull, github.me)
         if own is None or own.fields.get("issue") != str(issue):
             others.append(pull)
     named = [f"#{pull.number} by {account(pull.user).login}" for pull in others[:_NAMED]]

@@ -55,9 +55,8 @@ class ProgressComment(View):
     def _client(self) -> GitHub:
         """A client of its own: it is used on the comment's thread, and a client is not for two."""
         context = self._context
-        return client_for(
-            context.where, context.environment, dry=context.say if context.options.dry_run else None
-        )
+        name, dry = context.event_request.repository.name, context.say if context.options.dry_run else None
+        return client_for(context.where, context.environment, name, dry=dry)
 
     def show(self, *lines: str) -> None:
         """Show what goes on: a list of lines."""
@@ -143,7 +142,7 @@ def answer_outsider(context: EventContext, account: int, kind: str, text: Callab
     with context.noting("the comment could not be posted"):
         if any(
             (read_mark(one.body, kind) or {}).get("to") == str(account)
-            and is_ours(one.author, host.me(), REFUSED)
+            and is_ours(one.author, host.me, REFUSED)
             for one in comments_at(host, recent)
         ):
             context.say("note: this account got an answer of this kind today, so nothing is posted")
@@ -181,14 +180,14 @@ def post_check(github: GitHub, event_request: EventRequest, reason: str, run_url
     return ()
 
 
-def missing_key(error: MissingKeyError, github: GitHub, repository: str, workflow: str) -> str:
+def missing_key(error: MissingKeyError, github: GitHub, workflow: str) -> str:
     """Return which secret is empty, and the line of `workflow` that passes it on or should."""
     variable = error.variables[0]
     action_input = f"{variable.lower().replace('_', '-')}: ${{{{ secrets.{variable} }}}}"
     text = ""
     if workflow:
         with suppress(GitHubError):  # the secret's name is known without it
-            text = github.file(repository, workflow, github.repository(repository).default_branch) or ""
+            text = github.file(workflow, github.repository.default_branch) or ""
     name = re.compile(rf"\s*(?:{variable}|{variable.replace('_', '-')})\s*:", re.IGNORECASE)
     passed = ((line, code) for line, code in enumerate(text.splitlines(), 1) if name.match(code))
     line, code = next(passed, (0, ""))

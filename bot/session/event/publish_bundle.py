@@ -74,9 +74,9 @@ class PublishJob:
 
     def close_progress(self, error: str) -> None:
         """Report an unreadable bundle in the thread of the event."""
-        if thread_ref := self.thread():
-            where, repository = self.where, thread_ref.repository
-            _, github = connected(where, self.environment, repository, Access.COMMENT, self.mask)
+        if (thread_ref := self.thread()) and self.event_request:
+            name = self.event_request.repository.name
+            _, github = connected(self.where, self.environment, name, Access.COMMENT, self.mask)
             self.end_thread(github, thread_ref, error)
 
     def end_thread(self, github: GitHub, thread_ref: ThreadRef | None, error: str) -> None:
@@ -109,7 +109,7 @@ def publish_bundle(job: PublishJob, folder: Path) -> tuple[Outcome, PublishResul
         job.close_progress(error.strerror or str(error))
         raise
     except RepositoryMovedError:
-        new = client_for(job.where, job.environment).current_name(old_name)
+        new = client_for(job.where, job.environment, old_name).current_name()
         if new.lower() == old_name.lower():
             raise
         job.say(f"note: the repository {old_name} is called {new} now")
@@ -147,7 +147,7 @@ def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> tuple[Outcome, Pu
     own_token = environment.get(WORKFLOW_TOKEN, "")
 
     def workflow() -> tuple[GitHub, str]:
-        return client_for(where, environment, own_token), own_token
+        return client_for(where, environment, name, own_token), own_token
 
     # GITHUB_TOKEN, beside the token that the job acts with, reaches the job's own repository.
     has_own = own_token not in ("", where.token) and request.repository.lower() == where.repository.lower()
@@ -202,7 +202,7 @@ def _check_access(request: Request, github: GitHub) -> None:
     actor = request.actor
     if actor.tier not in _PEOPLE:
         return
-    known = github.permission(request.repository, actor.login)
+    known = github.permission(actor.login)
     tier = tier_of(known)
     if known.user_id in (0, actor.id) and _PEOPLE.index(tier) < _PEOPLE.index(actor.tier):
         raise PublishError(
@@ -217,10 +217,10 @@ def _event_difference(
     """Return what differs between the request and that of the event, or empty."""
     repository = event_request.repository
     if repository.clone_url:
-        github.remember(repository)
+        github.repository = repository
 
     def read_policy() -> Policy:
-        text = github.file(repository.name, where.policy_file, repository.default_branch)
+        text = github.file(where.policy_file, repository.default_branch)
         return load_policy(text, where.policy_file)
 
     try:
@@ -239,6 +239,6 @@ def _actor_difference(request: Request, github: GitHub, of_event: bool) -> str:
     if of_event and actor.tier in (Tier.SCHEDULE, Tier.BOT):
         return f"who asked, the tier {actor.tier},"
     if actor.tier in _PEOPLE:
-        known = github.permission(request.repository, actor.login)
+        known = github.permission(actor.login)
         return "" if (known.user_id, tier_of(known)) == (actor.id, actor.tier) else _WHO
     return ""

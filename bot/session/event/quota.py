@@ -25,7 +25,7 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
     """Raise `RefusedError` unless the actor of `request` may have one more run today; return a note for the log, or
     empty. `run` is the present one, 0 outside Actions, where nothing is counted; `workflow` is the path of its file;
     `now` is RFC 3339. At most two calls."""
-    repository, actor = request.repository, request.actor
+    actor = request.actor
     if not run or not workflow or actor.tier is Tier.LOCAL:
         return ""
     if limit <= 0:
@@ -36,7 +36,6 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
     scheduled = actor.tier is Tier.SCHEDULE
     try:
         runs = github.workflow_runs(
-            repository,
             workflow.rpartition("/")[2],
             event=request.trigger.event if scheduled and request.trigger else "",
             created=f">={now[:10]}",
@@ -45,7 +44,7 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
         newest = [one for one in islice(runs, _MOST) if one.id != run]
         used = {str(one.id) for one in newest if one.conclusion not in _NOT_COUNTED}
         if len(used) >= limit:
-            used -= unasked_runs(github, repository, now)
+            used -= unasked_runs(github, now)
     except GitHubError as error:
         if error.status not in (403, 404):
             raise

@@ -23,19 +23,19 @@ def check_reply(context: EventContext) -> None:
     """Raise `NoRequestError` unless the comment of the event is a reply that counts as a command. Called once the
     policy allows replies; the author's rights are checked like those of a command's author."""
     request, github = context.event_request, context.github
-    me = github.me()
+    me = github.me
     if me is None or not acts_as_itself(me):
         raise NoRequestError("a reply without `/agent` is read only if the bot acts as a GitHub App")
     body = request.source.body if request.source else ""
     own_name = me.login.removesuffix("[bot]").lower()
     if any(name.lower() != own_name for name in _MENTION.findall(body)):
         raise NoRequestError("the comment mentions another account, so it is not for this bot alone")
-    comment_id, repository = request.trigger.comment_id, request.repository.name
+    comment_id = request.trigger.comment_id
     if request.trigger.event == REVIEW_COMMENT:
         root = request.anchor.id if request.anchor else 0
         thread = [
             one
-            for one in github.review_comments(repository, request.number)
+            for one in github.review_comments(request.number)
             if root in (one.id, one.in_reply_to) and one.id < comment_id
         ]
         if not any(one.id == root and one.author.id == me.id for one in thread):
@@ -43,7 +43,7 @@ def check_reply(context: EventContext) -> None:
         if sum(one.author.id != me.id for one in thread) >= MOST_REPLIES:
             raise NoRequestError(f"the thread has {MOST_REPLIES} replies already; write `/agent` for another")
     else:
-        _check_question(list(github.comments(repository, request.number)), context, me)
+        _check_question(list(github.comments(request.number)), context, me)
 
 
 def _check_question(comments: Iterable[CommentData], context: EventContext, me: Account) -> None:

@@ -54,10 +54,10 @@ def run_event(
         access = Access.STOP
     where, github = connected(where, environment, name, access, mask, say if options.dry_run else None)
     if event_request.repository.clone_url:
-        github.remember(event_request.repository)
+        github.repository = event_request.repository
     else:
         # A schedule's payload need not say where the default branch is, which the policy is read from.
-        event_request = event_request._replace(repository=github.repository(event_request.repository.name))
+        event_request = event_request._replace(repository=github.repository)
     context = EventContext(
         options=options,
         environment={**environment, **where.minted_secrets},
@@ -100,7 +100,7 @@ def _decide(context: EventContext, request: Request) -> Request:
     `approve` its plan."""
     asked = context.event_request
     if asked.cause is Cause.FAILED_RUN:
-        tries = count_tries(context.github, request.repository, asked.number, asked.head_sha)
+        tries = count_tries(context.github, asked.number, asked.head_sha)
         if tries >= _MOST_TRIES:
             why = f"the failed run's head was worked on {tries} times already; `/agent {DEFAULT}` tries once more"
             raise NoRequestError(why, unmet=True)
@@ -160,7 +160,7 @@ def _refuse(context: EventContext, refusal: RefusedError, actor: Actor | None) -
         if command is not None and command.near_miss and trigger.comment_id:
             source, on_lines = trigger.comment_id, trigger.event == REVIEW_COMMENT
             with context.noting("no reaction to the comment"):
-                context.github.add_reaction(context.thread_ref.repository, source, "confused", on_lines)
+                context.github.add_reaction(source, "confused", on_lines)
         post_answer(context, reason, refused_fields(context.event_request))
     return EventResult(refusal.exit_code, reason)
 

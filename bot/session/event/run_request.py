@@ -50,7 +50,7 @@ def run_request(context: EventContext, request: Request) -> EventResult:
     if url := existing_result_url(context):
         if begun_comment and not url.endswith(f"-{begun_comment}"):
             with context.noting("the second progress comment could not be deleted"):
-                context.github.delete_comment(context.thread_ref.repository, begun_comment)
+                context.github.delete_comment(begun_comment)
         reason = f"This request is done already, see {url}. `/agent retry` does it again."
         return EventResult(ExitCode.DONE, reason, answered=True)
     out, where = context.options.out, context.where
@@ -63,7 +63,7 @@ def run_request(context: EventContext, request: Request) -> EventResult:
     if request.task and not where.target:  # a plan decided on its own tasks
         start = Start.WORKFLOW if request.actor.tier is Tier.SCHEDULE else Start.HAND
         now = datetime.fromisoformat(context.now)
-        decision = decide_now(request.task, request.repository, context.github, context.policy, start, now)
+        decision = decide_now(request.task, context.github, context.policy, start, now)
         if not decision.run:
             return EventResult(ExitCode.DONE, f"The task {request.task} does not run. {decision.why}")
     model = _usable_model(context, request)
@@ -83,7 +83,7 @@ def run_request(context: EventContext, request: Request) -> EventResult:
 def _cannot_publish(context: EventContext, request: Request) -> str:
     """Return why a result could not be published, which is known before the model is paid; empty if it could."""
     name = request.repository
-    if state := context.github.repository(name).read_only:
+    if state := context.github.repository.read_only:
         return f"The repository {name} is {state}, so nothing can be published there. Have it made writable first."
     if not VERBS[request.verb].changes or request.pull is not None:
         return ""
@@ -131,15 +131,15 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
     if needs(request.verb, Earlier.RUN) and request.resumes:
         continued = continued_run(context, request, folder)
     elif request.task:
-        earlier = open_pull_of(request.task, request.repository, github, context.policy)
+        earlier = open_pull_of(request.task, github, context.policy)
         continued = Continued(request, earlier=earlier)
-    at, memory, repository = request.trigger.at if request.trigger else "", NO_MEMORY, request.repository
+    at, memory = request.trigger.at if request.trigger else "", NO_MEMORY
     if VERBS[request.verb].reviews and request.pull is not None:
         number = request.pull.number
         if request.options.get("full") == "true":  # all is looked at again, and what is known stays so
-            memory = ReviewMemory(findings=read_history(github, repository, number).findings)
+            memory = ReviewMemory(findings=read_history(github, number).findings)
         else:
-            memory = read_memory(github, repository, number)
+            memory = read_memory(github, number)
     return RunSpec(
         request=continued.request,
         source=source,
@@ -154,8 +154,8 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
         earlier=continued.earlier,
         notes=continued.notes,
         memory=memory,
-        subjects=lambda sha: newest_subjects(github, request.repository, sha),
-        threads=lambda task: gather(task, request.repository, github, at),
+        subjects=lambda sha: newest_subjects(github, sha),
+        threads=lambda task: gather(task, github, at),
         load_attachments=partial(load_attachments, context.where),
         view=progress,
     )
@@ -164,7 +164,7 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
 def _source(request: Request, context: EventContext) -> Source:
     pull, where, head = request.pull, context.where, None
     if pull is not None:
-        merge_base = context.github.merge_base(request.repository, request.base_ref, pull.head_sha)
+        merge_base = context.github.merge_base(request.base_ref, pull.head_sha)
         head = PullHead(pull.number, pull.head_sha, merge_base)
     return Source(where.git_url(request.repository), f"refs/heads/{request.base_ref}", where.token, head)
 
@@ -182,6 +182,6 @@ def _usable_model(context: EventContext, request: Request) -> str:
     except UsageError as error:
         reason = str(error)
         if isinstance(error, MissingKeyError) and where.run:
-            reason = missing_key(error, context.github, where.repository, where.workflow)
+            reason = missing_key(error, context.github, where.workflow)
         raise UsageRefusedError(reason) from error
     return model

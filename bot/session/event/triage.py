@@ -24,15 +24,15 @@ MOST_READ = 200
 MOST_LISTED = 2_000
 
 
-def gather(task: Task, repository: str, github: GitHub, at: str) -> Triage:
+def gather(task: Task, github: GitHub, at: str) -> Triage:
     """The threads that `task` asks for, those first that it has labelled before. `at` is now. Raises `GitHubError`."""
     selection = task.threads
     if selection is None:
         return Triage(at, ())
-    texts, me = ThreadTexts(github, repository), github.me()
+    texts, me = ThreadTexts(github), github.me
     threads: list[TriageThread] = []
     over_budget = size = 0
-    for read, issue in enumerate(_candidates(task, selection, repository, github, at)):
+    for read, issue in enumerate(_candidates(task, selection, github, at)):
         if len(threads) + over_budget == selection.limit:
             texts.missing.append(f"further threads beyond the {selection.limit} of one run")
             break
@@ -41,7 +41,7 @@ def gather(task: Task, repository: str, github: GitHub, at: str) -> Triage:
             break
         if opened_by_us(issue, me):
             continue
-        comments = list(github.comments(repository, issue.number))
+        comments = list(github.comments(issue.number))
         state = thread_state(issue, comments, me, task.name)
         if not _needs_writes(state, task, at):
             texts.leave_out("thread", "on which there is nothing to do yet")
@@ -68,16 +68,14 @@ def gather(task: Task, repository: str, github: GitHub, at: str) -> Triage:
     return Triage(at, tuple(threads), texts.notes())
 
 
-def _candidates(
-    task: Task, selection: ThreadFilter, repository: str, github: GitHub, at: str
-) -> Iterator[IssueData]:
+def _candidates(task: Task, selection: ThreadFilter, github: GitHub, at: str) -> Iterator[IssueData]:
     """Each once: those that carry a label of the task's, then those that have been quiet for the longest time."""
     numbers: set[int] = set()
     without = {label.casefold() for label in selection.without}
     labels, own = selection.labels, task.writes.labels if task.writes else ()
 
     def listed(labels: Sequence[str], *, quietest: bool = False) -> Iterator[IssueData]:
-        return islice(github.issues(repository, selection.state, labels, quietest=quietest), MOST_LISTED)
+        return islice(github.issues(selection.state, labels, quietest=quietest), MOST_LISTED)
 
     issues: Iterable[IssueData] = listed(labels)
     if idle := selection.idle_days:
