@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot import __version__
+from tests.support.files import write_file
 from tests.support.runner import ROOT
 
 pytestmark = pytest.mark.slow
@@ -103,8 +104,7 @@ def test_an_extra_that_is_not_offered_is_named_before_anything_is_installed(tmp_
 def test_a_package_that_is_not_what_the_lock_says_is_not_installed(tmp_path: Path, package: str):
     copy = tmp_path / "action"
     for name in (".github/action/install.py", "pyproject.toml", "requirements.lock"):
-        (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        (copy / name).write_bytes((ROOT / name).read_bytes())
+        write_file(copy / name, (ROOT / name).read_bytes())
     lock = copy / "requirements.lock"
     lock.write_text(_with_other_hashes(lock.read_text(), package))
     script = copy / ".github" / "action" / "install.py"

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from bot.environment.prepared import MOST_BYTES
+from tests.support.files import write_file
 from tests.support.fix_script import fix_steps
 from tests.support.repositories import git
 from tests.support.runner import ROOT, read_outputs
@@ -105,9 +106,7 @@ def installed(stage: Stage) -> None:
     work.mkdir()
     git(work, "clone", "-q", f"{stage.forge.url}/{stage.repo}.git", ".")
     for file in (work / "installed/a", home / "go/pkg/mod/b", tool / "tool"):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("#!/bin/sh\n")
-        file.chmod(0o755)
+        write_file(file, "#!/bin/sh\n", 0o755)
     (home / "go/pkg/mod").chmod(0o555)  # as Go leaves it
 
 
@@ -150,9 +149,7 @@ def test_another_image_or_interpreter_has_no_use_for_it(
     prepared: Prepared, variables: dict[str, str], reason: str
 ):
     own = prepared.stage.folder / "own"
-    own.mkdir()
-    (own / "ruby").write_text("#!/bin/sh\n")
-    (own / "ruby").chmod(0o755)
+    write_file(own / "ruby", "#!/bin/sh\n", 0o755)
     given = {name: value.format(own=own, path=os.environ["PATH"]) for name, value in variables.items()}
     assert unused(prepared.run(**given)) == f"this job has other {reason} than the one that prepared it."
 
@@ -194,9 +191,7 @@ def test_a120_an_artifact_that_is_missing_swapped_or_too_large_is_not_used(
 def test_a121_a_forged_file_reaches_nothing_outside_of_the_sandbox(prepared: Prepared, leads_out: bool):
     """Its members lead out of every folder, or a folder of packages is a link to the runner's files."""
     secret = prepared.stage.folder / "secret"
-    secret.mkdir()
-    (secret / "tool").write_text("#!/bin/sh\n")
-    (secret / "tool").chmod(0o755)
+    write_file(secret / "tool", "#!/bin/sh\n", 0o755)
     place = f"outside{prepared.stage.folder}/tools/{TOOL}/bin"
 
     def forge(tar: tarfile.TarFile) -> None:

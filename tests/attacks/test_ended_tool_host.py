@@ -14,7 +14,8 @@ from bot.contracts.tools import ToolOutcome
 from bot.session.workspaces.start import CallPosition
 from bot.toolhost.descendants import children
 from bot.workspace.client import HostEndedError, Workspace
-from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, ScriptedWorkspace, eventually, make_tree
+from tests.support.repositories import make_repository
+from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, ScriptedWorkspace, eventually
 
 _SECONDS = 30.0
 """Of a command that would take 60: long for the busiest machine."""
@@ -24,7 +25,7 @@ back_ends = pytest.mark.parametrize("back_end", EACH_BACK_END)
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    bench = Bench(tmp_path, make_repository(tmp_path / "tree", {"a.txt": "one\n"}))
     yield bench
     bench.close()
 

@@ -7,6 +7,7 @@ import pytest
 
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
+from tests.support.files import write_file
 from tests.support.fix_script import DONE, shell
 from tests.support.repositories import make_repository
 
@@ -33,8 +34,7 @@ def printed(cli: Cli, repo: Path, sandbox: str, command: str) -> str:
 def test_a13_credentials_in_the_environment_of_a_checkout_stay_hidden(cli: Cli, tmp_path: Path, sandbox: str):
     repo = make_repository(tmp_path / "app", {".gitignore": ".venv\nnode_modules\nvendor\n", "a": "a\n"})
     for name in (".venv/pyvenv.cfg", ".venv/lib/fine", "node_modules/fine/index.js", "vendor/fine", *SECRETS):
-        (repo / name).parent.mkdir(parents=True, exist_ok=True)
-        (repo / name).write_text("planted-credential\n" if name in SECRETS else "as it is\n")
+        write_file(repo / name, "planted-credential\n" if name in SECRETS else "as it is\n")
     (repo / ".venv/hosts").symlink_to(".config/gh/hosts.yml")
     files = " ".join((*SECRETS, ".venv/hosts", *(f"{repo}/{name}" for name in SECRETS)))
     output = printed(
@@ -52,8 +52,7 @@ def test_a45_a_folder_that_setup_swapped_for_a_link_shows_nothing(cli: Cli, tmp_
     """A program that git itself starts, after the last setup command. Two lines stand against it: the one that
     test_folders.py breaks, and git, which names no path beyond a link."""
     secrets = tmp_path / "secrets"
-    secrets.mkdir()
-    (secrets / "key").write_text("planted-credential\n")
+    write_file(secrets / "key", "planted-credential\n")
     swap = f"#!/bin/sh\\nmv .venv away && ln -s {secrets} .venv\\n"
     policy = (
         "version: 1\ndiagnostics: {checkers: []}\nsetup:\n"
@@ -76,8 +75,7 @@ def test_a114_what_is_not_shown_is_said_to_the_person_and_to_the_model(
     tools, venv = tmp_path / "shared/bin", tmp_path / "shared/venv"
     for folder in (tools, venv / "bin", cli.home / ".pyenv/shims", cli.home / ".pyenv/versions/3.12.1"):
         folder.mkdir(parents=True)
-    (tools / "planted").write_text("#!/bin/sh\necho planted-program\n")
-    (tools / "planted").chmod(0o755)
+    write_file(tools / "planted", "#!/bin/sh\necho planted-program\n", 0o755)
     (venv / "pyvenv.cfg").write_text("planted-environment")
     (tmp_path / "shared").chmod(0o777)
     repo = make_repository(tmp_path / "app", {".python-version": "3.9.1\n"})

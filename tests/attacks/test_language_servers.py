@@ -11,7 +11,7 @@ from tests.session.conftest import Cli
 from tests.support.attacks import fix_with
 from tests.support.model_script import Call
 from tests.support.repositories import commit_all, make_repository
-from tests.support.workspaces import Bench, bash, eventually, make_tree
+from tests.support.workspaces import Bench, bash, eventually
 
 pytestmark = [pytest.mark.checkers, pytest.mark.slow]
 
@@ -52,7 +52,7 @@ def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: P
         "evil": program(canary),
         ".gitignore": f"{TYPESCRIPT}\noxlint\n",
     }
-    tree = make_tree(tmp_path / "tree", files)
+    tree = make_repository(tmp_path / "tree", files)
     server = tree / BIN / TYPESCRIPT
     server.write_text(program(canary))
     os.utime(server, (1, 1))

@@ -13,6 +13,7 @@ from bot.providers.connect import connect
 from tests.providers.test_model_features import messages_end
 from tests.session.conftest import Cli
 from tests.support.attacks import MODEL
+from tests.support.files import write_file
 from tests.support.fix_script import DONE
 from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Think, Turn
 from tests.support.model_server import ModelServer
@@ -27,8 +28,7 @@ LONG = (
 
 def fixed(cli: Cli, repo: Path, policy: str, own: list[Step], other: Step) -> tuple[Any, list[Any]]:
     """A run of `fix` on a repository with `policy`; a model other than the person's own says `other`."""
-    (repo / ".github").mkdir(exist_ok=True)
-    (repo / ".github" / "agent.yml").write_text(policy)
+    write_file(repo / ".github" / "agent.yml", policy)
     commit_all(repo, "A policy")
     steps = iter(own)
 

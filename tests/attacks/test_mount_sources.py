@@ -23,7 +23,9 @@ from bot.workspace.sandbox.confinement import (
     InheritedFiles,
     Mounts,
 )
-from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, bash, make_tree
+from tests.support.files import write_file
+from tests.support.repositories import make_repository
+from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, bash
 
 CANARY = "mount-canary-9d31"
 each_back_end = pytest.mark.parametrize("back_end", EACH_BACK_END)
@@ -45,15 +47,13 @@ def link_to_socket(path: Path, outside: Path) -> None:
 
 
 def link_above(path: Path, outside: Path) -> None:
-    (outside / path.name).mkdir(exist_ok=True)
-    (outside / path.name / "secret").write_text(CANARY)
+    write_file(outside / path.name / "secret", CANARY)
     path.parent.rename(path.parent.with_name("aside"))
     path.parent.symlink_to(outside)
 
 
 def folder(path: Path, outside: Path) -> None:
-    path.mkdir()
-    (path / "secret").write_text(CANARY)
+    write_file(path / "secret", CANARY)
     os.link(outside / "s", path / "s")
 
 
@@ -86,13 +86,11 @@ class Scene:
 
     def __post_init__(self) -> None:
         self.outside = self.folder / "o"
-        self.outside.mkdir()
-        (self.outside / "secret").write_text(CANARY)
-        make_tree(self.folder / "tree-above" / "tree", {"a.txt": "one\n"})
+        write_file(self.outside / "secret", CANARY)
+        make_repository(self.folder / "tree-above" / "tree", {"a.txt": "one\n"})
         for name in ("brought", "archive", "skills", "environment"):
             self.sources[name] = self.folder / f"{name}-above" / name
-            self.sources[name].mkdir(parents=True)
-            (self.sources[name] / "own").write_text("ours")
+            write_file(self.sources[name] / "own", "ours")
         self.sources["tree"] = self.folder / "tree-above" / "tree"
         self.bench = Bench(self.folder, self.sources["tree"])
 

@@ -13,6 +13,7 @@ from slash_forge import Forge
 from tests.session.conftest import Cli
 from tests.support import warm
 from tests.support.attacks import KEY, MODEL
+from tests.support.files import write_file
 from tests.support.fix_script import DONE, shell
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
@@ -58,8 +59,7 @@ def plant(folder: Path, canary: Path, names: tuple[str, ...] = PROGRAMS) -> str:
     """Programs that write down their name and go on as the real ones. Returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        (folder / name).write_text(f'#!/bin/sh\necho "$0" >> {canary}\nexec /usr/bin/{name} "$@"\n')
-        (folder / name).chmod(0o755)
+        write_file(folder / name, f'#!/bin/sh\necho "$0" >> {canary}\nexec /usr/bin/{name} "$@"\n', 0o755)
     return str(folder)
 
 
@@ -68,8 +68,7 @@ def test_a29_nothing_of_the_activated_environment_is_run_by_the_host(cli: Cli, t
     """As after `source .venv/bin/activate` in a checkout whose set-up somebody else wrote, with direnv's `PATH_add`."""
     canary = tmp_path / "canary"
     repo = make_repository(tmp_path / "app", {"README.md": "# App\n", ".gitignore": ".venv\ntools\n"})
-    (repo / ".venv").mkdir()
-    (repo / ".venv/pyvenv.cfg").write_text("home = /usr/bin\n")
+    write_file(repo / ".venv/pyvenv.cfg", "home = /usr/bin\n")
     folders = [plant(repo / name, canary) for name in (".venv/bin", "tools/node_modules/.bin", "tools")]
     planted = {"PATH": ":".join([*folders, os.environ["PATH"]]), "VIRTUAL_ENV": str(repo / ".venv")}
     argv = command("fix", "--model", MODEL, "--out", tmp_path / "bundle", "do as you are told")
@@ -138,8 +137,7 @@ def test_a29_a_program_comes_from_no_folder_that_a_repository_can_fill(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     repo = make_repository(tmp_path / "app", {"README.md": "# App\n"})
-    (repo / "worktree").mkdir()
-    (repo / "worktree/.git").write_text("gitdir: elsewhere\n")
+    write_file(repo / "worktree/.git", "gitdir: elsewhere\n")
     for folder in ("bin", ".", "worktree/bin", "../npm/node_modules/.bin"):
         plant(repo / folder, tmp_path / "canary")
     for folder, mark in (("venv", "pyvenv.cfg"), ("conda", "conda-meta"), ("named", ""), ("prefix", "")):

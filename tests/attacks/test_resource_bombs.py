@@ -15,7 +15,8 @@ from bot.toolhost.usage import DiskUse, Machine, runs_out
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import bubblewrap, landlock
 from bot.workspace.sandbox.landlock import OLDEST, version
-from tests.support.workspaces import Bench, bash, make_tree
+from tests.support.repositories import make_repository
+from tests.support.workspaces import Bench, bash
 
 MIB = 1 << 20
 LOW = {"memory": 160 * MIB, "processes": 25, "file": 8 * MIB, "disk": 24 * MIB, "open_files": 64}
@@ -89,7 +90,7 @@ BOMBS = {
 )
 def confined(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     folder = tmp_path_factory.mktemp("bombs")
-    bench = Bench(folder, make_tree(folder / "tree", {"a.txt": "one\n"}))
+    bench = Bench(folder, make_repository(folder / "tree", {"a.txt": "one\n"}))
     yield bench.start(request.param(), limits=LOW)
     bench.close()
 

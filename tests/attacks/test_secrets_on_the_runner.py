@@ -14,6 +14,7 @@ import pytest
 
 from tests.session.conftest import Cli
 from tests.support.attacks import KEY, AttackResult, encodings_of, fix_with
+from tests.support.files import write_file, write_files
 from tests.support.model_script import Call
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
@@ -106,16 +107,14 @@ def processes() -> Seen:
 def attacked(tmp_path_factory: pytest.TempPathFactory, processes: Seen) -> Iterator[AttackResult]:
     top = tmp_path_factory.mktemp("secrets")
     home, folder = top / "home", top / "runner"
-    for name, text in IN_HOME.items():
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).write_text(text)
+    write_files(home, IN_HOME)
     folder.mkdir()
     for name in ("env", "output", "path"):
         (folder / name).write_text("")
     temporary = top / "temp"
-    temporary.mkdir()
-    (temporary / "git-credentials-1.config").write_text(
-        f"[http]\n\textraheader = AUTHORIZATION: basic {IN_TEMPORARY}\n"
+    write_file(
+        temporary / "git-credentials-1.config",
+        f"[http]\n\textraheader = AUTHORIZATION: basic {IN_TEMPORARY}\n",
     )
     repo = make_repository(
         top / "app", {"a.txt": "a\n", **{f"leak-{name}": text for name, text in carried().items()}}

@@ -10,6 +10,7 @@ from tests.attacks.conftest import Attack
 from tests.session.conftest import Cli
 from tests.skills.corpus import skill
 from tests.support.attacks import AttackResult, fix_with
+from tests.support.files import write_file
 from tests.support.model_script import Call
 from tests.support.repositories import commit_all, make_repository
 
@@ -25,8 +26,7 @@ def load(name: str) -> Call:
 def plant(repo: Path, files: dict[str, str]) -> None:
     for name, content in files.items():
         path = repo / ".agents/skills" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+        write_file(path, content)
 
 
 def catalogue(attacked: AttackResult) -> str:
@@ -84,8 +84,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Tried:
     (repo / ".agents/skills/holder/shadow").symlink_to("/etc/shadow")
     commit_all(repo, "Skills")
     fresh = repo / ".agents/skills/fresh/SKILL.md"
-    fresh.parent.mkdir()
-    fresh.write_text(skill("name: fresh\ndescription: Hi.\n", "BODY OF FRESH\n"))
+    write_file(fresh, skill("name: fresh\ndescription: Hi.\n", "BODY OF FRESH\n"))
     environment = cli.environment(GITHUB_ACTIONS="true")
     attacked = fix_with(cli.home, repo, list(STEPS.values()), environment, cold=False)
     return Tried(attacked, dict(zip(STEPS, attacked.tool_results, strict=True)))

@@ -17,6 +17,7 @@ import pytest
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
 from tests.support.attacks import KEY, AttackResult, fix_with
+from tests.support.files import write_file
 from tests.support.repositories import git, make_repository
 from tests.support.workspaces import eventually, running
 
@@ -92,8 +93,7 @@ def tried(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
     folder = tmp_path_factory.mktemp(back_end)
     home = folder / "home"
     for name in CREDENTIALS:
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).write_text(CANARY)
+        write_file(home / name, CANARY)
     files = {"README.md": "# App\n", ".github/workflows/ci.yml": "on: push\n", "src/app.py": "print(1)\n"}
     repo = make_repository(folder / "app", files)
     seconds = f"7{abs(hash((back_end, str(folder)))) % 10**9}"

@@ -11,7 +11,7 @@ from bot.checkout import git, objects, remote
 from bot.checkout.clone import Source, check_out
 from bot.checkout.errors import CheckoutError
 from slash_forge import Forge
-from tests.support.source_repository import Repository
+from tests.support.repositories import Repository
 
 Bomb = Callable[[Repository], str]
 

@@ -14,8 +14,10 @@ import pytest
 from bot.workspace.sandbox import bubblewrap, toolchains
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.confinement import Dependencies, EnvironmentFolder, Mounts
+from tests.support.files import write_file
+from tests.support.repositories import make_repository
 from tests.support.sandbox_commands import sandbox_command
-from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, EACH_THAT_SEVERS, Bench, bash, make_tree
+from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, EACH_THAT_SEVERS, Bench, bash
 
 CANARY = "canary-5be1c0d7"
 _URL = f"https://me:{CANARY}@code.example/x"
@@ -83,9 +85,7 @@ CANARIES = {
 
 
 def write(path: Path, text: str, mode: int = 0o644) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(mode)
+    write_file(path, text, mode)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     with ExitStack() as stack:
-        built = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+        built = Bench(tmp_path, make_repository(tmp_path / "tree", {"a.txt": "one\n"}))
         stack.callback(built.close)
         yield built
 

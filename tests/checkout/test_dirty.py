@@ -10,6 +10,7 @@ import pytest
 from bot.checkout.branches import Signature
 from bot.checkout.dirty import DirtyBase, make_dirty_base
 from bot.contracts.errors import UsageError
+from tests.support.files import write_file
 from tests.support.repositories import commit_all, git, make_repository
 
 FILES = {"a.py": "one\ntwo\nthree\n", "b.py": "b\n", "gone.py": "gone\n", ".gitignore": "*.log\n"}
@@ -132,8 +133,7 @@ def test_a_state_that_no_commit_can_hold_is_named(
 )  # fmt: skip
 def test_a138_names_of_secrets_are_refused_tracked_or_not(repo: Path, name: str):
     file = repo / name
-    file.parent.mkdir(exist_ok=True)
-    file.write_text("token\n")
+    write_file(file, "token\n")
     with pytest.raises(UsageError, match="look like secrets by their names"):
         dirty_base(repo, name)
     commit_all(repo, "Track it")

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from bot.checkout.git import Git, GitError, clean_environment, last_line, process_limits
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import ExitCode
-from tests.support.repositories import git, make_repository
-from tests.support.source_repository import Repository
+from tests.support.repositories import Repository, git, make_repository
 
 
 def test_the_callers_environment_does_not_reach_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.checkout.leftover_credentials import find_leftover_credentials
-from tests.support.source_repository import Repository
+from tests.support.files import write_file
+from tests.support.repositories import Repository
 
 _CANARY = "QUJDREVGY2FuYXJ5"
 
@@ -48,9 +49,9 @@ def test_a_credential_in_the_settings_is_told_of(tmp_path: Path, settings: str, 
 
 def test_a_file_of_credentials_in_the_runners_folder_is_told_of(tmp_path: Path):
     temporary = tmp_path / "temp"
-    temporary.mkdir()
-    (temporary / "git-credentials-5678.config").write_text(
-        f'[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic {_CANARY}\n'
+    write_file(
+        temporary / "git-credentials-5678.config",
+        f'[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic {_CANARY}\n',
     )
     (findings,) = find_leftover_credentials(None, {"RUNNER_TEMP": str(temporary)})
     assert "git-credentials-5678.config holds a token" in findings
@@ -69,8 +70,7 @@ def test_a_file_of_credentials_in_the_runners_folder_is_told_of(tmp_path: Path):
 )
 def test_a_submodule_and_a_checkout_in_a_folder_are_looked_into(tmp_path: Path, path: str):
     config = tmp_path / path
-    config.parent.mkdir(parents=True)
-    config.write_text(f'[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic {_CANARY}\n')
+    write_file(config, f'[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic {_CANARY}\n')
     (findings,) = find_leftover_credentials(tmp_path, {})
     assert findings.startswith(f"{config} holds a token")
 
@@ -100,7 +100,6 @@ def test_a_hostile_config_is_not_followed_and_not_waited_for(tmp_path: Path):
 
 def test_a_folders_name_stays_on_its_line(tmp_path: Path):
     repo = tmp_path / "x\n::error::\x1b[31m" / ".git"
-    repo.mkdir(parents=True)
-    (repo / "config").write_text(f'[remote "up"]\n\turl = https://me:{_CANARY}@github.com/a/b\n')
+    write_file(repo / "config", f'[remote "up"]\n\turl = https://me:{_CANARY}@github.com/a/b\n')
     (findings,) = find_leftover_credentials(tmp_path, {})
     assert findings == f"{tmp_path}/x\\n::error::\\x1b[31m/.git/config holds a password in an address."

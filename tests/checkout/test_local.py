@@ -12,7 +12,7 @@ import pytest
 from bot.checkout.clone import Checkout, Source, check_out, materialise
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.local import resolve
-from tests.support.source_repository import Repository, git
+from tests.support.repositories import Repository, git
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from bot.checkout.clone import Source, check_out
-from tests.support.source_repository import Repository
+from tests.support.repositories import Repository
 
 
 def notes(repository: Repository, tmp_path: Path, **options: object) -> tuple[str, ...]:

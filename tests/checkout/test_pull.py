@@ -12,7 +12,7 @@ from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.pull import PullHead
 from bot.github.client import connect
 from slash_forge import Forge
-from tests.support.source_repository import Repository, git
+from tests.support.repositories import Repository, git
 
 POLICY = ".github/agent.yml"
 

@@ -15,8 +15,9 @@ from bot.checkout.remote import run_remote_command
 from bot.github.errors import RepositoryMovedError
 from bot.github.retry import Pace
 from slash_forge import Forge
+from tests.support.files import write_file
 from tests.support.loopback import Listener, Request, Response
-from tests.support.source_repository import Repository, git
+from tests.support.repositories import Repository, git
 
 
 @pytest.fixture(autouse=True)
@@ -102,8 +103,7 @@ def test_the_callers_environment_does_not_reach_the_fetch(
 ):
     canary = tmp_path / "canary"
     program = tmp_path / "trace"
-    program.write_text(f"#!/bin/sh\ntouch {canary}\n")
-    program.chmod(0o755)
+    write_file(program, f"#!/bin/sh\ntouch {canary}\n", 0o755)
     monkeypatch.setenv("GIT_TRACE", str(canary))
     monkeypatch.setenv("GIT_ASKPASS", str(program))
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
@@ -175,8 +175,7 @@ def recorded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         real = shutil.which(name)
         assert real
         program = folder / name
-        program.write_text(_RECORDING.replace("RECORD", str(folder / "record")).replace("REAL", real))
-        program.chmod(0o755)
+        write_file(program, _RECORDING.replace("RECORD", str(folder / "record")).replace("REAL", real), 0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     return folder / "record"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from bot.contracts.errors import ExitCode
 from tests.cli.test_command_line import warm_cli as cli
 from tests.skills.corpus import skill
+from tests.support.files import write_file
 from tests.support.repositories import make_repository
 
 GOOD = skill("name: greet\ndescription: Says hello. Use for greetings.\n")
@@ -51,8 +52,7 @@ def test_list_says_what_is_written_and_not_committed(tmp_path: Path):
     assert cli("skills", "list", "--repo", repo).err == ""
     (repo / ".agents/skills/greet/SKILL.md").write_text(GOOD.replace("hello", "moin"))
     new = repo / ".claude/skills/new/SKILL.md"
-    new.parent.mkdir(parents=True)
-    new.write_text(GOOD.replace("greet", "new"))
+    write_file(new, GOOD.replace("greet", "new"))
     ran = cli("skills", "list", "--repo", repo)
     assert "Says hello" in ran.out
     assert "new " not in ran.out
@@ -63,8 +63,7 @@ def test_list_says_what_is_written_and_not_committed(tmp_path: Path):
 
 
 def test_check_names_rule_file_and_line_and_exits_with_2(tmp_path: Path):
-    (tmp_path / "greet").mkdir()
-    (tmp_path / "greet/SKILL.md").write_text(GOOD.replace("name: greet", "name: a/b"))
+    write_file(tmp_path / "greet/SKILL.md", GOOD.replace("name: greet", "name: a/b"))
     ran = cli("skills", "check", tmp_path)
     assert ran.code == ExitCode.USAGE
     assert f"{tmp_path}/greet/SKILL.md:2: name-characters: 'a/b':" in ran.out

@@ -15,6 +15,7 @@ from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_reme
 from bot.contracts.outcome import Status, StopReason, exit_code
 from bot.session.run_folder import FolderBusy, new_folder
 from bot.workspace.process import WorkspaceError
+from tests.support.files import write_file
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENOMEM])
@@ -39,8 +40,7 @@ def test_a_run_that_broke_off_is_not_called_an_internal_error():
 
 def test_a_git_that_was_killed_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     program = tmp_path / "git"
-    program.write_text("#!/bin/sh\nkill -XFSZ $$\n")
-    program.chmod(0o755)
+    write_file(program, "#!/bin/sh\nkill -XFSZ $$\n", 0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GitError, match="killed by SIGXFSZ") as caught:
         Git(tmp_path).run("status")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.files import write_file, write_files
 from tests.support.fix_script import fix_steps
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
@@ -101,14 +102,10 @@ def test_a_language_is_a_file_and_its_tests_run_before_and_after(tree: Tree, tmp
     tree.write("bot/ecosystems/elixir.py")
     tree.change("bot/ecosystems/registry.py", r"(?<=^NAMES = \()", '"elixir", ', pattern=True)
     repo, tools = tmp_path / "hello", tmp_path / "tools"
-    for path, text in {"mix.exs": "# project\n", "lib/hello.ex": "# broken\n"}.items():
-        (repo / path).parent.mkdir(parents=True, exist_ok=True)
-        (repo / path).write_text(text)
+    write_files(repo, {"mix.exs": "# project\n", "lib/hello.ex": "# broken\n"})
     git(repo, "init", "-q", "-b", "main")
     commit_all(repo, "First")
-    tools.mkdir()
-    (tools / "mix").write_text(MIX)
-    (tools / "mix").chmod(0o755)
+    write_file(tools / "mix", MIX, 0o755)
     steps = [
         Call("view", {"path": "lib/hello.ex"}),
         Call("edit", {"path": "lib/hello.ex", "old": "broken", "new": "whole"}),

@@ -10,6 +10,7 @@ import pytest
 from bot.doctor.local import check_local, leftovers, maintenance, models, sandbox, workflow
 from bot.doctor.requirements import Finding, State
 from bot.workspace.sandbox.backends import bubblewrap, remedy
+from tests.support.files import write_file
 from tests.support.model_script import Raw, Status
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
@@ -38,8 +39,7 @@ def test_a_sandbox_that_holds_is_said_with_its_name():
 def managers(folder: Path, *names: str) -> str:
     """A PATH with these programs, none of which does anything."""
     for name in names:
-        (folder / name).write_text("#!/bin/sh\n")
-        (folder / name).chmod(0o755)
+        write_file(folder / name, "#!/bin/sh\n", 0o755)
     return str(folder)
 
 
@@ -57,8 +57,7 @@ def test_what_keeps_bubblewrap_from_working_has_its_own_commands(
 ):
     monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", ())
     monkeypatch.setenv("PATH", managers(tmp_path, "bwrap"))
-    (tmp_path / switch).parent.mkdir(parents=True)
-    (tmp_path / switch).write_text(f"{value}\n")
+    write_file(tmp_path / switch, f"{value}\n")
     assert fix in remedy(tmp_path)
 
 
@@ -66,8 +65,7 @@ def test_the_profile_that_is_told_is_the_one_that_the_action_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", (f"{managers(tmp_path, 'bwrap')}/bwrap",))
-    (tmp_path / "kernel").mkdir()
-    (tmp_path / "kernel" / "apparmor_restrict_unprivileged_userns").write_text("1\n")
+    write_file(tmp_path / "kernel" / "apparmor_restrict_unprivileged_userns", "1\n")
     write, load = remedy(tmp_path).splitlines()
     profile = tmp_path / "profile"
     done = subprocess.run(
@@ -219,8 +217,7 @@ def test_checks_that_the_files_suggest_are_named(tmp_path: Path):
 @pytest.mark.parametrize("uses", ["slash-agent/slash-agent@v0", "acme/slash-agent@0123", "./"])
 def test_a_workflow_that_runs_the_action_is_found(tmp_path: Path, uses: str):
     folder = tmp_path / ".github" / "workflows"
-    folder.mkdir(parents=True)
-    (folder / "other.yml").write_text("on: push\n")
+    write_file(folder / "other.yml", "on: push\n")
     assert workflow(tmp_path).state is State.MISSING
     text = f"jobs:\n  a:\n    if: contains(github.event.comment.body, '/agent')\n    steps:\n      - uses: {uses}\n"
     (folder / "bot.yaml").write_text(text)
@@ -237,12 +234,10 @@ def test_a_workflow_that_runs_the_action_is_found(tmp_path: Path, uses: str):
 )
 def test_tasks_that_no_workflow_runs_are_said(tmp_path: Path, runs: str):
     tasks, workflows = tmp_path / ".github" / "agent", tmp_path / ".github" / "workflows"
-    tasks.mkdir(parents=True)
-    (tasks / "README.md").write_text("What these are.")
+    write_file(tasks / "README.md", "What these are.")
     assert maintenance(tmp_path) == []
     (tasks / "dead-links.md").write_text("Mend dead links.")
-    workflows.mkdir()
-    (workflows / "agent.yml").write_text("jobs:\n  agent:\n    uses: slash-agent/slash-agent@v0\n")
+    write_file(workflows / "agent.yml", "jobs:\n  agent:\n    uses: slash-agent/slash-agent@v0\n")
     [found] = maintenance(tmp_path)
     assert found.state is State.WARNING
     assert found.fix == "slash-agent init --tasks writes one"
@@ -252,8 +247,7 @@ def test_tasks_that_no_workflow_runs_are_said(tmp_path: Path, runs: str):
 
 
 def test_credentials_that_were_left_behind_are_named(tmp_path: Path):
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "config").write_text("[http]\n\textraheader = AUTHORIZATION: basic Y2FuYXJ5\n")
+    write_file(tmp_path / ".git" / "config", "[http]\n\textraheader = AUTHORIZATION: basic Y2FuYXJ5\n")
     (found,) = leftovers(tmp_path, {})
     assert (found.name, found.state) == ("credentials", State.WARNING)
     assert "persist-credentials: false" in found.fix and "Y2FuYXJ5" not in found.message

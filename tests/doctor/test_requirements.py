@@ -6,6 +6,7 @@ import pytest
 
 from bot.doctor.requirements import LOCK, Finding, State, check_demands, file_demands
 from bot.policy.load import load_policy
+from tests.support.files import write_files
 
 AGENT = ".github/workflows/agent.yml"
 CI = ".github/workflows/ci.yml"
@@ -33,9 +34,7 @@ OK, WARNING, MISSING = State.OK, State.WARNING, State.MISSING
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
+    write_files(root, files)
     return root
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.environment.detect import detect
+from tests.support.files import write_files
 
 BUILD_AND_TEST = "cmake --build build -j 4 && ctest --test-dir build --output-on-failure"
 TEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        import app\n"
@@ -84,9 +85,7 @@ def test_the_detected_unittest_finds_the_tests_and_the_code(tmp_path: Path, fold
     files = {"app.py": "", f"{folder}test_app.py": TEST}
     if packaged and folder:
         files[f"{folder}__init__.py"] = ""
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write_files(tmp_path, files)
     [command] = commands(files)
     words = command.replace("python3", sys.executable).split()
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

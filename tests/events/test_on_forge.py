@@ -14,6 +14,7 @@ from bot.github.client import GitHub, connect
 from bot.verbs.registry import NAMES
 from slash_forge import Forge
 from tests.events.requests import Event, NoRequest, Refusal, build_request, expect
+from tests.support.files import write_file
 from tests.support.policies import admitting
 
 REPO = "acme/lib"
@@ -41,8 +42,7 @@ def clock() -> Clock:
 @pytest.fixture
 def forge(clock: Clock, tmp_path: Path) -> Iterator[Forge]:
     source = tmp_path / "source"
-    source.mkdir()
-    (source / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    write_file(source / "calc.py", "def add(a, b):\n    return a - b\n")
     with Forge(clock=clock) as forge:
         forge.create_repository("acme", "lib", source)
         for login in ("ada", "eve"):

@@ -29,6 +29,7 @@ from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER
 from slash_forge.forge import ACTIONS_BOT
 from tests.support import warm
+from tests.support.files import write_file
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Script, Step, Turn
 from tests.support.model_server import ModelServer
@@ -625,9 +626,7 @@ def git_without_room(scene: Scene) -> None:
 
 def _put_before_git(scene: Scene, script: str) -> None:
     program = scene.stage.folder / "programs" / "git"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\n{script}\nexec /usr/bin/git "$@"\n')
-    program.chmod(0o755)
+    write_file(program, f'#!/bin/sh\n{script}\nexec /usr/bin/git "$@"\n', 0o755)
     scene.inside = ("env", f"PATH={program.parent}:{os.environ['PATH']}")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.gate.path_rules import collisions
-from tests.support.source_repository import Repository
+from tests.support.repositories import Repository
 from tests.support.trees import Bench, bench
 
 

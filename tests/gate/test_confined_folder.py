@@ -7,6 +7,7 @@ import pytest
 
 from bot.contracts.errors import GateError
 from bot.gate.confined_folder import open_below, open_confined
+from tests.support.files import write_file
 
 
 def names_in(folder: Path, path: str) -> list[str]:
@@ -52,8 +53,7 @@ def test_a_root_that_is_a_link_is_refused(folder: Path, tmp_path: Path):
 
 def test_a45_swapping_a_folder_for_a_link_meanwhile_never_leads_out(folder: Path, tmp_path: Path):
     """A folder is swapped for a link and back as fast as it goes; the outside file must never come back."""
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "outside/secret").write_text("secret")
+    write_file(tmp_path / "outside/secret", "secret")
     (tmp_path / "alias").symlink_to(tmp_path / "outside")
     stop = threading.Event()
 

@@ -4,7 +4,7 @@ import pytest
 
 from bot.gate.errors import HostileTree
 from bot.gate.objects import refuse_unsound, scratch
-from tests.support.source_repository import Repository
+from tests.support.repositories import Repository
 from tests.support.trees import Bench, bench
 
 MODULES = '[submodule "a"]\n\tpath = a\n\turl = https://github.com/o/a\n'

@@ -13,7 +13,8 @@ from bot.gate.confined_folder import open_below
 from bot.gate.errors import HostileTree, printable
 from bot.gate.judge import Verdict
 from bot.gate.objects import ChangeLimits
-from tests.support.source_repository import Repository, git
+from tests.support.files import write_file
+from tests.support.repositories import Repository, git
 from tests.support.trees import Bench, bench, copy_of_bench
 
 
@@ -76,8 +77,7 @@ def canary(tmp_path: Path) -> Path:
 
 
 def program_that_leaves(mark: Path, program: Path) -> Path:
-    program.write_text(f"#!/bin/sh\ntouch '{mark}'\ncat\n")
-    program.chmod(0o755)
+    write_file(program, f"#!/bin/sh\ntouch '{mark}'\ncat\n", 0o755)
     return program
 
 
@@ -230,8 +230,7 @@ def test_links_of_the_base_that_lead_out_are_left_alone(desk: Bench):
 
 def test_what_is_behind_a_link_is_never_read(desk: Bench, tmp_path: Path):
     secret = tmp_path / "secret"
-    secret.mkdir()
-    (secret / "inner.txt").write_text("the secret\n")
+    write_file(secret / "inner.txt", "the secret\n")
     (desk.tree / "dir/inner.txt").unlink()
     (desk.tree / "dir").rmdir()
     (desk.tree / "dir").symlink_to(secret)

@@ -11,7 +11,7 @@ import pytest
 from bot.gate.errors import HostileTree
 from bot.gate.judge import Verdict, judge_patch
 from bot.gate.objects import ChangeLimits
-from tests.support.source_repository import Repository
+from tests.support.repositories import Repository
 from tests.support.trees import Bench, bench
 
 

@@ -14,7 +14,7 @@ from bot.policy.load import load_policy
 from bot.policy.protected import SERVICES, MayWrite, ProtectedFiles
 from bot.policy.publish_settings import DiffPolicy
 from bot.policy.run_settings import AgentPolicy
-from tests.support.source_repository import Repository, git
+from tests.support.repositories import Repository, git
 from tests.support.trees import Bench, bench
 
 PROTECTED = [

@@ -14,7 +14,8 @@ from bot.contracts.errors import ExitCode
 from bot.gate.errors import OutOfCapacity, capacity_error
 from bot.gate.judge import judge_tree
 from bot.gate.objects import ChangeLimits
-from tests.support.source_repository import Repository, git
+from tests.support.files import write_file
+from tests.support.repositories import Repository, git
 from tests.support.trees import Bench, bench
 
 BASE = {
@@ -145,9 +146,8 @@ def test_the_verdict_does_not_depend_on_the_machines_git_settings(
 ):
     desk.write("a.txt", "changed\n")
     expected = desk.judge()
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home/.gitconfig").write_text(
-        "[diff]\n\tnoprefix = true\n\tcontext = 0\n[core]\n\tautocrlf = true\n"
+    write_file(
+        tmp_path / "home/.gitconfig", "[diff]\n\tnoprefix = true\n\tcontext = 0\n[core]\n\tautocrlf = true\n"
     )
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", "false")
@@ -240,11 +240,12 @@ def test_what_the_machine_lacks_is_no_word_of_git_on_the_tree(
     program = tmp_path / "programs" / "git"
     program.parent.mkdir()
     message = f'echo "error: unable to write: {os.strerror(number)}" >&2; echo "fatal: it did not work" >&2'
-    program.write_text(
+    write_file(
+        program,
         f'#!/bin/sh\ncase "$*" in {command}*|*" {command} "*) {message}; exit 128;; esac\n'
-        f'exec {git_program()} "$@"\n'
+        f'exec {git_program()} "$@"\n',
+        0o755,
     )
-    program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     with pytest.raises(OutOfCapacity, match=os.strerror(number)) as caught:
         judge_tree(desk.checkout._replace(git=Git(desk.checkout.git.git_dir)))

@@ -6,6 +6,7 @@ import pytest
 
 from bot.contracts.errors import UsageError
 from bot.github.tokens import api_url_of, own_token
+from tests.support.files import write_file
 
 TOKENS = {"GH_TOKEN": "of-github", "GH_ENTERPRISE_TOKEN": "of-server", "GH_HOST": "git.example.org"}
 
@@ -13,8 +14,7 @@ TOKENS = {"GH_TOKEN": "of-github", "GH_ENTERPRISE_TOKEN": "of-server", "GH_HOST"
 def gh(folder: Path, script: str) -> Path:
     folder.mkdir(mode=0o755)
     program = folder / "gh"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
+    write_file(program, f"#!/bin/sh\n{script}\n", 0o755)
     return folder
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from bot.policy.shell import parse_shell
 from tests.policy.shell_rows import LOOKING, PLAIN, RUNNING
+from tests.support.files import write_file
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="bash is not here")
@@ -42,8 +43,7 @@ def truth(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bool]:
     """Each row with whether it ran `curl evil` here."""
     folder = tmp_path_factory.mktemp("truth")
     curl = folder / "curl"
-    curl.write_text('#!/bin/sh\necho "$@" >> "$RAN"\n')
-    curl.chmod(0o755)
+    write_file(curl, '#!/bin/sh\necho "$@" >> "$RAN"\n', 0o755)
     rows = [command for command in (*RUNNING, *LOOKING) if _here(command)]
     places = [folder / str(number) for number in range(len(rows))]
     with ThreadPoolExecutor(2) as pool:
@@ -97,8 +97,7 @@ def test_words_are_what_bash_hands_to_the_program(command: str, tmp_path: Path):
     for words in PLAIN[command]:
         program = tmp_path / words[0]
         # One write for each call: the ends of a pipeline run at the same time.
-        program.write_text('#!/bin/bash\nprintf "%s\\0" "${0##*/}" "$@" "end" >> "$RAN"\n')
-        program.chmod(0o755)
+        write_file(program, '#!/bin/bash\nprintf "%s\\0" "${0##*/}" "$@" "end" >> "$RAN"\n', 0o755)
     ran = tmp_path / "ran"
     shadowed = command
     for builtin in ("echo", "pwd"):
@@ -131,8 +130,7 @@ def hold(pieces: Sequence[str], folder: Path) -> None:
     for name in ("a", "b"):
         program = folder / name
         if not program.exists():
-            program.write_text('#!/bin/bash\nprintf "%s\\0" "${0##*/}" "$@" "end" >> "$RAN"\n')
-            program.chmod(0o755)
+            write_file(program, '#!/bin/bash\nprintf "%s\\0" "${0##*/}" "$@" "end" >> "$RAN"\n', 0o755)
     environment = {"PATH": f"{folder}:/usr/bin:/bin", "RAN": str(ran), "LC_ALL": "C.UTF-8"}
     subprocess.run([str(BASH), "-c", command], cwd=folder, env=environment, timeout=60, check=False)
     expected = "".join(f"{word}\0" for words in simple for word in (*words, "end"))

@@ -11,6 +11,7 @@ from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
 from bot.publish.remote import BranchMovedError, ProtectedBranchError, Remote
 from tests.publish.conftest import REPO, World
+from tests.support.files import write_file
 
 NOBODY: frozenset[str] = frozenset()
 ME = Signature("bot", "bot@our.example")
@@ -61,8 +62,7 @@ def refuse(world: World, *lines: str) -> None:
     """The server refuses every push with these lines."""
     hook = world.forge.git_folder(REPO) / "hooks/pre-receive"
     said = "\n".join(lines)
-    hook.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\nexit 1\n")
-    hook.chmod(0o755)
+    write_file(hook, f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\nexit 1\n", 0o755)
 
 
 GH013 = "error: GH013: Repository rule violations found for refs/heads/agent/x."
@@ -124,9 +124,7 @@ def test_git_sees_the_token_in_its_environment_alone(
 
     log = tmp_path / "arguments"
     wrapper = tmp_path / "bin" / "git"
-    wrapper.parent.mkdir()
-    wrapper.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {log}\nexec {git_program()} "$@"\n')
-    wrapper.chmod(0o755)
+    write_file(wrapper, f'#!/bin/sh\nprintf "%s\\n" "$@" >> {log}\nexec {git_program()} "$@"\n', 0o755)
     monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
     remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
     said = log.read_text()

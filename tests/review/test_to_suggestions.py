@@ -8,6 +8,7 @@ import pytest
 
 from bot.review.diff import Diff, parse_diff
 from bot.review.suggestions import MOST, ChangedFile, Suggestion, applied, to_suggestions
+from tests.support.files import write_file
 
 BASE = "".join(f"line {number}\n" for number in range(1, 41))
 # The pull request changes line 20, so that its diff shows 17 to 23.
@@ -17,8 +18,7 @@ HEAD = BASE.replace("line 20\n", "twenty\n")
 def git_diff(folder: Path, before: bytes, after: bytes) -> Diff:
     """What git says of one file, as it is in both its states."""
     for name, data in (("old", before), ("new", after)):
-        (folder / name).mkdir(exist_ok=True)
-        (folder / name / "a.txt").write_bytes(data)
+        write_file(folder / name / "a.txt", data)
     command = ["git", "diff", "--no-index", "--no-color", "--full-index", "-U3", "old/a.txt", "new/a.txt"]
     said = subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
     return parse_diff(said.replace(b"old/a.txt", b"a.txt").replace(b"new/a.txt", b"a.txt"))

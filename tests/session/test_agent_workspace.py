@@ -17,9 +17,10 @@ from bot.evidence.check import Check
 from bot.session.workspaces.agent_workspace import AgentWorkspace, within_limits
 from bot.session.workspaces.start import CallPosition, limit_notes
 from bot.workspace.client import ScanResult, Workspace
+from tests.support.repositories import make_repository
 from tests.support.rounds import run_checks
 from tests.support.runs import make_run
-from tests.support.workspaces import Bench, ScriptedWorkspace, allow, bash, eventually, make_tree
+from tests.support.workspaces import Bench, ScriptedWorkspace, allow, bash, eventually
 
 
 def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run():
@@ -38,7 +39,7 @@ def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run
 
 
 def test_changes_are_told_after_each_command_and_at_the_end(tmp_path: Path):
-    bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    bench = Bench(tmp_path, make_repository(tmp_path / "tree", {"a.txt": "one\n"}))
     workspace = ScriptedWorkspace(lambda number: bench.start())
 
     def call(command: str, *, background: bool = False) -> None:
@@ -58,7 +59,7 @@ def test_changes_are_told_after_each_command_and_at_the_end(tmp_path: Path):
 
 
 def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: Path):
-    tree = make_tree(tmp_path / "tree", {"old.txt": "one\n"})
+    tree = make_repository(tmp_path / "tree", {"old.txt": "one\n"})
     git = Git(tree / ".git")
     checkout = Checkout(git, tree, git.run("rev-parse", "HEAD").decode().strip(), ())
     new = [FileVersion(f"new/{n}", None, "aa", 0o644, b"x") for n in range(60_000)]
@@ -94,7 +95,7 @@ def test_each_limit_is_counted_and_named_and_what_is_none_passed_over():
 
 
 def test_commands_checks_and_background_commands_are_counted_once_each(tmp_path: Path):
-    bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    bench = Bench(tmp_path, make_repository(tmp_path / "tree", {"a.txt": "one\n"}))
     try:
         workspace = bench.start(limits={"file": 1 << 20, "open_files": 64})
         bash(workspace, "truncate -s 1T sparse")

@@ -11,6 +11,7 @@ from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache, command_for
 from tests.session.conftest import Cli
 from tests.support.environment_runs import both, fixed, states
+from tests.support.files import write_file
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Step
 from tests.support.repositories import make_repository
@@ -78,8 +79,7 @@ def test_what_the_checkout_has_built_is_copied_and_never_written(cli: Cli, tmp_p
     check = "[ -e target/debug/old ] && echo new > target/debug/old && touch target/debug/more"
     repo = make_repository(tmp_path / "app", {**FILES, "check.sh": check})
     debug = repo / "target/debug"
-    debug.mkdir(parents=True)
-    (debug / "old").write_text("old\n")
+    write_file(debug / "old", "old\n")
     outcome = fixed(cli, repo, sandbox, change_to("changed"))
     assert states(outcome) == ["passed", "passed"], outcome["checks"]
     assert {one.name: one.read_text() for one in debug.iterdir()} == {"old": "old\n"}
@@ -103,8 +103,7 @@ def test_the_home_of_setup_is_that_of_checks_and_of_the_model(cli: Cli, tmp_path
 @pytest.mark.slow
 def test_a45_a_link_in_the_place_of_a_cache_shows_nothing(cli: Cli, tmp_path: Path, sandbox: str):
     outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "secret").write_text("hidden")
+    write_file(outside / "secret", "hidden")
     check = (
         "[ $(cat version.txt) = base ] && { mkdir ~/.cache; ln -s OUT ~/.cache/go-build; ln -s OUT target; exit 0; }\n"
         "cat ~/.cache/go-build/secret target/secret OUT/secret\n"
@@ -130,8 +129,7 @@ def test_downloads_of_the_home_are_there_and_never_written(cli: Cli, tmp_path: P
     )
     repo = make_repository(tmp_path / "app", {**FILES, "pom.xml": "<project/>", "check.sh": check})
     for name in (".m2/repository/old", ".gem/ruby/old", ".m2/settings.xml"):
-        (cli.home / name).parent.mkdir(parents=True, exist_ok=True)
-        (cli.home / name).write_text("x")
+        write_file(cli.home / name, "x")
     outcome = fixed(cli, repo, sandbox, change_to("changed"))
     assert states(outcome) == ["passed", "passed"], outcome["checks"]
     assert not (cli.home / ".m2/repository/new").exists()

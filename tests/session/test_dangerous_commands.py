@@ -36,14 +36,7 @@ def test_git_is_denied_in_the_tree_and_not_in_a_folder_outside_of_it(cli: Cli, r
 
     ran = cli.on(repo, "fix", "--json", "x", model=script)
     assert ran.code == 0, ran.err
-    assert ["Permission denied" in result for result in results[:6]] == [
-        True,
-        False,
-        False,
-        False,
-        False,
-        True,
-    ]
+    assert [number for number in range(6) if "Permission denied" in results[number]] == [0, 5]
     whole = "Nothing of this command line was run."
     assert [whole in results[number] for number in (0, 5)] == [True, False]
     assert results[2].startswith("x\n")

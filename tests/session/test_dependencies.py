@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import bot.maintenance
+from tests.support.files import write_file
 from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
@@ -55,8 +56,7 @@ def prepared(stage: Stage) -> Path:
         folder.mkdir()
     (workspace / "package.json").write_text(MANIFEST)
     (workspace / "package-lock.json").write_text(LOCK % "1.2.0")
-    (bin / "npm").write_text(NPM)
-    (bin / "npm").chmod(0o755)
+    write_file(bin / "npm", NPM, 0o755)
     [script] = [step["run"] for step in workflow()["jobs"]["prepare"]["steps"] if "run" in step]
     path = f"{bin}:{os.environ['PATH']}"
     subprocess.run(["bash", "-e", "-c", script], cwd=workspace, env={"PATH": path}, check=True, timeout=60)

@@ -66,26 +66,12 @@ def test_an_error_that_an_edit_brings_is_told_at_once(cli: Cli, tmp_path: Path):
 
 
 def problem(**more: Any) -> dict[str, Any]:
-    plain = {
-        "tool": "ty",
-        "path": "a.py",
-        "line": 1,
-        "column": 2,
-        "severity": "error",
-        "code": "c",
-        "message": "m",
-    }
-    return {**plain, "snippet": "s", **more}
+    place = {"tool": "ty", "path": "a.py", "line": 1, "column": 2}
+    return {**place, "severity": "error", "code": "c", "message": "m", "snippet": "s", **more}
 
 
 USE = {"name": "ty", "version": "1", "note": ""}
-SAID: dict[str, Any] = {
-    "tools": [["ty", "complete"]],
-    "new": [problem()],
-    "new_count": 3,
-    "note": "",
-    "servers": [USE],
-}
+SAID = {"tools": [["ty", "complete"]], "new": [problem()], "new_count": 3, "note": "", "servers": [USE]}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
 from tests.support.environment_runs import both, fixed, states
+from tests.support.files import write_file
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Call
 from tests.support.repositories import make_repository
@@ -90,8 +91,7 @@ def link_of_a_package(repo: Path) -> None:
 
 def linked(repo: Path, target: str) -> None:
     """As workspaces and `npm link` make it."""
-    (repo / "node_modules/installed").mkdir(parents=True)
-    (repo / "node_modules/installed/index.js").write_text("module.exports = 42\n")
+    write_file(repo / "node_modules/installed/index.js", "module.exports = 42\n")
     (repo / "node_modules/own").symlink_to(target.format(repo))
 
 
@@ -167,8 +167,7 @@ def test_its_programs_come_first_and_it_cannot_be_written(cli: Cli, tmp_path: Pa
     repo = make_repository(tmp_path / "app", PYTHON)
     editable(repo, "pip")
     tool = repo / ".venv/bin/tool"
-    tool.write_text(f"#!{repo}/.venv/bin/python\nprint('a program of it')\n")
-    tool.chmod(0o755)
+    write_file(tool, f"#!{repo}/.venv/bin/python\nprint('a program of it')\n", 0o755)
     before = _contents(repo / ".venv")
     chosen = "auto" if sandbox == "bubblewrap" else sandbox
     ran = cli.on(repo, "fix", "--sandbox", chosen, "--json", "x", model=[shell(LOOK), DONE, DONE])

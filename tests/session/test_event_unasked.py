@@ -19,14 +19,8 @@ from tests.support.stage import BOT, Stage
 pytestmark = pytest.mark.bubblewrap
 
 LABELS = "triggers:\n  labels:\n    agent-fix: fix\n"
-READING: dict[str, Any] = {
-    "contents": "read",
-    "issues": "write",
-    "pull_requests": "read",
-    "checks": "read",
-    "actions": "read",
-    "statuses": "read",
-}
+READ = ("contents", "pull_requests", "checks", "actions", "statuses")
+READING: dict[str, Any] = {**dict.fromkeys(READ, "read"), "issues": "write"}
 
 
 def _labelled(stage: Stage, login: str = MAINTAINER) -> dict[str, Any]:

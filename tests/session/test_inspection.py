@@ -23,7 +23,7 @@ from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
 from tests.support.outcomes import REQUEST
 from tests.support.repositories import make_repository
-from tests.support.rounds import Trial
+from tests.support.rounds import Begin, Trial
 from tests.support.runs import make_run
 
 pytestmark = pytest.mark.checkers
@@ -41,17 +41,14 @@ FAKE = {
 }
 
 
-Begin = Callable[..., Trial]
-
-
 @pytest.fixture
-def begin(begin: Begin) -> Begin:
-    """`named` are the checkers that the policy names; `limit` is that of each."""
+def begin(begin: Begin) -> Callable[..., Trial]:
+    """`named` are the checkers that the policy names."""
 
     def checked(
-        files: Mapping[str, str], *checks: str, named: Sequence[str] | None = None, minutes: float = 5.0
+        files: Mapping[str, str], *checks: str, named: Sequence[str] | None = None, **more: Any
     ) -> Trial:
-        return begin(files, *checks, minutes=minutes, checkers=f"[{', '.join(named)}]" if named else "")
+        return begin(files, *checks, checkers=f"[{', '.join(named)}]" if named else "", **more)
 
     return checked
 

@@ -7,6 +7,7 @@ import pytest
 
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
+from tests.support.files import write_file
 from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.model_script import Step
 from tests.support.repositories import make_repository
@@ -36,8 +37,7 @@ def test_setup_that_needs_the_network_is_left_out_of_a_local_run(cli: Cli, tmp_p
         tmp_path / "app", {".github/agent.yml": policy, ".gitignore": ".venv\nbefore\nafter\n", "a": ""}
     )
     if there:
-        (repo / ".venv").mkdir()
-        (repo / ".venv/pyvenv.cfg").write_text("home = /usr/bin\n")
+        write_file(repo / ".venv/pyvenv.cfg", "home = /usr/bin\n")
     ran = cli.on(repo, "fix", "--sandbox", "landlock", "--json", "x", model=[shell("ls > a"), DONE])
     assert ran.code == 0, ran.output
     outcome = ran.json["outcome"]
@@ -57,8 +57,7 @@ def test_setup_and_checks_work_behind_landlock(cli: Cli, tmp_path: Path):
             "want": "40\n",
         },
     )
-    (repo / "vendor").mkdir()
-    (repo / "vendor/add.sh").write_text("echo $(($1 + 1))\n")
+    write_file(repo / "vendor/add.sh", "echo $(($1 + 1))\n")
     steps: list[Step] = [
         shell("sh vendor/add.sh $(cat build/answer); pwd"),
         shell("rm -r build vendor; echo 42 > want"),

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support import machines, warm
 from tests.support.attacks import KEY
+from tests.support.files import write_file
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import ScriptRequest, Step
 from tests.support.model_server import ModelServer
@@ -102,6 +103,5 @@ def _python(place: Path) -> Path:
     (own / "bin/python").symlink_to(SYSTEM_PYTHON)
     (own / "pyvenv.cfg").write_text(f"home = {os.path.dirname(SYSTEM_PYTHON)}\n")
     site = own / "lib" / packages.parent.name / "site-packages"
-    site.mkdir(parents=True)
-    (site / "ours.pth").write_text(f"{packages}\n{ROOT}\n")
+    write_file(site / "ours.pth", f"{packages}\n{ROOT}\n")
     return own / "bin/python"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.conftest import Cli
+from tests.support.files import write_file
 from tests.support.fix_script import VIEW, fix_steps
 from tests.support.model_script import Call, Say
 from tests.support.repositories import commit_all, git
@@ -43,8 +44,7 @@ def test_explain_answers_and_changes_nothing(cli: Cli, repo: Path):
 
 
 def test_explain_runs_a_command_that_the_policy_allows(cli: Cli, repo: Path):
-    (repo / ".github").mkdir(exist_ok=True)
-    (repo / ".github" / "agent.yml").write_text("rules: [{effect: allow, commands: [[git, log]]}]\n")
+    write_file(repo / ".github" / "agent.yml", "rules: [{effect: allow, commands: [[git, log]]}]\n")
     commit_all(repo, "Allow a command")
     log = Call("bash", {"command": "git log --oneline"})
     ran = cli.on(repo, "explain", "how many commits?", model=[log, Say("One commit.")])

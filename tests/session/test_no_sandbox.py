@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.conftest import Cli
+from tests.support.files import write_file
 from tests.support.fix_script import fix_steps
 from tests.support.machines import with_program, without_sandbox
 from tests.support.model_server import ModelServer
@@ -30,8 +31,7 @@ def model() -> Iterator[ModelServer]:
 
 def program(folder: Path, text: str) -> Path:
     file = folder / "bwrap"
-    file.write_text(text)
-    file.chmod(0o755)
+    write_file(file, text, 0o755)
     return file
 
 

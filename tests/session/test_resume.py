@@ -9,8 +9,8 @@ from bot.contracts.errors import UsageError
 from bot.publish.bundle.write import Bundle
 from bot.run.resume import put_earlier_change
 from tests.support.outcomes import make_outcome
+from tests.support.repositories import Repository
 from tests.support.runs import make_run
-from tests.support.source_repository import Repository
 from tests.support.trees import bench
 
 BOMB = (

@@ -20,6 +20,7 @@ from bot.review.diff import parse_diff
 from bot.review.diff_text import pieces_of
 from bot.session.context.review_scope import Reviewing, ReviewRange, pull_range
 from slash_forge import Forge
+from tests.support.files import write_file
 from tests.support.repositories import commit_all, git, make_repository
 
 REPO = "octo/hello"
@@ -77,8 +78,7 @@ def pull(tmp_path: Path) -> Iterator[Pull]:
     with Forge() as forge:
         forge.add_user("octo")
         source = tmp_path / "source"
-        source.mkdir()
-        (source / "a.txt").write_text(text())
+        write_file(source / "a.txt", text())
         forge.create_repository("octo", "hello", source)
         yield Pull(forge, tmp_path / "runs")
 

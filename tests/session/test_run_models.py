@@ -11,6 +11,7 @@ from bot.contracts import journal as lines
 from bot.contracts.outcome import Status as RunStatus
 from bot.session.tools.run_models import ConversationModel, RunModels
 from tests.session.conftest import Cli
+from tests.support.files import write_file
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
 from tests.support.model_script import Say, ScriptRequest, Status, Step, Think, Turn
 from tests.support.repositories import commit_all
@@ -110,8 +111,7 @@ def test_conversations_at_once_go_along_one_list(tmp_path: Path, monkeypatch: py
 
 
 def titled(cli: Cli, repo: Path, small: Step, policy: str) -> tuple[Any, list[str]]:
-    (repo / ".github").mkdir(exist_ok=True)
-    (repo / ".github" / "agent.yml").write_text(policy)
+    write_file(repo / ".github" / "agent.yml", policy)
     commit_all(repo, "A policy")
     own = iter([VIEW, Turn(EDITS), DONE, DONE])
 

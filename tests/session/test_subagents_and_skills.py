@@ -16,6 +16,7 @@ from bot.session.tools.run_models import RunModels
 from bot.session.tools.subagents import Subagents
 from bot.session.tools.toolbox import CallTracker, Gatekeeper
 from tests.skills.corpus import skill
+from tests.support.files import write_file
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.runs import make_run
@@ -175,8 +176,7 @@ def test_a_skill_in_the_head_of_a_pull_request_is_not_seen(stage: Stage):
     }
     number = fork_pull(stage, hidden)
     home = stage.folder / "home/.claude/skills/mine/SKILL.md"
-    home.parent.mkdir(parents=True)
-    home.write_text(skill("name: mine\ndescription: Of the machine.\n"))
+    write_file(home, skill("name: mine\ndescription: Of the machine.\n"))
     steps = [LOAD, Call("skill", {"command": "hidden"}), Say("Reviewed.")]
     came = run_verb(stage, request_on(stage, number, "review"), steps)
     assert "hidden" not in catalogue(came)

@@ -14,6 +14,7 @@ from bot.github.retry import Pace
 from bot.maintenance.task import read_task
 from bot.session.event.triage import BUDGET, NEWEST, gather
 from slash_forge import Forge
+from tests.support.files import write_file
 
 REPO = "octo/hello"
 NOW = datetime(2026, 6, 30, 12, 0, tzinfo=UTC)
@@ -52,8 +53,7 @@ def tracker(tmp_path: Path) -> Iterator[Tracker]:
         for login in ("octo", "bob"):
             forge.add_user(login)
         source = tmp_path / "source"
-        source.mkdir()
-        (source / "README.md").write_text("Hello\n")
+        write_file(source / "README.md", "Hello\n")
         forge.create_repository("octo", "hello", source)
         token = forge.token(permissions={"contents": "read", "issues": "read"}, repo=REPO)
         yield Tracker(forge, connect(token, forge.api_url, REPO, pace=Pace(0, lambda seconds: None)))

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.support.files import write_file
+
 
 def skill(front: str, body: str = "Say hello.\n") -> str:
     return f"---\n{front}---\n{body}"
@@ -14,6 +16,5 @@ def text(name: str, use: str = "Says hello.", body: str = "Do it.\n", more: str 
 
 def write(root: Path, files: Mapping[str, str]) -> Path:
     for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(content.encode())
+        write_file(root / name, content.encode())
     return root

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.files import write_file
+
 SKILLS = Path(__file__).parents[2] / "skills"
 FAILING = SKILLS / "fix-failing-test/scripts/failing_tests.py"
 COMMANDS = SKILLS / "docs-drift/scripts/doc_commands.py"
@@ -94,8 +96,7 @@ $ unfinished
 
 
 def test_commands_of_pages_are_listed_with_their_lines(tmp_path: Path):
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/page.md").write_text(PAGE)
+    write_file(tmp_path / "docs/page.md", PAGE)
     done = run(COMMANDS, "docs", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stdout.splitlines() == [

@@ -12,6 +12,7 @@ from bot.session.run_folder import RunFolder
 from bot.skills.find import bundled, choose_skills, commit_skills
 from bot.skills.tool import SkillCopyError, SkillFolder
 from tests.skills.corpus import skill
+from tests.support.files import write_file
 from tests.support.repositories import commit_all, make_repository
 
 
@@ -41,8 +42,7 @@ def test_a_skill_of_a_commit_is_copied_with_modes_and_nothing_writable(tmp_path:
 
 def test_what_stands_in_the_way_is_replaced(tmp_path: Path):
     [held, *_] = choose_skills([bundled()]).skills
-    (tmp_path / held.name).mkdir()
-    (tmp_path / held.name / "SKILL.md").write_text("planted")
+    write_file(tmp_path / held.name / "SKILL.md", "planted")
     assert b"planted" not in SkillFolder(tmp_path, "/shown").document(held)
 
 

@@ -11,6 +11,7 @@ from bot.skills.find import choose_skills
 from bot.skills.sources import folder_source
 from bot.skills.tool import MAX_BODY, MAX_LISTED, SkillFolder, SkillTool
 from tests.skills.corpus import text, write
+from tests.support.files import write_file
 
 SHOWN = "/run/slash-agent/skills"
 
@@ -110,8 +111,7 @@ def test_the_body_is_read_when_it_is_called_and_the_catalogue_stays(tmp_path: Pa
     bench = Bench(tmp_path, {"a/SKILL.md": text("a", body="Old.\n"), "b/SKILL.md": text("b")})
     before = bench.tool.spec
     (bench.source / "a/SKILL.md").write_text(text("a", body="New.\n", more="license: changed\n"))
-    (bench.source / "c").mkdir()
-    (bench.source / "c/SKILL.md").write_text(text("c"))
+    write_file(bench.source / "c/SKILL.md", text("c"))
     assert "New." in bench.load("a")
     assert bench.tool.spec is before
     assert bench.call("c").is_error

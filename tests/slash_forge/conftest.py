@@ -21,6 +21,7 @@ from github.Repository import Repository
 from slash_forge import Forge
 from tests.slash_forge import graphql
 from tests.support import openapi
+from tests.support.files import write_file
 
 REPO = "acme/lib"
 
@@ -31,8 +32,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def forge(tmp_path: Path) -> Iterator[Forge]:
     source = tmp_path / "source"
-    source.mkdir()
-    (source / "README.md").write_text("# lib\n")
+    write_file(source / "README.md", "# lib\n")
     (source / "calc.py").write_text("def add(a, b):\n    return a - b\n")
     with Forge() as forge:
         forge.add_user("acme")
@@ -80,12 +80,6 @@ def connect(forge: Forge) -> Iterator[Connect]:
 def repo(connect: Connect, bot_token: str) -> Repository:
     """The repository as the bot sees it."""
     return connect(bot_token).get_repo(REPO)
-
-
-@pytest.fixture
-def as_user(forge: Forge, connect: Connect) -> Callable[[str], Repository]:
-    """The repository as somebody sees it, with a classic token of theirs."""
-    return lambda login: connect(forge.token(login)).get_repo(REPO)
 
 
 @pytest.fixture

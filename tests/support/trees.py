@@ -9,7 +9,8 @@ from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git
 from bot.gate.judge import Verdict, judge_tree
 from bot.gate.objects import DEFAULT_LIMITS, ChangeLimits
-from tests.support.source_repository import Repository
+from tests.support.files import write_file
+from tests.support.repositories import Repository
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,7 @@ class Bench:
         return self.checkout.tree
 
     def write(self, name: str, content: str | bytes = "x\n", *, mode: int | None = None) -> Path:
-        path = self.tree / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        if mode is not None:
-            path.chmod(mode)
-        return path
+        return write_file(self.tree / name, content, mode)
 
     def link(self, name: str, target: str) -> None:
         path = self.tree / name

@@ -32,6 +32,7 @@ from typing import IO
 from bot.run import parts
 from bot.session.checks import inspection
 from bot.workspace import start
+from tests.support.files import write_file
 from tests.support.warm_server import LARGEST, no_checkers, remaining_checks
 
 # Seconds that a whole run may take on a busy machine.
@@ -215,11 +216,11 @@ def warm_venv() -> Path:
     is not a child of the script and does not get its signals."""
     folder = Path(_temporary_folder(), "venv")
     python = folder / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text(
-        f'#!/bin/sh\nexec {sys.executable} -I -S {_CLIENT} {_address()} {sys.executable} {LIMIT} "$@"\n'
+    write_file(
+        python,
+        f'#!/bin/sh\nexec {sys.executable} -I -S {_CLIENT} {_address()} {sys.executable} {LIMIT} "$@"\n',
+        0o755,
     )
-    python.chmod(0o755)
     return folder
 
 

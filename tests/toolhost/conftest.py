@@ -12,6 +12,7 @@ import pytest
 
 from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
 from bot.toolhost.context import Context, Records
+from tests.support.files import write_file
 
 _PATH = os.environ["PATH"]
 
@@ -30,8 +31,7 @@ class Bench:
 
     def write(self, name: str, content: str | bytes = "") -> Path:
         path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        write_file(path, content if isinstance(content, bytes) else content.encode())
         return path
 
     def call(self, tool: str, **arguments: Any) -> ToolOutcome:

@@ -18,6 +18,7 @@ from bot.toolhost.patch.grammar import parse
 from bot.toolhost.patch.overlay import Draft
 from bot.toolhost.text import Text
 from bot.toolhost.tools import patch as patch_tool
+from tests.support.files import write_file
 from tests.toolhost.test_host_patch import snapshot
 
 # Few lines, so that many are equal; some look like the format's own.
@@ -40,9 +41,7 @@ def workspace(tree: dict[str, bytes]) -> Iterator[Context]:
             (folder / name).mkdir()
         for number, (name, content) in enumerate(sorted(tree.items())):
             path = folder / "tree" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-            path.chmod((0o644, 0o755, 0o600)[number % 3])
+            write_file(path, content, (0o644, 0o755, 0o600)[number % 3])
         yield Context(
             root=folder / "tree", tmp=folder / "tmp", spill=folder / "spill", environment={"PATH": os.environ["PATH"]},
             ask=lambda *question: Answer(True), records=Records(),

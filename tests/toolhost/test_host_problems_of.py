@@ -13,6 +13,7 @@ from bot.ecosystems import registry
 from bot.ecosystems.checker import Find, FormError
 from bot.toolhost.problem_record import MOST, Rows, rows
 from bot.toolhost.tools import problems_of
+from tests.support.files import write_file
 from tests.toolhost.conftest import Bench
 
 PATH = os.environ["PATH"]
@@ -308,8 +309,7 @@ def test_a_program_that_is_not_there_or_does_not_run_is_unavailable(bench: Bench
 
 def test_ours_comes_before_the_projects_own(bench: Bench, tmp_path: Path):
     own = tmp_path / "own"
-    own.write_text("#!/bin/bash\necho a.py:1:1: ours\n")
-    own.chmod(0o755)
+    write_file(own, "#!/bin/bash\necho a.py:1:1: ours\n", 0o755)
     bench.context.programs = {"checker": str(own)}
     assert check(bench, "echo a.py:1:1: theirs", where=["ours", "project"])["rows"][0][5] == "ours"
     assert check(bench, "echo a.py:1:1: theirs")["rows"][0][5] == "theirs"

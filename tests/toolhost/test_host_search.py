@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.files import write_file
 from tests.toolhost.conftest import Bench
 
 GREP: dict[str, tuple[dict[str, str | bytes], dict[str, Any], str]] = {
@@ -97,8 +98,7 @@ def test_a_long_line_is_cut_around_the_match(bench: Bench):
 
 
 def test_links_are_not_followed_and_spilled_output_can_be_searched(bench: Bench, tmp_path: Path):
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "outside" / "a.txt").write_text("needle\n")
+    write_file(tmp_path / "outside" / "a.txt", "needle\n")
     (bench.root / "file").symlink_to(tmp_path / "outside" / "a.txt")
     (bench.root / "folder").symlink_to(tmp_path / "outside")
     assert bench.text("grep", pattern="needle") == "No line matches needle."

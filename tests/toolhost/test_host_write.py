@@ -10,6 +10,7 @@ import pytest
 
 from bot.toolhost import write_changes
 from bot.toolhost.write_changes import Step, StepFailed, apply_steps
+from tests.support.files import write_file
 from tests.toolhost.conftest import Bench
 
 
@@ -30,8 +31,7 @@ def test_a_file_must_have_been_viewed_as_it_is_and_keeps_line_ends_mark_and_mode
     assert 'view {"path": "' in bench.refusal("write", path=path.name, content="two\n")
     bench.call("view", path=path.name)
     path.chmod(0o640)
-    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
-    path.chmod(0o440)
+    write_file(path, b"\xef\xbb\xbfone\r\ntwo\r\n", 0o440)
     assert "changed since" in bench.refusal("write", path=path.name, content="three\n")
     bench.call("view", path=path.name)
     bench.call("write", path=path.name, content="1\n2\n3\n")
@@ -116,8 +116,7 @@ def test_a_write_that_fails_half_way_leaves_the_old_bytes(bench: Bench):
 @pytest.fixture
 def steps(tmp_path: Path) -> tuple[Step, ...]:
     (tmp_path / "a").write_bytes(b"a")
-    (tmp_path / "b").write_bytes(b"b")
-    (tmp_path / "b").chmod(0o751)
+    write_file(tmp_path / "b", b"b", 0o751)
     return (
         Step(tmp_path / "a", b"a", None, 0o644), Step(tmp_path / "b", b"b", b"B", 0o751),
         Step(tmp_path / "sub" / "c", None, b"C"),

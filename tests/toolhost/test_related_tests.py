@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.ecosystems.registry import named
+from tests.support.files import write_files
 
 PYTHON = {
     "src/shop/__init__.py": "from .money import cents\n",
@@ -25,9 +26,7 @@ PYTHON = {
 
 
 def found(folder: Path, files: Mapping[str, str], *changed: str, kind: str = "python") -> list[str]:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    write_files(folder, files)
     find = named(kind).related
     assert find is not None
     return find(folder, changed)

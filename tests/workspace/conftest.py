@@ -8,7 +8,8 @@ import pytest
 
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import bubblewrap
-from tests.support.workspaces import Bench, SharedHost, make_tree
+from tests.support.repositories import make_repository
+from tests.support.workspaces import Bench, SharedHost
 
 FILES = {"a.txt": "one\n", "src/b.py": "print(1)\n"}
 
@@ -16,9 +17,7 @@ FILES = {"a.txt": "one\n", "src/b.py": "print(1)\n"}
 @pytest.fixture(scope="session")
 def committed_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """To be copied: that takes a third of what git takes to make it."""
-    tree = make_tree(tmp_path_factory.mktemp("committed") / "tree", FILES)
-    shutil.rmtree(tree / ".git/hooks")  # samples
-    return tree
+    return make_repository(tmp_path_factory.mktemp("committed") / "tree", FILES)
 
 
 @pytest.fixture

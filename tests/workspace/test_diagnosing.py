@@ -15,7 +15,8 @@ from bot.contracts.tools import ToolOutcome
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import bubblewrap, landlock
 from tests.support.language_servers import PLAYER, pulls
-from tests.support.workspaces import Bench, eventually, make_tree
+from tests.support.repositories import make_repository
+from tests.support.workspaces import Bench, eventually
 
 LONG = 30.0
 """Seconds that no test needs."""
@@ -48,7 +49,7 @@ def record(outcome: ToolOutcome) -> dict[str, Any]:
 @pytest.fixture
 def real(tmp_path: Path) -> Iterator[Workspace]:
     """Behind a wall, with ruff and ty as they are."""
-    bench = Bench(tmp_path, make_tree(tmp_path / "tree", FILES))
+    bench = Bench(tmp_path, make_repository(tmp_path / "tree", FILES))
     yield bench.start(landlock(), diagnostics={"wait": LONG}, assume_read=True)
     bench.close()
 
@@ -110,7 +111,7 @@ def test_files_that_are_made_or_changed_by_commands_are_looked_at_and_others_not
 
 @pytest.mark.bubblewrap
 def test_behind_the_other_wall_it_is_the_same_and_the_record_names_the_servers(tmp_path: Path):
-    bench = Bench(tmp_path, make_tree(tmp_path / "tree", FILES))
+    bench = Bench(tmp_path, make_repository(tmp_path / "tree", FILES))
     real = bench.start(bubblewrap(), diagnostics={"wait": LONG}, assume_read=True)
     outcome = call(real, "edit", path="app.py", old="f(1)", new="f(nothing)")
     assert "unresolved-reference" in found(outcome)[1]
@@ -124,7 +125,7 @@ def test_commands_of_the_model_do_not_end_what_looks_on(tmp_path: Path):
     script, log = tmp_path / "ty.json", tmp_path / "ty.log"
     script.write_text(json.dumps(pulls([["items", []]])))
     command = shlex.join([sys.executable, "-I", "-S", str(PLAYER), str(script), str(log)])
-    bench = Bench(tmp_path, make_tree(tmp_path / "tree", FILES))
+    bench = Bench(tmp_path, make_repository(tmp_path / "tree", FILES))
     options = {"wait": LONG, "servers": {"ty": {"command": command}, "ruff": {"off": True}}}
     workspace = bench.start(diagnostics=options, assume_read=True)
     call(workspace, "view", path="app.py")

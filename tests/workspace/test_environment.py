@@ -7,6 +7,7 @@ import pytest
 from bot.workspace import environment
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox import toolchains
+from tests.support.files import write_file
 from tests.support.workspaces import Bench, bash
 
 HOME, TMP = Path("/run-folder/tmp/home"), Path("/run-folder/tmp")
@@ -76,9 +77,7 @@ def test_python_leaves_no_bytecode_in_the_tree(workspace: Workspace):
 
 def test_programs_of_the_environment_that_setup_made_come_first(bench: Bench):
     program = bench.tree / ".venv/bin/greet"
-    program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\necho hello from $VIRTUAL_ENV\n")
-    program.chmod(0o755)
+    write_file(program, "#!/bin/sh\necho hello from $VIRTUAL_ENV\n", 0o755)
     assert bash(bench.start(), "greet").content.startswith("hello from /")
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from bot.workspace import start
 from bot.workspace.sandbox.backends import bubblewrap, landlock
+from tests.support.files import write_file
 from tests.support.workspaces import Bench, bash
 
 HERE = Path(os.path.realpath(os.path.join(sys.prefix, "bin")))
@@ -38,7 +39,6 @@ def test_what_commands_could_change_is_not_run_as_ours():
 def test_a_script_of_that_name_is_no_program_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "bin").mkdir()
     for name in start.CHECKERS:
-        (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
-        (tmp_path / "bin" / name).chmod(0o755)
+        write_file(tmp_path / "bin" / name, "#!/bin/sh\n", 0o755)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     assert start.find_own_programs(moved=True, writable=()) == {}

@@ -20,6 +20,7 @@ from bot.toolhost.lsp.client import LanguageServer
 from bot.toolhost.lsp.diagnosing import Diagnosing, Report, in_order, new_problems
 from bot.toolhost.lsp.launch import environment_of
 from bot.toolhost.scan import Scanner
+from tests.support.files import write_file
 from tests.support.language_servers import LONG, PLAYER, item, pulls
 from tests.support.workspaces import eventually
 
@@ -135,8 +136,7 @@ def test_a_fault_of_its_own_costs_the_diagnostics_and_is_said_once(begin: Begin)
 def test_one_server_of_a_kind_serves_all_projects(begin: Begin):
     looked = begin(ty=pulls(CLEAN, CLEAN, [["items", [item("new")]]]))
     for folder in ("a", "b"):
-        (looked.root / folder).mkdir()
-        (looked.root / folder / "pyproject.toml").write_text("")
+        write_file(looked.root / folder / "pyproject.toml", "")
         looked.read(f"{folder}/x.py", "a\n")
     assert looked.change("b/x.py", "b\n")["tools"] == [["ty", "complete"]]
     log = [json.loads(line) for line in (looked.folder / "ty.log").read_text().splitlines()]

@@ -9,6 +9,7 @@ from bot.ecosystems.language_server import Launch, Server
 from bot.ecosystems.program_search import Place
 from bot.ecosystems.registry import ecosystems, servers
 from bot.toolhost.lsp.launch import replace_command
+from tests.support.files import write_file
 
 
 def spec(name: str) -> Server:
@@ -17,9 +18,7 @@ def spec(name: str) -> Server:
 
 def project(root: Path, files: Mapping[str, str], programs: tuple[str, ...] = ()) -> None:
     for name, text in {**files, **dict.fromkeys(programs, "#!/bin/sh\n")}.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-        (root / name).chmod(0o755)
+        write_file(root / name, text, 0o755)
 
 
 BINS = tuple(folder for one in ecosystems() for folder in one.bins)

@@ -9,6 +9,7 @@ import pytest
 
 from bot.checkout.git import Git
 from bot.workspace.dependencies import environment_folders
+from tests.support.files import write_file
 from tests.support.repositories import git, make_repository
 
 FILES = {
@@ -26,8 +27,7 @@ def top(tmp_path: Path) -> Path:
 
 
 def virtual(folder: Path) -> Path:
-    folder.mkdir(parents=True)
-    (folder / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    write_file(folder / "pyvenv.cfg", "home = /usr/bin\n")
     return folder
 
 
@@ -99,8 +99,7 @@ def test_nor_a_folder_of_settings_that_is_called_like_an_environment(top: Path):
 
 
 def test_what_ignores_itself_counts(top: Path):
-    (top / "vendor").mkdir()
-    (top / "vendor/.gitignore").write_text("*\n")
+    write_file(top / "vendor/.gitignore", "*\n")
     (top / ".tox").mkdir()
     assert list(found(top)) == ["vendor"]
 

@@ -16,8 +16,9 @@ from bot.workspace.egress.access import EgressAccess
 from bot.workspace.sandbox.backends import bubblewrap
 from tests.support.loopback import Loopback
 from tests.support.registry import Registry
+from tests.support.repositories import make_repository
 from tests.support.tls import make_authority
-from tests.support.workspaces import Bench, bash, eventually, make_tree
+from tests.support.workspaces import Bench, bash, eventually
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -43,7 +44,7 @@ def egress(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EgressAccess]:
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    made = Bench(tmp_path, make_repository(tmp_path / "tree", {"a.txt": "one\n"}))
     yield made
     made.close()
 

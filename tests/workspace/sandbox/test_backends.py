@@ -8,6 +8,7 @@ from bot.contracts.errors import ExitCode, NoSandboxError
 from bot.workspace.sandbox import backends as chooser
 from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.backends import bubblewrap, candidates, landlock
+from tests.support.files import write_file
 
 FIX = r"apt-get install bubblewrap.*--sandbox off"
 
@@ -27,8 +28,7 @@ def no_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fake(folder: Path, script: str) -> None:
     program = folder / "bwrap"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
+    write_file(program, f"#!/bin/sh\n{script}\n", 0o755)
 
 
 def names(setting: chooser.Setting) -> list[str]:

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from tests.support import reach
+from tests.support.files import write_file
 from tests.support.reach import CHECKS
 from tests.support.worlds import Inside, World, worlds
 
@@ -70,8 +71,7 @@ def plant(stack: ExitStack, inside: Inside) -> dict[str, Any]:
     for name in CHECKS:
         if name.startswith("read ~/"):
             file = home / name.removeprefix("read ~/")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(CANARY)
+            write_file(file, CANARY)
     (folder / "outside").mkdir()
     for name in ("secret", "linked", "runner"):
         (folder / name).write_text(CANARY)

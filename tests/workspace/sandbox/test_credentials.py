@@ -9,6 +9,7 @@ from bot.workspace.sandbox import hidden_paths
 from bot.workspace.sandbox.confinement import Mounts
 from bot.workspace.sandbox.hidden_paths import credentials_in
 from bot.workspace.sandbox.landlock import Landlock
+from tests.support.files import write_file
 from tests.support.sandbox_commands import bubblewrap_command, landlock_plan
 
 
@@ -24,8 +25,7 @@ from tests.support.sandbox_commands import bubblewrap_command, landlock_plan
     ],
 )
 def test_the_settings_of_one_version_of_a_tool_are_credentials(tmp_path: Path, name: str):
-    (tmp_path / name).parent.mkdir(parents=True)
-    (tmp_path / name).write_text("//registry.example/:_authToken=x")
+    write_file(tmp_path / name, "//registry.example/:_authToken=x")
     assert tmp_path / name in list(credentials_in(tmp_path))
 
 
@@ -51,8 +51,7 @@ def test_credentials_in_the_tool_cache_of_a_hosted_runner_are_hidden(
 ):
     """It lies in /opt, which is shown with the system."""
     settings = tmp_path / "hostedtoolcache/node/20.1.0/x64/etc/npmrc"
-    settings.parent.mkdir(parents=True)
-    settings.write_text("//registry.example/:_authToken=x")
+    write_file(settings, "//registry.example/:_authToken=x")
     monkeypatch.setattr(hidden_paths, "_OPTIONAL", str(tmp_path))
     assert str(settings) in hidden_paths.hidden_system_paths()
 
@@ -60,8 +59,7 @@ def test_credentials_in_the_tool_cache_of_a_hosted_runner_are_hidden(
 def test_settings_of_npm_and_pip_for_all_users_are_hidden_if_they_hold_a_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    (tmp_path / "etc").mkdir()
-    (tmp_path / "etc/npmrc").write_text("cafile=/etc/ssl/cert.pem")
+    write_file(tmp_path / "etc/npmrc", "cafile=/etc/ssl/cert.pem")
     (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://me:x@pypi.example/simple")
     monkeypatch.setattr(hidden_paths, "_PREFIXES", (str(tmp_path),))
     assert [path for path in hidden_paths.hidden_system_paths() if path.startswith(str(tmp_path))] == [

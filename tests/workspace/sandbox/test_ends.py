@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, bash, eventually, make_tree, running
+from tests.support.repositories import make_repository
+from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, bash, eventually, running
 
 DAEMONS = {
     "background": "sleep {} &",
@@ -55,7 +56,7 @@ def seconds_for(first: int, *what: object) -> str:
 def test_a28_nothing_outlives_a_command_that_ran_out_of_time(back_end: str, tmp_path: Path):
     """Five ways at once."""
     seconds = seconds_for(4, back_end, str(tmp_path))
-    bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    bench = Bench(tmp_path, make_repository(tmp_path / "tree", {"a.txt": "one\n"}))
     try:
         workspace = bench.start(BACK_ENDS[back_end]())
         bash(
@@ -97,7 +98,7 @@ def test_a28_nothing_outlives_the_workspace_or_its_supervisor(back_end: str, how
     The supervisor is a process of its own, so that it can be killed. A command that stops its own subreaper leaves its
     daemons to whoever is above.
     """
-    (make_tree(tmp_path / "tree", {"a.txt": "one\n"}) / "hops.pl").write_text(_HOPS)
+    (make_repository(tmp_path / "tree", {"a.txt": "one\n"}) / "hops.pl").write_text(_HOPS)
     seconds = seconds_for(5, back_end, how, str(tmp_path))
     hops = f"hops{seconds}"
     last = f"kill -STOP $PPID; sleep {seconds}" if "subreaper" in how else f"sleep {seconds}"

@@ -17,15 +17,16 @@ from bot.workspace.sandbox import hidden_paths, landlock
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
 from bot.workspace.sandbox.landlock import Landlock
+from tests.support.repositories import make_repository
 from tests.support.sandbox_commands import landlock_plan
-from tests.support.workspaces import Bench, bash, eventually, make_tree, running
+from tests.support.workspaces import Bench, bash, eventually, running
 
 pytestmark = pytest.mark.skipif(landlock.version() < landlock.OLDEST, reason="this kernel has no Landlock")
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    made = Bench(tmp_path, make_repository(tmp_path / "tree", {"a.txt": "one\n"}))
     yield made
     made.close()
 

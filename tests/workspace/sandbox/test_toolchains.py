@@ -9,8 +9,9 @@ import pytest
 
 from bot.workspace.sandbox import toolchains
 from bot.workspace.sandbox.confinement import Dependencies, EnvironmentFolder, Mounts
+from tests.support.repositories import make_repository
 from tests.support.sandbox_commands import bubblewrap_command
-from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, bash, make_tree
+from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, bash
 
 
 @pytest.fixture
@@ -153,7 +154,7 @@ def test_a114_no_way_leads_it_into_a_workspace(home: Path, back_end: str):
     shared = made(home / "shared/app/bin").parent
     (shared / "pyvenv.cfg").write_text("canary")
     (home / "shared").chmod(0o777)
-    bench = Bench(home, make_tree(home / "tree", {"a": "a"}))
+    bench = Bench(home, make_repository(home / "tree", {"a": "a"}))
     try:
         folders = EnvironmentFolder(shared, "", "bin"), EnvironmentFolder(shared, ".venv")
         workspace = bench.start(BACK_ENDS[back_end](), dependencies=Dependencies(folders))
