@@ -207,13 +207,9 @@ def test_nothing_is_installed_with_a_secret_in_the_environment_and_no_key_is_the
     names = list(secret)
     sandbox = names.index("Install Slash Agent") + 1
     assert names[:sandbox] == [
-        "Pack what the steps before this left",
-        "Keep it",
-        "See which artifact is to be fetched",
-        "Look at the event and at who asks",
-        "Install the sandbox",
-        "Install Slash Agent",
-    ]
+        "Pack what the steps before this left", "Keep it", "See which artifact is to be fetched",
+        "Look at the event and at who asks", "Install the sandbox", "Install Slash Agent",
+    ]  # fmt: skip
     assert [secret[name] for name in names[:sandbox]] == [[], [], [], ["github-token"], [], []]
     before = {one for name in names[sandbox : names.index("Run the agent")] for one in secret[name]}
     assert not before

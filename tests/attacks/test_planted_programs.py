@@ -21,14 +21,8 @@ from tests.support.stage import command
 
 PROGRAMS = ("git", "bash", "sh", "bwrap", "python3", "python", "cp", "tar", "env")
 MODULES = (
-    "sitecustomize.py",
-    "usercustomize.py",
-    "bot/__init__.py",
-    "json.py",
-    "re2.py",
-    "yaml.py",
-    "conftest.py",
-)
+    "sitecustomize.py", "usercustomize.py", "bot/__init__.py", "json.py", "re2.py", "yaml.py", "conftest.py",
+)  # fmt: skip
 
 
 @pytest.mark.bubblewrap

@@ -23,18 +23,11 @@ CANARY = "canary-5be1c0d7"
 _URL = f"https://me:{CANARY}@code.example/x"
 
 TOOLS = (
-    ".local/share/pipx/venvs/one/bin/pipx-tool",
-    ".local/share/uv/tools/two/bin/uv-tool",
-    ".local/lib/node_modules/three/bin/npm-tool",
-    "programs/single-tool",
-    ".pyenv/shims/pyenv-tool",
-    ".rbenv/shims/rbenv-tool",
-    ".nvm/versions/node/v22.1.0/bin/node-tool",
-    ".cargo/bin/cargo-tool",
-    ".sdkman/candidates/gradle/current/bin/gradle-tool",
-    "go/bin/go-tool",
-    "environments/app/bin/venv-tool",
-)
+    ".local/share/pipx/venvs/one/bin/pipx-tool", ".local/share/uv/tools/two/bin/uv-tool",
+    ".local/lib/node_modules/three/bin/npm-tool", "programs/single-tool", ".pyenv/shims/pyenv-tool",
+    ".rbenv/shims/rbenv-tool", ".nvm/versions/node/v22.1.0/bin/node-tool", ".cargo/bin/cargo-tool",
+    ".sdkman/candidates/gradle/current/bin/gradle-tool", "go/bin/go-tool", "environments/app/bin/venv-tool",
+)  # fmt: skip
 """The first four are behind links in `~/.local/bin`, the others in folders of PATH."""
 
 CANARIES = {

@@ -94,29 +94,13 @@ def test_a38_the_authors_of_commits_prove_nothing(stage: Stage, model: ModelServ
 
 
 OPTIONS = [
-    "--model replay//etc/passwd",
-    "--model replay/../../../../etc/passwd",
-    "--model=replay/x",
-    "--model 'anthropic/x y'",
-    "--model ../../x",
-    "--budget nan",
-    "--budget inf",
-    "--budget -1",
-    "--budget 0",
-    "--budget 1e9",
-    "--budget 99999999999",
-    "--base --upload-pack=touch",
-    "--base refs/pull/1/head",
-    "--base pull/1/head",
-    "--base ../main",
-    "--base main:evil",
-    "--base 'main;id'",
-    "--base 0123456789012345678901234567890123456789",
-    "--base no-such-branch",
-    "--sandbox off",
-    "--out /tmp/x",
-    "--yolo",
-]
+    "--model replay//etc/passwd", "--model replay/../../../../etc/passwd", "--model=replay/x",
+    "--model 'anthropic/x y'", "--model ../../x", "--budget nan", "--budget inf", "--budget -1", "--budget 0",
+    "--budget 1e9", "--budget 99999999999", "--base --upload-pack=touch", "--base refs/pull/1/head",
+    "--base pull/1/head", "--base ../main", "--base main:evil", "--base 'main;id'",
+    "--base 0123456789012345678901234567890123456789", "--base no-such-branch", "--sandbox off",
+    "--out /tmp/x", "--yolo",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("options", OPTIONS)

@@ -33,19 +33,9 @@ PROGRAMS = {
     "redis": "/usr/bin/redis-server",
 }
 ALONE = (
-    "bwrap",
-    "--unshare-all",
-    "--as-pid-1",
-    "--ro-bind",
-    "/",
-    "/",
-    "--proc",
-    "/proc",
-    "--dev",
-    "/dev",
-    "--tmpfs",
-    "/tmp",
-)
+    "bwrap", "--unshare-all", "--as-pid-1", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
+    "--tmpfs", "/tmp",
+)  # fmt: skip
 NOBODY = ("setpriv", "--reuid=33", "--regid=33", "--clear-groups")
 
 

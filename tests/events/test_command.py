@@ -74,26 +74,11 @@ COMMANDS = {
 }
 
 NO_COMMANDS = [
-    "",
-    " \n\t\n",
-    "/agents fix it",
-    "/Agent fix it",
-    "/AGENT",
-    "/agent: fix it",
-    "x/agent fix it",
-    "please /agent fix it",
-    "thanks\n/agent fix it",
-    "> /agent fix it",
-    ">/agent fix it",
-    "```\n/agent fix it\n```",
-    "~~~\n/agent fix it",
-    "    /agent fix it",
-    "\t/agent fix it",
-    "- /agent fix it",
-    "`/agent fix it`",
-    "<!-- /agent fix it -->",
-    "\uff0fagent fix it",
-]
+    "", " \n\t\n", "/agents fix it", "/Agent fix it", "/AGENT", "/agent: fix it", "x/agent fix it",
+    "please /agent fix it", "thanks\n/agent fix it", "> /agent fix it", ">/agent fix it",
+    "```\n/agent fix it\n```", "~~~\n/agent fix it", "    /agent fix it", "\t/agent fix it",
+    "- /agent fix it", "`/agent fix it`", "<!-- /agent fix it -->", "\uff0fagent fix it",
+]  # fmt: skip
 
 RUN_OPTIONS = "`--model`, `--budget`, `--dry-run`, `--sha`, `--skill`"
 MINUTES = "`--check-minutes` needs whole minutes from 1 to 120, as in `--check-minutes 15`."
@@ -150,17 +135,9 @@ def test_a_command_is_read(body: str):
 
 
 UNSEEN = [
-    "\ufeff",
-    "\u200b",
-    "\u2060",
-    "\u200d",
-    "\u00ad",
-    "\u200e\u202a",
-    "\ufe0f",
-    "\x00",
-    "\U000e0041",
+    "\ufeff", "\u200b", "\u2060", "\u200d", "\u00ad", "\u200e\u202a", "\ufe0f", "\x00", "\U000e0041",
     "<!-- x -->",
-]
+]  # fmt: skip
 SPACES = ["\u00a0", "\u2003", "\u202f", "\u3000", "\u1680", "\u2800", "\u00a0" * 4, "\u00a0\t"]
 LINE_ENDS = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c"]
 

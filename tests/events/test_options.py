@@ -30,13 +30,9 @@ NOT_READY = (
     "`--no-draft` is not allowed here: this repository's policy says `draft: always` under `pull_request`."
 )
 OTHERS = (
-    "anthropic/claude-haiku-4-5-20251001",
-    "anthropic/claude-opus-4-5",
-    "Anthropic/claude-haiku-4-5",
-    "openai",
-    "azure/openai/gpt-5",
-    "replay/openai/x",
-)
+    "anthropic/claude-haiku-4-5-20251001", "anthropic/claude-opus-4-5", "Anthropic/claude-haiku-4-5",
+    "openai", "azure/openai/gpt-5", "replay/openai/x",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -21,17 +21,11 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 @pytest.mark.parametrize(
     ("path", "other"),
     [
-        ("readme.md", "README.md"),
-        ("Src/x.py", "src"),
-        ("SRC/app.py", "src"),
-        ("src/App.py", "src/app.py"),
-        ("cafe\u0301.txt", "caf\u00e9.txt"),
-        ("README.md.", "README.md"),
-        ("README.md::$DATA", "README.md"),
-        ("READ\u200bME.md", "README.md"),
-        ("\uff32EADME.md", "README.md"),
+        ("readme.md", "README.md"), ("Src/x.py", "src"), ("SRC/app.py", "src"), ("src/App.py", "src/app.py"),
+        ("cafe\u0301.txt", "caf\u00e9.txt"), ("README.md.", "README.md"), ("README.md::$DATA", "README.md"),
+        ("READ\u200bME.md", "README.md"), ("\uff32EADME.md", "README.md"),
     ],
-)
+)  # fmt: skip
 def test_a_path_that_hides_another_is_withheld(desk: Bench, path: str, other: str):
     desk.write(path)
     desk.write("src/app.py", "changed\n")

@@ -240,13 +240,9 @@ def test_a70_what_another_service_obeys_is_withheld(desk: Bench):
 
 def test_what_no_service_obeys_is_published(desk: Bench):
     paths = [
-        "docs/.circleci/x.yml",
-        "docs/netlify.md",
-        "app.js",
-        "src/renderer.py",
-        "lib/render/yaml.py",
+        "docs/.circleci/x.yml", "docs/netlify.md", "app.js", "src/renderer.py", "lib/render/yaml.py",
         "profile",
-    ]
+    ]  # fmt: skip
     for path in paths:
         desk.write(path)
     assert [file.path for file in desk.judge(may_write=LETS_NONE).files] == sorted(paths)

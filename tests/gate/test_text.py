@@ -364,14 +364,10 @@ def test_a_block_in_a_list_stays_where_it_is_if_nothing_in_it_acts():
     [
         "| https://github.com/o/r?q=s\u200b|    > </pre>",
         "*    > 1. https://github.com/o/r?q=s\x0c| *  */agent*",
-        "  - # [](x)/agent\u20291. |   ```mermaid\n\t|-|-|",
-        "x+>x)**;<\n /~x@.) [\u2028#+*/$\\:+~)",
-        "/~agent~ fix",
-        "+ | - |\r |-|-|\n\n    > [](x)/agent\n",
-        "<<#x|x@1@\\.x:>",
-        "# [](x)/**agent** fix",
+        "  - # [](x)/agent\u20291. |   ```mermaid\n\t|-|-|", "x+>x)**;<\n /~x@.) [\u2028#+*/$\\:+~)",
+        "/~agent~ fix", "+ | - |\r |-|-|\n\n    > [](x)/agent\n", "<<#x|x@1@\\.x:>", "# [](x)/**agent** fix",
     ],
-)
+)  # fmt: skip
 def test_a61_what_the_oracle_found_acts_no_more(text: str):
     assert fault(text) == ""
 

@@ -102,16 +102,12 @@ def test_no_text_at_all_commands_anything(text: str):
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("\x1b[31mred\x1b[0m", "red"),
-        ("\x1b]0;title\x07text", "text"),
-        ("\x1b]8;;http://x\x1b\\link", "link"),
-        ("\x9b2Jcleared", "cleared"),
-        ("\x1bP payload \x1b\\after", "after"),
-        ("over\rwritten", "over\nwritten"),
-        ("bell\x07 nul\x00", "bell nul"),
-        ("tab\tkept", "tab\tkept"),
+        ("\x1b[31mred\x1b[0m", "red"), ("\x1b]0;title\x07text", "text"),
+        ("\x1b]8;;http://x\x1b\\link", "link"), ("\x9b2Jcleared", "cleared"),
+        ("\x1bP payload \x1b\\after", "after"), ("over\rwritten", "over\nwritten"),
+        ("bell\x07 nul\x00", "bell nul"), ("tab\tkept", "tab\tkept"),
     ],
-)
+)  # fmt: skip
 def test_terminal_sequences_are_gone(text: str, shown: str):
     assert printable(text) == shown
 

@@ -59,14 +59,10 @@ def test_time_that_passes_changes_no_letter(hours: int):
 @pytest.mark.parametrize(
     ("schedule", "words"),
     [
-        ("", "by hand"),
-        ("hourly", "hourly at minute "),
-        ("daily", "daily at "),
-        ("weekly", "days at "),
-        ("monthly", "of each month at "),
-        ("0 3 * * 1", "`0 3 * * 1` (UTC)"),
+        ("", "by hand"), ("hourly", "hourly at minute "), ("daily", "daily at "), ("weekly", "days at "),
+        ("monthly", "of each month at "), ("0 3 * * 1", "`0 3 * * 1` (UTC)"),
     ],
-)
+)  # fmt: skip
 def test_a_schedule_is_put_in_words_that_stay(schedule: str, words: str):
     assert words in schedule_words(schedule, "a/b/links")
 

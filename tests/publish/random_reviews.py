@@ -13,17 +13,9 @@ from tests.publish.reviewed import Reviewed
 A_PULL = 4
 FINDINGS = 40
 NAMES = [
-    "a.txt",
-    "dir/b c.py",
-    "é/日本.md",
-    "-dash",
-    "crlf.txt",
-    "no newline",
-    'quo"te',
-    "gone.py",
-    "moved.py",
+    "a.txt", "dir/b c.py", "é/日本.md", "-dash", "crlf.txt", "no newline", 'quo"te', "gone.py", "moved.py",
     "bin",
-]
+]  # fmt: skip
 WORDS = ["alpha", "  beta", "", "gamma", "}", "}", "-- x", "++ y", "@@ -1 +1 @@", "\u2028", "\f", "`````"]
 
 

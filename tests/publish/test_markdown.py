@@ -12,15 +12,10 @@ from bot.publish.markdown import cell, code, contained, fenced, plain, quoted, s
 @pytest.mark.parametrize(
     ("text", "written"),
     [
-        ("pytest -q", "`pytest -q`"),
-        ("echo `date`", "`` echo `date` ``"),
-        ("`x", "`` `x ``"),
-        ("a `` b", "```a `` b```"),
-        (" padded ", "`  padded  `"),
-        ("two\nlines", "`two lines`"),
-        ("", "` `"),
+        ("pytest -q", "`pytest -q`"), ("echo `date`", "`` echo `date` ``"), ("`x", "`` `x ``"),
+        ("a `` b", "```a `` b```"), (" padded ", "`  padded  `"), ("two\nlines", "`two lines`"), ("", "` `"),
     ],
-)
+)  # fmt: skip
 def test_a_code_span_shows_its_text(text: str, written: str):
     assert code(text) == written
 
@@ -63,17 +58,10 @@ def test_a_closed_fence_is_left_alone():
 @pytest.mark.parametrize(
     "text",
     [
-        "<details><summary>all is well</summary>",
-        "a <!-- hidden",
-        "\\`<details>\\`",
-        "| `a | <details>` |",
-        "x `a` <pre>",
-        "<?php",
-        "<![CDATA[",
-        "</details>",
-        "`unclosed <details>",
+        "<details><summary>all is well</summary>", "a <!-- hidden", "\\`<details>\\`", "| `a | <details>` |",
+        "x `a` <pre>", "<?php", "<![CDATA[", "</details>", "`unclosed <details>",
     ],
-)
+)  # fmt: skip
 def test_no_tag_of_theirs_is_live(text: str):
     assert not re.search(r"<[A-Za-z/!?]", safe_markdown(text, 1_000))
 

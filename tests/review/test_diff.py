@@ -14,16 +14,9 @@ from bot.contracts.pulls import Side
 from bot.review.diff import Diff, DiffError, FileDiff, FileStatus, Hunk, parse_diff
 
 LINES = [
-    "alpha",
-    "  beta",
-    "",
-    "gamma\r",
-    "-- dash",
-    "++ plus",
-    "\\ No newline",
-    "@@ -1 +1 @@",
+    "alpha", "  beta", "", "gamma\r", "-- dash", "++ plus", "\\ No newline", "@@ -1 +1 @@",
     "diff --git a/x b/x",
-]
+]  # fmt: skip
 
 
 class Repository:

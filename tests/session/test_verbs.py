@@ -156,19 +156,9 @@ def test_on_a_forks_head_files_are_edited_and_nothing_is_run(stage: Stage):
     number = fork_pull(stage, {"conftest.py": "raise SystemExit('mine')\n"})
     came = run_verb(stage, request_on(stage, number, "fix"), fix_steps())
     assert came.tools == {
-        "view",
-        "ls",
-        "glob",
-        "grep",
-        "edit",
-        "write",
-        "patch",
-        "todo",
-        "task",
-        "skill",
-        "describe_change",
+        "view", "ls", "glob", "grep", "edit", "write", "patch", "todo", "task", "skill", "describe_change",
         "ask_user",
-    }
+    }  # fmt: skip
     assert "no command is run here: the pull request comes from a fork" in came.first
     assert came.outcome.status is Status.CHANGED
     assert came.outcome.checks

@@ -84,15 +84,10 @@ def pull(forge: Forge) -> int:
 @pytest.mark.parametrize(
     "path",
     [
-        "pulls/{}",
-        "issues/{}",
-        "issues",
-        "issues/{}/comments",
-        "issues/comments",
-        "pulls/{}/reviews",
+        "pulls/{}", "issues/{}", "issues", "issues/{}/comments", "issues/comments", "pulls/{}/reviews",
         "pulls/{}/comments",
     ],
-)
+)  # fmt: skip
 def test_a_text_comes_with_its_html_where_it_is_asked_for(
     pull: int, wire: Callable[[str], Wire], bot_token: str, path: str
 ):

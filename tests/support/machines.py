@@ -23,13 +23,8 @@ _LANDLOCK = {"landlock_create_ruleset": 444}
 _DOCKER_KEEPS = {0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31}
 # Its default profile allows these to everybody, on kernels since 4.8.
 _DOCKER_ALLOWS = {
-    "ptrace",
-    "process_vm_readv",
-    "process_vm_writev",
-    "process_madvise",
-    "process_mrelease",
-    "ioctl",
-}
+    "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "ioctl",
+}  # fmt: skip
 
 
 def restricted(*kinds: str, python: str = sys.executable) -> list[str]:

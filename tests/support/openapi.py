@@ -54,13 +54,9 @@ _FALSE_ALARMS = (
     *(
         (operation, r"response: (\d+/)?(line|original_line|position): None", _OUTDATED)
         for operation in (
-            "pulls/get-review-comment",
-            "pulls/list-review-comments",
-            "pulls/list-review-comments-for-repo",
-            "pulls/list-comments-for-review",
-            "pulls/create-review-comment",
-            "pulls/create-reply-for-review-comment",
-            "pulls/update-review-comment",
+            "pulls/get-review-comment", "pulls/list-review-comments", "pulls/list-review-comments-for-repo",
+            "pulls/list-comments-for-review", "pulls/create-review-comment",
+            "pulls/create-reply-for-review-comment", "pulls/update-review-comment",
         )
     ),
     (
@@ -75,7 +71,7 @@ _FALSE_ALARMS = (
     ),
     ("pulls/get", r"response: head/repo: None", _DELETED_FORK),
     ("pulls/list", r"response: \d+/head/repo: None", _DELETED_FORK),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

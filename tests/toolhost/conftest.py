@@ -49,13 +49,8 @@ class Bench:
 
     def git(self, *arguments: str, cwd: Path | None = None) -> None:
         identity = (
-            "-c",
-            "user.name=Test",
-            "-c",
-            "user.email=test@example.org",
-            "-c",
-            "init.defaultBranch=main",
-        )
+            "-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main",
+        )  # fmt: skip
         environment = {"PATH": _PATH, "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
         subprocess.run(
             ["git", *identity, *arguments],

@@ -54,16 +54,12 @@ def test_tests_of_python_by_name_and_by_import(tmp_path: Path, changed: list[str
 @pytest.mark.parametrize(
     "statement",
     [
-        "import os, a",
-        "import os; import a",
-        "from a import x; y = 1",
-        "from a import (  # words\n    x,\n    y as z,\n)",
-        "from a import x, \\\n    y",
-        "def f():\n    from a import (\n        x,\n    )",
-        "if 1:\n\timport a",
+        "import os, a", "import os; import a", "from a import x; y = 1",
+        "from a import (  # words\n    x,\n    y as z,\n)", "from a import x, \\\n    y",
+        "def f():\n    from a import (\n        x,\n    )", "if 1:\n\timport a",
         "try: pass\nfinally: 0\nimport a as b",
     ],
-)
+)  # fmt: skip
 def test_an_import_is_read_however_it_is_written(tmp_path: Path, statement: str):
     assert found(tmp_path, {"a.py": "", "test_x.py": f"{statement}\n"}, "a.py") == ["test_x.py"]
 

@@ -110,13 +110,9 @@ def test_what_was_done_stays_and_what_was_drawn_goes():
         called("bash", "curl x", failed=True, denied=True), answered(2, "Done."),
     )  # fmt: skip
     assert lines == [
-        "     setup: make",
-        "  1  view a.py",
-        "  1  todo",
-        "  1  bash make (failed)",
-        "  1  bash curl x (denied)",
-        "  2  Done.",
-    ]
+        "     setup: make", "  1  view a.py", "  1  todo", "  1  bash make (failed)",
+        "  1  bash curl x (denied)", "  2  Done.",
+    ]  # fmt: skip
 
 
 def test_the_step_the_list_and_the_cost_are_drawn_below():

@@ -67,19 +67,10 @@ def test_what_only_administrators_read_is_out_of_reach(inside: Inside, name: str
 @pytest.mark.parametrize(
     "folder",
     [
-        "/",
-        "/usr",
-        "/usr/local/bin",
-        "/etc",
-        "/opt",
-        "/bin",
-        "/lib",
-        "/dev",
-        "/proc",
-        "/sys",
+        "/", "/usr", "/usr/local/bin", "/etc", "/opt", "/bin", "/lib", "/dev", "/proc", "/sys",
         "/etc/ssl/private",
     ],
-)
+)  # fmt: skip
 def test_nothing_outside_can_be_written(inside: Inside, folder: str):
     assert inside.run(f"touch {folder}/slash-agent-was-here").metadata["exit_code"] == 1
     assert not os.path.exists(f"{folder}/slash-agent-was-here")
@@ -147,17 +138,9 @@ def test_the_tools_of_the_system_and_of_the_path_work(inside: Inside):
         "import os; os.link('a.txt', 'l'); os.symlink('a.txt', 's'); os.unlink('l'); os.unlink('s'); print('on')",
     ],
     ids=[
-        "programs",
-        "asyncio",
-        "threads",
-        "processes",
-        "pairs",
-        "temporary files",
-        "fifos",
-        "moving",
-        "links",
+        "programs", "asyncio", "threads", "processes", "pairs", "temporary files", "fifos", "moving", "links",
     ],
-)
+)  # fmt: skip
 def test_what_tests_of_a_repository_do_works(inside: Inside, script: str):
     assert inside.python(script).splitlines()[0] == "on"
 
