@@ -1,20 +1,15 @@
 """Each figure's harness, once and tiny: that it measures what it says. What it finds is nobody's test."""
 
-import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from benchmarks import __main__ as command
-from benchmarks import figures
 from benchmarks.figures import FIGURES, Bench, Scale
 from benchmarks.memory import tree
 from benchmarks.pairs import measure_pairs
 from benchmarks.session import ROOT
-from benchmarks.table import Row
 
 TINY = Scale(
     runs=1,
@@ -80,19 +75,6 @@ def test_pairs_are_taken_in_abba_order_after_one_that_is_not_counted():
     pairs = measure_pairs(take, "a", "b", 3)
     assert "".join(order) == "ab" + "abbaab"
     assert (pairs.ratio, pairs.difference, pairs.our_median) == (4, 15, 20)
-
-
-def test_the_command_prints_the_table_and_writes_it_as_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    missed = Row("turn", "9 ms", "", "", "at most 5 ms", False)
-    monkeypatch.setitem(figures.FIGURES, "turn", lambda bench: iter([missed]))
-    monkeypatch.setattr(command.compileall, "compile_dir", lambda *_, **__: True)
-    out = tmp_path / "figures.json"
-    assert command.main(["--only", "turn", "--json", str(out)]) == 0
-    assert "| missed |" in capsys.readouterr().out
-    assert json.loads(out.read_text())["rows"][0]["ours"] == "9 ms"
-    assert command.main(["--only", "turn", "--strict"]) == 1
 
 
 def test_the_process_tree_leaves_out_what_the_tool_host_started():

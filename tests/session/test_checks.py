@@ -19,7 +19,7 @@ from bot.evidence.check import Check, denied_path
 from bot.session.checks.runner import CheckRunner
 from bot.session.context.base import chosen_checks, detected_at
 from bot.workspace.client import Workspace
-from bot.workspace.sandbox.backends import bubblewrap, landlock
+from bot.workspace.sandbox.backends import landlock
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
 from tests.support.environment_runs import fixed
@@ -213,14 +213,6 @@ def test_words_on_that_folder_hide_no_limit_that_was_met(bench: Bench):
     assert ran.run.note.startswith("it met a limit of the sandbox: ")
 
 
-@pytest.mark.slow
-@pytest.mark.bubblewrap
-def test_under_bubblewrap_the_tree_is_there_and_the_check_looks_at_it(bench: Bench):
-    [runs] = run(bench, bubblewrap, "", LOAD)
-    assert runs.state is CheckState.PASSED
-    assert "the new code" in runs.tail
-
-
 @pytest.mark.parametrize(
     ("printed", "path"),
     [
@@ -273,17 +265,6 @@ def test_a_name_that_no_check_has_is_an_error_with_those_there_are():
         UsageError, match=r"no check `tests` here\. There are: `Unit tests`, `lint`, `pytest`"
     ):
         chosen_checks(CHECKS, {"check": "tests"})
-
-
-@pytest.mark.slow
-def test_at_a_terminal(cli: Cli, tmp_path: Path):
-    repo = make_repository(tmp_path / "app", {"a": "1\n", ".github/agent.yml": POLICY})
-    outcome = fixed(
-        cli, repo, "auto", shell("echo 2 > a"), options=("--check", "lint", "--check-minutes", "3")
-    )
-    assert [check["name"] for check in outcome["checks"]] == ["lint"]
-    outcome = fixed(cli, repo, "auto", shell("echo 3 > a"), options=("--no-checks",))
-    assert outcome["checks"] == []
 
 
 @pytest.mark.checkers

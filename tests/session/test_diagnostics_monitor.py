@@ -1,6 +1,5 @@
 """Language servers in a whole run: which may start, and their word with the edit's result, in journal and outcome."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 
 from bot.agent.journal import Journal, read_journal
 from bot.contracts import journal as lines
-from bot.contracts.evidence import ServerUse, Severity
+from bot.contracts.evidence import ServerUse
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
@@ -24,11 +23,6 @@ from bot.session.workspaces.diagnostics_monitor import (
 )
 from bot.session.workspaces.start import CallPosition
 from bot.workspace.diagnostics import diagnosis
-from tests.session.conftest import Cli
-from tests.support.fix_script import DESCRIBE
-from tests.support.model_script import Call, Say
-from tests.support.model_server import ModelServer
-from tests.support.repositories import make_repository
 from tests.support.runs import make_run
 from tests.support.sessions import header
 
@@ -36,33 +30,6 @@ pytestmark = pytest.mark.checkers
 
 POLICY = "version: 1\ndiagnostics: {wait: 30s, checkers: none}\n"
 BASE = "def early(minutes: int) -> str:\n    return minutes\n"
-
-
-@pytest.mark.slow
-@pytest.mark.bubblewrap
-def test_an_error_that_an_edit_brings_is_told_at_once(cli: Cli, tmp_path: Path):
-    repo = make_repository(tmp_path / "app", {"app.py": BASE, ".github/agent.yml": POLICY, "ty.toml": ""})
-    out = tmp_path / "bundle"
-    edit = {"path": "app.py", "old": "def early", "new": "print(gone)\n\n\ndef early"}
-    model = ModelServer(
-        [Call("view", {"path": "app.py"}), Call("edit", edit), [Say("It is right."), DESCRIBE]]
-    )
-    with model as server:
-        ran = cli.on(repo, "fix", "--json", "--out", out, "add it", model=server)
-    assert ran.code == 0, ran.err
-    told = json.dumps(server.requests[2].json["messages"][-1])
-    assert "Diagnostics (ty, ruff; complete): 1 new" in told
-    assert "app.py:1:7 error ty:unresolved-reference Name `gone` used when not defined" in told
-
-    uses = {use["name"]: use for use in ran.json["outcome"]["servers"]}
-    assert set(uses) == {"ty", "ruff"}
-    assert not any(use["note"] for use in uses.values())
-    recorded = read_journal(out / "journal.jsonl")
-    (said,) = recorded.records(lines.DiagnosticsRecord)
-    assert (said.turn, said.new_count) == (2, 1)
-    assert dict(said.tools) == {"ty": "complete", "ruff": "complete"}
-    assert (said.new[0].path, said.new[0].severity) == ("app.py", Severity.ERROR)
-    assert not [line for line in recorded.records(lines.Result) if FIELD in line.metadata]
 
 
 def problem(**more: Any) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
 
@@ -153,21 +152,3 @@ def test_a_policy_that_is_not_yaml_is_nothing_to_tell_an_outsider(stage: Stage, 
     ran = stage.run(model=model, event=stage.ask("/agent fix this", REPORTER))
     assert ran.code == 2
     assert stage.bot_comments() == []
-
-
-@pytest.mark.slow
-@pytest.mark.bubblewrap
-def test_a_models_words_are_no_command_to_the_runner(stage: Stage):
-    words = "Done.\n::add-mask::e\n##[add-path]/tmp\n::error::boo"
-    ran = stage.run(model=[Say(words)], GITHUB_ACTIONS="true")
-    inside = outside = 0
-    token = ""
-    for line in ran.output.splitlines():
-        if line.startswith("::stop-commands::"):
-            assert not token
-            token = line.rpartition("::")[2]
-        elif line == f"::{token}::":
-            token = ""
-        elif any(word in line for word in ("add-mask::e", "[add-path", "error::boo")):
-            inside, outside = inside + bool(token), outside + (not token)
-    assert (inside > 0, outside) == (True, 0), ran.output

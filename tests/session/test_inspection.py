@@ -1,6 +1,5 @@
 """The checkers before and after a change: run after the checks, on trees of their own."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from bot.agent.journal import read_journal
-from bot.contracts import journal as lines
 from bot.contracts.evidence import Answer
 from bot.contracts.outcome import ChangedFile, CheckState
 from bot.evidence.labels import no_figures
@@ -17,12 +14,7 @@ from bot.gate.judge import Verdict
 from bot.run.loop_hooks import StopHook
 from bot.session.checks.inspection import Inspection
 from bot.session.tools.result_tools import ResultTools
-from tests.session.conftest import Cli
-from tests.support.fix_script import DESCRIBE
-from tests.support.model_script import Call, Say
-from tests.support.model_server import ModelServer
 from tests.support.outcomes import REQUEST
-from tests.support.repositories import make_repository
 from tests.support.rounds import Begin, Trial
 from tests.support.runs import make_run
 
@@ -212,49 +204,6 @@ def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(
     assert (tsc.remaining, len(tsc.projects)) == (9, 9)
     assert tsc.before.note == "1 more project not looked at: p8"
     assert trial.opened == ["checkers-before", "checkers-on-base", "checkers-after-1"]
-
-
-WRONG = "\n\ndef late(minutes: int) -> str:\n    return minutes + gone\n"
-EARLY = "def early(minutes: int) -> str:\n    return minutes\n"
-# What a language server told the model of already is not told again. The checkers are named, since the project has no
-# settings for them.
-NO_SERVERS = "diagnostics:\n  checkers: [ruff, ty]\n  servers:\n    ty: {off: true}\n    ruff: {off: true}\n"
-
-
-@pytest.mark.slow
-@pytest.mark.bubblewrap
-def test_the_model_is_told_once_of_a_new_error_and_the_outcome_holds_both_sides(cli: Cli, tmp_path: Path):
-    repo = make_repository(tmp_path / "app", {"app.py": EARLY, ".github/agent.yml": NO_SERVERS})
-    out = tmp_path / "bundle"
-    model = ModelServer(
-        [
-            Call("view", {"path": "app.py"}),
-            Call("edit", {"path": "app.py", "old": "def early", "new": f"import json{WRONG}\n\ndef early"}),
-            DESCRIBE,
-            Say("It is right as it is."),
-        ]
-    )
-    with model as server:
-        ran = cli.on(repo, "fix", "--json", "--out", out, "add late", model=server)
-        assert ran.code == 0, ran.err
-        said = json.dumps(server.requests[-1].json["messages"][-1])
-    assert ran.code == 0, ran.err
-    assert "checkers report errors that were not there before" in said
-    assert "app.py:4:22 ruff F821: Undefined name `gone`" in said
-    assert "app.py:4:22 ty unresolved-reference" in said
-    assert "app.py:8" not in said  # that error was there, and only moved
-    assert "F401" not in said  # a warning
-    assert len(server.requests) == 4
-
-    found = {each["tool"]: each for each in ran.json["outcome"]["diagnostics"]}
-    ruff, ty = found["ruff"], found["ty"]
-    assert (ruff["new_count"], ruff["fixed_count"], ruff.get("remaining", 0)) == (2, 0, 0)
-    assert (ty["fixed_count"], ty["remaining"]) == (0, 1)
-    assert {each["path"] for each in (*ruff["new"], *ty["new"])} == {"app.py"}
-    recorded = read_journal(out / "journal.jsonl")
-    (evidence,) = recorded.records(lines.Evidence)
-    assert [each.tool for each in evidence.diagnostics] == ["ruff", "ty"]
-    assert [each.new_count for each in evidence.diagnostics] == [each["new_count"] for each in found.values()]
 
 
 @pytest.mark.parametrize(

@@ -47,59 +47,6 @@ def named(result: CheckResult) -> TestChanges:
     return result.tests
 
 
-@pytest.fixture(scope="module")
-def pytests(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, CheckResult, CheckResult]:
-    """pytest as a plain command and in a script, over a change that breaks a test, mends one and an import."""
-    base = (
-        "import pytest\n@pytest.mark.parametrize('x', [1, 2])\ndef test_p(x): assert x < 3\n"
-        "def test_bad(): assert 0\ndef test_worse(): assert 0\ndef test_gone(): pass\n"
-    )
-    changed = (
-        base.replace("x < 3", "x < 2").replace("bad(): assert 0", "bad(): pass").replace("_gone", "_new")
-    )
-    begun = trial(
-        tmp_path_factory.mktemp("pytest"),
-        {"test_a.py": base, "test_b.py": "def test_b(): assert 0\n"},
-        PYTEST,
-        f"cd . && {PYTEST}",
-    )
-    plain, script = begun.results({"test_a.py": changed, "test_b.py": "def broken(:\n"})
-    begun.rounds.stop()
-    return begun, plain, script
-
-
-@pytest.mark.slow
-def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult, CheckResult]):
-    begun, result, _ = pytests
-    tests = named(result)
-    assert (tests.broken, tests.mended) == (("test_a::test_p[2]",), ())
-    assert result.as_they_were is not None
-    assert result.as_they_were.expectation_changed == ("test_a::test_bad",)
-    assert (tests.appeared, tests.new_failing) == (("test_a::test_new",), ("test_b",))
-    assert tests.vanished == ("test_a::test_gone", "test_b::test_b")
-    assert dict(tests.counts) == {"broken": 1, "appeared": 1, "vanished": 2, "new_failing": 1}
-    assert (tests.before, tests.after) == (TestCounts(3, 3, 0), TestCounts(3, 3, 0))
-    assert tests.source == "pytest's report"
-    assert failing([result], "") == (result,), "it failed before, and yet the change broke a test"
-    assert result.command == PYTEST, "people read the command as it stands in the policy"
-    assert "slash-agent-tests" not in result.after.tail
-    assert sorted(begun.opened) == ["checks-after-1", "checks-before"], (
-        "what fails alone too is not run again"
-    )
-    assert [(one.phase, one.tests, one.again) for one in begun.records if one.name == PYTEST] == [
-        ("before", TestCounts(3, 3, 0), False),
-        ("after", TestCounts(3, 3, 0), False),
-    ]
-
-
-@pytest.mark.slow
-def test_one_file_that_cannot_be_imported_mends_nothing(pytests: tuple[Trial, CheckResult, CheckResult]):
-    tests = named(pytests[2])
-    assert (tests.mended, tests.broken, tests.new_failing) == ((), (), ("test_b",))
-    assert dict(tests.counts)["vanished"] == 6, "pytest ran nothing else"
-    assert failing([pytests[2]], "") == (pytests[2],), "it failed before, and yet three tests passed then"
-
-
 SUITE = (
     "import os, unittest\nclass A(unittest.TestCase):\n    def test_a(self): {a}\n    def test_b(self): {b}\n"
 )
@@ -266,14 +213,6 @@ def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begi
     assert result.scope_note == "over the budget of 0.9 minutes"
     assert (named(result).mended, named(result).after) == (("test_money::test_cents",), TestCounts(2, 0, 0))
     assert [name for name in trial.opened if name.startswith("checks-related")] == ["checks-related-1"]
-
-
-@pytest.mark.slow
-def test_a_new_test_that_is_related_has_no_run_before(begin: Begin):
-    trial = begin({"money.py": MONEY.format("x * 100"), "test_slow.py": SLOW}, PYTEST, minutes=0.5)
-    [result] = trial.results({"test_money.py": MONEY_TEST})
-    assert (result.before.state, result.after.state) == (CheckState.NOT_RUN, CheckState.PASSED)
-    assert result.related == f"{PYTEST} test_money.py"
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """Machines on which no sandbox works: refused before a model is asked, unless a person says otherwise."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from tests.session.conftest import Cli
 from tests.support.files import write_file
 from tests.support.fix_script import fix_steps
-from tests.support.machines import with_program, without_sandbox
+from tests.support.machines import without_sandbox
 from tests.support.model_server import ModelServer
 from tests.support.stage import MODEL, CommandResult, Stage
 
@@ -49,22 +48,6 @@ def test_without_sandbox_a_fix_is_refused_with_the_remedy(cli: Cli, repo: Path, 
         ran, "bubblewrap (bwrap) is not installed", "has no Landlock", "apt-get install", "--sandbox off"
     )
     assert model.requests == []
-
-
-@pytest.mark.slow
-def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
-    cli: Cli, repo: Path, model: ModelServer, tmp_path: Path
-):
-    inside = with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap")
-    ran = cli.on(repo, "fix", "--out", tmp_path / "out", "x", model=model, inside=inside)
-    assert ran.code == 0, ran.output
-    [warning] = [line for line in ran.output.splitlines() if line.startswith("  warning ")]
-    assert "setting up uid map: Permission denied" in warning
-    assert "used instead" in warning
-    wall = json.loads((tmp_path / "out/outcome.json").read_text())["sandbox_probe"]
-    assert wall["tier"] == "T2"
-    assert "uid map" in wall["notes"][0]
-    assert all(canary["outside"] and not canary["inside"] for canary in wall["canaries"][:10])
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from bot.session.tools.run_models import ConversationModel, RunModels
 from tests.session.conftest import Cli
 from tests.support.files import write_file
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
-from tests.support.model_script import Say, ScriptRequest, Status, Step, Think, Turn
+from tests.support.model_script import ScriptRequest, Status, Step, Think, Turn
 from tests.support.repositories import commit_all
 from tests.support.runs import make_run
 from tests.support.scripted import INFO, ScriptedProvider
@@ -125,12 +125,3 @@ def titled(cli: Cli, repo: Path, small: Step, policy: str) -> tuple[Any, list[st
 
 
 SMALL = "version: 1\nmodel_settings: {small: anthropic/claude-haiku-5-5}\n"
-
-
-@pytest.mark.slow
-@pytest.mark.bubblewrap
-def test_the_small_model_writes_the_title_and_nothing_else(cli: Cli, repo: Path):
-    came, asked = titled(cli, repo, Say("Round durations first"), SMALL)
-    assert came["branch"] == "agent/round-durations-first"
-    assert [model for model in asked if model != OWN] == ["claude-haiku-5-5"]
-    assert asked[-1] == "claude-haiku-5-5"

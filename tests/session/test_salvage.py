@@ -102,16 +102,6 @@ def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_a_question_that_was_asked_is_kept_beside_the_change(stage: Stage, tmp_path: Path):
-    ask = Call("ask_user", {"question": "Which?"})
-    came = run_verb(stage, request_in(stage, "fix"), [VIEW, Turn((*EDITS, ask))])
-    salvage(came.folder.root, {}, died(came, tmp_path / "out"))
-    bundle = read_bundle(tmp_path / "out")
-    assert bundle.outcome.question == "Which?"
-    assert bundle.patch == came.bundle.patch != b""
-
-
-@pytest.mark.slow
 def test_what_was_proposed_is_kept(stage: Stage, tmp_path: Path):
     policy = {".github/agent.yml": "writes: { verbs: [explain], labels: [needs tests] }\n"}
     stage.forge.commit(stage.repo, policy)

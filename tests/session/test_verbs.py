@@ -11,7 +11,6 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Status, StopReason, exit_code
 from bot.publish.plan import find_plan
 from bot.publish.thread.markers import thread_ref_of
-from slash_forge.bundled import REPORTER
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.repositories import git
@@ -200,17 +199,6 @@ def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: St
     assert ran.requests == []
     assert ran.code == 2
     assert comments(stage, "was edited after it was posted, so it is not carried out")
-
-
-@pytest.mark.slow
-def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage):
-    stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [explain]\n"})
-    event = stage.ask("/agent explain why it says 60 seconds", REPORTER)
-    ran = stage.run(
-        model=[VIEW, Say("It rounds too late.")], event=event, token=stage.bot_token(), **stage.job()
-    )
-    assert ran.code == 0, ran.output
-    assert stage.outcome()["status"] == "answered"
 
 
 STOPS: list[tuple[StopReason, Status, ExitCode]] = [
