@@ -75,13 +75,9 @@ SOURCES = [
     (WORKFLOW, workflow(subjectPattern="^[A-Z].+$"), "fix!: round totals", "fix!: Round totals"),
     (WORKFLOW, workflow(headerPattern=TICKET), "fix(BIL-7) Round totals", "fix(BIL-7) Round totals"),
     (WORKFLOW, workflow(headerPattern=r"^(\w+)(?:\((.*)\))?!?: (.*)$"), "Round totals", "fix: Round totals"),
-    (
-        WORKFLOW,
-        workflow(headerPattern=r"^(.+) \[(\w+)\]$", headerPatternCorrespondence="subject, type"),
-        "Round totals [fix]",
-        "Round totals [fix]",
-    ),
-]
+    (WORKFLOW, workflow(headerPattern=r"^(.+) \[(\w+)\]$", headerPatternCorrespondence="subject, type"),
+     "Round totals [fix]", "Round totals [fix]"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "text", "title", "published"), SOURCES)
