@@ -5,6 +5,8 @@ The disposable `.git` is for the agent, which may change or destroy it. The supe
 
 import os
 import re
+import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Literal, NamedTuple
 from bot.checkout import layout, local, remote
 from bot.checkout.errors import CheckoutError, UnavailableError
 from bot.checkout.git import Git, GitError
+from bot.checkout.objects import blobs_at
 from bot.checkout.pull import OBJECT_ID, PullHead, branch_ref, fetch_pull
 from bot.contracts.plain_text import quoted_names
 from bot.contracts.regular_files import read_regular
@@ -45,6 +48,8 @@ class Checkout(NamedTuple):
     `base_sha` is the commit that patches apply to. Policy, instructions and templates are read at `policy_sha`: the
     same commit, or the tip of the base branch of a pull request. `merge_base` is the merge base of a pull request,
     empty if there is none or it is too far back. All three are in `git`.
+
+    The methods read trees by their hash, and the base commit's by default.
     """
 
     git: Git
@@ -55,6 +60,71 @@ class Checkout(NamedTuple):
     policy_sha: str = ""
     merge_base: str = ""
     paths: tuple[str, ...] = ()
+
+    def paths_at(self, tree: str = "") -> Sequence[str]:
+        """Raises `GitError`."""
+        if tree in ("", self.base_sha):
+            return self.paths
+        listing = self.git.run("ls-tree", "-r", "-z", "--name-only", tree)
+        return [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
+
+    def read(self, path: str, tree: str = "") -> str | None:
+        """The text of a file; `None` if there is none."""
+        try:
+            blob = self.git.run("cat-file", "blob", f"{tree or self.base_sha}:{path}")
+        except GitError:
+            return None
+        return blob.decode(errors="replace")
+
+    def texts(self, paths: Sequence[str], tree: str = "") -> dict[str, str]:
+        """The texts of those of `paths` that are files of a tree, with one git process; none if it fails."""
+        with suppress(GitError):
+            blobs = blobs_at(self.git, tree or self.base_sha, paths)
+            return {path: blob.decode(errors="replace") for path, blob in blobs.items()}
+        return {}
+
+    def base_tree(self) -> str:
+        """The hash of the base's tree. Raises `GitError`."""
+        return self.git.run("rev-parse", "--verify", f"{self.base_sha}^{{tree}}").decode().strip()
+
+    def with_base_files(self, tree: str, paths: Sequence[str]) -> str:
+        """The hash of `tree` with each of `paths` as the base has it: a file that the base lacks is absent. Raises
+        `GitError`."""
+        listing = self.git.run("ls-tree", "-r", "-z", "--full-tree", self.base_sha).split(b"\0")
+        wanted = {os.fsencode(path) for path in paths}
+        entries = [entry for entry in listing if entry and entry.partition(b"\t")[2] in wanted]
+        absent = f"0 {'0' * len(self.base_sha)}\t".encode()
+        gone = [absent + path for path in wanted.difference(entry.partition(b"\t")[2] for entry in entries)]
+        # Removals first: a file of the base may be a folder now.
+        return self._updated(tree, [*gone, *entries])
+
+    def with_text(self, path: str, text: str) -> str:
+        """The hash of the base's tree with another text of one of its files. Raises `GitError`."""
+        head = self.git.run("ls-tree", "-z", "--full-tree", self.base_sha, "--", path).partition(b" ")[0]
+        blob = self.git.run("hash-object", "-w", "--stdin", "--no-filters", input=text.encode()).strip()
+        return self._updated(self.base_sha, [b"%b %b\t%b" % (head, blob, os.fsencode(path))])
+
+    def _updated(self, tree: str, entries: Sequence[bytes]) -> str:
+        with tempfile.TemporaryDirectory(prefix="tree-", dir=self.git.git_dir.parent) as folder:
+            index = Path(folder) / "index"
+            self.git.run("read-tree", tree, index=index)
+            lines = b"".join(line + b"\0" for line in entries)
+            self.git.run("update-index", "-z", "--index-info", input=lines, index=index)
+            return self.git.run("write-tree", index=index).decode().strip()
+
+    def changes(self, tree: str) -> tuple[list[str], dict[str, str]]:
+        """The paths that differ from the base, and the old path of each renamed file by its new one. Raises
+        `GitError`."""
+        listing = self.git.run("diff-tree", "-r", "-z", "-M", "--name-status", self.base_sha, tree)
+        words = iter([word.decode(errors="surrogateescape") for word in listing.split(b"\0") if word])
+        changed: list[str] = []
+        renamed: dict[str, str] = {}
+        for status in words:
+            changed.append(next(words))
+            if status.startswith("R"):
+                changed.append(next(words))
+                renamed[changed[-1]] = changed[-2]
+        return changed, renamed
 
 
 def check_out(source: Source, folder: Path, *, history: History = 1) -> Checkout:

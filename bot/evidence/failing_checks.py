@@ -29,28 +29,32 @@ def is_failing(result: CheckResult, instruction: str | None) -> bool:
         return True
     if after in (CheckState.PASSED, CheckState.NOT_RUN) or (result.flaky and not _broken(result)):
         return False
-    if before is CheckState.PASSED or _broken(result) or _displaced(result) or more_failing(result):
+    if before is CheckState.PASSED or _got_worse(result):
         return True
     return (after in _RAN or before in _RAN) and is_named(result, instruction)
 
 
-def _broken(result: CheckResult) -> tuple[str, ...]:
-    return result.tests.broken if result.tests else ()
+def _broken(result: CheckResult) -> bool:
+    return bool(result.tests and result.tests.broken)
+
+
+def _got_worse(result: CheckResult) -> bool:
+    return _broken(result) or _displaced(result) or more_failing(result) > 0
 
 
 def _displaced(result: CheckResult) -> bool:
     """Whether tests that passed no longer run while new ones fail: most runners report a module that cannot be imported
     as one test of another name."""
     tests = result.tests
-    if tests is None or tests.before is None or tests.after is None:
+    if not (tests and tests.before and tests.after and tests.new_failing and tests.vanished):
         return False
-    return bool(tests.new_failing and tests.vanished) and tests.after.passed < tests.before.passed
+    return tests.after.passed < tests.before.passed
 
 
 def more_failing(result: CheckResult) -> int:
     """Return how many more tests fail than before, where none is known by name: some runners give numbers only."""
     tests = result.tests
-    if tests is None or tests.before is None or tests.after is None or tests.broken or tests.new_failing:
+    if not (tests and tests.before and tests.after) or tests.broken or tests.new_failing:
         return 0
     return max(tests.after.failed - tests.before.failed, 0)
 
@@ -97,8 +101,7 @@ def failing_checks_message(results: Sequence[CheckResult]) -> str:
 def _state_before(result: CheckResult) -> str:
     if result.before.state is CheckState.PASSED:
         return "passed before your change"
-    worse = _broken(result) or _displaced(result) or more_failing(result)
-    return "failed before your change with other tests" if worse else "was asked for"
+    return "failed before your change with other tests" if _got_worse(result) else "was asked for"
 
 
 def _ending(run: CheckRun) -> str:

@@ -7,15 +7,22 @@ from bot.contracts.evidence import Answer, CheckerComparison, TestChanges
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState, TestsAsTheyWere
 
-# The fields of `TestChanges`, the worst first, and the words for them after a number.
-_KINDS = (
-    ("broken", "broken"),
-    ("new_failing", "new and failing"),
-    ("vanished", "did not run"),
-    ("flaky", "flaky"),
-    ("mended", "fixed"),
-    ("appeared", "appeared"),
-)
+# The fields of `TestChanges`, the worst first, and the words for them after a number; and those of `TestsAsTheyWere`,
+# with the number.
+_KINDS = {
+    "broken": "broken",
+    "new_failing": "new and failing",
+    "vanished": "did not run",
+    "flaky": "flaky",
+    "mended": "fixed",
+    "appeared": "appeared",
+}
+_AS_THEY_WERE = {
+    "failed": "{} {}",
+    "expectation_changed": "expectation changed in {}",
+    "unconfirmed": "{} {} as before",
+    "not_comparable": "{} not comparable",
+}
 RECONFIGURED = "its configuration changed"
 CHECKER_SHARE = "checkers have a share of 30 % of budget.check_minutes"
 """In the note of a checker's run."""
@@ -42,7 +49,7 @@ def check_title(check: Named) -> str:
 
 
 class Kind(NamedTuple):
-    """A kind of change of `number` tests, some of them in `names`. Grave kinds count against the change."""
+    """A kind of `number` tests, some of them in `names`. Grave kinds count against the change."""
 
     field: str
     words: str
@@ -53,42 +60,35 @@ class Kind(NamedTuple):
     def grave(self) -> bool:
         return self.field in _GRAVE
 
-
-def kinds_of(tests: TestChanges | None) -> Iterator[Kind]:
-    """Yield the kinds that occur."""
-    for field, words in _KINDS if tests else ():
-        if tests and (number := number_of(tests, field)):
-            yield Kind(field, words, number, getattr(tests, field))
+    @property
+    def counted(self) -> str:
+        """The number and the words, for a kind of change."""
+        return f"{self.number:,} {self.words}"
 
 
-def number_of(tests: TestChanges | TestsAsTheyWere, field: str) -> int:
+def kinds_of(tests: TestChanges | TestsAsTheyWere | None) -> Iterator[Kind]:
+    """Yield the kinds that occur: of change, or among the base's tests on the changed source."""
+    kinds = _AS_THEY_WERE if isinstance(tests, TestsAsTheyWere) else _KINDS
+    for field, words in kinds.items():
+        if number := number_of(tests, field):
+            worded = words.format(f"{number:,}", "fails" if number == 1 else "fail")
+            yield Kind(field, worded, number, getattr(tests, field))
+
+
+def number_of(tests: TestChanges | TestsAsTheyWere | None, field: str) -> int:
     """Return the number of tests of a kind; the outcome has only some of the names."""
-    return max(dict(tests.counts).get(field, 0), len(getattr(tests, field)))
+    return max(dict(tests.counts).get(field, 0), len(getattr(tests, field))) if tests else 0
 
 
-_AS_THEY_WERE = (
-    ("failed", "{} {}"),
-    ("expectation_changed", "expectation changed in {}"),
-    ("unconfirmed", "{} {} as before"),
-    ("not_comparable", "{} not comparable"),
-)
 AS_THEY_WERE = "with the tests as they were"
 _MOST_NAMED = 3
-
-
-def kinds_as_they_were(result: TestsAsTheyWere) -> Iterator[Kind]:
-    """Yield the kinds that occur among the base's tests on the changed source, each with its number in the words."""
-    for field, words in _AS_THEY_WERE:
-        names = getattr(result, field)
-        if number := number_of(result, field):
-            yield Kind(field, words.format(f"{number:,}", "fails" if number == 1 else "fail"), number, names)
 
 
 def confirms(result: TestsAsTheyWere | None) -> bool:
     """Whether the tests as they were say the same as the change's own; also if the change touches none."""
     if result is None:
         return True
-    if result.note or result.inside or next(kinds_as_they_were(result), None):
+    if result.note or result.inside or next(kinds_of(result), None):
         return False
     return result.tests is not None or result.run.state is CheckState.PASSED
 
@@ -101,7 +101,7 @@ def as_they_were(result: TestsAsTheyWere) -> str:
         parts = [f"the check {'passes' if result.run.state is CheckState.PASSED else 'fails'}"]
     else:
         parts = [f"{result.tests.passed:,} {'passes' if result.tests.passed == 1 else 'pass'}"]
-    for kind in kinds_as_they_were(result):
+    for kind in kinds_of(result):
         left = kind.number - len(kind.names[:_MOST_NAMED])
         more = f" and {left:,} more" if left else ""
         names = f": {', '.join(kind.names[:_MOST_NAMED])}{more}" if kind.names else ""

@@ -7,17 +7,11 @@ which files are sensitive and why (`ChangedFile.sensitive`).
 from collections.abc import Iterator, Sequence
 
 from bot.contracts.formatting import count_of
-from bot.contracts.outcome import CAN_CHANGE_TESTS, ChangedFile, CheckResult, CheckState, Outcome
+from bot.contracts.outcome import CAN_CHANGE_TESTS, ChangedFile, CheckState, Outcome, TestsAsTheyWere
 from bot.ecosystems.checker import is_in
-from bot.evidence.labels import (
-    AS_THEY_WERE,
-    check_title,
-    kinds_as_they_were,
-    no_result_as_they_were,
-    number_of,
-)
+from bot.evidence.labels import AS_THEY_WERE, check_title, kinds_of, no_result_as_they_were, number_of
 from bot.evidence.problems import count_problems, problem_line, problems_of
-from bot.evidence.styled_line import Line, code, line, names, quote
+from bot.evidence.styled_line import Line, Piece, code, line, names, quote
 
 _MOST = 12
 _OF_A_KIND = 4
@@ -65,20 +59,18 @@ def _tests(outcome: Outcome) -> Iterator[Line]:
         title, tests = code(check_title(check)), check.tests
         if check.flaky and check.before.state is CheckState.PASSED and not (tests and tests.flaky):
             yield line(title, " passed before and is flaky now")
-        yield from _as_they_were(check)
-        for field, words, one, many in _TESTS if tests else ():
-            if tests and (number := number_of(tests, field)):
+        if check.as_they_were:
+            yield from _as_they_were(check.as_they_were, title)
+        for field, words, one, many in _TESTS:
+            if number := number_of(tests, field):
                 verb = words.format(one if number == 1 else many)
                 listed = _names(getattr(tests, field), number)
                 yield line(f"{count_of(number, 'test')} of ", title, f" {verb}", listed)
 
 
-def _as_they_were(check: CheckResult) -> Iterator[Line]:
-    result = check.as_they_were
-    if result is None:
-        return
-    begin = line(code(check_title(check)), f" {AS_THEY_WERE}: ")
-    for kind in kinds_as_they_were(result):
+def _as_they_were(result: TestsAsTheyWere, title: Piece) -> Iterator[Line]:
+    begin = line(title, f" {AS_THEY_WERE}: ")
+    for kind in kinds_of(result):
         yield line(begin, kind.words, _names(kind.names, kind.number))
     if result.note:
         yield line(begin, f"{no_result_as_they_were(result)}, ", quote(result.note))
@@ -101,12 +93,12 @@ def _plan(outcome: Outcome, changed: Sequence[str]) -> Iterator[Line]:
 
 def _sensitive(files: Sequence[ChangedFile]) -> list[tuple[str, list[Line]]]:
     """Return the phrase for further files of each kind, and a line for each file."""
-    kinds: dict[str, list[Line]] = {f"more {{}} {words}": [] for words, _ in _KINDS}
+    kinds = [(f"more {{}} {words}", begins, list[Line]()) for words, begins in _KINDS]
     for file in filter(lambda one: one.sensitive, files):
         first = file.sensitive.partition(":")[0]
-        fitting = (one for one, begins in _KINDS if first.startswith(begins) or first.endswith(begins[-1]))
-        kinds[f"more {{}} {next(fitting)}"].append(line(code(file.path), ": ", quote(file.sensitive)))
-    return list(kinds.items())
+        fitting = (of for _, begins, of in kinds if first.startswith(begins) or first.endswith(begins[-1]))
+        next(fitting).append(line(code(file.path), ": ", quote(file.sensitive)))
+    return [(words, lines) for words, _, lines in kinds]
 
 
 def _problems(outcome: Outcome) -> Iterator[Line]:

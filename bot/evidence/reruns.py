@@ -8,7 +8,7 @@
   was one run each.
 
 Checks that timed out do not run again. `bot/session/checks` carries this out: `runner.py` the first repeat,
-`after_round.py` the second.
+`rounds.py` the second.
 """
 
 from collections.abc import Collection

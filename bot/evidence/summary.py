@@ -4,7 +4,7 @@ Results are plain text. Reasons quote output of the repository's commands, so ca
 fixed lines for a few kinds of projects.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bot.contracts.formatting import count_of, cut_short, sentence
@@ -25,6 +25,7 @@ _MORE_TIME = (
     "budget: {check_minutes: 15}",
 )
 _STATE_ORDER = ("timed_out", "failed", "passed", "no_sockets", "not_runnable", "not_run")
+_UNKNOWN = (CheckState.TIMED_OUT, CheckState.NOT_RUN)
 _NAME_TESTS = f"Name the command that runs your tests in {POLICY_FILE}"
 _NO_TEST = ("no test was run", "No test was run")
 
@@ -64,20 +65,28 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
         return CheckSummary()
     bad = failing(outcome.checks, outcome.request.instruction)
     known = [check for check in outcome.checks if check in bad or verifies(check)]
-    if not bad and (unknown := next(filter(fails_without_base, outcome.checks), None)):
-        counts = unknown.counts
+    # What they did before the change is not known.
+    unknown = [
+        check
+        for check in outcome.checks
+        if check.before.state in _UNKNOWN and check.after.state is CheckState.FAILED and not check.flaky
+    ]
+    if unknown and not bad:
+        check, counts = unknown[0], unknown[0].counts
         what = count_of(counts.failed, "test") if counts and counts.failed else "a check"
-        then = unknown.before.note or "it was not run"
+        then = check.before.note or "it was not run"
         return _unverified_summary(
             f"{what} {'fail' if counts and counts.failed > 1 else 'fails'}, and did not end before the change",
             "Whether the change broke it is not known",
-            f"`{check_title(unknown)}` fails with the change, and before it: {then}",
+            f"`{check_title(check)}` fails with the change, and before it: {then}",
             *_MORE_TIME,
         )
     if not known:
         return _unverified(outcome, outcome.checks)
     changed = {one.name for one in ecosystems_of(file.path for file in outcome.files)}
-    near = [check for check in outcome.checks if is_near(check.command, changed)]
+    # Their tests may be about a changed file: they are of its language, or of any.
+    languages = ((check, languages_of(check.command)) for check in outcome.checks)
+    near = [check for check, named in languages if not (changed and named and named.isdisjoint(changed))]
     if not bad and not any(check in known and check.counts and check.counts.ran for check in near):
         # A formatter that passes does not speak for tests, nor do the tests of another language.
         tests = [check for check in near if may_run_tests(check.command)]
@@ -105,22 +114,10 @@ def verifies(check: CheckResult) -> bool:
     return check.after.state is CheckState.FAILED and check.counts is not None and check.counts.passed > 0
 
 
-def fails_without_base(check: CheckResult) -> bool:
-    """Whether the check fails with the change, and what it did before is not known."""
-    unknown = check.before.state in (CheckState.TIMED_OUT, CheckState.NOT_RUN)
-    return unknown and check.after.state is CheckState.FAILED and not check.flaky
-
-
 def may_run_tests(command: str) -> bool:
     """Whether the command is not known to be only a linter or a type checker."""
     uses = uses_of(command)
     return not uses or not uses <= {Use.LINT, Use.TYPES}
-
-
-def is_near(command: str, changed: Collection[str]) -> bool:
-    """Whether its tests may be about a file of one of the languages `changed`: they are of that, or of any."""
-    named = languages_of(command)
-    return not changed or not named or not named.isdisjoint(changed)
 
 
 def languages_of(command: str) -> set[str]:
@@ -138,9 +135,9 @@ def _counted(checks: Sequence[CheckResult], other: str = "") -> list[str]:
     """Return broken tests, new failing ones, how many pass, and checks without known tests. `other` stands before
     the checks if there is something to tell them from."""
     parts = []
-    if broken := sum(_number(check, "broken") for check in checks):
+    if broken := sum(number_of(check.tests, "broken") for check in checks):
         parts.append(f"{_fail(broken, 'test')} that passed before")
-    if new := sum(_number(check, "new_failing") for check in checks):
+    if new := sum(number_of(check.tests, "new_failing") for check in checks):
         parts.append(_fail(new, "new test"))
     if more := sum(map(more_failing, checks)):
         parts.append(f"{_fail(more, 'test', 'more ')} than before")
@@ -169,13 +166,9 @@ def _fail(number: int, noun: str, more: str = "") -> str:
 
 def _fixed(checks: Sequence[CheckResult]) -> str:
     kinds = (("mended", "fixed"), ("flaky", "flaky"))
-    counts = ((sum(_number(check, kind) for check in checks), word) for kind, word in kinds)
+    counts = ((sum(number_of(check.tests, kind) for check in checks), word) for kind, word in kinds)
     listed = ", ".join(f"{number:,} {word}" for number, word in counts if number)
     return f" ({listed})" if listed else ""
-
-
-def _number(check: CheckResult, kind: str) -> int:
-    return number_of(check.tests, kind) if check.tests else 0
 
 
 def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary:

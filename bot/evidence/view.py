@@ -17,7 +17,6 @@ from bot.evidence.labels import (
     CHECKER_SHARE,
     check_title,
     confirms,
-    kinds_as_they_were,
     kinds_of,
     no_figures,
     no_result_as_they_were,
@@ -123,7 +122,7 @@ def _failure(check: CheckResult) -> str:
         return f"{now}; it has no result from before the change"
     then = "failed" if was is CheckState.FAILED else "timed out"
     earlier = "as before the change" if was is state else f"and {then} before the change"
-    worse = [f"{kind.number:,} {kind.words}" for kind in kinds_of(check.tests) if kind.field in _WORSE]
+    worse = [kind.counted for kind in kinds_of(check.tests) if kind.field in _WORSE]
     return f"{now}, {earlier}{', but worse: ' if worse else ''}{', '.join(worse)}"
 
 
@@ -141,8 +140,7 @@ def _check_rows(check: CheckResult) -> Iterator[Row]:
 
 def _row_as_they_were(what: Line, result: TestsAsTheyWere) -> Row:
     parts = [line(no_result_as_they_were(result))] if result.note else []
-    kinds = kinds_as_they_were(result)
-    parts += [line(strong(kind.words) if kind.field == "failed" else kind.words) for kind in kinds]
+    parts += [line(strong(kind.words) if kind.field == "failed" else kind.words) for kind in kinds_of(result)]
     if result.inside and not result.note:
         parts.append(line("tests in source files not comparable"))
     doubt: Mark = "bad" if result.failed else "nothing" if result.note else "attention"
@@ -170,8 +168,8 @@ def _check_change(check: CheckResult) -> Line:
         return line("not known")
     kinds = list(kinds_of(check.tests))
     parts = ["related tests only"] if check.related else []
-    parts += [f"{kind.number:,} {kind.words}" for kind in kinds if not kind.grave]
-    grave = [f"{kind.number:,} {kind.words}" for kind in kinds if kind.grave]
+    parts += [kind.counted for kind in kinds if not kind.grave]
+    grave = [kind.counted for kind in kinds if kind.grave]
     fixed = was in _FAILED and state is CheckState.PASSED and not check.flaky
     if not kinds and fixed:
         parts += ["fixed"] if confirms(check.as_they_were) else []
@@ -179,7 +177,7 @@ def _check_change(check: CheckResult) -> Line:
         grave.append(f"{more:,} more fail")
     elif not kinds and was is CheckState.PASSED and state in _FAILED and not check.flaky:
         grave.append("broken")
-    if check.flaky and not (check.tests and number_of(check.tests, "flaky")):
+    if check.flaky and not number_of(check.tests, "flaky"):
         parts.append("flaky")
     if any("fixed" in part for part in parts) and ONE_RUN in check.before.note:
         parts.append("one run each")
@@ -257,10 +255,9 @@ def _check_remarks(check: CheckResult) -> Iterator[Line]:
 
 def _sections(outcome: Outcome, checks: Sequence[CheckResult], most: int) -> Iterator[Section]:
     for check in checks:
-        if listed := list(_tests(check, most)):
-            title = line("Tests of ", code(check_title(check)))
-            grave = sum(is_grave for is_grave, _ in listed)
-            yield Section("tests", title, [one for _, one in listed], grave=grave)
+        if tests := list(_tests(check, most)):
+            title, grave = line("Tests of ", code(check_title(check))), sum(is_grave for is_grave, _ in tests)
+            yield Section("tests", title, [one for _, one in tests], grave=grave)
     for check in checks:
         runs = [(check.before, "before the change"), (check.after, "after the change")]
         runs += [(check.as_they_were.run, AS_THEY_WERE)] if check.as_they_were else []
@@ -271,10 +268,11 @@ def _sections(outcome: Outcome, checks: Sequence[CheckResult], most: int) -> Ite
                 yield Section("output", title, output=run.tail, grave=int(failed))
     for kind in KINDS:
         if most and (problems := problems_of(outcome, kind)):
-            shown = [problem_line(problem) for problem in problems[:most]]
+            listed = [problem_line(problem) for problem in problems[:most]]
             number = count_problems(outcome, kind)
-            title = line(count_of(number, f"{kind} problem"))
-            yield Section("problems", title, [*shown, *_more(number - len(shown))])
+            if (more := number - len(listed)) > 0:
+                listed.append(line(f"and {more:,} more"))
+            yield Section("problems", line(count_of(number, f"{kind} problem")), listed)
 
 
 def _tests(check: CheckResult, most: int) -> Iterator[tuple[bool, Line]]:
@@ -286,11 +284,6 @@ def _tests(check: CheckResult, most: int) -> Iterator[tuple[bool, Line]]:
             yield kind.grave, line(f"{kind.words}: ", code(name), why)
         if kind.names and (more := kind.number - len(kind.names[:most])) > 0:
             yield kind.grave, line(f"{kind.words}: {more:,} more")
-    was = check.as_they_were
-    for kind in kinds_as_they_were(was) if was else ():
+    for kind in kinds_of(check.as_they_were):
         for name in kind.names[:most]:
             yield False, line(f"{AS_THEY_WERE}, {kind.words}: ", code(name))
-
-
-def _more(number: int, noun: str = "") -> list[Line]:
-    return [line(f"and {count_of(number, noun) if noun else f'{number:,}'} more")] if number > 0 else []

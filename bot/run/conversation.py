@@ -20,9 +20,9 @@ from bot.contracts.workspace_tools import SHELL
 from bot.publish.bundle.write import JOURNAL
 from bot.run.loop_hooks import loop_hooks
 from bot.run.parts import Parts
-from bot.session.context.git_trees import pull_diff
 from bot.session.context.instructions import instructions
 from bot.session.context.profiles import masking_of
+from bot.session.context.review_scope import pull_diff
 from bot.session.context.run import Attachments, Run
 from bot.session.tools.result_tools import ResultTools, propose_writes
 from bot.session.tools.run_models import ConversationModel, RunModels

@@ -20,7 +20,6 @@ from bot.policy.values import Policy
 from bot.publish.bundle.write import Bundle
 from bot.session.checks.rounds import Rounds
 from bot.session.context.base import checks_of, chosen_checks, detected_at, detected_setup, services_of
-from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import profile_of, without_commands
 from bot.session.context.review_scope import Reviewing, pull_range
 from bot.session.context.run import Run, RunSpec
@@ -198,10 +197,10 @@ def _tools(run: Run) -> Toolchains:
     work tree stands for; with notes on what is missing."""
     folders: tuple[EnvironmentFolder, ...] = ()
     if run.origin is not None and (run.origin / ".git").exists():
-        origin, paths = run.origin.resolve(), GitTrees(run.checkout).paths()
+        origin, paths = run.origin.resolve(), run.checkout.paths
         folders = environment_folders(origin, Git(origin / ".git"), paths, run.environment)
     tools = toolchains.find(run.environment, run.checkout.tree, folders, severs=run.confinement.severs)
-    missing = toolchains.missing_versions(run.environment, tools.path, GitTrees(run.checkout).texts)
+    missing = toolchains.missing_versions(run.environment, tools.path, run.checkout.texts)
     return tools._replace(notes=(*tools.notes, *missing))
 
 

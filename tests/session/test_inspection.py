@@ -217,6 +217,5 @@ def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(
 def test_who_only_reads_runs_no_checker_and_neither_does_a_policy_that_wants_none(
     tmp_path: Path, verb: str, policy: str, some: bool
 ):
-    checkout: Any = SimpleNamespace(git=None, base_sha="")
-    run = make_run(tmp_path, checkout, f"version: 1\n{policy}", request=REQUEST._replace(verb=verb))
+    run = make_run(tmp_path, None, f"version: 1\n{policy}", request=REQUEST._replace(verb=verb))
     assert Inspection(run).is_wanted == some

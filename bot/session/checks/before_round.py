@@ -149,6 +149,8 @@ class BeforeRound(Round):
     def __init__(self, run: Run, trees: Trees, checks: Sequence[Check], minutes: float) -> None:
         super().__init__(run, trees, checks, Inspection(run), TimeBudget(minutes))
         self.executions: list[Future[CheckExecution]] = [Future() for _ in self.checks]
+        self.related_runs: dict[tuple[int, str], CheckExecution] = {}
+        """Those of related tests, by check number and command, which the rounds with a change share."""
         self.cancel = CancelToken()
         self._thread: Background[None] | None = None
         self._forget = run.stop.on_fire(lambda: self.cancel.fire(_RUN_OVER))

@@ -26,7 +26,6 @@ from bot.evidence.checker_comparison import (
 )
 from bot.evidence.labels import CHECKER_SHARE, RECONFIGURED
 from bot.session.checks.host_reports import failed_checker_run, parse_checker_run
-from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.workspace.client import Workspace, WorkspaceError
 
@@ -57,8 +56,8 @@ class Inspection:
     """The checkers of a run. `is_wanted` is `False` in a run that only reads, and if policy or request disable them."""
 
     def __init__(self, run: Run) -> None:
-        self._history = GitTrees(run.checkout)
-        self._read_base = cache(self._history.read)
+        self._checkout = run.checkout
+        self._read_base = cache(self._checkout.read)
         wanted = run.policy.diagnostics
         self._only = wanted.checkers
         """Those that the policy names, `None` if the repository decides."""
@@ -95,7 +94,7 @@ class Inspection:
         """Run the checkers on the tree of `workspace`, the base or `tree_sha`, within `seconds` in all; on the base the
         `missing` ones, if there are some."""
         chosen, runs = self._due(tree_sha) if tree_sha else (missing or limit_projects(self._checkers()), {})
-        paths = self._history.paths(tree_sha or "")
+        paths = self._checkout.paths_at(tree_sha or "")
         crash, deadline = "", time.monotonic() + seconds
         for checker in chosen:
             seconds_left = deadline - time.monotonic()
@@ -118,7 +117,7 @@ class Inspection:
 
     def _due(self, tree_sha: str) -> tuple[Sequence[Checker], _Runs]:
         """Return the checkers that run with the change, and the results of those whose configuration it changes."""
-        changes, read = self._changes(tree_sha), self._history.read
+        changes, read = self._changes(tree_sha), self._checkout.read
         due: list[Checker] = []
         incomparable: _Runs = {}
         for key, checker in changes.checkers.items():
@@ -165,16 +164,16 @@ class Inspection:
     def _choose(self) -> tuple[Checker, ...]:
         try:
             return choose_checkers(
-                self._history.paths(), self._history.read, self._only if self.is_wanted else ()
+                self._checkout.paths, self._checkout.read, self._only if self.is_wanted else ()
             )
         except GitError:
             return ()
 
     def _compare(self, tree_sha: str) -> _Changes:
         """Raises `GitError`."""
-        names = self._history.paths(tree_sha)
+        names = self._checkout.paths_at(tree_sha)
         there = {one.key: after for one in self._checkers() if (after := checker_after(one, names))}
-        return _Changes(*self._history.changes(tree_sha), there)
+        return _Changes(*self._checkout.changes(tree_sha), there)
 
 
 def _run(

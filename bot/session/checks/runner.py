@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
@@ -32,7 +33,6 @@ from bot.evidence.no_evidence import left_out_note
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.session.checks.host_reports import InvalidReport, parse_suite
-from bot.session.context.git_trees import GitTrees
 from bot.session.workspaces.start import LIMIT_NAMES
 from bot.session.workspaces.trees import command_arguments
 from bot.workspace.client import Workspace
@@ -175,21 +175,21 @@ class CheckRunner:
             return {}
 
     def related_commands(
-        self, commands: Mapping[int, str], history: GitTrees, tree_sha: str
+        self, commands: Mapping[int, str], checkout: Checkout, tree_sha: str
     ) -> dict[int, tuple[str, str]]:
         """Return the commands for the related tests of each check, by its number: on the base, empty if there are none,
         and with the change, whose tree the workspace has. Of checks with the same one, the first has it."""
         try:
-            changed, paths = history.changes(tree_sha)[0], history.paths(tree_sha)
+            changed, paths = checkout.changes(tree_sha)[0], checkout.paths_at(tree_sha)
         except GitError:
             return {}
         related: dict[int, tuple[str, str]] = {}
         for number, command in commands.items():
             language = ecosystem_of(plain_words(command))
             tests = self._related_tests(language, changed) if language else ()
-            after = related_command(command, changed, tests, set(paths), history.read)
+            after = related_command(command, changed, tests, set(paths), checkout.read)
             if after and all(after != other for _, other in related.values()):
-                before = related_command(command, changed, tests, set(history.paths()), history.read)
+                before = related_command(command, changed, tests, set(checkout.paths), checkout.read)
                 related[number] = (before, after)
         return related
 

@@ -19,7 +19,6 @@ from bot.policy.load import load_policy
 from bot.policy.run_settings import SETUP_TIMEOUT, CheckSpec, ServiceSpec, SetupStep
 from bot.policy.values import Policy
 from bot.publish.convention.read import Conventions, read_conventions
-from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import RunSpec
 from bot.skills.find import SkillSet, Wanted, commit_skills, session_skills
 from bot.verbs.registry import VERBS
@@ -84,7 +83,7 @@ def check_brought(task: Task | None, origin: Path | None) -> None:
 
 def _read_base(checkout: Checkout, path: str) -> str | None:
     """The text of a file of the base, `None` if there is none. One stray byte hides no policy."""
-    return GitTrees(checkout).read(path, checkout.policy_sha)
+    return checkout.read(path, checkout.policy_sha)
 
 
 def checks_of(policy: Policy, task: Task | None, detected: Detection) -> tuple[Check, ...]:
@@ -119,7 +118,7 @@ def detected_at(checkout: Checkout, origin: Path | None = None, *, sockets: bool
     the user's own checkout, if there is one: what builds left there tells their options.
     """
     sha = checkout.policy_sha or checkout.base_sha
-    paths = GitTrees(checkout).paths("" if sha == checkout.base_sha else sha)
+    paths = checkout.paths_at(sha)
     known = blobs_at(checkout.git, sha, files_read(paths))
     left: dict[str, Path] = {}
     if origin is not None:  # files of builds that the commit lacks; no link is followed
@@ -133,7 +132,7 @@ def detected_at(checkout: Checkout, origin: Path | None = None, *, sockets: bool
     def read(path: str) -> str | None:
         if path in known:
             return known[path].decode(errors="replace")
-        return left[path].read_text(errors="replace") if path in left else GitTrees(checkout).read(path, sha)
+        return left[path].read_text(errors="replace") if path in left else checkout.read(path, sha)
 
     return detect({*paths, *left}, read, sockets=sockets)
 

@@ -11,6 +11,7 @@ from bot.agent.limits import LimitShare
 from bot.checkout import remote
 from bot.checkout.clone import Checkout, Source
 from bot.checkout.errors import CheckoutError
+from bot.checkout.git import GitError
 from bot.checkout.objects import diff_between
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
@@ -20,7 +21,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.suite_files import Role, role_of
 from bot.gate.sensitive_files import sensitive
 from bot.review.anchors import advice, anchor
-from bot.review.diff import Diff, parse_diff
+from bot.review.diff import Diff, DiffError, parse_diff
 from bot.review.diff_text import Piece, key_of, next_part, part_text, pieces_of, unreadable
 from bot.review.fingerprints import NO_MEMORY, KnownFinding, ReviewMemory, fingerprint, matched
 from bot.review.suggestions import with_valid_suggestion
@@ -35,6 +36,10 @@ MOST_PARTS = 3
 _MOST_SHARE = 0.75
 _MOST_KNOWN = 60
 _DOCUMENTS = ("md", "mdx", "rst", "txt", "adoc")
+
+# Characters, about 20,000 tokens: unlike in a review, the diff is the background of the run and not its subject.
+_MAX_DIFF = 80_000
+_MAX_FILE_DIFF = 16_000
 
 NEXT_PART = (
     "Part {number} of the diff follows. Review it as the one before. Your last answer after it is the summary of all "
@@ -66,6 +71,23 @@ def pull_range(checkout: Checkout, source: Source, since_sha: str = "") -> Revie
         note = f"nothing: the commit that was reviewed last, {since_sha[:12]}, is gone, so the whole diff was looked at"
         return whole._replace(left_out=(note,))
     return whole._replace(since=parse_diff(diff_between(checkout.git, since_sha, head)), since_sha=since_sha)
+
+
+def pull_diff(checkout: Checkout) -> str:
+    """The diff of a pull request for the model of a run that does not review it; a sentence if it is unknown."""
+    if not checkout.merge_base:
+        return (
+            "(There is no diff: where the pull request began could not be found. Its files are in the tree.)"
+        )
+    try:
+        diff = parse_diff(diff_between(checkout.git, checkout.merge_base, checkout.base_sha))
+    except (GitError, DiffError) as error:
+        return f"(There is no diff: {error})"
+    if not diff.files:
+        return "(The pull request changes no file.)"
+    # Small files first, so that one lock file does not displace the rest.
+    pieces = sorted(pieces_of(diff, most=_MAX_FILE_DIFF), key=lambda piece: (piece.number, len(piece.text)))
+    return part_text(*next_part(pieces, _MAX_DIFF), new=False)
 
 
 class PullTarget(NamedTuple):

@@ -9,7 +9,6 @@ from bot.contracts.errors import AgentError, GateError
 from bot.contracts.formatting import count_of
 from bot.gate.judge import Verdict, judge_tree
 from bot.policy.protected import MayWrite
-from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 
@@ -72,7 +71,7 @@ def without_changes(
     verdict: Verdict | GateError, checkout: Checkout
 ) -> tuple[Verdict | GateError, tuple[str, ...]]:
     """The verdict on a tree that equals the base commit's, and notes on what a run that only reads changed."""
-    unchanged = Verdict(GitTrees(checkout).base_tree(), b"", b"", (), ())
+    unchanged = Verdict(checkout.base_tree(), b"", b"", (), ())
     if isinstance(verdict, GateError):
         what = "Commands of this run changed its work tree"
         return unchanged, (f"{what}, and that was thrown away ({verdict}).",)

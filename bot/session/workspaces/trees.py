@@ -25,7 +25,6 @@ from bot.contracts.request import Tier
 from bot.ecosystems.record import guarded_folder
 from bot.evidence.no_evidence import left_out_sentence
 from bot.policy.run_settings import ServiceSpec, SetupStep
-from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
@@ -234,7 +233,7 @@ class Trees:
 
         checkout, output = self.run.checkout, self.run.folder.setup_output
         left = untracked_files(checkout.git, self.prepared_from or checkout.base_sha, tree)
-        tracked = set(GitTrees(checkout).paths(self.prepared_from))
+        tracked = set(checkout.paths_at(self.prepared_from))
         try:
             shared = {folder.path for folder in self._folders_in(tree)}
             move_untracked(tree, output, tracked=tracked, shared=shared)
