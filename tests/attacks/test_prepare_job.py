@@ -150,10 +150,15 @@ def test_what_is_written_is_clean_to_the_linters(tmp_path: Path):
     rust = {"uses": "dtolnay/rust-toolchain@1.80", "with": {"components": "clippy"}}
     node = {"uses": NODE["uses"], "with": {"node-version": "22", "cache": "npm"}}
     files = {
-        WORKFLOW: written(node, rust, {"run": "npm ci"}, {"run": "gem install x-*.gem"},
-            {"run": "gem install x\nnpm i -g y\n"}),
+        WORKFLOW: written(
+            node,
+            rust,
+            {"run": "npm ci"},
+            {"run": "gem install x-*.gem"},
+            {"run": "gem install x\nnpm i -g y\n"},
+        ),
         ACTIONLINT: "paths: {}\n",
-    }  # fmt: skip
+    }
     repo = make_repository(tmp_path / "linted", files)
     commit_all(repo)
     for argv in ([BIN / "actionlint"], [BIN / "zizmor", "--offline", "--persona", "pedantic"]):

@@ -26,37 +26,55 @@ UNFIT = {
     "A-23 a link into git's own folder": ("ln -s .git/modules/m m", "m", "points into git's own folder"),
     "A-52 .git in capitals": ("mkdir .GIT; echo x > .GIT/config", ".GIT", GIT),
     "A-52 .git by its short name": ("mkdir 'git~1'; echo x > 'git~1/config'", "git~1", GIT),
-    "A-52 .git with an invisible letter": ("d=$(printf '.g\\342\\200\\214it'); mkdir $d; echo x > $d/config",
-        ".g\\", GIT),
+    "A-52 .git with an invisible letter": (
+        "d=$(printf '.g\\342\\200\\214it'); mkdir $d; echo x > $d/config",
+        ".g\\",
+        GIT,
+    ),
     "A-45 an absolute link": ("ln -s /etc/passwd users", "users", "points to an absolute path"),
     "A-45 a link upwards": ("ln -s ../../../etc/passwd up", "up", "points out of the tree"),
-    "A-45 a link through a link": ("mkdir -p a/b; ln -s a/b l; ln -s l/../../.. out", "out",
-        "points out of the tree"),
+    "A-45 a link through a link": (
+        "mkdir -p a/b; ln -s a/b l; ln -s l/../../.. out",
+        "out",
+        "points out of the tree",
+    ),
     "A-45 a folder that became a link": ("rm -r src; ln -s /tmp src", "src", "points to an absolute path"),
-    "A-49 a socket": ("python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"", "s",
-        "a socket or a device"),
+    "A-49 a socket": (
+        "python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"",
+        "s",
+        "a socket or a device",
+    ),
     "A-49 a file without end": ("truncate -s 64M huge; touch -d 2099-01-01 huge", "huge", "over the limit"),
-    "A-49 a folder too deep": ("p=d; for i in $(seq 150); do p=$p/d; done; mkdir -p $p; echo x > $p/f", "d/d",
-        "deeper"),
+    "A-49 a folder too deep": (
+        "p=d; for i in $(seq 150); do p=$p/d; done; mkdir -p $p; echo x > $p/f",
+        "d/d",
+        "deeper",
+    ),
     "A-49 a path too long": (
         "python3 -c \"import os; [(os.mkdir('x' * 200), os.chdir('x' * 200)) for _ in range(60)]\"",
         "xxx",
         "the path is too long",
     ),
-    "A-50 a name that hides what it is": ("echo x > \"$(printf 'a\\342\\200\\256txt.exe')\"", "a\\u202e",
-        "hides what it is"),
+    "A-50 a name that hides what it is": (
+        "echo x > \"$(printf 'a\\342\\200\\256txt.exe')\"",
+        "a\\u202e",
+        "hides what it is",
+    ),
     "A-50 a name of two lines": ("echo x > $'a\\n+b'", "a\\n", "holds a control character"),
     "a name that is not UTF-8": ("echo x > $'a\\xff'", "a\\xff", "not valid UTF-8"),
     "a program with its setuid bit": ("cp /bin/true t; chmod 4755 t", "t", "setuid"),
-}  # fmt: skip
+}
 """What the model does, where that shows, and why it is withheld; all of it in one run."""
 ALONE = {
     "A-45 a hard link": ("ln README.md twin; echo x >> twin", "", "a hard link"),
     "A-49 a named pipe": ("rm README.md; mkfifo README.md", "README.md", "a named pipe"),
     "A-49 a tracked file without end": ("truncate -s 64M README.md", "README.md", "over the limit"),
-    "A-49 thousands of files": ("mkdir m; cd m; seq 5000 | xargs touch", "m",
-        "all 5000 new files: more than 300 files"),
-}  # fmt: skip
+    "A-49 thousands of files": (
+        "mkdir m; cd m; seq 5000 | xargs touch",
+        "m",
+        "all 5000 new files: more than 300 files",
+    ),
+}
 
 
 @pytest.mark.parametrize(

@@ -127,16 +127,25 @@ PULL_CHANGES: list[tuple[list[str], Callable[[Request], Request], str]] = [
     (ON_PULLS, pull_with(number=8), "the pull request"),
     (ON_PULLS, lambda one: one._replace(pull=None), "the pull request"),
     (["a comment"], pull_with(), "the pull request"),
-    (["a review", "a review comment", "a pull request", "a failed run"], pull_with(head_sha="e" * 40),
-     "the head"),
+    (
+        ["a review", "a review comment", "a pull request", "a failed run"],
+        pull_with(head_sha="e" * 40),
+        "the head",
+    ),
     ([NAMED_HEAD], vouched("e" * 40), "the head that is vouched for"),
     ([NAMED_HEAD], vouched(f"{HEAD[:-1]}e"), "the head that is vouched for"),
-    (["a review", "a review comment", "a pull request"], pull_with(head_repository="mallory/calc"),
-     "the branch"),
-    (["a review comment"], lambda one: one._replace(anchor=one.anchor._replace(id=1) if one.anchor else None),
-     "the review comment"),
+    (
+        ["a review", "a review comment", "a pull request"],
+        pull_with(head_repository="mallory/calc"),
+        "the branch",
+    ),
+    (
+        ["a review comment"],
+        lambda one: one._replace(anchor=one.anchor._replace(id=1) if one.anchor else None),
+        "the review comment",
+    ),
     (["an approval"], lambda one: one._replace(plan=PLAN), "the plan"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

@@ -70,16 +70,22 @@ def test_a_bot_listed_by_id_has_the_bots_tier():
 
 MALLORY = {"login": "mallory", "id": 666, "type": "User"}
 REFUSED: list[tuple[str, Permission, dict[str, Any]]] = [
-    ("GitHub knows octocat as account 999, not as 583231.", Permission("admin", 999, "User", private=False),
-     {}),
-    ("GitHub shows no account octocat any more: it is suspended, deleted or renamed.",
-     Permission("none", 0, "", private=False), {}),
+    (
+        "GitHub knows octocat as account 999, not as 583231.",
+        Permission("admin", 999, "User", private=False),
+        {},
+    ),
+    (
+        "GitHub shows no account octocat any more: it is suspended, deleted or renamed.",
+        Permission("none", 0, "", private=False),
+        {},
+    ),
     ("mallory sent this event, but octocat wrote the command.", WRITER, {"sender": MALLORY}),
     *(
         ("octocat is a", Permission("admin", 583231, kind, private=False), {})
         for kind in ("Bot", "Organization", "Mannequin", "")
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("reason", "permission", "changes"), REFUSED)

@@ -76,19 +76,43 @@ NOT_ALLOWED = (
     "A maintainer can write it, or allow it with `tiers` in `.github/agent.yml`."
 )
 REFUSED: dict[str, tuple[str, Permission, dict[str, Any], Refusal]] = {
-    "a contributor": ("fix it", READER, {},
-        Refusal(f"octocat {NOT_ALLOWED.format('contributor')}", in_thread=True)),
-    "a bot that is listed for another verb": ("fix it", MAINTAINER, BY_BOT,
-        Refusal(f"renovate[bot] {NOT_ALLOWED.format('bot')}", in_thread=False)),
-    "a deleted account": ("fix it", MAINTAINER, {"comment__user": None},
-        Refusal("The account that gave the command is deleted.", in_thread=False)),
-    "a misspelt verb": ("revew", MAINTAINER, {},
-        Refusal("`/agent revew` is not a command. Did you mean `/agent review`?", True, ExitCode.USAGE)),
-    "a review of an issue": ("review", MAINTAINER, {},
-        Refusal("`/agent review` works on pull requests; this is an issue.", True, ExitCode.USAGE)),
-    "a head of an issue": (f"fix --sha {'a' * 40}", MAINTAINER, {},
-        Refusal("`--sha` names the head of a pull request; this is an issue.", True, ExitCode.USAGE)),
-}  # fmt: skip
+    "a contributor": (
+        "fix it",
+        READER,
+        {},
+        Refusal(f"octocat {NOT_ALLOWED.format('contributor')}", in_thread=True),
+    ),
+    "a bot that is listed for another verb": (
+        "fix it",
+        MAINTAINER,
+        BY_BOT,
+        Refusal(f"renovate[bot] {NOT_ALLOWED.format('bot')}", in_thread=False),
+    ),
+    "a deleted account": (
+        "fix it",
+        MAINTAINER,
+        {"comment__user": None},
+        Refusal("The account that gave the command is deleted.", in_thread=False),
+    ),
+    "a misspelt verb": (
+        "revew",
+        MAINTAINER,
+        {},
+        Refusal("`/agent revew` is not a command. Did you mean `/agent review`?", True, ExitCode.USAGE),
+    ),
+    "a review of an issue": (
+        "review",
+        MAINTAINER,
+        {},
+        Refusal("`/agent review` works on pull requests; this is an issue.", True, ExitCode.USAGE),
+    ),
+    "a head of an issue": (
+        f"fix --sha {'a' * 40}",
+        MAINTAINER,
+        {},
+        Refusal("`--sha` names the head of a pull request; this is an issue.", True, ExitCode.USAGE),
+    ),
+}
 
 
 @pytest.mark.parametrize("what", REFUSED)

@@ -23,9 +23,13 @@ TRIGGERS = {
     "a comment": ("issue_comment", comment_payload, TextKind.COMMENT, 5000),
     "a comment on a pull request": ("issue_comment", on_pull, TextKind.COMMENT, 5000),
     "a review": ("pull_request_review", review_payload, TextKind.REVIEW, 6000),
-    "a review comment": ("pull_request_review_comment", review_comment_payload, TextKind.REVIEW_COMMENT,
-        5000),
-}  # fmt: skip
+    "a review comment": (
+        "pull_request_review_comment",
+        review_comment_payload,
+        TextKind.REVIEW_COMMENT,
+        5000,
+    ),
+}
 
 
 def _built(what: str, body: str, threads: Threads) -> Request | Refusal | NoRequest:

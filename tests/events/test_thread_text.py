@@ -33,9 +33,12 @@ COMMENTS: dict[str, tuple[CommentData, bool, tuple[str, ...]]] = {
     "edited in its second": (comment(1, "evil", edited=AT), False, (EDITED,)),
     "edited before it": (comment(1, "fine", edited="2026-03-01T11:59:59Z"), True, ()),
     "of the bot's own": (comment(1, OWN, edited=LATER), False, ("1 comment of this bot's own",)),
-    "with a quoted mark": (comment(1, "> <!-- slash-agent progress -->\nthis is wrong"), True,
-        ("1 HTML comment taken out (a comment by user1)",)),
-}  # fmt: skip
+    "with a quoted mark": (
+        comment(1, "> <!-- slash-agent progress -->\nthis is wrong"),
+        True,
+        ("1 HTML comment taken out (a comment by user1)",),
+    ),
+}
 
 
 @pytest.mark.parametrize("what", COMMENTS)

@@ -82,10 +82,13 @@ def row_of(check: CheckResult) -> Row:
         (CheckResult("t", "make", FAILED, FAILED), "bad", ""),
         (CheckResult("t", "make", PASSED, FAILED, flaky=True), "nothing", "flaky"),
         (CheckResult("t", "make", PASSED, PASSED, related="make a"), "good", "related tests only"),
-        (CheckResult("t", "make", FAILED, FAILED, tests=TestChanges(TestCounts(3, 1), TestCounts(2, 2))),
-         "bad", "1 more fail"),
+        (
+            CheckResult("t", "make", FAILED, FAILED, tests=TestChanges(TestCounts(3, 1), TestCounts(2, 2))),
+            "bad",
+            "1 more fail",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_row_says_what_changed(check: CheckResult, mark: str, change: str):
     row = row_of(check)
     assert (row.mark, plain(row.change)) == (mark, change)

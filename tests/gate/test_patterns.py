@@ -85,8 +85,12 @@ _SAMPLES: dict[str, _Samples] = {
     ),
     "password in a URL": (
         ("postgres://app:{A12}@db.internal/app", "https://me:{A20}@git.host.net"),
-        ("https://example.net:8080/a@b", "https://user@host/", "http://a:b@c",
-         "postgres://app:${PASSWORD}@db/app"),
+        (
+            "https://example.net:8080/a@b",
+            "https://user@host/",
+            "http://a:b@c",
+            "postgres://app:${PASSWORD}@db/app",
+        ),
     ),
     "authorization header": (
         ("Authorization: Bearer {A40}", "'authorization': 'Basic {A30}='"),

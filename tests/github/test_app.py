@@ -142,13 +142,21 @@ def test_a_key_that_is_none_is_a_sentence(web: Web, key: Pem, spoil: Any, said: 
         (404, "Not Found", "", "The app 123 is not installed on octo/hello"),
         (404, "Integration not found", "", "knows no app with the id 123"),
         (401, "A JSON web token could not be decoded", "", "the private key is not one of this app's"),
-        (401, "'Expiration time' claim ('exp') is too far in the future", "Thu, 01 Jan 1970 00:10:00 GMT",
-         "clock is 3000 seconds ahead of GitHub's"),
-        (401, "'Expiration time' claim ('exp') must be a numeric value", "Thu, 01 Jan 1970 02:00:00 GMT",
-         "clock is 3600 seconds behind GitHub's"),
+        (
+            401,
+            "'Expiration time' claim ('exp') is too far in the future",
+            "Thu, 01 Jan 1970 00:10:00 GMT",
+            "clock is 3000 seconds ahead of GitHub's",
+        ),
+        (
+            401,
+            "'Expiration time' claim ('exp') must be a numeric value",
+            "Thu, 01 Jan 1970 02:00:00 GMT",
+            "clock is 3600 seconds behind GitHub's",
+        ),
         (403, "Resource not accessible", "", "to read installation of"),
     ],
-)  # fmt: skip
+)
 def test_refusals_are_one_sentence(web: Web, key: Pem, status: int, message: str, date: str, said: str):
     web.get(INSTALLATION, status=status, json={"message": message}, headers={"Date": date} if date else {})
     with pytest.raises(GitHubError, match=said):

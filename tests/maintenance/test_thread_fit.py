@@ -29,8 +29,11 @@ ANSWERED = TOLD._replace(quiet_since="2026-06-11T00:00:00Z")
         (Write("remove_label", 7, label="stale"), QUIET._replace(locked=True), "locked"),
         (Write("comment", 7, "a"), QUIET._replace(state="closed"), "closed now"),
         (Write("comment", 7, "a"), QUIET._replace(labels=("Pinned",)), "has the label `pinned`"),
-        (Write("comment", 7, "a"), QUIET._replace(is_pull_request=True),
-         "a pull request, and the task is about issues"),
+        (
+            Write("comment", 7, "a"),
+            QUIET._replace(is_pull_request=True),
+            "a pull request, and the task is about issues",
+        ),
         (Write("comment", 7, "a"), QUIET._replace(quiet_since="2026-06-01T00:00:00Z"), "within 60 days"),
         (Write("comment", 7, "a"), TOLD, "a comment of this task's already"),
         (Write("close", 7), QUIET, "it has not yet"),
@@ -40,7 +43,7 @@ ANSWERED = TOLD._replace(quiet_since="2026-06-11T00:00:00Z")
         (Write("remove_label", 7, label="stale"), ANSWERED, ""),
         (Write("comment", 7, "a"), ANSWERED, "within 60 days"),
     ],
-)  # fmt: skip
+)
 def test_a_thread_must_stand_as_the_task_says(write: Write, seen: ThreadState, why: str):
     said = mismatch(write, seen, TASK, at=NOW)
     assert why in said

@@ -47,8 +47,12 @@ READ = [
     (
         DIAGNOSTICS,
         "diagnostics",
-        DiagnosticsPolicy(True, 1.0,
-            {"ty": ServerPolicy(".venv/bin/ty server"), "biome": ServerPolicy(off=True)}, ("ruff", "mypy")),
+        DiagnosticsPolicy(
+            True,
+            1.0,
+            {"ty": ServerPolicy(".venv/bin/ty server"), "biome": ServerPolicy(off=True)},
+            ("ruff", "mypy"),
+        ),
     ),
     ("diagnostics: {checkers: none}", "diagnostics.checkers", ()),
     ("diagnostics: {checkers: []}", "diagnostics.checkers", ()),
@@ -87,17 +91,23 @@ READ = [
         },
     ),
     ("models: {vllm/x: {efforts: [low, high]}}", "models", {"vllm/x": {"efforts": ("low", "high")}}),
-    ('options: {models: [anthropic/claude-haiku-4-5, "openai/*", "*/gpt-oss"]}', "options",
-     OptionsPolicy(("anthropic/claude-haiku-4-5", "openai/*", "*/gpt-oss"))),
+    (
+        'options: {models: [anthropic/claude-haiku-4-5, "openai/*", "*/gpt-oss"]}',
+        "options",
+        OptionsPolicy(("anthropic/claude-haiku-4-5", "openai/*", "*/gpt-oss")),
+    ),
     ("options: {models: []}", "options", OptionsPolicy(())),
     ("agent: {instructions: [B.md, A.md, B.md]}", "agent.instructions", ("B.md", "A.md")),
     ("options: {}", "options", OptionsPolicy(None)),
-    ("checks: [{name: t, command: make t, junit: 'out/**/*.xml'}]", "checks",
-     (CheckSpec("make t", "t", 600, ("out/**/*.xml",)),)),
+    (
+        "checks: [{name: t, command: make t, junit: 'out/**/*.xml'}]",
+        "checks",
+        (CheckSpec("make t", "t", 600, ("out/**/*.xml",)),),
+    ),
     ("review: {on: []}", "review.on", frozenset()),
     ("pull_request: {draft: true}", "pull_request.always_draft", False),
     ("pull_request: {draft: always}", "pull_request.always_draft", True),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "key", "value"), READ)

@@ -37,14 +37,23 @@ RESULTS = Message(
 @pytest.mark.parametrize(
     ("model", "text", "image"),
     [
-        (MODELS[0], {"type": "text", "text": "What is this?"},
-         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}}),
-        (MODELS[1], {"type": "text", "text": "What is this?"},
-         {"type": "image_url", "image_url": {"url": URL}}),
-        (MODELS[2], {"type": "input_text", "text": "What is this?"},
-         {"type": "input_image", "image_url": URL}),
+        (
+            MODELS[0],
+            {"type": "text", "text": "What is this?"},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}},
+        ),
+        (
+            MODELS[1],
+            {"type": "text", "text": "What is this?"},
+            {"type": "image_url", "image_url": {"url": URL}},
+        ),
+        (
+            MODELS[2],
+            {"type": "input_text", "text": "What is this?"},
+            {"type": "input_image", "image_url": URL},
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_persons_picture_is_in_their_message(model: str, text: object, image: object):
     assert rows(model, ASKED)[0]["content"] == [text, image]
 

@@ -39,13 +39,22 @@ CALLS: dict[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
     ),
     "a second call begins at index 0 and goes on at 1": (
         "https://github.com/agno-agi/agno/pull/8880",
-        (call(ONE, "a", "view", index=0), call('{"n"', "b", "bash", index=0), call(":2}", "b", index=1),
-         chunk("tool_calls")),
+        (
+            call(ONE, "a", "view", index=0),
+            call('{"n"', "b", "bash", index=0),
+            call(":2}", "b", index=1),
+            chunk("tool_calls"),
+        ),
     ),
     "an index written as text": (
         "https://github.com/EricLBuehler/mistral.rs/pull/1507",
-        (call('{"n"', "a", "view", index="0"), call('{"n"', "b", "bash", index="1"), call(":1}", index="0"),
-         call(":2}", index="1"), chunk("tool_calls")),
+        (
+            call('{"n"', "a", "view", index="0"),
+            call('{"n"', "b", "bash", index="1"),
+            call(":1}", index="0"),
+            call(":2}", index="1"),
+            chunk("tool_calls"),
+        ),
     ),
     "no ids, the index reused": (
         "https://github.com/huggingface/smolagents/pull/1958",
@@ -53,8 +62,12 @@ CALLS: dict[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
     ),
     "id and name repeated on every piece": (
         "https://github.com/NousResearch/hermes-agent/pull/3468",
-        (call('{"n"', "a", "view", index=0), call(":1}", "a", "view", index=0),
-         call(TWO, "b", "bash", index=1), chunk("tool_calls")),
+        (
+            call('{"n"', "a", "view", index=0),
+            call(":1}", "a", "view", index=0),
+            call(TWO, "b", "bash", index=1),
+            chunk("tool_calls"),
+        ),
     ),
     "arguments as an object, stop beside calls": (
         "https://github.com/BerriAI/litellm/pull/37792",
@@ -62,8 +75,12 @@ CALLS: dict[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
     ),
     "stop beside reasoning, before the calls": (
         "https://github.com/openclaw/openclaw/issues/91604",
-        (chunk("stop", reasoning_content="hm"), call(ONE, "a", "view", index=0),
-         call(TWO, "b", "bash", index=1), chunk("stop")),
+        (
+            chunk("stop", reasoning_content="hm"),
+            call(ONE, "a", "view", index=0),
+            call(TWO, "b", "bash", index=1),
+            chunk("stop"),
+        ),
     ),
     "an empty finish reason on every chunk": (
         "https://github.com/ollama/ollama/issues/4357",
@@ -71,14 +88,18 @@ CALLS: dict[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
     ),
     "content beside every call": (
         "https://github.com/ai-dynamo/dynamo/pull/4723",
-        (call(ONE, "a", "view", index=0), chunk(content="\n", tool_calls=None),
-         call(TWO, "b", "bash", index=0), chunk("tool_calls")),
+        (
+            call(ONE, "a", "view", index=0),
+            chunk(content="\n", tool_calls=None),
+            call(TWO, "b", "bash", index=0),
+            chunk("tool_calls"),
+        ),
     ),
     "an engine that aborted after whole calls": (
         "https://github.com/vllm-project/vllm/issues/57082",
         (call(ONE, "a", "view", index=0), call(TWO, "b", "bash", index=1), chunk("abort")),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -170,20 +191,38 @@ REPORTED = {
     "an error that is a text": Reported(
         "https://github.com/Blaizzy/nativ/pull/195", sse({"error": SAID}), SAID, 3
     ),
-    "an object of the kind error": Reported("https://github.com/sgl-project/sglang/issues",
-        sse({"object": "error", "message": SAID, "code": 400}), SAID, 1),
-    "a named event": Reported("https://github.com/tobocop2/lilbee/pull/324",
-        Raw(b"event: error\n" + sse({"message": SAID, "code": 400}).body), SAID, 1),
+    "an object of the kind error": Reported(
+        "https://github.com/sgl-project/sglang/issues",
+        sse({"object": "error", "message": SAID, "code": 400}),
+        SAID,
+        1,
+    ),
+    "a named event": Reported(
+        "https://github.com/tobocop2/lilbee/pull/324",
+        Raw(b"event: error\n" + sse({"message": SAID, "code": 400}).body),
+        SAID,
+        1,
+    ),
     "a detail": Reported("https://github.com/vllm-project/vllm/issues", sse({"detail": SAID}), SAID, 3),
-    "an error inside the choice": Reported("https://openrouter.ai/docs/api-reference/errors",
-        sse({"choices": [{"index": 0, "delta": {}, "error": {"code": 400, "message": SAID}}]}), SAID, 1),
-    "quota": Reported("https://github.com/apache/rocketmq-dashboard/issues/2178",
+    "an error inside the choice": Reported(
+        "https://openrouter.ai/docs/api-reference/errors",
+        sse({"choices": [{"index": 0, "delta": {}, "error": {"code": 400, "message": SAID}}]}),
+        SAID,
+        1,
+    ),
+    "quota": Reported(
+        "https://github.com/apache/rocketmq-dashboard/issues/2178",
         sse({"error": {"message": "quota exceeded", "code": "insufficient_quota"}}, done=True),
-        "quota exceeded", 1),
-    "a code as text": Reported("https://github.com/vercel/ai/pull/17279",
+        "quota exceeded",
+        1,
+    ),
+    "a code as text": Reported(
+        "https://github.com/vercel/ai/pull/17279",
         sse({"error": {"message": "Context length exceeded", "code": "context_length_exceeded"}}),
-        "Context length exceeded", 1),
-}  # fmt: skip
+        "Context length exceeded",
+        1,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", REPORTED)

@@ -178,11 +178,14 @@ def test_sections_of_a_summary_are_parted():
     end, _ = run(
         MODEL,
         [
-            sse({"type": "response.output_item.added", "output_index": 0, "item": item},
-                {**at, "summary_index": 0, "delta": "One."}, {**at, "summary_index": 1, "delta": "Two."},
-                {"type": "response.completed", "response": {"status": "completed"}})
+            sse(
+                {"type": "response.output_item.added", "output_index": 0, "item": item},
+                {**at, "summary_index": 0, "delta": "One."},
+                {**at, "summary_index": 1, "delta": "Two."},
+                {"type": "response.completed", "response": {"status": "completed"}},
+            )
         ],
-    )  # fmt: skip
+    )
     thinking = completed(end).message.parts[0]
     assert isinstance(thinking, Thinking)
     assert thinking.text == "One.\n\nTwo."

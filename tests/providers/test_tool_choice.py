@@ -47,12 +47,18 @@ def nested(name: str) -> dict[str, Any]:
         ("required", ("view",), flat("view")),
         ("none", ("view",), "none"),
         ("auto", ("nothing",), "none"),
-        ("auto", ("view", "bash"),
-         {"type": "allowed_tools", "mode": "auto", "tools": [flat("bash"), flat("view")]}),
-        ("required", ("view", "bash", "gone"),
-         {"type": "allowed_tools", "mode": "required", "tools": [flat("bash"), flat("view")]}),
+        (
+            "auto",
+            ("view", "bash"),
+            {"type": "allowed_tools", "mode": "auto", "tools": [flat("bash"), flat("view")]},
+        ),
+        (
+            "required",
+            ("view", "bash", "gone"),
+            {"type": "allowed_tools", "mode": "required", "tools": [flat("bash"), flat("view")]},
+        ),
     ],
-)  # fmt: skip
+)
 def test_responses_takes_every_mode_and_a_list(choice: str, allowed: tuple[str, ...] | None, wanted: object):
     assert openai_choice(wanting(choice, allowed), TAKES_ALL, nested=False) == wanted
 

@@ -75,9 +75,13 @@ SOURCES = [
     (WORKFLOW, workflow(subjectPattern="^[A-Z].+$"), "fix!: round totals", "fix!: Round totals"),
     (WORKFLOW, workflow(headerPattern=TICKET), "fix(BIL-7) Round totals", "fix(BIL-7) Round totals"),
     (WORKFLOW, workflow(headerPattern=r"^(\w+)(?:\((.*)\))?!?: (.*)$"), "Round totals", "fix: Round totals"),
-    (WORKFLOW, workflow(headerPattern=r"^(.+) \[(\w+)\]$", headerPatternCorrespondence="subject, type"),
-     "Round totals [fix]", "Round totals [fix]"),
-]  # fmt: skip
+    (
+        WORKFLOW,
+        workflow(headerPattern=r"^(.+) \[(\w+)\]$", headerPatternCorrespondence="subject, type"),
+        "Round totals [fix]",
+        "Round totals [fix]",
+    ),
+]
 
 
 @pytest.mark.parametrize(("path", "text", "title", "published"), SOURCES)

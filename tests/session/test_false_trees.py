@@ -222,9 +222,15 @@ CASES = {
         "gem", RUBY, run("gem build own.gemspec && gem install --local -N -i vendor/bundle own-1.0.0.gem"),
         "GEM_HOME=$PWD/vendor/bundle ruby test/own_test.rb", "lib/own.rb", NOT_RUNNABLE, NOT_RUNNABLE,
     ),
-    "ruby, gem, from lib": Case("gem", RUBY,
+    "ruby, gem, from lib": Case(
+        "gem",
+        RUBY,
         run("gem build own.gemspec && gem install --local -N -i vendor/bundle own-1.0.0.gem"),
-        "GEM_HOME=$PWD/vendor/bundle ruby -Ilib test/own_test.rb", "lib/own.rb", RED, RED),
+        "GEM_HOME=$PWD/vendor/bundle ruby -Ilib test/own_test.rb",
+        "lib/own.rb",
+        RED,
+        RED,
+    ),
     "php, mirrored": Case(
         "composer", PHP, run("composer install -n -q"), "php tests/lib.php", "packages/lib/Answer.php",
         NOT_RUNNABLE, NOT_RUNNABLE,

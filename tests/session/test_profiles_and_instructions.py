@@ -137,15 +137,18 @@ def found(
     [
         ({"AGENTS.md": "Use tabs.\n", "CLAUDE.md": "Other.\n"}, "", {"AGENTS.md": "Use tabs."}),
         ({"CLAUDE.md": "Other.\n"}, "", {"CLAUDE.md": "Other."}),
-        ({"AGENTS.md": "root", "a/AGENTS.md": "a", "a/b/CLAUDE.md": "ab", "c/AGENTS.md": "c"}, "a/b/x.py",
-         {"a/b/CLAUDE.md": "ab", "a/AGENTS.md": "a", "AGENTS.md": "root"}),
+        (
+            {"AGENTS.md": "root", "a/AGENTS.md": "a", "a/b/CLAUDE.md": "ab", "c/AGENTS.md": "c"},
+            "a/b/x.py",
+            {"a/b/CLAUDE.md": "ab", "a/AGENTS.md": "a", "AGENTS.md": "root"},
+        ),
         ({"AGENTS.md": "", "CLAUDE.md": "Use tabs."}, "", {"CLAUDE.md": "Use tabs."}),
         ({"AGENTS.md": " \n\n", "CLAUDE.md": "Use tabs."}, "", {"CLAUDE.md": "Use tabs."}),
         ({"AGENTS.md": "<!-- nothing -->\n", "CLAUDE.md": "Use tabs."}, "", {"CLAUDE.md": "Use tabs."}),
         ({"AGENTS.md": "CLAUDE.md", "CLAUDE.md": "AGENTS.md"}, "", {}),
         ({"AGENTS.md": "Use tabs.\n".encode("utf-16")}, "", {"AGENTS.md": "Use tabs."}),
     ],
-)  # fmt: skip
+)
 def test_of_each_folder_the_first_file_with_text_counts_the_nearest_first(
     tmp_path: Path, files: dict[str, str | bytes], near: str, expected: dict[str, str]
 ):

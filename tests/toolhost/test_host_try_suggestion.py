@@ -35,8 +35,13 @@ def test_what_applies_and_parses_is_taken(
 @pytest.mark.parametrize(
     ("name", "content", "text", "suggestion", "said"),
     [
-        ("a.py", "x = 1\n", "x = 1", "x = (",
-         "With the suggestion a.py is no valid Python any more: line 1: "),
+        (
+            "a.py",
+            "x = 1\n",
+            "x = 1",
+            "x = (",
+            "With the suggestion a.py is no valid Python any more: line 1: ",
+        ),
         ("a.json", "[1]\n", "[1]", "[1", "a.json is no valid JSON any more: Expecting"),
         ("a.toml", "a = 1\n", "a = 1", "a = ", "a.toml is no valid TOML any more: Invalid value"),
         ("a.json", "[1]\n", "[1]", "[" * 200_000 + "]" * 200_000, "it is nested too deeply"),
@@ -45,7 +50,7 @@ def test_what_applies_and_parses_is_taken(
         ("a.py", "x = 1\n", "x = 1\n", "x = 3", "The lines 1-1 of a.py say something else"),
         ("a.bin", b"\0\1", "x", "y", "is not text: it is a binary file"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_is_refused_with_the_reason(
     bench: Bench, name: str, content: str | bytes, text: str, suggestion: str, said: str
 ):
