@@ -87,7 +87,7 @@ def run(argv: Sequence[str]) -> int:
     if not argv[0].startswith("-"):
         from bot.contracts.nearest import nearest  # a mistake may cost its import
 
-        meant = nearest(argv[0], VERBS, slips=2)
+        meant = nearest(argv[0], VERBS)
         parser.error(f"there is no verb {argv[0]!r}{f'; did you mean {meant!r}?' if meant else ''}")
     parser.parse_args(argv)
     return ExitCode.USAGE

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from bot.contracts.tool_schema import Schema, text, whole
 from bot.contracts.tools import ToolSpec
 
+PATCH, SHELL = "patch", "bash"
+"""Names of tools."""
+
 MAX_LINES = 2000
 MAX_ENTRIES = 1000
 MAX_FILES = 100
@@ -37,97 +40,90 @@ def _tool(
     return ToolSpec(name, description, {**schema, "required": list(required)} if required else schema, writes)
 
 
-VIEW = _tool(
-    "view",
-    "Show a text file as `12|text`; over 600 lines, its outline unless offset or limit is set.",
-    {"path": _STRING, "offset": _INTEGER, "limit": _INTEGER},
-    "path",
-)
-
-LS = _tool("ls", "List a folder as a tree.", {"path": _STRING})
-
-GLOB = _tool(
-    "glob",
-    "Find files, newest first: `*.py` at any depth, `src/**/*.ts`.",
-    {"pattern": _STRING, "path": _STRING},
-    "pattern",
-)
-
-GREP = _tool(
-    "grep",
-    "Search the lines of files that are not ignored by Perl-compatible regex.",
-    {
-        "pattern": _STRING,
-        "path": _STRING,
-        "glob": _STRING,
-        "literal": _BOOLEAN,
-        "context": _INTEGER,
-        "mode": text(enum=list(MODES)),
-    },
-    "pattern",
-)
-
-EDIT = _tool(
-    "edit",
-    "Replace `old`, which occurs once in a viewed file, with `new`.",
-    {"path": _STRING, "old": _STRING, "new": _STRING, "replace_all": _BOOLEAN},
-    *("path", "old", "new"),
-    writes=True,
-)
-
-WRITE = _tool(
-    "write",
-    "Write a whole file. View an existing one first.",
-    {"path": _STRING, "content": _STRING},
-    *("path", "content"),
-    writes=True,
-)
-
-PATCH = _tool(
-    "patch",
-    "Change viewed files, all or nothing:\n*** Begin Patch\n*** Update File: path\n@@ part of a line above\n"
-    " context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch\n"
-    "Context must be found once. `*** Move to: path` may follow Update File. Unified diffs work too.",
-    {"patch": _STRING},
-    "patch",
-    writes=True,
-)
-
-BASH = _tool(
-    "bash",
-    "Run a command without network or input. The working folder carries over, variables do not. Servers need "
-    "background.",
-    {
-        "command": _STRING,
-        "timeout": whole(f"seconds, {DEFAULT_TIMEOUT} if left out", maximum=MAX_TIMEOUT),
-        "background": _BOOLEAN,
-    },
-    "command",
-    writes=True,
-)
-
-BASH_OUTPUT = _tool(
-    "bash_output",
-    "New output of a background command.",
-    {"id": _INTEGER, "wait": whole("seconds")},
-    "id",
-    writes=True,
-)
-
-BASH_KILL = _tool("bash_kill", "End a background command, or all.", {"id": _INTEGER}, writes=True)
-
 TEMPORARY = "$TMPDIR"
 OUTPUT = "out"
 OUTPUT_NAME = f"{TEMPORARY}/{OUTPUT}"
 """The temporary folder as commands and tools can name it, and in it the output of commands."""
 
-READING_SPECS = (VIEW, LS, GLOB, GREP)
+READING_SPECS = (
+    _tool(
+        "view",
+        "Show a text file as `12|text`; over 600 lines, its outline unless offset or limit is set.",
+        {"path": _STRING, "offset": _INTEGER, "limit": _INTEGER},
+        "path",
+    ),
+    _tool("ls", "List a folder as a tree.", {"path": _STRING}),
+    _tool(
+        "glob",
+        "Find files, newest first: `*.py` at any depth, `src/**/*.ts`.",
+        {"pattern": _STRING, "path": _STRING},
+        "pattern",
+    ),
+    _tool(
+        "grep",
+        "Search the lines of files that are not ignored by Perl-compatible regex.",
+        {
+            "pattern": _STRING,
+            "path": _STRING,
+            "glob": _STRING,
+            "literal": _BOOLEAN,
+            "context": _INTEGER,
+            "mode": text(enum=list(MODES)),
+        },
+        "pattern",
+    ),
+)
 """They only read; their `path` is judged by the policy's rules for reading."""
 
-WRITING_SPECS = (EDIT, WRITE, PATCH)
+WRITING_SPECS = (
+    _tool(
+        "edit",
+        "Replace `old`, which occurs once in a viewed file, with `new`.",
+        {"path": _STRING, "old": _STRING, "new": _STRING, "replace_all": _BOOLEAN},
+        *("path", "old", "new"),
+        writes=True,
+    ),
+    _tool(
+        "write",
+        "Write a whole file. View an existing one first.",
+        {"path": _STRING, "content": _STRING},
+        *("path", "content"),
+        writes=True,
+    ),
+    _tool(
+        PATCH,
+        "Change viewed files, all or nothing:\n*** Begin Patch\n*** Update File: path\n@@ part of a line above\n"
+        " context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch\n"
+        "Context must be found once. `*** Move to: path` may follow Update File. Unified diffs work too.",
+        {"patch": _STRING},
+        "patch",
+        writes=True,
+    ),
+)
 """They change the file at `path`, or those that a patch names."""
 
-SHELL_SPECS = (BASH, BASH_OUTPUT, BASH_KILL)
+SHELL_SPECS = (
+    _tool(
+        SHELL,
+        "Run a command without network or input. The working folder carries over, variables do not. Servers need "
+        "background.",
+        {
+            "command": _STRING,
+            "timeout": whole(f"seconds, {DEFAULT_TIMEOUT} if left out", maximum=MAX_TIMEOUT),
+            "background": _BOOLEAN,
+        },
+        "command",
+        writes=True,
+    ),
+    _tool(
+        "bash_output",
+        "New output of a background command.",
+        {"id": _INTEGER, "wait": whole("seconds")},
+        "id",
+        writes=True,
+    ),
+    _tool("bash_kill", "End a background command, or all.", {"id": _INTEGER}, writes=True),
+)
 """They run commands and control those in the background: offered together."""
 
 TOOL_SPECS = (*READING_SPECS, *WRITING_SPECS, *SHELL_SPECS)
@@ -137,4 +133,3 @@ numbers that are too small, and report in their results what is left out."""
 READING = tuple(spec.name for spec in READING_SPECS)
 WRITING = tuple(spec.name for spec in WRITING_SPECS)
 SHELL_TOOLS = tuple(spec.name for spec in SHELL_SPECS)
-SHELL = BASH.name

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from bot.contracts.nearest import nearest
+from bot.contracts.nearest import meant, nearest
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL
 from bot.events.quotation import split_quotation
 from bot.events.sanitize import clean
@@ -227,7 +227,7 @@ def _with_hyphens(word: str) -> str:
         return word
     written = _DASH.sub("--", word, count=1)
     match = _OPTION.fullmatch(written)
-    return written if match and nearest(match.group(1), OPTIONS, slips=1) else word
+    return written if match and meant(match.group(1), OPTIONS) else word
 
 
 def _read_verb(word: str) -> str | None:
@@ -235,7 +235,7 @@ def _read_verb(word: str) -> str | None:
     plain = word.rstrip(".,:;!?").lower()
     if plain in VERBS:
         return plain
-    if intended := nearest(plain, NAMES, slips=1):
+    if intended := meant(plain, NAMES):
         raise _ProblemError(
             f"`{_ADDRESS} {_quotable(plain)}` is not a command. Did you mean `{_ADDRESS} {intended}`?"
         )
@@ -291,7 +291,7 @@ def _is_option(word: str, *, takes_next: bool) -> bool:
     """Whether a word at the line's end is one of our options, or a near misspelling."""
     if not (match := _OPTION.fullmatch(word)):
         return False
-    name = match[1] if match[1] in OPTIONS else nearest(match[1], OPTIONS, slips=1)
+    name = match[1] if match[1] in OPTIONS else meant(match[1], OPTIONS)
     return bool(name) and (bool(OPTIONS[name].form) and match[2] is None) == takes_next
 
 

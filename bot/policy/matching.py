@@ -38,7 +38,7 @@ def call(
     rule."""
     if tool == SHELL:
         return _command(rules, arguments.get("command"))
-    if tool == PATCH.name and "path" not in arguments:
+    if tool == PATCH and "path" not in arguments:
         matches = [_path(rules, tool, path, root) for path in patched_paths(arguments.get("patch"))]
         return max(filter(None, matches), key=lambda one: one[0].effect.rank, default=None)
     return _path(rules, tool, arguments.get("path", "."), root)
@@ -58,7 +58,7 @@ def _path(rules: Iterable[Rule], tool: str, path: object, root: str) -> tuple[Ru
         return None
     path_rules = [rule for rule in rules if isinstance(rule, PathRule)]
     # Rules for edit or write apply to patch, which can do the same.
-    tools = WRITING_TOOLS if tool == PATCH.name else {tool}
+    tools = WRITING_TOOLS if tool == PATCH else {tool}
     applicable = [rule for rule in path_rules if rule.tools & tools]
     if len(plain) > _LONGEST_PATH:
         # No file has such a name: no glob is matched with it, and no rule allows it.

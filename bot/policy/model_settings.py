@@ -1,8 +1,8 @@
 """The keys `model`, `models` and `model_settings`: which models runs ask, what is known of them, how they are used."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, TypeVar
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, GetPydanticSchema
 
@@ -10,8 +10,6 @@ from bot.contracts.model import EFFORTS, ModelOverride, ThinkingKind
 from bot.contracts.request import Tier
 from bot.policy.field_types import FROZEN, ONCE, about, decimal, key, line, one_of, whole
 from bot.policy.tiers import FILE_TIERS, VerbName
-
-_Value = TypeVar("_Value")
 
 Model = Annotated[
     str,
@@ -112,20 +110,15 @@ class ModelSettingsPolicy(ModelSettings):
     def of(self, verb: str, tier: Tier, task: str) -> ModelSettings:
         """Return the settings of a run: a task's come before a verb's, those before a tier's, those before all."""
         own = Tier.MAINTAINER if tier is Tier.LOCAL else tier
-        found = (self.tasks.get(task), self.verbs.get(verb), self.tiers.get(own), self)
-        levels = [level for level in found if level is not None]
-        return ModelSettings(
-            _first(level.effort for level in levels),
-            _first(level.fallback for level in levels),
-            _first(level.small for level in levels),
-        )
+        chosen: dict[str, Any] = {}
+        for level in (self, self.tiers.get(own), self.verbs.get(verb), self.tasks.get(task)):
+            for one in fields(ModelSettings):
+                if (value := getattr(level, one.name, None)) is not None:
+                    chosen[one.name] = value
+        return ModelSettings(**chosen)
 
     @property
     def model_names(self) -> list[str]:
         """Return every model that the settings name, by level."""
         levels = (self, *self.tasks.values(), *self.verbs.values(), *self.tiers.values())
         return [name for one in levels for name in (*(one.fallback or ()), one.small) if name]
-
-
-def _first(values: Iterable[_Value | None]) -> _Value | None:
-    return next((value for value in values if value is not None), None)
