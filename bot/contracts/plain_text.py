@@ -42,10 +42,11 @@ def printable(text: str) -> str:
 
 
 def printable_name(name: str) -> str:
-    """Return a file or branch name on one line, with invisible characters escaped."""
+    """Return a file or branch name on one line, with invisible characters and bytes that are no UTF-8 escaped."""
     if name.isascii() and name.isprintable():
         return name
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    return "".join(escaped).replace("\\udc", "\\x")
 
 
 def quoted(value: str, limit: int = 300) -> str:

@@ -18,10 +18,11 @@ from bot.checkout.git import Git, GitError
 from bot.checkout.objects import contents, sizes
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.outcome import ChangedFile, WithheldFile
+from bot.contracts.plain_text import printable_name, quoted
 from bot.contracts.text_encoding import wide_text
 from bot.gate.additions import new_credentials, suppressed, unseen
 from bot.gate.dependencies import new_dependencies, new_sources
-from bot.gate.errors import HostileTree, capacity_error, printable, quoted_path
+from bot.gate.errors import capacity_error
 from bot.gate.objects import (
     DEFAULT_LIMITS,
     GITLINK,
@@ -84,7 +85,7 @@ def judge_tree(
     `holds_secret` returns the name of a secret in bytes of the patch or of withheld files. An entry that no commit may
     contain (links out of the tree, repositories, devices, odd names, files over a limit) is withheld; over the limit of
     files the paths in `edited` come first. An empty patch with nothing withheld means that nothing changed. Raises
-    `HostileTree` for secrets and for a tree that cannot be read, `OutOfCapacity` if the machine has too little disk
+    `GateError` for secrets and for a tree that cannot be read, `OutOfCapacity` if the machine has too little disk
     for the gate's own files.
     """
     git, base_sha, tree = checkout.git, checkout.base_sha, checkout.tree
@@ -131,7 +132,7 @@ def judge_patch(
 ) -> Verdict:
     """Return what of `patch` may leave, applied to `base_sha` in a scratch index of a bare git directory.
 
-    Judging the patch of a verdict returns the same verdict. Raises `HostileTree` for what the gate refuses,
+    Judging the patch of a verdict returns the same verdict. Raises `GateError` for what the gate refuses,
     and for a patch that does not apply.
     """
     refuse_bombs(patch, limits)
@@ -152,7 +153,7 @@ def _apply(work_repo: Scratch, patch: bytes) -> list[Change]:
     try:
         work_repo.git.run("apply", "--cached", "--whitespace=nowarn", "-", input=patch, index=work_repo.index)
     except GitError as error:
-        raise capacity_error(error) or HostileTree(
+        raise capacity_error(error) or GateError(
             f"the patch does not apply to the base commit: {error.detail}"
         ) from error
     tree_sha = work_repo.git.run("write-tree", index=work_repo.index).decode().strip()
@@ -167,18 +168,16 @@ def _apply(work_repo: Scratch, patch: bytes) -> list[Change]:
         new = None if new_mode == _NULL_MODE else Entry(new_mode, new_sha)
         changes.append(Change(path, old, new, None))
     if len(changes) > limits.files:
-        raise HostileTree(f"more than {limits.files} files are changed: that is the limit")
+        raise GateError(f"more than {limits.files} files are changed: that is the limit")
     # The new contents, after a check of their sizes. A submodule has none and is refused later.
     shas = {one.path: one.new.sha for one in changes if one.new and one.new.mode != GITLINK}
     total = 0
     for path, size in zip(shas, sizes(work_repo.git, list(shas.values())), strict=True):
         total += size
         if size > limits.file_bytes:
-            raise HostileTree(
-                f"{quoted_path(path)} is over the limit of {limits.file_bytes} bytes a file", path
-            )
+            raise GateError(f"{quoted(path)} is over the limit of {limits.file_bytes} bytes a file")
     if total > limits.total_bytes:
-        raise HostileTree(f"the changed files hold more than {limits.total_bytes} bytes: that is the limit")
+        raise GateError(f"the changed files hold more than {limits.total_bytes} bytes: that is the limit")
     data = dict(zip(shas, contents(work_repo.git, list(shas.values())), strict=True))
     return [change._replace(data=data.get(change.path)) for change in changes]
 
@@ -186,17 +185,17 @@ def _apply(work_repo: Scratch, patch: bytes) -> list[Change]:
 def refuse_bombs(patch: bytes, limits: ChangeLimits = DEFAULT_LIMITS) -> None:
     """Limit the memory that git allocates: a binary hunk states its unpacked size, and git trusts it.
 
-    Call it before git reads an untrusted patch. Raises `HostileTree`.
+    Call it before git reads an untrusted patch. Raises `GateError`.
     """
     if len(patch) > limits.patch_bytes:
-        raise HostileTree(f"the patch is {len(patch)} bytes; the limit is {limits.patch_bytes}")
+        raise GateError(f"the patch is {len(patch)} bytes; the limit is {limits.patch_bytes}")
     total = 0
     for kind, size, first_line in _BINARY.findall(patch):
         if not _SIZE.fullmatch(size):
-            raise HostileTree("the patch holds a binary hunk with a size that is not a number")
+            raise GateError("the patch holds a binary hunk with a size that is not a number")
         total += int(size) + (_delta_result(first_line) if kind == b"delta" else 0)
         if total > limits.total_bytes + limits.patch_bytes:
-            raise HostileTree(f"the patch unpacks to more than {total} bytes: that is over the limit")
+            raise GateError(f"the patch unpacks to more than {total} bytes: that is over the limit")
 
 
 def _delta_result(line: bytes) -> int:
@@ -207,7 +206,7 @@ def _delta_result(line: bytes) -> int:
         _, position = _number(head, 0)
         size, _ = _number(head, position)
     except (ValueError, zlib.error, IndexError) as error:
-        raise HostileTree("the patch holds a binary delta that cannot be read") from error
+        raise GateError("the patch holds a binary delta that cannot be read") from error
     return size
 
 
@@ -226,7 +225,7 @@ def _number(data: bytes, position: int) -> tuple[int, int]:
 def _decide(
     scratch: Scratch, diff: TreeDiff, *, may_write: MayWrite | None, holds_secret: HoldsSecret | None = None
 ) -> Verdict:
-    """Judge `diff`, whose contents are within the limits. Raises `HostileTree`."""
+    """Judge `diff`, whose contents are within the limits. Raises `GateError`."""
     changes, base_sha = diff.changes, scratch.base_sha
     if not changes and not diff.unfit:
         tree_sha = scratch.git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
@@ -272,7 +271,7 @@ def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[Withhel
     """Return the withheld files, `unfit` ones first. A path that no commit may contain is escaped."""
     paths = sorted(reasons, key=lambda path: (path not in unfit, os.fsencode(path)))
     rows = [
-        WithheldFile(printable(path) if refusal(path) else path, reasons[path], path not in unfit)
+        WithheldFile(printable_name(path[:200]) if refusal(path) else path, reasons[path], path not in unfit)
         for path in paths[:_MOST_ROWS]
     ]
     if more := len(paths) - len(rows):
@@ -281,14 +280,14 @@ def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[Withhel
 
 
 def _refuse_secret(diff: TreeDiff, holds_secret: HoldsSecret) -> None:
-    """Raise `HostileTree` if a change contains one of our secrets: another defence has failed. Nothing is masked, since
+    """Raise `GateError` if a change contains one of our secrets: another defence has failed. Nothing is masked, since
     a masked patch would be wrong. The contents are searched and not the patch, which compresses binary files."""
     names = (os.fsencode(path) for path in (*diff.unfit, *(change.path for change in diff.changes)))
     written = [change.data or b"" for change in diff.changes]
     decoded = (text.encode() for data in written if (text := wide_text(data)))
     for data in (*names, *written, *decoded):
         if name := holds_secret(data):
-            raise HostileTree(f"a changed file holds the value of {name}: nothing of it may leave")
+            raise GateError(f"a changed file holds the value of {name}: nothing of it may leave")
 
 
 def _changed_file(

@@ -17,7 +17,7 @@ from bot.checkout.git import Git, GitError
 from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format_of
 from bot.contracts.errors import GateError
 from bot.ecosystems.registry import ecosystems
-from bot.gate.errors import HostileTree, capacity_error
+from bot.gate.errors import capacity_error
 
 FILE = "100644"
 PROGRAM = "100755"
@@ -168,15 +168,15 @@ def write_tree(scratch: Scratch, changes: Sequence[Change]) -> str:
 
 
 def render(scratch: Scratch, old: str, new: str) -> bytes:
-    """Return the patch from tree `old` to tree `new`. Raises `HostileTree` over the limit."""
+    """Return the patch from tree `old` to tree `new`. Raises `GateError` over the limit."""
     patch = scratch.render.run("diff-tree", *_DIFF_OPTIONS.split(), old, new, env=scratch.objects)
     if len(patch) > (limit := scratch.limits.patch_bytes):
-        raise HostileTree(f"the patch is {len(patch)} bytes; the limit is {limit}")
+        raise GateError(f"the patch is {len(patch)} bytes; the limit is {limit}")
     return patch
 
 
 def refuse_unsound(scratch: Scratch, tree_sha: str) -> None:
-    """Raise `HostileTree` if `git fsck` refuses the tree or a file of it. Two processes, 10 ms."""
+    """Raise `GateError` if `git fsck` refuses the tree or a file of it. Two processes, 10 ms."""
     new = f"{tree_sha}\n^{scratch.base_sha}\n".encode()
     packed = scratch.git.run("pack-objects", "--quiet", "--revs", "--stdout", input=new)
     try:
@@ -184,6 +184,6 @@ def refuse_unsound(scratch: Scratch, tree_sha: str) -> None:
             "index-pack", "--fsck-objects", "--stdin", str(scratch.folder / "new.pack"), input=packed
         )
     except GitError as error:
-        raise capacity_error(error) or HostileTree(
+        raise capacity_error(error) or GateError(
             f"git refuses what would be published: {error.detail}"
         ) from error

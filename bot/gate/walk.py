@@ -18,8 +18,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from bot.checkout.objects import sizes
+from bot.contracts.errors import GateError
+from bot.contracts.plain_text import quoted
 from bot.gate.confined_folder import open_below, open_confined, read_all
-from bot.gate.errors import HostileTree, capacity_error, quoted_path
+from bot.gate.errors import capacity_error
 from bot.gate.gitignore import IgnoreRules
 from bot.gate.objects import (
     FILE,
@@ -49,7 +51,7 @@ def changes(
     links: Mapping[str, str] = MappingProxyType({}),
     edited: Collection[str] = (),
 ) -> TreeDiff:
-    """Return every change of `tree` against the base, contents included. Raises `HostileTree` for an unreadable tree.
+    """Return every change of `tree` against the base, contents included. Raises `GateError` for an unreadable tree.
 
     New files named in `setup_files` are no change, whatever their contents, and neither are new links with the target
     that `links` states. Over the limits the paths in `edited` come first.
@@ -77,8 +79,8 @@ def _open_tree(tree: Path) -> Iterator[int]:
         try:
             yield root
         except OSError as error:
-            raise capacity_error(error) or HostileTree(
-                f"the work tree cannot be read: {error.strerror}: {quoted_path(str(error.filename))}"
+            raise capacity_error(error) or GateError(
+                f"the work tree cannot be read: {error.strerror}: {quoted(str(error.filename))}"
             ) from error
 
 
@@ -173,7 +175,7 @@ class _Walk:
         # Before any ignore rule: git skips these silently.
         if own := next((name for name, _ in inner if is_git_folder(name)), ""):
             self._leave_out(
-                folder, f"a repository of its own: {quoted_path(own)} is or looks like git's own folder"
+                folder, f"a repository of its own: {quoted(own)} is or looks like git's own folder"
             )
             return
         for name, is_folder in inner:
@@ -288,9 +290,7 @@ class _Walk:
             ]
         self._entries += len(listed)
         if self._entries > self._limits.entries:
-            raise HostileTree(
-                f"the work tree holds more than {self._limits.entries} files: that is the limit"
-            )
+            raise GateError(f"the work tree holds more than {self._limits.entries} files: that is the limit")
         yield from sorted(listed)
 
     @property

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from bot.checkout.objects import contents, sizes
-from bot.gate.errors import HostileTree, quoted_path
+from bot.contracts.errors import GateError
+from bot.contracts.plain_text import quoted
 from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, Scratch, TreeDiff, parents
 from bot.gate.path_rules import collisions, folded, leads_out, refusal, withholding
 from bot.policy.protected import Kind, MayWrite
@@ -19,11 +20,11 @@ _FEWEST_FILES = 20
 
 
 def refuse_unfit(scratch: Scratch, changes: Sequence[Change]) -> None:
-    """Raise `HostileTree` for a change that no commit may contain. The gate has judged a patch before, so somebody
+    """Raise `GateError` for a change that no commit may contain. The gate has judged a patch before, so somebody
     modified it since."""
     diff = TreeDiff(changes, {}, ())
     for path, reason in unfit_paths(scratch, diff, links_of(scratch, changes)).items():
-        raise HostileTree(f"{quoted_path(path)}: {reason}", path)
+        raise GateError(f"{quoted(path)}: {reason}")
 
 
 def unfit_paths(scratch: Scratch, diff: TreeDiff, links: Mapping[str, str] | None) -> dict[str, str]:
@@ -72,7 +73,7 @@ def _links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict
     for path in unchanged:
         # Links that led out in the base are allowed.
         if (reason := leads_out(path, after)) and leads_out(path, before) is None:
-            with_it = f"with it the symbolic link {quoted_path(path)} {reason}"
+            with_it = f"with it the symbolic link {quoted(path)} {reason}"
             return {change.path: with_it for change in touched}
     return {}
 

@@ -15,10 +15,10 @@ from bot.agent.todo_list import render_list
 from bot.checkout.clone import Checkout
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import GateError
-from bot.contracts.plain_text import printable_name, quoted_lines
+from bot.contracts.plain_text import printable_name, quoted, quoted_lines
 from bot.evidence.failing_checks import failing, failing_checks_message
 from bot.evidence.problems import new_errors, new_errors_message
-from bot.gate.errors import OutOfCapacity, quoted_path
+from bot.gate.errors import OutOfCapacity
 from bot.gate.judge import Verdict
 from bot.parsing.parser import ParseError, Parser
 from bot.run.parts import Parts
@@ -156,7 +156,7 @@ class StopHook:
                 yield REFUSED.format(why=verdict)
             return
         if verdict.unfit and self._first_time("gate"):
-            rows = [f"- {quoted_path(row.path)}: {row.reason}" for row in verdict.unfit[:_MAX_ROWS]]
+            rows = [f"- {quoted(row.path)}: {row.reason}" for row in verdict.unfit[:_MAX_ROWS]]
             if more := len(verdict.unfit) - len(rows):
                 rows.append(f"- and {more} more")
             yield WITHHELD.format(rows="\n".join(rows))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.gate.errors import HostileTree
+from bot.contracts.errors import GateError
 from bot.gate.objects import refuse_unsound, scratch
 from tests.support.repositories import Repository
 from tests.support.trees import Bench, bench
@@ -30,12 +30,12 @@ def verdict(desk: Bench, *entries: str) -> None:
 
 @pytest.mark.parametrize("name", [".git", ".GIT", ".g\u200cit", "GIT~1", ".git.", "..", "."])
 def test_a52_names_that_git_would_not_check_out_are_refused_by_git_as_well(desk: Bench, name: str):
-    with pytest.raises(HostileTree, match="git refuses what would be published"):
+    with pytest.raises(GateError, match="git refuses what would be published"):
         verdict(desk, f"100644 blob BLOB\t{name}")
 
 
 def test_links_in_place_of_gits_own_files_are_refused(desk: Bench):
-    with pytest.raises(HostileTree, match="git refuses"):
+    with pytest.raises(GateError, match="git refuses"):
         verdict(desk, "120000 blob BLOB\t.gitmodules")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.gate.errors import HostileTree
+from bot.contracts.errors import GateError
 from bot.gate.judge import Verdict, judge_patch
 from bot.gate.objects import ChangeLimits
 from tests.support.repositories import Repository
@@ -38,7 +38,7 @@ def judged(desk: Bench, patch: bytes | str, limits: ChangeLimits | None = None) 
 
 
 def refused(desk: Bench, patch: bytes | str, match: str, limits: ChangeLimits | None = None) -> None:
-    with pytest.raises(HostileTree, match=match) as caught:
+    with pytest.raises(GateError, match=match) as caught:
         judged(desk, patch, limits)
     assert caught.value.exit_code == 7
     assert "\n" not in str(caught.value)
@@ -133,7 +133,7 @@ def test_a_submodule_is_refused(desk: Bench):
 def test_an_odd_mode_never_arrives(desk: Bench, mode: str):
     try:
         verdict = judged(desk, new_file("tool", mode=mode))
-    except HostileTree:
+    except GateError:
         return
     assert {file.mode for file in verdict.files} <= {"100644", "100755"}
 
@@ -172,7 +172,7 @@ def test_what_does_not_apply_is_one_sentence(desk: Bench, patch: bytes):
     [
         ("x" * 1001, "1001 bytes; the limit is 1000", ChangeLimits(patch_bytes=1000)),
         ("".join(new_file(f"f{number}") for number in range(4)), "more than 3 files", ChangeLimits(files=3)),
-        (new_file("big", "x" * 101), "'big' is over the limit of 100 bytes", ChangeLimits(file_bytes=100)),
+        (new_file("big", "x" * 101), "`big` is over the limit of 100 bytes", ChangeLimits(file_bytes=100)),
         (new_file("one", "x" * 80) + new_file("two", "y" * 80), "more than 150 bytes", ChangeLimits(total_bytes=150)),
     ],
 )  # fmt: skip

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.contracts.errors import GateError
 from bot.contracts.request import Tier
-from bot.gate.errors import HostileTree
 from bot.gate.judge import Verdict, judge_tree
 from bot.policy.decide import may_write
 from bot.policy.load import load_policy
@@ -335,7 +335,7 @@ def test_text_that_is_binary_for_git_is_withheld(tmp_path: Path, old: bytes | No
 
 def test_a_secret_in_a_wide_encoding_is_found(desk: Bench):
     desk.write("a.txt", "the key is hunter2hunter2".encode("utf-16"))
-    with pytest.raises(HostileTree, match="holds the value of KEY"):
+    with pytest.raises(GateError, match="holds the value of KEY"):
         judge_tree(desk.checkout, holds_secret=lambda data: "KEY" if b"hunter2hunter2" in data else None)
 
 
