@@ -165,7 +165,7 @@ def _command_words(node: Node, source: str) -> Words | None:
         if not _BETWEEN_WORDS.fullmatch(source, position, child.start_byte):
             return None
         position = child.end_byte
-        word = _literal(child.children[0] if child.type == "command_name" else child, source)
+        word = _word(child.children[0] if child.type == "command_name" else child, source)
         if word is None:
             return None
         words.append(word)
@@ -180,7 +180,7 @@ def _seen_words(node: Node, source: str) -> Words:
         inner = child.children[0] if child.type == "command_name" and child.children else child
         if not words and source[inner.start_byte : inner.end_byte] == "!":
             continue
-        word = _in_sight(inner, source)
+        word = _word(inner, source, for_denial=True)
         if word is None:
             break
         words.append(word)
@@ -196,42 +196,27 @@ def _after_redirects(node: Node) -> list[Node]:
     return [child for one in redirects for child in one.children_by_field_name("destination")[1:]]
 
 
-def _in_sight(node: Node, source: str) -> str | None:
-    """Return the value of a word, also of one with backslashes, such as `\\curl`, or with `{}`; for rules that deny."""
-    if (literal := _literal(node, source)) is not None:
-        return literal
+def _word(node: Node, source: str, *, for_denial: bool = False) -> str | None:
+    """Return the value of a word without expansions; `None` for any other word. For rules that deny also of one with
+    backslashes, such as `\\curl`, of `$'...'` and of one with `{}`."""
     text = source[node.start_byte : node.end_byte]
-    if "{}" in text and all(map(_is_plain, text.replace("{}", ""))):
+    if for_denial and "{}" in text and all(map(_is_plain, text.replace("{}", ""))):
         return text
-    if node.type == "ansi_c_string":
-        # `$'...'`, if it is ASCII.
-        with suppress(UnicodeError):
-            return text[2:-1].encode("ascii").decode("unicode_escape")
-    if node.type == "word" and "\\" in text and not node.children:
-        plain = _ESCAPED.sub(r"\1", text)
-        return plain if all(map(_is_plain, plain)) else None
-    if node.type == "concatenation":
-        parts = [_in_sight(child, source) for child in node.children]
-        return None if None in parts else "".join(filter(None, parts))
-    return None
-
-
-def _literal(node: Node, source: str) -> str | None:
-    """Return the value of a word without expansions; `None` for any other word."""
-    text = source[node.start_byte : node.end_byte]
     match node.type:
         case "word" | "number":
-            return text if text and not node.children and all(map(_is_plain, text)) else None
+            plain = _ESCAPED.sub(r"\1", text) if for_denial else text
+            return plain if plain and not node.children and all(map(_is_plain, plain)) else None
         case "raw_string":
             return text[1:-1]
-        case "string":
-            inner = text[1:-1]
-            return None if _SPECIAL_IN_QUOTES.search(inner) else inner
+        case "string" if not _SPECIAL_IN_QUOTES.search(text):
+            return text[1:-1]
+        case "ansi_c_string" if for_denial:
+            with suppress(UnicodeError):
+                return text[2:-1].encode("ascii").decode("unicode_escape")
         case "concatenation":
-            parts = [_literal(child, source) for child in node.children]
-            return None if None in parts else "".join(part for part in parts if part is not None)
-        case _:
-            return None
+            parts = [_word(child, source, for_denial=for_denial) for child in node.children]
+            return None if None in parts else "".join(filter(None, parts))
+    return None
 
 
 def _is_plain(character: str) -> bool:

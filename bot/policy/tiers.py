@@ -14,11 +14,9 @@ from bot.verbs.registry import NAMES, verbs_of
 
 Usd = Annotated[float, decimal(1000)]
 Minutes = Annotated[float, decimal(360)]
-Turns = Annotated[int, whole(0, 1000)]
 Tokens = Annotated[int, whole(0, 1_000_000_000)]
 Commands = Annotated[int, whole(0, 100_000)]
 Output = Annotated[float, decimal(100_000)]
-Runs = Annotated[int, whole(0, 100_000)]
 VerbName = Annotated[str, one_of(NAMES)]
 Verbs = Annotated[frozenset[VerbName], word("all", frozenset(NAMES))]
 Egress = Annotated[tuple[Annotated[str, one_of(PRESETS)], ...], ONCE, word("none", ())]
@@ -34,9 +32,9 @@ class TierPolicy:
 
     verbs: Verbs = key(None, "The verbs that the tier may use.")
     usd: Usd = key(None, "Cost of one run at most, in USD.")
-    turns: Turns = key(None, "Model requests of one run at most.")
+    turns: Annotated[int, whole(0, 1000)] = key(None, "Model requests of one run at most.")
     minutes: Minutes = key(None, "The longest duration of one run.")
-    runs_a_day: Runs = key(None, "Runs of one person within a day at most.")
+    runs_a_day: Annotated[int, whole(0, 100_000)] = key(None, "Runs of one person within a day at most.")
     tokens: Tokens | None = key(None, "Tokens of one run at most: input, cache and output together.")
     commands: Commands | None = key(None, "Commands of the agent in one run at most.")
     output: Output | None = key(None, "Output of the agent's commands in one run at most, in MiB.")
