@@ -22,7 +22,7 @@ from bot.github.tokens import token_facts
 from bot.publish.body.render import NO_LINKS, Links
 from bot.publish.bundle.write import Bundle
 from bot.publish.remote import Remote
-from bot.publish.thread.markers import ThreadRef, thread_ref_of
+from bot.publish.thread.comments import ThreadRef, thread_ref_of
 from bot.verbs.registry import VERBS
 
 
@@ -67,7 +67,7 @@ class PublishContext:
     @property
     def thread_ref(self) -> ThreadRef | None:
         """The thread of the request, `None` if it came from no thread."""
-        return thread_ref_of(self.request)
+        return thread_ref_of(self.request, self.github)
 
     @property
     def repository(self) -> str:

@@ -19,14 +19,13 @@ from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
 from bot.contracts.request import Request
 from bot.events.command import PLAN_HASH, parse_command
 from bot.gate.secrets import withhold_if_secret
-from bot.github.client import GitHub
 from bot.publish.body.render import Links, footer
 from bot.publish.bundle.read import parse
 from bot.publish.context import PublishContext
 from bot.publish.markdown import safe_code, safe_line
-from bot.publish.thread.comments import OwnComment, own_comments, put_result, rewrite
+from bot.publish.thread.comments import OwnComment, ThreadRef, own_comments
 from bot.publish.thread.history import ThreadLog, newest_requests, read_log
-from bot.publish.thread.markers import ThreadRef, acts_as_itself
+from bot.publish.thread.markers import acts_as_itself
 from bot.verbs.record import Earlier
 from bot.verbs.registry import VERBS, needs
 
@@ -118,18 +117,16 @@ def _shows(comment: OwnComment, plan: Plan) -> bool:
     return [line.rstrip() for line in shown[: len(wanted)]] == [line.rstrip() for line in wanted]
 
 
-def find_plan(
-    github: GitHub, thread_ref: ThreadRef, prefix: str, continued: frozenset[str] = frozenset()
-) -> PostedPlan:
+def find_plan(thread_ref: ThreadRef, prefix: str, continued: frozenset[str] = frozenset()) -> PostedPlan:
     """Return the plan of this thread whose hash begins with `prefix`, for an approval.
 
     Raises `UsageError` if other workflows write as our account, if there is none, more than one, if it was edited, or
     if another request has executed it than that of `thread_ref` or one of `continued`, the keys of the requests that it
     continues.
     """
-    if not acts_as_itself(github.me):
+    if not acts_as_itself(thread_ref.github.me):
         raise UsageError(_NO_APPROVALS)
-    own = list(plan_comments(github, thread_ref))
+    own = list(plan_comments(thread_ref))
     named = [one for one in own if prefix and one.fields["plan"].startswith(prefix.lower())]
     if not named:
         which = f" {safe_code(prefix)}" if prefix else ""
@@ -151,8 +148,9 @@ def find_plan(
     return PostedPlan(plan, named[0])
 
 
-def plan_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]:
+def plan_comments(thread_ref: ThreadRef) -> Iterator[OwnComment]:
     """Yield our comments with a plan in the whole thread, oldest first, those on the lines of `thread_ref` last."""
+    github = thread_ref.github
     comments = list(github.comments(thread_ref.number))
     if thread_ref.lines:
         remarks = github.review_comments(thread_ref.number)
@@ -164,35 +162,34 @@ def plan_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]
 
 def publish_plan(context: PublishContext) -> None:
     """Post the bundle's plan in its thread, once. Raises `PublishError`, `GitHubError`, and `GateError`."""
-    github, thread_ref, plan = context.github, context.thread_ref, context.bundle.plan
+    thread_ref, plan = context.thread_ref, context.bundle.plan
     if plan is None:
         raise PublishError("The bundle says that there is a plan, and holds none: nothing was posted.")
     texts = (plan.title, plan.risks, *(text for step in plan.steps for text in (step.text, *step.paths)))
     if reason := withhold_if_secret("\n".join(texts)):
         raise GateError(f"The plan is not posted: {reason}.")
-    approvable = acts_as_itself(github.me)
+    approvable = acts_as_itself(context.github.me)
     text = plan_text(plan, context.outcome, context.links, approvable=approvable)
     if thread_ref is None:
         context.say(f"the request came from no thread, so this is not posted:\n{text}")
         return
-    posted = {(one.key, one.fields["plan"]) for one in plan_comments(github, thread_ref)}
+    posted = {(one.key, one.fields["plan"]) for one in plan_comments(thread_ref)}
     if (thread_ref.key, plan.hash) not in posted:
         # An earlier plan is never edited, since somebody may be about to approve it.
-        fields = {"plan": plan.hash}
-        context.failures.extend(put_result(github, thread_ref, PLAN, text, "Planned", fields=fields))
+        context.failures.extend(thread_ref.put_result(PLAN, text, "Planned", {"plan": plan.hash}))
 
 
-def continued_plan(github: GitHub, thread_ref: ThreadRef, log: ThreadLog) -> Plan | None:
+def continued_plan(thread_ref: ThreadRef, log: ThreadLog) -> Plan | None:
     """Return the approved plan that a `continue` continues, `None` for none. Raises `UsageError` if it was edited."""
     behind = _approval_behind(log, thread_ref)
-    return find_plan(github, thread_ref, *behind).plan if behind is not None else None
+    return find_plan(thread_ref, *behind).plan if behind is not None else None
 
 
-def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Request) -> PostedPlan | None:
+def check_approval(thread_ref: ThreadRef | None, request: Request) -> PostedPlan | None:
     """Return the plan of a request, approved, unchanged and not executed by others; `None` if it has none."""
     continued: frozenset[str] = frozenset()
     if needs(request.verb, Earlier.RUN) and thread_ref is not None and request.thread is not None:
-        behind = _approval_behind(read_log(github, request.thread), thread_ref)
+        behind = _approval_behind(read_log(thread_ref.github, request.thread), thread_ref)
         named = request.plan.hash if request.plan else ""
         if bool(named) != (behind is not None) or (behind and not named.startswith(behind.prefix.lower())):
             raise PublishError(
@@ -204,19 +201,17 @@ def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Reques
     if request.plan is None or thread_ref is None:
         raise PublishError("The bundle carries out a plan, and does not say which one: nothing was done.")
     try:
-        return find_plan(github, thread_ref, request.plan.hash, continued)
+        return find_plan(thread_ref, request.plan.hash, continued)
     except UsageError as error:
         raise PublishError(str(error)) from error
 
 
-def report_execution(
-    github: GitHub, thread_ref: ThreadRef | None, posted: PostedPlan | None, number: int
-) -> None:
+def report_execution(thread_ref: ThreadRef | None, posted: PostedPlan | None, number: int) -> None:
     """Add to the plan that the request at `thread_ref` executed it, in pull request `number`. Raises `GitHubError`."""
     if posted is not None and thread_ref is not None:
         result = f"pull request #{number}." if number else "done."
         text = f"**Carried out:** {result}\n\n{as_posted(posted.comment)}"
-        rewrite(github, thread_ref, posted.comment, text, {"carried": thread_ref.key})
+        thread_ref.rewrite(posted.comment, text, {"carried": thread_ref.key})
 
 
 class _ApprovalRef(NamedTuple):

@@ -68,7 +68,7 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
                     check_request(context.request, context.outcome.base_sha)
                 publisher(context)
             return _write(context, writes, PublishResult())
-        plan = check_approval(context.github, context.thread_ref, context.request)
+        plan = check_approval(context.thread_ref, context.request)
         result = _publish_change(context, plan)
         if context.github.dry_run is None:  # else the thread's comments do not exist
             try:
@@ -94,7 +94,7 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
         raise PublishError(report_failure(context, str(error))) from error
     number = 0 if context.github.dry_run is not None else result.pr_number
     with context.tolerating("The plan could not be marked as carried out"):
-        report_execution(context.github, context.thread_ref, plan, number)
+        report_execution(context.thread_ref, plan, number)
     return _write(context, writes, result)
 
 

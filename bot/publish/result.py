@@ -16,7 +16,6 @@ from bot.publish.body.render import Links, footer, title
 from bot.publish.context import PublishContext
 from bot.publish.evidence import one_line
 from bot.publish.markdown import macros_of, safe_answer, safe_line, safe_markdown
-from bot.publish.thread.comments import edit_comments, put_comment, put_result
 from bot.publish.thread.markers import ANSWER, ENDED, FINISHED, OVER
 
 
@@ -147,7 +146,7 @@ def report_failure(context: PublishContext, problem: str, compare_url: str = "",
 def _put_result(context: PublishContext, text: str, *, if_open: bool = False) -> None:
     if (thread_ref := context.thread_ref) is not None:
         heading = headline(context.outcome)
-        context.failures.extend(put_result(context.github, thread_ref, ENDED, text, heading, if_open=if_open))
+        context.failures.extend(thread_ref.put_result(ENDED, text, heading, if_open=if_open))
 
 
 def report_change(context: PublishContext, result: PublishResult) -> None:
@@ -160,10 +159,10 @@ def report_change(context: PublishContext, result: PublishResult) -> None:
     line = done_line(context.outcome, context.links, result)
     if thread_ref.lines:
         with context.tolerating("The reply in the line thread could not be posted"):
-            put_comment(context.github, thread_ref, DONE, line)
+            thread_ref.put(DONE, line)
     with context.tolerating("The progress comment could not be finished"):
         state = OVER if context.outcome.status is Status.PARTIAL else FINISHED
-        edit_comments(context.github, thread_ref, line, state)
+        thread_ref.edit(line, state)
 
 
 COMMENT_LIMIT = 64_000
@@ -175,13 +174,13 @@ _NOTE_LIMIT = 500
 
 def publish_answer(context: PublishContext) -> None:
     """Post the answer or question if the request came from a thread, once. Raises `PublishError` and `GitHubError`."""
-    github, thread_ref, outcome = context.github, context.thread_ref, context.bundle.outcome
+    thread_ref, outcome = context.thread_ref, context.outcome
     text = answer_text(outcome, context.links, on_lines=bool(thread_ref and thread_ref.lines))
     if thread_ref is None:
         context.say(f"the answer, which is posted nowhere, since nobody asked in a thread:\n{text}")
         return
     headline = "A question about this is" if outcome.status is Status.NEEDS_INPUT else "Answered"
-    context.failures.extend(put_result(github, thread_ref, ANSWER, text, headline, fields={"result": "done"}))
+    context.failures.extend(thread_ref.put_result(ANSWER, text, headline, {"result": "done"}))
 
 
 def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:

@@ -14,8 +14,8 @@ from bot.contracts.review import Finding, Review, Severity
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle, write_bundle
 from bot.publish.result import PublishResult
-from bot.publish.thread.comments import put_comment
-from bot.publish.thread.markers import PROGRESS, thread_ref_of
+from bot.publish.thread.comments import thread_ref_of
+from bot.publish.thread.markers import PROGRESS
 from bot.review.diff import Diff, parse_diff
 from tests.publish.conftest import REPO, World
 
@@ -81,9 +81,9 @@ class Reviewed:
         return self.world.publish(bundle, **options)
 
     def show_progress(self, bundle: Bundle) -> None:
-        thread_ref = thread_ref_of(bundle.outcome.request)
+        thread_ref = thread_ref_of(bundle.outcome.request, self.world.github())
         assert thread_ref is not None
-        put_comment(self.world.github(), thread_ref, PROGRESS, "**Working**")
+        thread_ref.put(PROGRESS, "**Working**")
 
     # What is there now
 

@@ -11,8 +11,8 @@ from bot.publish.body.render import NO_LINKS, Links
 from bot.publish.bundle.write import Bundle
 from bot.publish.markdown import folded
 from bot.publish.result import answer_text
-from bot.publish.thread.comments import put_comment
-from bot.publish.thread.markers import PROGRESS, thread_ref_of
+from bot.publish.thread.comments import thread_ref_of
+from bot.publish.thread.markers import PROGRESS
 from tests.publish.conftest import FIXED, REPO, World
 from tests.support.outcomes import make_outcome
 
@@ -43,9 +43,9 @@ def ours(world: World) -> list[str]:
 
 
 def test_the_progress_comment_becomes_the_answer(world: World):
-    thread_ref = thread_ref_of(world.outcome().request)
+    thread_ref = thread_ref_of(world.outcome().request, world.github())
     assert thread_ref is not None
-    put_comment(world.github(), thread_ref, PROGRESS, "**Working**", {"usd": "0.5"})
+    thread_ref.put(PROGRESS, "**Working**", {"usd": "0.5"})
     said = bundle(world, answered())
     for _ in range(2):
         world.publish(said)

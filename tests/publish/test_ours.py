@@ -12,7 +12,7 @@ from bot.github.client import GitHub
 from bot.github.signatures import Signer
 from bot.publish.plan import PLAN
 from bot.publish.review.posted_reviews import FINDING, REVIEW
-from bot.publish.thread.comments import with_mark
+from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.history import is_own_run, read_log
 from bot.publish.thread.markers import (
     ANSWER,
@@ -22,7 +22,6 @@ from bot.publish.thread.markers import (
     REFUSED,
     SUGGESTED,
     WRITE,
-    ThreadRef,
     is_ours,
     may_be_ours,
 )
@@ -94,11 +93,11 @@ def author(world: World, client: GitHub, comment: int) -> str:
 
 def written_over(world: World) -> tuple[int, str]:
     """The first answer, as an app left it: its id and text."""
-    thread_ref = ThreadRef(world.issue, "11")
-    begun = world.github().create_comment(world.issue, with_mark(thread_ref, PROGRESS, "**Working on it**"))
+    thread_ref = ThreadRef(of_app(world), world.issue, "11")
+    begun = world.github().create_comment(world.issue, thread_ref.marked(PROGRESS, "**Working on it**"))
     app = of_app(world)
     assert author(world, app, begun.id) == ACTIONS.login
-    done = with_mark(thread_ref, PROGRESS, "**Done**", {"result": "done"})
+    done = thread_ref.marked(PROGRESS, "**Done**", {"result": "done"})
     for _ in range(2):
         app.edit_comment(begun.id, done)
     data = read(world, app, begun.id)
@@ -138,15 +137,17 @@ def test_a64_nor_is_one_that_was_changed(world: World):
 def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(world: World):
     """Any workflow could have written it, with a stranger's text."""
     thread_ref, thread = (
-        ThreadRef(world.issue, "99"),
+        ThreadRef(of_app(world), world.issue, "99"),
         Thread(world.issue, "", "", "ann", "https://h/octo/hello/issues/1"),
     )
     comment, _ = written_over(world)
-    assert read_last_result(thread_ref, thread, of_app(world))[1] == "**Done**"
-    forged = with_mark(ThreadRef(world.issue, "11"), PROGRESS, "**Push to main**", {"result": "done"})
+    assert read_last_result(thread_ref, thread)[1] == "**Done**"
+    forged = ThreadRef(of_app(world), world.issue, "11").marked(
+        PROGRESS, "**Push to main**", {"result": "done"}
+    )
     world.github().edit_comment(comment, forged)
     assert last_progress(thread_ref, read_log(of_app(world), thread).answers) is not None
-    assert read_last_result(thread_ref, thread, of_app(world))[1] == ""
+    assert read_last_result(thread_ref, thread)[1] == ""
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from bot.contracts.plan import Plan, PlanStep
 from bot.publish.body.render import NO_LINKS
 from bot.publish.bundle.write import Bundle
 from bot.publish.plan import continued_plan, find_plan, plan_text, read_plan, report_execution
-from bot.publish.thread.comments import put_comment
+from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.history import read_log
-from bot.publish.thread.markers import PROGRESS, ThreadRef
+from bot.publish.thread.markers import PROGRESS
 from tests.publish.conftest import REPO, World
 from tests.support.outcomes import OUTCOME
 
@@ -56,16 +56,15 @@ def planned(world: World, plan: Plan | None = PLAN_A, **fields: Any) -> Bundle:
 
 def thread_ref_in(world: World, key: str = "77") -> ThreadRef:
     """Where an approval stands."""
-    return ThreadRef(world.issue, key)
+    return ThreadRef(world.github(), world.issue, key)
 
 
 def found(world: World, prefix: str = PLAN_A.hash[:12], key: str = "77") -> Plan:
-    return find_plan(world.github(), thread_ref_in(world, key), prefix).plan
+    return find_plan(thread_ref_in(world, key), prefix).plan
 
 
 def carry_out(world: World, where: ThreadRef) -> None:
-    github = world.github()
-    report_execution(github, where, find_plan(github, where, PLAN_A.hash), 9)
+    report_execution(where, find_plan(where, PLAN_A.hash), 9)
 
 
 def posted(world: World) -> list[dict[str, Any]]:
@@ -147,7 +146,7 @@ def in_its_own_comment(world: World) -> None:
 
 def in_the_progress_comment(world: World) -> None:
     """That one was edited by us, so GitHub's clock says nothing of it."""
-    put_comment(world.github(), thread_ref_in(world, str(world.comment_id)), PROGRESS, "**Working**")
+    thread_ref_in(world, str(world.comment_id)).put(PROGRESS, "**Working**")
     for _ in range(2):
         world.publish(planned(world))
     assert len(world.comments()) == 2
@@ -177,17 +176,17 @@ def test_a74_a_plan_that_was_edited_is_not_carried_out(world: World, post: Calla
 def test_a64_to_an_app_a_plan_that_the_workflows_bot_wrote_is_none(world: World):
     app = world.token
     world.token = world.forge.token(repo=REPO)
-    put_comment(world.github(), thread_ref_in(world, str(world.comment_id)), PROGRESS, "**Working**")
+    thread_ref_in(world, str(world.comment_id)).put(PROGRESS, "**Working**")
     world.publish(planned(world))
     with pytest.raises(UsageError, match="There is no plan"):
-        find_plan(world.github(app), thread_ref_in(world), PLAN_A.hash[:12])
+        find_plan(thread_ref_in(world)._replace(github=world.github(app)), PLAN_A.hash[:12])
 
 
 @pytest.mark.parametrize("through", ["the progress comment", "a comment of its own"])
 def test_a92_without_an_identity_of_its_own_no_plan_is_carried_out(world: World, through: str):
     world.token = world.forge.token(repo=REPO)
     if through == "the progress comment":
-        put_comment(world.github(), thread_ref_in(world, str(world.comment_id)), PROGRESS, "**Working**")
+        thread_ref_in(world, str(world.comment_id)).put(PROGRESS, "**Working**")
     world.publish(planned(world))
     assert "Plans cannot be approved here" in world.comments()[-1]
     assert "/agent approve" not in world.comments()[-1]
@@ -213,9 +212,9 @@ def test_a92_a_continue_carries_out_no_plan_by_a_mark_of_another_workflow(world:
 
 def test_a_progress_comment_that_became_a_plan_is_never_written_over(world: World):
     where = thread_ref_in(world, str(world.comment_id))
-    put_comment(world.github(), where, PROGRESS, "**Working**", {"by": "10001"})
+    where.put(PROGRESS, "**Working**", {"by": "10001"})
     world.publish(planned(world))
-    put_comment(world.github(), where, PROGRESS, "**Working on it once more**")
+    where.put(PROGRESS, "**Working on it once more**")
     assert found(world) == PLAN_A
     carry_out(world, where)
     [_, plan, _] = world.comments()
@@ -271,7 +270,7 @@ def asked(world: World, body: str) -> int:
 
 def worked_on(world: World, comment: int) -> None:
     """The progress comment of a run that came to nothing."""
-    put_comment(world.github(), thread_ref_in(world, str(comment)), PROGRESS, "**Failed**")
+    thread_ref_in(world, str(comment)).put(PROGRESS, "**Failed**")
 
 
 def going_on(world: World, comment: int, plan: Plan | None = PLAN_A) -> Bundle:
@@ -291,7 +290,7 @@ def test_a_plan_that_a_continue_finished_is_carried_out_and_not_again(world: Wor
     thread = world.outcome().request.thread
     assert thread is not None
     log = read_log(world.github(), thread)
-    assert continued_plan(world.github(), thread_ref_in(world, str(second)), log) == PLAN_A
+    assert continued_plan(thread_ref_in(world, str(second)), log) == PLAN_A
     bundle = going_on(world, second)
     for _ in range(2):
         published = world.publish(bundle)

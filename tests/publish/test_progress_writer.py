@@ -12,8 +12,8 @@ from bot.contracts.outcome import Status, StopReason, WithheldFile
 from bot.github.client import GitHub
 from bot.publish.body.render import NO_LINKS
 from bot.publish.result import end_text, pending_line
-from bot.publish.thread.comments import find_comment, with_mark
-from bot.publish.thread.markers import PROGRESS, ThreadRef
+from bot.publish.thread.comments import ThreadRef
+from bot.publish.thread.markers import PROGRESS
 from bot.publish.thread.progress_writer import ProgressWriter
 from bot.session.event.progress_comment import working_text
 from tests.publish.conftest import REPO, World
@@ -21,7 +21,7 @@ from tests.support.outcomes import OUTCOME
 
 
 def place_in(world: World, key: str = "11") -> ThreadRef:
-    return ThreadRef(world.issue, key)
+    return ThreadRef(world.github(), world.issue, key)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
@@ -77,7 +77,7 @@ def test_a_comment_deleted_during_the_run_is_not_written_again(world: World):
     progress = ProgressWriter(world.github, place_in(world), interval=0)
     progress.update("one")
     wait_for(lambda: len(ours(world)) == 1)
-    found = find_comment(world.github(), place_in(world), PROGRESS)
+    found = place_in(world).find(PROGRESS)
     assert found is not None
     world.forge.delete_comment(REPO, found.data.id)
     progress.close("Done")
@@ -125,7 +125,7 @@ def test_what_a_run_does_is_shown_as_a_list_of_plain_text(text: str):
 
 
 def test_a_strangers_copy_of_the_mark_is_not_edited(world: World):
-    fake = with_mark(place_in(world), PROGRESS, "mine")
+    fake = place_in(world).marked(PROGRESS, "mine")
     world.forge.comment(REPO, world.issue, "bob", fake)
     ProgressWriter(world.github, place_in(world), interval=0).close("Done")
     assert len(ours(world)) == 2

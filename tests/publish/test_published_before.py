@@ -7,8 +7,8 @@ import pytest
 from github.PullRequest import PullRequest
 
 from bot.github.client import GitHub
-from bot.publish.thread.comments import put_comment
-from bot.publish.thread.markers import PROGRESS, ThreadRef
+from bot.publish.thread.comments import ThreadRef
+from bot.publish.thread.markers import PROGRESS
 from tests.publish.conftest import REPO, World
 
 BRANCH = "agent/issue-1-round-totals-once-at-the-end"
@@ -29,8 +29,8 @@ def happens(world: World, number: int, event: str) -> None:
 
 
 def progress(world: World) -> None:
-    where = ThreadRef(world.issue, str(world.comment_id))
-    put_comment(world.github(), where, PROGRESS, "**Working on it**", {"state": "on"})
+    where = ThreadRef(world.github(), world.issue, str(world.comment_id))
+    where.put(PROGRESS, "**Working on it**", {"state": "on"})
 
 
 @pytest.mark.parametrize(

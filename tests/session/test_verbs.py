@@ -10,7 +10,7 @@ import pytest
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Status, StopReason, exit_code
 from bot.publish.plan import find_plan
-from bot.publish.thread.markers import thread_ref_of
+from bot.publish.thread.comments import thread_ref_of
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.repositories import git
@@ -48,9 +48,9 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage):
     assert f"/agent approve {plan.hash[:12]}" in comment
 
     asked = request_in(stage, "approve", plan.hash[:12])
-    place = thread_ref_of(asked)
+    place = thread_ref_of(asked, github(stage))
     assert place is not None
-    found = find_plan(github(stage), place, plan.hash[:12]).plan
+    found = find_plan(place, plan.hash[:12]).plan
     assert found == plan
     done = run_verb(stage, asked._replace(plan=found), fix_steps())
     assert done.outcome.status is Status.CHANGED
@@ -63,10 +63,10 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage):
     published(stage)
     assert len(stage.pulls()) == 1
 
-    again = thread_ref_of(request_in(stage, "approve", plan.hash[:12]))
+    again = thread_ref_of(request_in(stage, "approve", plan.hash[:12]), github(stage))
     assert again is not None
     with pytest.raises(UsageError, match="was carried out already"):
-        find_plan(github(stage), again, plan.hash[:12])
+        find_plan(again, plan.hash[:12])
 
 
 def test_an_approval_without_a_plan_starts_no_model(stage: Stage):

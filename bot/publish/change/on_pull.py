@@ -28,8 +28,8 @@ from bot.publish.context import PublishContext, check_now, check_open, check_req
 from bot.publish.own_pulls import own_pull
 from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs
 from bot.publish.result import PublishResult
-from bot.publish.thread.comments import put_result
-from bot.publish.thread.markers import PUSHED, ThreadRef
+from bot.publish.thread.comments import ThreadRef
+from bot.publish.thread.markers import PUSHED
 
 
 def publish_on_pull(context: PublishContext) -> PublishResult:
@@ -193,10 +193,10 @@ def _moved(head: PullHeadState) -> str:
 
 def _post_pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> None:
     """Post the comment once for a request. Raises `GitHubError`."""
-    ref = context.thread_ref or ThreadRef(current.number, f"commit-{commit.sha[:12]}")
+    ref = context.thread_ref or ThreadRef(context.github, current.number, f"commit-{commit.sha[:12]}")
     body = render_body(context.outcome, commit.verdict.files, links=context.links, closing=False)
     if ref.lines:
         body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"
     text = f"**Pushed {commit.sha} to this pull request.**\n\n{body}"
     fields = {} if context.outcome.status is Status.PARTIAL else {"result": "done"}
-    context.failures.extend(put_result(context.github, ref, PUSHED, text, "Pushed", fields=fields))
+    context.failures.extend(ref.put_result(PUSHED, text, "Pushed", fields))

@@ -31,7 +31,7 @@ from bot.publish.review.posted_reviews import (
     without_entries,
 )
 from bot.publish.review.text import Report, ShownDiff, body_text, comment_text, counts, in_order, nothing_text
-from bot.publish.thread.comments import created, edit_comments, put_result
+from bot.publish.thread.comments import created
 from bot.publish.thread.markers import ENDED, FINISHED, OVER, marked
 from bot.review.anchors import anchor
 from bot.review.diff import parse_diff
@@ -144,7 +144,7 @@ def finish_comments(context: PublishContext, findings: int, url: str) -> None:
     line = f"**Reviewed:** [{count_of(findings, 'finding')}]({url}) · {money(context.outcome.cost)}"
     line += f" · [run]({context.links.run})" if context.links.run else ""
     with context.tolerating("The progress comment could not be finished"):
-        edit_comments(context.github, context.thread_ref, line, FINISHED)
+        context.thread_ref.edit(line, FINISHED)
 
 
 def report_no_findings(
@@ -156,14 +156,14 @@ def report_no_findings(
     if context.thread_ref is None:
         _mark_as_reviewed(context)
         return
-    github, number = context.github, _number(context)
+    number = _number(context)
     fields = {**OVER, **({REVIEWED: _review(context).head_sha} if _is_finished(context) else {})}
     thread_ref = context.thread_ref._replace(lines=0)
     text = nothing_text(report, still_open, earlier, f"{context.web}/pull/{number}")
     trigger = context.outcome.request.trigger
     if trigger is not None and trigger.comment_id:
-        context.failures.extend(put_result(github, thread_ref, ENDED, text, "Reviewed", fields=fields))
-    elif not edit_comments(github, thread_ref, text, fields):
+        context.failures.extend(thread_ref.put_result(ENDED, text, "Reviewed", fields))
+    elif not thread_ref.edit(text, fields):
         _mark_as_reviewed(context)
 
 

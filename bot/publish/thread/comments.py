@@ -7,8 +7,10 @@ and the thread still exists, else in the conversation. The progress comment is a
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
+from bot.contracts.request import Request
 from bot.contracts.threads import CommentData
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -18,15 +20,16 @@ from bot.publish.thread.markers import (
     FINISHED,
     OVER,
     PROGRESS,
-    ThreadRef,
     is_ours,
     mark,
     mark_of,
     marked,
     may_be_ours,
+    trigger_key,
 )
 
 Text = TypeVar("Text")
+_NONE: Mapping[str, str] = MappingProxyType({})
 _LINK = re.compile(r"(?<!\\)\[((?:[^\[\]\\]|\\.)*)\]\([^()\s]*\)")
 
 
@@ -95,15 +98,6 @@ def own_comments(
             yield OwnComment(comment, kind, fields, is_ours(comment.author, github.me, kind))
 
 
-def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[CommentData]:
-    """Yield the comments at `thread_ref`: first those of the thread on lines, each oldest first."""
-    if thread_ref.lines:
-        for remark in github.review_comments(thread_ref.number, thread_ref.since):
-            if remark.lines == thread_ref.lines:
-                yield remark
-    yield from github.comments(thread_ref.number, thread_ref.since)
-
-
 def created(create: Callable[[], Text], find: Callable[[], Text | None]) -> Text:
     """Return what `create` makes or, if the response was lost, what `find` finds. Raises `GitHubError`."""
     try:
@@ -115,126 +109,149 @@ def created(create: Callable[[], Text], find: Callable[[], Text | None]) -> Text
         return existing
 
 
-def _written(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]:
-    """Yield our comments on this request that may be overwritten: not one with a plan, which may be being approved."""
-    for one in own_comments(github, comments_at(github, thread_ref)):
-        if one.key == thread_ref.key and "plan" not in one.fields:
-            yield one
+class ThreadRef(NamedTuple):
+    """The thread of one request, which `github` reads and writes, and the request's `key` there, see `request_key`.
 
-
-def find_comment(github: GitHub, thread_ref: ThreadRef, kind: str) -> OwnComment | None:
-    """Return our comment of this kind for this request, or `None`."""
-    return next((one for one in _written(github, thread_ref) if one.kind == kind), None)
-
-
-def with_mark(thread_ref: ThreadRef, kind: str, text: str, fields: Mapping[str, str] | None = None) -> str:
-    """Return `text` with a mark that has the request, the run and `fields`."""
-    named = {"request": thread_ref.key, "run": thread_ref.run, "of": thread_ref.of, **(fields or {})}
-    return marked(text, mark(kind, **{name: value for name, value in named.items() if value}))
-
-
-def put_comment(
-    github: GitHub, thread_ref: ThreadRef, kind: str, text: str, fields: Mapping[str, str] | None = None
-) -> None:
-    """Create our comment, or edit it if its text differs. `fields` go into its mark."""
-    existing = find_comment(github, thread_ref, kind)
-    if existing is None:
-        _create(github, thread_ref, kind, with_mark(thread_ref, kind, text, fields))
-    else:
-        rewrite(github, thread_ref, existing, text, fields or {})
-
-
-def put_result(
-    github: GitHub,
-    thread_ref: ThreadRef,
-    kind: str,
-    text: str,
-    headline: str,
-    *,
-    fields: Mapping[str, str] | None = None,
-    if_open: bool = False,
-) -> list[str]:
-    """Post `text` as the result of this request: it replaces the text of the progress comment, if there is one. On
-    lines of a diff, and without a progress comment, it is a comment of `kind`; the progress comment then becomes
-    `headline` with a link. Idempotent. `if_open`: not if a comment of ours has the result already.
-
-    Raises `GitHubError` if the result could not be written; returns a sentence if only the progress comment could not.
+    Comments before `since` (RFC 3339) are not read; empty reads all. `lines` is the first comment of the request's
+    thread on lines of a diff, 0 for the conversation. `run` is the Actions run that works on the request, `of` the key
+    of the request that it repeats: our marks contain both. `url` is the address of the issue or pull request. In the
+    methods `fields` go into the mark of the comment.
     """
-    own: dict[str, OwnComment] = {}
-    for one in _written(github, thread_ref):
-        own.setdefault(one.kind, one)
-    if if_open and any(one.has_result for one in own.values()):
-        return []
-    progress, written = own.get(PROGRESS), own.get(kind)
-    result = written.data if written else None
-    if written is None and progress is not None and not thread_ref.lines:
-        try:
-            rewrite(github, thread_ref, progress, text, {**OVER, **(fields or {})})
-        except GitHubError as error:
-            if error.status not in (403, 404) or error.failure.rate_limited:
-                raise
+
+    github: GitHub
+    number: int
+    key: str
+    since: str = ""
+    lines: int = 0
+    run: str = ""
+    of: str = ""
+    url: str = ""
+
+    def comments(self) -> Iterator[CommentData]:
+        """Yield the comments: first those of the thread on lines, each oldest first."""
+        if self.lines:
+            for remark in self.github.review_comments(self.number, self.since):
+                if remark.lines == self.lines:
+                    yield remark
+        yield from self.github.comments(self.number, self.since)
+
+    def written(self) -> Iterator[OwnComment]:
+        """Yield our comments on this request that may be overwritten: not a plan, which may be being approved."""
+        for one in own_comments(self.github, self.comments()):
+            if one.key == self.key and "plan" not in one.fields:
+                yield one
+
+    def find(self, kind: str) -> OwnComment | None:
+        """Return our comment of this kind for this request, or `None`."""
+        return next((one for one in self.written() if one.kind == kind), None)
+
+    def marked(self, kind: str, text: str, fields: Mapping[str, str] = _NONE) -> str:
+        """Return `text` with a mark that has the request and the run."""
+        named = {"request": self.key, "run": self.run, "of": self.of, **fields}
+        return marked(text, mark(kind, **{name: value for name, value in named.items() if value}))
+
+    def put(self, kind: str, text: str, fields: Mapping[str, str] = _NONE) -> None:
+        """Create our comment, or edit it if its text differs."""
+        existing = self.find(kind)
+        if existing is None:
+            self._create(kind, text, fields)
         else:
-            result, progress = progress.data, None
-    elif written is not None:
-        rewrite(github, thread_ref, written, text, fields or {})
-    if result is None:
-        result = _create(github, thread_ref, kind, with_mark(thread_ref, kind, text, fields))
-    link = f"**{headline}** [here]({thread_ref.url}#{result.anchor})."
-    try:
-        for stale in (progress, own.get(ENDED) if kind != ENDED else None):
-            if stale is not None:
-                rewrite(github, thread_ref, stale, link, OVER)
-    except GitHubError as error:
-        return [f"The progress comment could not be finished: {error}"]
-    return []
+            self.rewrite(existing, text, fields)
 
+    def put_result(
+        self, kind: str, text: str, headline: str, fields: Mapping[str, str] = _NONE, *, if_open: bool = False
+    ) -> list[str]:
+        """Post `text` as the result of this request: it replaces the text of the progress comment, if there is one. On
+        lines of a diff, and without a progress comment, it is a comment of `kind`; the progress comment then becomes
+        `headline` with a link. Idempotent. `if_open`: not if a comment of ours has the result already.
 
-def edit_comments(
-    github: GitHub,
-    thread_ref: ThreadRef,
-    text: str,
-    fields: Mapping[str, str],
-    *,
-    kinds: Collection[str] = (PROGRESS, ENDED),
-    if_open: bool = False,
-) -> bool:
-    """Set our comments of these kinds to `text`, `if_open` those without the result. Returns whether there is one."""
-    own = [one for one in _written(github, thread_ref) if one.kind in kinds]
-    for one in own:
-        if not (if_open and one.has_result):
-            rewrite(github, thread_ref, one, text, fields)
-    return bool(own)
-
-
-def post(github: GitHub, thread_ref: ThreadRef, body: str) -> CommentData:
-    """Create a comment at `thread_ref`."""
-    number = thread_ref.number
-    if thread_ref.lines:
+        Raises `GitHubError` if the result could not be written; returns a sentence if only the progress comment could
+        not.
+        """
+        own: dict[str, OwnComment] = {}
+        for one in self.written():
+            own.setdefault(one.kind, one)
+        if if_open and any(one.has_result for one in own.values()):
+            return []
+        progress, written = own.get(PROGRESS), own.get(kind)
+        result = written.data if written else None
+        if written is None and progress is not None and not self.lines:
+            try:
+                self.rewrite(progress, text, {**OVER, **fields})
+            except GitHubError as error:
+                if error.status not in (403, 404) or error.failure.rate_limited:
+                    raise
+            else:
+                result, progress = progress.data, None
+        elif written is not None:
+            self.rewrite(written, text, fields)
+        if result is None:
+            result = self._create(kind, text, fields)
+        link = f"**{headline}** [here]({self.url}#{result.anchor})."
         try:
-            return github.reply_to_review_comment(number, thread_ref.lines, body)
+            for stale in (progress, own.get(ENDED) if kind != ENDED else None):
+                if stale is not None:
+                    self.rewrite(stale, link, OVER)
         except GitHubError as error:
-            if error.status not in (403, 404) or error.failure.rate_limited:
-                raise
-    return github.create_comment(number, body)
+            return [f"The progress comment could not be finished: {error}"]
+        return []
+
+    def edit(
+        self,
+        text: str,
+        fields: Mapping[str, str],
+        *,
+        kinds: Collection[str] = (PROGRESS, ENDED),
+        if_open: bool = False,
+    ) -> bool:
+        """Set our comments of these kinds to `text`, `if_open` those without the result. Return if there is one."""
+        own = [one for one in self.written() if one.kind in kinds]
+        for one in own:
+            if not (if_open and one.has_result):
+                self.rewrite(one, text, fields)
+        return bool(own)
+
+    def close_progress(self, text: str, fields: Mapping[str, str] = _NONE) -> bool:
+        """Set the progress comment to `text` as its last state if it still says that a run is active. Return whether it
+        has that text now."""
+        comment = self._replace(lines=0).find(PROGRESS)
+        if comment is None or comment.over:
+            return comment is not None and comment.text == text
+        self.rewrite(comment, text, {**OVER, **fields})
+        return True
+
+    def post(self, body: str) -> CommentData:
+        """Create a comment."""
+        if self.lines:
+            try:
+                return self.github.reply_to_review_comment(self.number, self.lines, body)
+            except GitHubError as error:
+                if error.status not in (403, 404) or error.failure.rate_limited:
+                    raise
+        return self.github.create_comment(self.number, body)
+
+    def rewrite(self, comment: OwnComment, text: str, fields: Mapping[str, str]) -> None:
+        """Edit the comment if its text or its mark differs. The mark keeps its fields and gets `fields`."""
+        body, data = marked(text, mark(comment.kind, **{**comment.fields, **fields})), comment.data
+        if data.body.replace("\r\n", "\n").strip() != body.strip():
+            edit = self.github.edit_review_comment if data.lines else self.github.edit_comment
+            edit(data.id, body)
+
+    def _create(self, kind: str, text: str, fields: Mapping[str, str]) -> CommentData:
+        def find() -> CommentData | None:
+            comment = self.find(kind)
+            return comment.data if comment else None
+
+        return created(lambda: self.post(self.marked(kind, text, fields)), find)
 
 
-def rewrite(
-    github: GitHub, thread_ref: ThreadRef, comment: OwnComment, text: str, fields: Mapping[str, str]
-) -> None:
-    """Edit the comment if its text or its mark differs. The mark keeps its fields and gets `fields`."""
-    body = marked(text, mark(comment.kind, **{**comment.fields, **fields}))
-    data = comment.data
-    if data.body.replace("\r\n", "\n").strip() == body.strip():
-        return
-    if data.lines:
-        github.edit_review_comment(data.id, body)
-    else:
-        github.edit_comment(data.id, body)
-
-
-def _create(github: GitHub, thread_ref: ThreadRef, kind: str, body: str) -> CommentData:
-    def find() -> CommentData | None:
-        comment = find_comment(github, thread_ref, kind)
-        return comment.data if comment else None
-
-    return created(lambda: post(github, thread_ref, body), find)
+def thread_ref_of(request: Request, github: GitHub) -> ThreadRef | None:
+    """Return the thread that waits for the result of a request, `None` if there is none, as at a terminal."""
+    trigger, pull, thread = request.trigger, request.pull, request.thread
+    if thread is None or trigger is None:
+        return None
+    key, lines = (
+        trigger_key(trigger, pull.head_sha if pull else ""),
+        request.anchor.id if request.anchor else 0,
+    )
+    return ThreadRef(github, thread.number, key, trigger.at, lines, url=thread.url)

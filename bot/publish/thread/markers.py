@@ -6,9 +6,8 @@ removes HTML comments from everything above it.
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from bot.contracts.request import Request, Trigger
+from bot.contracts.request import Trigger
 from bot.contracts.threads import OWN_MARK, OWN_MARKER, Account
 
 PULL_REQUEST = "pull-request"
@@ -100,34 +99,6 @@ def may_be_ours(author: Account, me: Account | None, kind: str) -> bool:
     available. Use it to find the comment to overwrite, never to trust its statements on a plan, a cost or a result."""
     by_workflow = author.kind == "Bot" and author.login == _ACTIONS_BOT
     return is_ours(author, me, kind) or (kind == PROGRESS and by_workflow and me is not None)
-
-
-class ThreadRef(NamedTuple):
-    """The thread of one request, and its `key` there, see `request_key`.
-
-    Comments before `since` (RFC 3339) are not read; empty reads all. `lines` is the first comment of the request's
-    thread on lines of a diff, 0 for the conversation. `run` is the Actions run that works on the request, `of` the key
-    of the request that it repeats: our marks contain both. `url` is the address of the issue or pull request.
-    """
-
-    number: int
-    key: str
-    since: str = ""
-    lines: int = 0
-    run: str = ""
-    of: str = ""
-    url: str = ""
-
-
-def thread_ref_of(request: Request) -> ThreadRef | None:
-    """Return the thread that waits for the result of a request, `None` if there is none, as at a terminal."""
-    trigger, pull = request.trigger, request.pull
-    if request.thread is None or trigger is None:
-        return None
-    key = trigger_key(trigger, pull.head_sha if pull else "")
-    lines = request.anchor.id if request.anchor else 0
-    thread = request.thread
-    return ThreadRef(thread.number, key, trigger.at, lines, url=thread.url)
 
 
 def trigger_key(trigger: Trigger, head_sha: str) -> str:

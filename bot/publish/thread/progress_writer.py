@@ -14,25 +14,12 @@ from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import AgentError
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.publish.thread.comments import find_comment, rewrite, with_mark
-from bot.publish.thread.markers import ON, OVER, PROGRESS, ThreadRef
+from bot.publish.thread.comments import ThreadRef
+from bot.publish.thread.markers import ON, OVER, PROGRESS
 
 # Seconds from one edit to the next.
 INTERVAL = 5.0
 _CLOSING_TIME = 20.0
-
-
-def close_progress(
-    github: GitHub, thread_ref: ThreadRef, text: str, fields: Mapping[str, str] = MappingProxyType({})
-) -> bool:
-    """Set the progress comment to `text` as its last state if it still says that a run is active. Return whether it has
-    that text now. `fields` go into its mark."""
-    thread_ref = thread_ref._replace(lines=0)
-    comment = find_comment(github, thread_ref, PROGRESS)
-    if comment is None or comment.over:
-        return comment is not None and comment.text == text
-    rewrite(github, thread_ref, comment, text, {**OVER, **fields})
-    return True
 
 
 class ProgressWriter:
@@ -78,7 +65,7 @@ class ProgressWriter:
     def _set(self, text: str, fields: Mapping[str, str]) -> None:
         if self._closed:
             return
-        self._pending = with_mark(self._thread_ref, PROGRESS, text, fields)
+        self._pending = self._thread_ref.marked(PROGRESS, text, fields)
         if self._thread is None:
             thread = threading.Thread(target=self._run, name="progress", daemon=True)
             with suppress(CapacityError):  # not now: with the next text
@@ -88,15 +75,15 @@ class ProgressWriter:
 
     def _run(self) -> None:
         try:
-            github = self._connect()
-            found = None if self._comment else find_comment(github, self._thread_ref, PROGRESS)
+            thread_ref = self._thread_ref._replace(github=self._connect())
+            found = None if self._comment else thread_ref.find(PROGRESS)
             comment_id = found.data.id if found else self._comment
             written_at = float("-inf")
             while (body := self._next(written_at + self._interval)) is not None:
                 if comment_id:
-                    github.edit_comment(comment_id, body)
+                    thread_ref.github.edit_comment(comment_id, body)
                 else:
-                    comment_id = github.create_comment(self._thread_ref.number, body).id
+                    comment_id = thread_ref.post(body).id
                 written_at = time.monotonic()
         except AgentError as error:
             # No run fails because its comment was deleted or may not be written.

@@ -40,9 +40,9 @@ from bot.publish.own_pulls import is_untouched, own_pull
 from bot.publish.plan import continued_plan, find_plan
 from bot.publish.remote import PREFIX
 from bot.publish.result import posted_question
-from bot.publish.thread.comments import OwnComment
+from bot.publish.thread.comments import OwnComment, ThreadRef
 from bot.publish.thread.history import comes_before, is_own_run, newest_requests, read_log
-from bot.publish.thread.markers import PROGRESS, ThreadRef, asking_comment, trigger_key
+from bot.publish.thread.markers import PROGRESS, asking_comment, trigger_key
 from bot.session.context.run import EarlierRun
 from bot.session.event.event_context import EventContext
 from bot.session.run_folder import RunFolder
@@ -88,7 +88,7 @@ def continued_run(context: EventContext, request: Request, folder: RunFolder) ->
     if of_ours and fetch_bundle(context, request, request.resumes, bundle):
         return Continued(request, bundle)
     assert thread is not None
-    command, text = read_last_result(context.thread_ref, thread, context.github)
+    command, text = read_last_result(context.thread_ref, thread)
     verb = command.verb if command else DEFAULT
     pull, note = (None, "") if VERBS[verb].read_only else _own_open_pull(context, request)
     missing = "account, which is" if pull else "account and change, which are"
@@ -209,19 +209,13 @@ def _own_open_pull(context: EventContext, request: Request) -> tuple[PullRequest
 
 
 def repeat_request(
-    event_request: EventRequest,
-    thread_ref: ThreadRef,
-    thread: Thread,
-    *,
-    actor: Actor,
-    github: GitHub,
-    policy: Policy,
+    event_request: EventRequest, thread_ref: ThreadRef, thread: Thread, *, actor: Actor, policy: Policy
 ) -> tuple[EventRequest, str]:
     """Return the event request that a `retry` stands for and the key of the request that it repeats: the same comment
     by the same person, with the earlier command in it. Raises `RefusedError`."""
     if event_request.trigger.event not in COMMENT_EVENTS:
         raise UsageRefusedError("Write `/agent retry` in the thread whose last request it repeats.")
-    log = read_log(github, thread)
+    log = read_log(thread_ref.github, thread)
     key = _last_request_key(thread_ref, log.answers, actor)
     comment = log.comments.get(key)
     if comment is None:
@@ -241,7 +235,7 @@ def repeat_request(
         raise UsageRefusedError(
             f"{actor.login} may not use `/agent {command.verb}` here, which the repeated request needs."
         )
-    _check_author(comment, command.verb, github, policy)
+    _check_author(comment, command.verb, thread_ref.github, policy)
     command = with_options(command, event_request.command.options if event_request.command else {})
     comment_id, on_lines = asking_comment(key)
     kind = TextKind.REVIEW_COMMENT if on_lines else TextKind.COMMENT
@@ -275,10 +269,10 @@ def last_progress(thread_ref: ThreadRef, answers: Sequence[OwnComment]) -> OwnCo
     return next((one for one in newest_requests(answers, thread_ref.key) if "queued" not in one.fields), None)
 
 
-def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> tuple[Command | None, str]:
+def read_last_result(thread_ref: ThreadRef, thread: Thread) -> tuple[Command | None, str]:
     """Return the command of the thread's last request, `None` if its comment holds none any more, and the text of our
     comment on how it ended, empty if it has not ended."""
-    log = read_log(github, thread)
+    log = read_log(thread_ref.github, thread)
     answers = [one for one in log.answers if one.ours]
     last = last_progress(thread_ref, answers)
     if last is None:
@@ -300,17 +294,17 @@ def request_behind(
     if subject is None or command is None or not needs(command.verb, Earlier.REQUEST):
         return event_request
     key = trigger_key(event_request.trigger, event_request.head_sha)
-    thread_ref = ThreadRef(event_request.number, key, event_request.trigger.at)
+    thread_ref = ThreadRef(github, event_request.number, key, event_request.trigger.at)
     thread, policy = bare_thread(subject), load_policy()
-    return repeat_request(event_request, thread_ref, thread, actor=actor, github=github, policy=policy)[0]
+    return repeat_request(event_request, thread_ref, thread, actor=actor, policy=policy)[0]
 
 
-def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) -> Request:
+def continue_request(request: Request, thread_ref: ThreadRef) -> Request:
     """Return `request` with the Actions run that it continues and, after an approval, the plan. Only the actor of that
     run or a maintainer may continue it. Raises `RefusedError`."""
     if request.thread is None:
         raise UsageRefusedError("`/agent continue` works only in a thread with an earlier request.")
-    log = read_log(github, request.thread)
+    log = read_log(thread_ref.github, request.thread)
     last = last_progress(thread_ref, log.answers)
     if last is None:
         raise UsageRefusedError("There is no run to continue in this thread. Start one with `/agent fix`.")
@@ -321,18 +315,18 @@ def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) ->
                 f"{request.actor.login} did not start the last run. Its starter, or a maintainer, can continue it."
             )
     try:
-        plan = continued_plan(github, thread_ref, log)
+        plan = continued_plan(thread_ref, log)
     except UsageError as error:
         raise UsageRefusedError(str(error)) from error
     return request._replace(resumes=last.run, plan=plan)
 
 
-def approve_request(request: Request, thread_ref: ThreadRef, github: GitHub) -> Request:
+def approve_request(request: Request, thread_ref: ThreadRef) -> Request:
     """Return `request` with the very plan that it approves. Raises `RefusedError`."""
     if request.thread is None:
         raise UsageRefusedError("`/agent approve` is for the thread that the plan stands in.")
     try:
-        return request._replace(plan=find_plan(github, thread_ref, request.options.get(PLAN_HASH, "")).plan)
+        return request._replace(plan=find_plan(thread_ref, request.options.get(PLAN_HASH, "")).plan)
     except UsageError as error:
         raise UsageRefusedError(str(error)) from error
 

@@ -20,7 +20,8 @@ from bot.github.errors import GitHubError
 from bot.github.signatures import Signer
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
-from bot.publish.thread.markers import ThreadRef, trigger_key
+from bot.publish.thread.comments import ThreadRef
+from bot.publish.thread.markers import trigger_key
 from bot.session.context.github_env import GitHubEnvironment, signed_in
 from bot.session.context.secrets import known_secrets
 from bot.session.run_folder import RunFolder
@@ -120,7 +121,7 @@ class EventContext:
     thread_ref: ThreadRef = field(init=False)
 
     def __post_init__(self) -> None:
-        self.thread_ref = event_thread_ref(self.event_request, self.where)
+        self.thread_ref = event_thread_ref(self.event_request, self.where, self.github)
 
     @cached_property
     def policy(self) -> Policy:
@@ -141,10 +142,11 @@ class EventContext:
             self.say(f"note: {what}: {error}")
 
 
-def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment) -> ThreadRef:
+def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment, github: GitHub) -> ThreadRef:
     """Return the thread of an event request."""
     trigger = event_request.trigger
     return ThreadRef(
+        github,
         event_request.number,
         trigger_key(trigger, event_request.head_sha),
         trigger.at,

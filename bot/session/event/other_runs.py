@@ -5,7 +5,7 @@ from bot.contracts.request import Request
 from bot.github.accounts import account
 from bot.github.client import GitHub
 from bot.publish.own_pulls import own_pull
-from bot.publish.thread.comments import own_comments, rewrite
+from bot.publish.thread.comments import own_comments
 from bot.publish.thread.history import UNASKED
 from bot.publish.thread.markers import FINISHED, OVER, PROGRESS, asking_comment
 from bot.session.event.event_context import EventContext
@@ -42,7 +42,7 @@ def close_dead_progress(context: EventContext) -> None:
                 f"**This run ended without a result** ([log]({run.html_url}), {ended}). "
                 "Write the command again if you still want it."
             )
-            rewrite(host, thread_ref, one, text, {**UNASKED, **one.fields, **OVER})
+            thread_ref.rewrite(one, text, {**UNASKED, **one.fields, **OVER})
 
 
 def existing_result_url(context: EventContext) -> str:

@@ -21,10 +21,10 @@ from bot.providers.connect import MissingKeyError
 from bot.publish.body.render import Links
 from bot.publish.markdown import safe_line, safe_plain
 from bot.publish.result import end_text, pending_line
-from bot.publish.thread.comments import comments_at, post, put_comment, with_mark
+from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.history import ASKED, UNASKED
-from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, read_mark
-from bot.publish.thread.progress_writer import ProgressWriter, close_progress
+from bot.publish.thread.markers import ENDED, REFUSED, is_ours, read_mark
+from bot.publish.thread.progress_writer import ProgressWriter
 from bot.session.event.event_context import EventContext, client_for
 
 _MAX_ERROR = 1_000
@@ -116,12 +116,12 @@ def working_text(lines: Sequence[str], run_url: str) -> str:
 def post_answer(context: EventContext, text: str, fields: Mapping[str, str] = MappingProxyType({})) -> None:
     """Answer a request in its thread: in the progress comment if it is still open, else in a new comment. `fields` go
     into its mark. An error of GitHub goes to the log and is not raised."""
-    host, thread_ref = context.github, context.thread_ref
+    thread_ref = context.thread_ref
     if not thread_ref.number:
         return
     with context.noting("the comment could not be posted"):
-        if not close_progress(host, thread_ref, text, fields):
-            put_comment(host, thread_ref, ENDED, text, fields)
+        if not thread_ref.close_progress(text, fields):
+            thread_ref.put(ENDED, text, fields)
 
 
 def error_text(error_message: str, run_url: str) -> str:
@@ -133,7 +133,6 @@ def error_text(error_message: str, run_url: str) -> str:
 def answer_outsider(context: EventContext, account: int, kind: str, text: Callable[[], str]) -> bool:
     """Answer the `account`, which has no access, at most once a day in a thread for each `kind`. Returns whether it was
     posted."""
-    host = context.github
     if not context.thread_ref.number:
         return False
     yesterday = (datetime.fromisoformat(context.now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -142,12 +141,12 @@ def answer_outsider(context: EventContext, account: int, kind: str, text: Callab
     with context.noting("the comment could not be posted"):
         if any(
             (read_mark(one.body, kind) or {}).get("to") == str(account)
-            and is_ours(one.author, host.me, REFUSED)
-            for one in comments_at(host, recent)
+            and is_ours(one.author, context.github.me, REFUSED)
+            for one in recent.comments()
         ):
             context.say("note: this account got an answer of this kind today, so nothing is posted")
         else:
-            post(host, recent, with_mark(recent, kind, text(), {"to": str(account)}))
+            recent.post(recent.marked(kind, text(), {"to": str(account)}))
             posted = True
     return posted
 

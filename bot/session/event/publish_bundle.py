@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,8 +26,8 @@ from bot.publish.context import PublishContext
 from bot.publish.publish import publish
 from bot.publish.remote import Remote
 from bot.publish.result import PublishResult
-from bot.publish.thread.comments import edit_comments
-from bot.publish.thread.markers import OVER, PROGRESS, ThreadRef, thread_ref_of
+from bot.publish.thread.comments import ThreadRef, thread_ref_of
+from bot.publish.thread.markers import OVER, PROGRESS
 from bot.session.context.github_env import WORKFLOW_TOKEN, GitHubEnvironment, read_github_environment
 from bot.session.event.earlier_run import request_behind
 from bot.session.event.event_context import client_for, connected, event_thread_ref
@@ -64,28 +64,25 @@ class PublishJob:
         inputs = where.inputs(given("SLASH_AGENT_INSTRUCTION", ""), given("SLASH_AGENT_TASK", ""))
         return read_event(name, Path(payload), inputs)
 
-    def thread(self) -> ThreadRef | None:
-        """Return the thread of the event that began the run, `None` without one."""
-        try:
-            event_request = self.event_request
-        except NoRequestError:
-            return None
-        return event_thread_ref(event_request, self.where) if event_request and event_request.number else None
+    @property
+    def event_in_thread(self) -> EventRequest | None:
+        """The event that began the run, `None` if it is of no thread."""
+        with suppress(NoRequestError):
+            return self.event_request if self.event_request and self.event_request.number else None
+        return None
 
     def close_progress(self, error: str) -> None:
         """Report an unreadable bundle in the thread of the event."""
-        if (thread_ref := self.thread()) and self.event_request:
-            name = self.event_request.repository.name
+        if event := self.event_in_thread:
+            name = event.repository.name
             _, github = connected(self.where, self.environment, name, Access.COMMENT, self.mask)
-            self.end_thread(github, thread_ref, error)
+            self.end_thread(event_thread_ref(event, self.where, github), error)
 
-    def end_thread(self, github: GitHub, thread_ref: ThreadRef | None, error: str) -> None:
+    def end_thread(self, thread_ref: ThreadRef, error: str) -> None:
         """Write the error in our comments of the request, unless they have its result. No new comment is written."""
-        if thread_ref is None:
-            return
         text = error_text(f"Publishing failed: {error}", self.where.run_url)
         try:
-            edit_comments(github, thread_ref._replace(lines=0), text, OVER, kinds=(PROGRESS,), if_open=True)
+            thread_ref._replace(lines=0).edit(text, OVER, kinds=(PROGRESS,), if_open=True)
         except GitHubError as failure:
             self.say(f"note: the progress comment could not be finished: {failure}")
 
@@ -138,7 +135,9 @@ def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> tuple[Outcome, Pu
     try:
         _check_request(request, job, github)
     except PublishError as error:
-        job.end_thread(github, job.thread() or thread_ref_of(request), str(error))
+        event = job.event_in_thread
+        if found := event_thread_ref(event, where, github) if event else thread_ref_of(request, github):
+            job.end_thread(found, str(error))
         raise
     if request.repository.lower() == old_name.lower():
         # GitHub's answers on pull requests have the new name. A bundle for another repository is refused later.

@@ -16,10 +16,8 @@ from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
-from bot.publish.thread.comments import put_comment
 from bot.publish.thread.history import count_tries
 from bot.publish.thread.markers import ANSWER, REFUSED
-from bot.publish.thread.progress_writer import close_progress
 from bot.session.context.github_env import read_github_environment
 from bot.session.event.event_context import EventContext, EventOptions, EventResult, Say, connected
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer, report_no_result
@@ -115,15 +113,14 @@ def _decide(context: EventContext, request: Request) -> Request:
             context.thread_ref,
             request.thread,
             actor=request.actor,
-            github=github,
             policy=context.policy,
         )
         context.thread_ref = context.thread_ref._replace(of=key)
         request = build_request(repeated, github, context.policy)
     if needs(request.verb, Earlier.RUN):
-        return continue_request(request, context.thread_ref, github)
+        return continue_request(request, context.thread_ref)
     if needs(request.verb, Earlier.PLAN):
-        return approve_request(request, context.thread_ref, github)
+        return approve_request(request, context.thread_ref)
     return request
 
 
@@ -141,7 +138,7 @@ def _report_error(context: EventContext, error: AgentError, *, is_permitted: boo
         elif is_permitted:
             post_answer(context, text)
         else:
-            close_progress(context.github, context.thread_ref, text)
+            context.thread_ref.close_progress(text)
     except (NoRequestError, RefusedError):
         return
     except GitHubError as failure:
@@ -173,5 +170,5 @@ def _answer(context: EventContext, request: Request) -> EventResult:
         posted = answer_outsider(context, request.actor.id, ANSWER, lambda: answer(context, request))
         return EventResult(ExitCode.DONE, "Answered." if posted else "Not answered.", answered=posted)
     text = answer(context, request)
-    put_comment(context.github, context.thread_ref, ANSWER, text)
+    context.thread_ref.put(ANSWER, text)
     return EventResult(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)
