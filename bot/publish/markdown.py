@@ -5,10 +5,7 @@ escape; the others only escape.
 """
 
 import re
-from collections.abc import Callable
 from html import escape
-from pathlib import Path
-from typing import Any
 
 from bot.gate.additions import brings_in_unseen
 from bot.gate.markdown import code_blocks
@@ -54,6 +51,11 @@ def fenced(text: str) -> str:
     """Return a code block that no line of `text` can close."""
     fence = "`" * max(3, _longest_run(text, "`") + 1)
     return f"{fence}text\n{text.rstrip()}\n{fence}"
+
+
+def run_link(url: str) -> str:
+    """Return the end of a line that links to the run; empty outside Actions."""
+    return f" · [run]({url})" if url else ""
 
 
 def quoted(markdown: str) -> str:
@@ -153,23 +155,6 @@ def safe_tail(text: str) -> str:
     near = text[-2 * TAIL_LIMIT :]
     text = "".join(c for c in _gated(near, len(near)) if c in "\n\t" or (c.isprintable() and c != "\ufeff"))
     return break_commit_words(text if len(text) <= TAIL_LIMIT else "…" + text[-TAIL_LIMIT:])
-
-
-def macros_of(template: Path, *, trim: bool = True, **filters: Callable[..., object]) -> Any:
-    """Return the macros of a Markdown template, in which `filters` escape. `trim`: no block leaves an empty line."""
-    import jinja2  # takes 60 ms that a refusal does not need
-
-    templates = jinja2.Environment(
-        autoescape=False,  # noqa: S701 - it is Markdown
-        loader=jinja2.FileSystemLoader(template.parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=trim,
-        lstrip_blocks=trim,
-        keep_trailing_newline=not trim,
-    )
-    templates.filters.update(md=safe_markdown, line=safe_line, line_code=safe_code, html=safe_html, cell=cell)
-    templates.filters.update(quoted=quoted, plain=plain, code=code, **filters)
-    return templates.get_template(template.name).module
 
 
 def _gated(text: str, limit: int) -> str:

@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bot.contracts.errors import GateError, PublishError, UsageError
-from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome
-from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
+from bot.contracts.plan import MAX_PLAN, Plan
 from bot.contracts.request import Request
 from bot.events.command import PLAN_HASH, parse_command
 from bot.gate.secrets import withhold_if_secret
 from bot.publish.body.render import Links, footer
 from bot.publish.bundle.read import parse
 from bot.publish.context import PublishContext
+from bot.publish.macros import macros_of
 from bot.publish.markdown import safe_code, safe_line
 from bot.publish.thread.comments import OwnComment, ThreadRef, own_comments
 from bot.publish.thread.history import ThreadLog, newest_requests, read_log
@@ -56,47 +56,13 @@ def as_posted(comment: OwnComment) -> str:
 
 def plan_text(plan: Plan, outcome: Outcome, links: Links, *, approvable: bool = True) -> str:
     """Return the comment without its mark. `approvable`: the bot acts as itself, so an approval will count."""
-    how = _NO_APPROVALS
-    if approvable:
-        how = (
-            f"To carry out exactly this plan, once: `/agent approve {plan.hash[:_SHOWN_HASH]}`. For a different plan: "
-            "`/agent plan` and what should change. If anybody edits this comment, the plan can no longer be approved."
-        )
-    parts = [plan_markdown(plan), how, *(safe_line(note, 500) for note in outcome.notes)]
-    estimate = "The model gave no estimate."
-    if plan.estimate_turns:
-        estimate = f"The model's estimate: about {count_of(plan.estimate_turns, 'turn')}."
-    parts.append(f"<sub>{estimate}</sub>\n{footer(outcome, links)}")
     packed = base64.b64encode(zlib.compress(plan.canonical.encode(), 9)).decode()
-    return "\n\n".join([*parts, f"{_DATA}{packed} -->"])
-
-
-def plan_markdown(plan: Plan) -> str:
-    """Return the plan as Markdown, which depends only on the plan. The comment begins with it."""
-    parts = [
-        f"**Plan: {safe_line(plan.title, _limit(plan.title))}**",
-        "\n".join(_step(number, step) for number, step in enumerate(plan.steps, 1)),
-    ]
-    if plan.risks:
-        parts.append(f"**Risks.** {_lines(plan.risks, '')}")
-    return "\n\n".join(parts)
-
-
-def _step(number: int, step: PlanStep) -> str:
-    indent = " " * len(f"{number}. ")
-    paths = "".join(f"\\\n{indent}{safe_code(path, _limit(path))}" for path in step.paths)
-    return f"{number}. {_lines(step.text, indent)}{paths}"
-
-
-def _lines(text: str, indent: str) -> str:
-    """Return each line escaped, with visible line breaks."""
-    lines = [safe_line(line, _limit(line)) for line in text.splitlines() if line.strip()]
-    return f"\\\n{indent}".join(lines)
-
-
-def _limit(text: str) -> int:
-    """Return a limit that does not cut `text`: escaping lengthens it, and a plan is shown in full."""
-    return 4 * len(text) + 100
+    notes = [safe_line(note, 500) for note in outcome.notes]
+    refused, end = "" if approvable else _NO_APPROVALS, footer(outcome, links)
+    text = macros_of("plan").comment(
+        plan, plan.hash[:_SHOWN_HASH], refused, notes, end, f"{_DATA}{packed} -->"
+    )
+    return str(text)
 
 
 def read_plan(body: str) -> Plan | None:
@@ -113,7 +79,7 @@ def read_plan(body: str) -> Plan | None:
 
 def _shows(comment: OwnComment, plan: Plan) -> bool:
     """Whether the text begins with the plan, whose data may be of another one. GitHub may change line ends."""
-    shown, wanted = as_posted(comment).splitlines(), plan_markdown(plan).splitlines()
+    shown, wanted = as_posted(comment).splitlines(), str(macros_of("plan").shown(plan)).splitlines()
     return [line.rstrip() for line in shown[: len(wanted)]] == [line.rstrip() for line in wanted]
 
 

@@ -1,21 +1,19 @@
 """The result of publishing, and the comment with it in the thread: an answer, a question, a failure, or a link."""
 
-from functools import cache, partial
+from functools import partial
 from itertools import takewhile
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import money, sentence
 from bot.contracts.outcome import Outcome, Status, StopReason
-from bot.evidence.held_back_and_denied import held_back
 from bot.evidence.summary import summarize_checks
 from bot.github.errors import GitHubError
 from bot.publish import markdown
 from bot.publish.body.render import Links, footer, title
 from bot.publish.context import PublishContext
-from bot.publish.evidence import one_line
-from bot.publish.markdown import macros_of, safe_answer, safe_line, safe_markdown
+from bot.publish.macros import macros_of
+from bot.publish.markdown import run_link, safe_answer, safe_line, safe_markdown
 from bot.publish.thread.markers import ANSWER, ENDED, FINISHED, OVER
 
 
@@ -58,7 +56,6 @@ _REPLIES = {
     Status.REVIEWED: "review",
 }
 _REASON_LIMIT = 1_000
-_GO_ON = "`/agent continue` continues from here."
 
 
 def headline(outcome: Outcome) -> str:
@@ -73,7 +70,7 @@ def end_text(outcome: Outcome, links: Links, trouble: str = "", compare: str = "
     """Return the comment on a run without a change, with its last answer, or on `trouble` with publishing."""
     reason = safe_line(sentence(trouble or outcome.reason or "The run gave no reason."), _REASON_LIMIT)
     head, notes = f"**{heading or headline(outcome)}.** {reason}", run_notes(outcome)
-    fill = partial(_macros().end, outcome, compare, trouble, head, notes, footer(outcome, links))
+    fill = partial(macros_of("end").end, outcome, compare, trouble, head, notes, footer(outcome, links))
     answer = ""
     if outcome.answer.strip() and not trouble:
         limit = COMMENT_LIMIT - _REASON_LIMIT - len(fill(""))
@@ -81,28 +78,20 @@ def end_text(outcome: Outcome, links: Links, trouble: str = "", compare: str = "
     return str(fill(answer)).strip("\n")
 
 
-@cache
-def _macros() -> Any:
-    return macros_of(Path(__file__).with_name("end.md.j2"), one_line=one_line, held_back=held_back)
-
-
 def done_line(outcome: Outcome, links: Links, publish_result: PublishResult) -> str:
     """Return the line that replaces a finished progress comment."""
-    pull = outcome.request.pull
     name = f"#{publish_result.pr_number}"
+    result = f"pull request [{name} {safe_line(title(outcome))}]({publish_result.pr_url})"
     if publish_result.suggested:
         result = f"[suggestions on {name}]({publish_result.pr_url})"
-    elif pull is not None and publish_result.pr_number == pull.number:
-        result = f"a commit on [{name}]({publish_result.pr_url})"
-    else:
-        result = f"pull request [{name} {safe_line(title(outcome))}]({publish_result.pr_url})"
-    run = f" · [run]({links.run})" if links.run else ""
     if outcome.status is Status.PARTIAL:
         why = safe_line(sentence(outcome.reason or "The run ended early."))
-        return f"**Not finished:** {result}. {why} {_GO_ON}{run}"
+        return (
+            f"**Not finished:** {result}. {why} `/agent continue` continues from here.{run_link(links.run)}"
+        )
     checks = summarize_checks(outcome).headline
     checks_text = f", {safe_line(checks)}" if checks else ""
-    return f"**Done:** {result}{checks_text} · {money(outcome.cost)}{run}"
+    return f"**Done:** {result}{checks_text} · {money(outcome.cost)}{run_link(links.run)}"
 
 
 def pending_line(outcome: Outcome, run_url: str) -> str:

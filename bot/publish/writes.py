@@ -31,7 +31,7 @@ from bot.publish.body.render import Links
 from bot.publish.bundle.write import Bundle
 from bot.publish.change.base_rules import read_policy
 from bot.publish.context import PublishContext, make_bare
-from bot.publish.markdown import safe_markdown
+from bot.publish.markdown import run_link, safe_markdown
 from bot.publish.thread.comments import own_comments
 from bot.publish.thread.history import opened_by_us, thread_state
 from bot.publish.thread.markers import WRITE, mark, marked
@@ -156,10 +156,9 @@ class _Thread:
     def _body(self, write: Write) -> str:
         """Return the filtered text with its author and a mark."""
         by = f"Written by the maintenance task `{self.task}`" if self.task else "Written by Slash Agent"
-        run = f" · [run]({self.proposed.links.run})" if self.proposed.links.run else ""
         fields = {"id": self._id(write), **({"task": self.task} if self.task else {})}
         text = safe_markdown(write.body, MAX_BODY).rstrip()
-        return marked(f"{text}\n\n<sub>{by}{run}</sub>", mark(WRITE, **fields))
+        return marked(f"{text}\n\n<sub>{by}{run_link(self.proposed.links.run)}</sub>", mark(WRITE, **fields))
 
     def _id(self, write: Write) -> str:
         """Return an id that is the same for the same write of the same run."""

@@ -117,3 +117,10 @@ def matched(findings: Sequence[Finding], earlier: Sequence[KnownFinding]) -> dic
                 found[number] = match
                 free.remove(match)
     return found
+
+
+def counts(findings: Iterable[Finding | KnownFinding]) -> str:
+    """Return a text such as `1 critical, 2 minor`."""
+    severities = [one.severity for one in findings]
+    numbers = ((severities.count(severity), severity) for severity in Severity)
+    return ", ".join(f"{number} {severity}" for number, severity in numbers if number)

@@ -166,7 +166,7 @@ def _import_all() -> None:
     from bot.gate.redact import Redactor
     from bot.policy import read_policy
     from bot.providers.connect import connect
-    from bot.publish.body import render
+    from bot.publish import macros
     from bot.publish.bundle import read
     from bot.report import page
     from bot.session.demo.demo import RECORDING
@@ -175,7 +175,7 @@ def _import_all() -> None:
         name = vendor.upper()
         connect(f"{vendor}/x", {f"{name}_API_KEY": "-", f"{name}_BASE_URL": "http://127.0.0.1:9"}).close()
     Redactor({}).prepare()
-    render._macros()
+    macros.macros_of("pull_request")
     page.render_page(RECORDING)
     read._adapter(Outcome)
     read_policy._adapter()

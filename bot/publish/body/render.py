@@ -7,8 +7,6 @@ characters.
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.formatting import count_of, duration, money
@@ -17,10 +15,10 @@ from bot.evidence.held_back_and_denied import denied, held_back
 from bot.evidence.view import view_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
-from bot.publish import evidence, markdown
 from bot.publish.body.template import PARTS, fill_template, joined
-from bot.publish.evidence import one_line
-from bot.publish.markdown import macros_of, safe_line
+from bot.publish.evidence import folded_sections, one_line
+from bot.publish.macros import macros_of
+from bot.publish.markdown import safe_line, shortened
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
 
@@ -61,20 +59,21 @@ def render_body(
     closing: bool = True,
 ) -> str:
     """Return the body without its mark. Without `closing` the thread, where it is posted, is not named."""
-    body, line = "", closing_line(outcome, keyword) if closing else ""
+    macros, body = macros_of("pull_request"), ""
+    line = closing_line(outcome, keyword) if closing else ""
     for scale in _SCALES:
         view = _view(outcome, files, links, scale)
-        parts = {name: str(getattr(_macros(), name)(view)).strip() for name in PARTS if name != "closing"}
+        parts = {name: str(getattr(macros, name)(view)).strip() for name in PARTS if name != "closing"}
         parts["closing"] = line
         body = fill_template(template, parts, scale) if template.strip() else joined(parts)
         if len(body) <= LIMIT:
             return body
-    return markdown.shortened(body, LIMIT)
+    return shortened(body, LIMIT)
 
 
 def _view(outcome: Outcome, files: Sequence[ChangedFile], links: Links, scale: float) -> dict[str, Any]:
     request, thread = outcome.request, outcome.request.thread
-    shown, most = view_of(outcome, files, scale), int(_EVIDENCE_SHOWN * scale)
+    shown = view_of(outcome, files, scale)
     return {
         "outcome": outcome,
         "request": request,
@@ -86,22 +85,14 @@ def _view(outcome: Outcome, files: Sequence[ChangedFile], links: Links, scale: f
         "asked_in": f"#{thread.number}" if thread else "the request",
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),
         "approved": not needs(request.verb, Earlier.RUN),
-        "evidence": evidence.table(shown.rows[:most]),
-        "evidence_left_out": max(len(shown.rows) - most, 0),
-        "evidence_remarks": evidence.remarks(shown),
-        "folded": list(evidence.details(shown, outputs=scale == 1)),
+        "most": int(_EVIDENCE_SHOWN * scale),
+        "sections": list(folded_sections(shown, outputs=scale == 1)),
         "files": sorted(files, key=lambda file: not file.sensitive),
         "withheld": list(map(one_line, held_back(outcome.withheld))),
         "notes": (*outcome.notes, *filter(None, [thread.hidden if thread else ""])),
         "denied": list(map(one_line, denied(outcome.denials))),
         "footer": footer(outcome, links),
     }
-
-
-@cache
-def _macros() -> Any:
-    template = Path(__file__).with_name("pull_request.md.j2")
-    return macros_of(template, trim=False, count_of=count_of, one_line=one_line)
 
 
 def footer(outcome: Outcome, links: Links) -> str:

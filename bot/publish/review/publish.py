@@ -18,7 +18,7 @@ from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.publish.body.render import figures, small_line
 from bot.publish.context import PublishContext, check_now, check_request, fetch_ends, make_bare
-from bot.publish.markdown import safe_line
+from bot.publish.markdown import run_link, safe_line
 from bot.publish.remote import read_base_file
 from bot.publish.review.posted_reviews import (
     REVIEWED,
@@ -30,13 +30,13 @@ from bot.publish.review.posted_reviews import (
     review_mark,
     without_entries,
 )
-from bot.publish.review.text import Report, ShownDiff, body_text, comment_text, counts, in_order, nothing_text
+from bot.publish.review.text import Report, ShownDiff, body_text, comment_text, in_order, nothing_text
 from bot.publish.thread.comments import created
 from bot.publish.thread.markers import ENDED, FINISHED, OVER, marked
 from bot.review.anchors import anchor
 from bot.review.diff import parse_diff
 from bot.review.diff_text import key_of, path_of, readable_path
-from bot.review.fingerprints import KnownFinding, State, find_new, fingerprint
+from bot.review.fingerprints import KnownFinding, State, counts, find_new, fingerprint
 from bot.review.suggestions import with_valid_suggestion
 
 _GRAVE = frozenset({Severity.CRITICAL, Severity.MAJOR})
@@ -142,9 +142,8 @@ def finish_comments(context: PublishContext, findings: int, url: str) -> None:
     if context.thread_ref is None:
         return
     line = f"**Reviewed:** [{count_of(findings, 'finding')}]({url}) · {money(context.outcome.cost)}"
-    line += f" · [run]({context.links.run})" if context.links.run else ""
     with context.tolerating("The progress comment could not be finished"):
-        context.thread_ref.edit(line, FINISHED)
+        context.thread_ref.edit(f"{line}{run_link(context.links.run)}", FINISHED)
 
 
 def report_no_findings(

@@ -5,9 +5,7 @@ since people apply it as it is.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from bot.contracts.formatting import count_of
@@ -17,13 +15,12 @@ from bot.gate.path_rules import refusal
 from bot.policy.protected import ProtectedFiles
 from bot.policy.publish_settings import ReviewPolicy
 from bot.publish.body.render import LIMIT
-from bot.publish.markdown import macros_of, safe_code, safe_line, safe_markdown, suggestion_refusal
+from bot.publish.macros import macros_of
+from bot.publish.markdown import safe_code, safe_line, safe_markdown, suggestion_refusal
 from bot.publish.review.posted_reviews import FINDING
 from bot.publish.thread.markers import mark, marked
 from bot.review.diff import Diff
-from bot.review.diff_text import path_of
 from bot.review.fingerprints import KnownFinding
-from bot.review.suggestions import block
 
 _SUMMARY_LIMIT = 1_500
 
@@ -68,12 +65,12 @@ def comment_text(finding: Finding, protected: ProtectedFiles) -> str:
     if finding.suggestion is not None:
         held = suggestion_refusal(finding.path, finding.text, finding.suggestion, protected)
     written = mark(FINDING, id=finding.fingerprint, fault=finding.kind.value)
-    return marked(str(_macros().comment(finding, held)), written)
+    return marked(str(macros_of("review").comment(finding, held)), written)
 
 
 def body_text(report: Report, room: int) -> str:
     """Return the review's body without its mark, which has `room` characters."""
-    macros, review = _macros(), report.review
+    macros, review = macros_of("review"), report.review
     notes = map(safe_line, report.notes)
     parts = [macros.summary(report), safe_markdown(review.summary, _SUMMARY_LIMIT), *notes]
     tail = [macros.coverage(review), macros.left_out(report.left_out), report.footer]
@@ -83,17 +80,10 @@ def body_text(report: Report, room: int) -> str:
 
 def nothing_text(report: Report, still_open: Sequence[KnownFinding], earlier: int, pull_url: str) -> str:
     """Return the comment without a new finding. `earlier` counts those of earlier reviews; `still_open` still hold."""
-    macros, notes = _macros(), map(safe_line, report.notes)
+    macros, notes = macros_of("review"), map(safe_line, report.notes)
     text = macros.nothing(report, still_open, earlier, pull_url)
     tail = (macros.coverage(report.review), macros.left_out(report.left_out), report.footer)
     return _joined([text, *notes, *tail])
-
-
-def counts(findings: Iterable[Finding | KnownFinding]) -> str:
-    """Return a text such as `1 critical, 2 minor`."""
-    severities = [one.severity for one in findings]
-    numbers = ((severities.count(severity), severity) for severity in Severity)
-    return ", ".join(f"{number} {severity}" for number, severity in numbers if number)
 
 
 def in_order(report: Report) -> list[tuple[Finding, str]]:
@@ -107,7 +97,7 @@ def _in_body(report: Report, limit: int) -> list[str]:
     findings = in_order(report)
     parts = ["**Not on lines of the diff**"] if findings else []
     for number, (finding, reason) in enumerate(findings):
-        text = str(_macros().unplaced(finding, _where(report, finding), reason))
+        text = str(macros_of("review").unplaced(finding, _where(report, finding), reason))
         limit -= len(text) + 2
         if limit < 200:
             left = count_of(len(findings) - number, "finding")
@@ -128,9 +118,3 @@ def _where(report: Report, finding: Finding) -> str:
 
 def _joined(parts: Iterable[str]) -> str:
     return "\n\n".join(part.strip("\n") for part in parts if part)
-
-
-@cache
-def _macros() -> Any:
-    template = Path(__file__).with_name("review.md.j2")
-    return macros_of(template, block=block, count_of=count_of, counts=counts, path_of=path_of)

@@ -19,7 +19,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.providers.connect import MissingKeyError
 from bot.publish.body.render import Links
-from bot.publish.markdown import safe_line, safe_plain
+from bot.publish.markdown import run_link, safe_line, safe_plain
 from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.history import ASKED, UNASKED
@@ -126,8 +126,8 @@ def post_answer(context: EventContext, text: str, fields: Mapping[str, str] = Ma
 
 def error_text(error_message: str, run_url: str) -> str:
     """Why nothing will come of a request."""
-    run = f" · [run]({run_url})" if run_url else ""
-    return f"**The run failed.** {safe_line(sentence(error_message), _MAX_ERROR)}".rstrip() + run
+    text = f"**The run failed.** {safe_line(sentence(error_message), _MAX_ERROR)}".rstrip()
+    return f"{text}{run_link(run_url)}"
 
 
 def answer_outsider(context: EventContext, account: int, kind: str, text: Callable[[], str]) -> bool:
