@@ -36,9 +36,7 @@ ECOSYSTEM = Ecosystem(
     test="dotnet test",
     install="dotnet restore",
     egress="dotnet",
-    counts=(
-        r"(Passed|Failed)! +- Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+), Skipped: +(?P<skipped>\d+), .*",
-    ),
+    counts=(r"(Passed|Failed)! +- Failed: +\d+, Passed: +\d+, Skipped: +\d+, .*",),
     tools={".dotnet": ""},
     caches={".nuget/packages": ""},
     copies="A build made before is not the tree: test without `--no-build`",

@@ -171,14 +171,13 @@ ECOSYSTEM = Ecosystem(
     install="npm ci",
     egress="node",
     counts=(
-        r"(?P<ran>\d+) specs?, (?P<failed>\d+) failures?(, (?P<skipped>\d+) pending specs?)?.*",
+        r"(?P<ran>\d+) specs?, \d+ failures?(, \d+ pending specs?)?.*",
         r"  Total: +(?P<ran>\d+)",
         r"  (?P<passed>\d+) tests? passed",  # ava
         r"  (?P<failed>\d+) tests? failed",
         r"  (?P<skipped>\d+) tests? (?:skipped|todo)",
-        r" *(?P<passed>\d+) pass",
-        r" *(?P<failed>\d+) fail",
-        r"(ok|FAILED) \| (?P<passed>\d+) passed.*? \| (?P<failed>\d+) failed.*",
+        r" *\d+ (?:pass|fail)",
+        r"(ok|FAILED) \| \d+ passed.*? \| \d+ failed.*",
     ),
     # npm and pnpm write in their stores while they read them.
     tools={".nvm": "NVM_DIR", ".volta": "VOLTA_HOME", ".nodenv": "NODENV_ROOT", ".bun": "", ".deno": ""},

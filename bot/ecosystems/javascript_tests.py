@@ -4,22 +4,12 @@ others are named only on request."""
 import json
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bot.ecosystems.checker import table
 from bot.ecosystems.registry import unwrapped
 from bot.ecosystems.test_command import MOST_PATHS, Related, assignments, plain_words
-from bot.ecosystems.test_results import (
-    FAILED,
-    PASSED,
-    SKIPPED,
-    Ends,
-    ParsedTests,
-    Runner,
-    path_of,
-    tests_of,
-    totals_of,
-)
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, by_names, path_of
 
 _MARKS = {"✓": PASSED, "✔": PASSED, "√": PASSED, "✖": FAILED, "﹣": SKIPPED, "-": SKIPPED}
 
@@ -31,40 +21,32 @@ _NOT_RUN = "Test suite failed to run"
 _VITEST_END = re.compile(r" +Tests  +(?:\d+ [a-z]+(?: \| )?)+ \(\d+\)")
 _VITEST_BAD = re.compile(r" FAIL  (\S.*)")
 
-_MOCHA_END = re.compile(r"  (\d+) (passing|failing|pending)(?: \(.*\))?")
+_MOCHA_END = re.compile(r"  \d+ (?:passing|failing|pending)(?: \(.*\))?")
 _MOCHA_TEST = re.compile(r"( {2,})(?:(✓|✔|√|-)|(\d+\))) (.+?)(?: \(\d+ms\))?")
 _SUITE = re.compile(r"( {2,})(\S.*)")
 
-_NODE_FIGURE = re.compile(r"ℹ (pass|fail|cancelled|skipped|todo) (\d+)")
+_NODE_FIGURE = re.compile(r"ℹ (?:pass|fail|cancelled|skipped|todo) \d+")
 _NODE_LINE = re.compile(r"( *)([✔✖﹣▶]) (.*?)(?: \([\d.]+ms\))?((?: # (?:SKIP|TODO).*)?)")
 _NODE_TIMED = re.compile(r".* \([\d.]+ms\)(?: #.*)?")
 
 
-def jest(lines: Sequence[str], ends: Ends) -> ParsedTests:
-    file, bad = "", []
+def jest(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    file = ""
     for line in lines:
         if match := _JEST_FILE.fullmatch(line):
             file = match[2].removeprefix("./")
-        elif file and (match := _JEST_BAD.fullmatch(line)):
-            if match[1] == _NOT_RUN:
-                bad.append((file, FAILED))
-            elif match[1] != "Console":
-                bad.append((path_of((file, *match[1].split(" › "))), FAILED))
-    return tests_of("jest's output", bad, totals_of(end[0] for end in ends), only_failed=True)
+        elif file and (match := _JEST_BAD.fullmatch(line)) and match[1] != "Console":
+            own = match[1].split(" › ") if match[1] != _NOT_RUN else ()
+            yield path_of((file, *own)), FAILED
 
 
-def vitest(lines: Sequence[str], ends: Ends) -> ParsedTests:
-    bad = [(match[1], FAILED) for line in lines if (match := _VITEST_BAD.fullmatch(line))]
-    totals = totals_of(end[0].rpartition(" (")[0] for end in ends)
-    return tests_of("vitest's output", bad, totals, only_failed=True)
+def vitest(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return ((match[1], FAILED) for match in filter(None, map(_VITEST_BAD.fullmatch, lines)))
 
 
-def mocha(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
+def mocha(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The tests by the tree of the `spec` reporter, which is the default."""
-    if not any(end[2] == "passing" for end in ends):
-        return None
     suites: dict[int, str] = {}
-    named: list[tuple[str, str]] = []
     for line in lines:
         if _MOCHA_END.fullmatch(line):
             suites = {}
@@ -72,16 +54,22 @@ def mocha(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
                 break
         elif match := _MOCHA_TEST.fullmatch(line):
             state = FAILED if match[3] else _MARKS[match[2]]
-            named.append((path_of((*_above(suites, len(match[1])), match[4])), state))
+            yield path_of((*_above(suites, len(match[1])), match[4])), state
         elif match := _SUITE.fullmatch(line):
             suites[len(match[1])] = match[2]
-    return tests_of("mocha's output", named, totals_of(end[0] for end in ends))
 
 
-def node(lines: Sequence[str], ends: Ends) -> ParsedTests:
+_MOCHA = by_names("mocha's output", mocha)
+
+
+def _mocha(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
+    """Without a line on tests that pass it was another program."""
+    return _MOCHA(lines, ends) if any("passing" in end[0] for end in ends) else None
+
+
+def node(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """By the tree of the `spec` reporter of `node --test`."""
     suites: dict[int, str] = {}
-    named: list[tuple[str, str]] = []
     for line in lines:
         if line.startswith("ℹ "):
             suites = {}
@@ -96,8 +84,7 @@ def node(lines: Sequence[str], ends: Ends) -> ParsedTests:
             suites[depth] = name
         elif suites.pop(depth, "") != name and mark != "▶":
             state = SKIPPED if "# SKIP" in directive or "# TODO" in directive else _MARKS[mark]
-            named.append((path_of((*_above(suites, depth), name)), state))
-    return tests_of("node --test's output", named, totals_of(f"{end[2]} {end[1]}" for end in ends))
+            yield path_of((*_above(suites, depth), name)), state
 
 
 def _above(suites: dict[int, str], depth: int) -> list[str]:
@@ -106,10 +93,10 @@ def _above(suites: dict[int, str], depth: int) -> list[str]:
 
 
 RUNNERS = (
-    Runner(jest, _JEST_END),
-    Runner(vitest, _VITEST_END),
-    Runner(mocha, _MOCHA_END),
-    Runner(node, _NODE_FIGURE),
+    Runner(by_names("jest's output", jest, only_failed=True), _JEST_END),
+    Runner(by_names("vitest's output", vitest, only_failed=True), _VITEST_END),
+    Runner(_mocha, _MOCHA_END),
+    Runner(by_names("node --test's output", node), _NODE_FIGURE),
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.checker import table
 from bot.ecosystems.record import CLASSES, Action, Dependencies, Ecosystem, Files, Suite, uses
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, tests_of
+from bot.ecosystems.test_results import FAILED, Runner, by_names
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -19,36 +19,21 @@ def _checks(files: Files) -> Iterator[str]:
         yield "phpunit"
 
 
-_PHPUNIT = re.compile(r"PHPUnit \d+\.\d.*")
-_PHPUNIT_GOOD = re.compile(r"OK \((\d+) tests?, \d+ assertions?\)")
-_PHPUNIT_END = re.compile(r"Tests: (\d+), Assertions: \d+(?:, [A-Za-z ]+: \d+)*\.")
-_PHPUNIT_FIGURE = re.compile(r"(Errors|Failures|Skipped|Incomplete): (\d+)")
-_PHPUNIT_PART = re.compile(r"There (?:was|were) \d+ (.+):")
-_BAD_PARTS = ("error", "errors", "failure", "failures")
-
+_PHPUNIT_END = re.compile(
+    r"(?:OK \(|Tests: )(?P<ran>\d+)(?: tests?, \d+ assertions?\)|, Assertions: \d+(?:, [A-Za-z ]+: \d+)*\.)"
+)
+_PHPUNIT_PART = re.compile(r"There (?:was|were) \d+ (?:(errors?|failures?)|.+):")
 _PHPUNIT_TEST = re.compile(r"\d+\) ([\w\\]+::\w.*)")
 
 
-def phpunit(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
+def phpunit(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """By its lists of errors and failures."""
-    ran = 0
-    figures = dict.fromkeys(("Errors", "Failures", "Skipped", "Incomplete"), 0)
-    part = ""
-    bad: list[tuple[str, str]] = []
+    listed = ""
     for line in lines:
         if match := _PHPUNIT_PART.fullmatch(line):
-            part = match[1]
-        elif part in _BAD_PARTS and (match := _PHPUNIT_TEST.fullmatch(line)):
-            bad.append((match[1], FAILED))
-        elif match := _PHPUNIT_GOOD.fullmatch(line) or _PHPUNIT_END.fullmatch(line):
-            part, ran = "", ran + int(match[1])
-            for word, number in _PHPUNIT_FIGURE.findall(line):
-                figures[word] += int(number)
-    if not ran:
-        return None
-    failed, skipped = figures["Errors"] + figures["Failures"], figures["Skipped"] + figures["Incomplete"]
-    totals = {PASSED: max(ran - failed - skipped, 0), FAILED: failed, SKIPPED: skipped}
-    return tests_of("PHPUnit's output", bad, totals, only_failed=True)
+            listed = match[1]
+        elif listed and (match := _PHPUNIT_TEST.fullmatch(line)):
+            yield match[1], FAILED
 
 
 ECOSYSTEM = Ecosystem(
@@ -73,17 +58,14 @@ ECOSYSTEM = Ecosystem(
     test="vendor/bin/phpunit",
     install="composer install",
     counts=(
-        r" *Tests: +((?P<failed>\d+) failed, )?((?P<skipped>\d+) [a-z]+, )*(?P<passed>\d+) passed \(\d+ assertions?\)",
-        (
-            r"(OK|FAILURES!|Failures!) \((?P<ran>\d+) tests?(, (?P<failed>\d+) failures?)?"
-            r"(, (?P<skipped>\d+) skipped)?, .*\)"
-        ),
+        r" *Tests: +(\d+ [a-z]+, )*\d+ passed \(\d+ assertions?\)",
+        r"(OK|FAILURES!|Failures!) \((?P<ran>\d+) tests?(, \d+ failures?)?(, \d+ skipped)?, .*\)",
     ),
     caches={".cache/composer/files": "COMPOSER_CACHE_READ_ONLY=1"},
     folders=("vendor",),
     offline={"COMPOSER_DISABLE_NETWORK": "1"},
     copies='A package copied into vendor is not the tree: let Composer link it (`"symlink": true`)',
-    runners=(Runner(phpunit, _PHPUNIT),),
+    runners=(Runner(by_names("PHPUnit's output", phpunit, only_failed=True), _PHPUNIT_END),),
     outline={".php": CLASSES},
     suites=(
         Suite(

@@ -121,7 +121,7 @@ ECOSYSTEM = Ecosystem(
     egress="python",
     counts=(
         r"(?P<passed>\d+) scenarios? passed, (?P<failed>\d+) failed, (?P<skipped>\d+) skipped.*",
-        r"(PASSED|FAILED) \((failures=(?P<failed>\d+), )?(errors=(?P<errors>\d+), )?successes=(?P<passed>\d+)\)",
+        r"(PASSED|FAILED) \((failures=\d+, )?(errors=\d+, )?successes=\d+\)",
     ),
     # The caches of pip and uv are written while they are read.
     tools={".pyenv": "PYENV_ROOT", ".local/share/uv/python": "UV_PYTHON_INSTALL_DIR"},

@@ -2,18 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.test_results import (
-    FAILED,
-    PASSED,
-    SKIPPED,
-    Ends,
-    ParsedTests,
-    Runner,
-    tests_of,
-    totals_of,
-)
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, by_names, tests_of
 
 _PYTEST_SUMMARY = re.compile(
     r"(?:=+ )?(?:no tests ran|\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?"
@@ -37,18 +28,17 @@ _FIXTURES = ("setUpClass", "tearDownClass", "setUpModule", "tearDownModule")
 _NOT_LOADED = "unittest.loader._FailedTest"
 
 
-def pytest(lines: Sequence[str], ends: Ends) -> ParsedTests:
-    """The failed tests, by the short summary: where names matter, pytest writes a report."""
-    # Tests, and the files that could not be collected.
-    bad, inside = list[tuple[str, str]](), False
+def pytest(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The failed tests and the files that could not be collected, by the short summary: where names matter, pytest
+    writes a report."""
+    inside = False
     for line in lines:
         if "short test summary info" in line and line.startswith("="):
             inside = True
         elif _PYTEST_SUMMARY.fullmatch(line):
             inside = False
         elif inside and (match := _SHORT.fullmatch(line)):
-            bad.append((match[1], FAILED))
-    return tests_of("pytest's output", bad, totals_of(end[0] for end in ends), only_failed=True)
+            yield match[1], FAILED
 
 
 def unittest(lines: Sequence[str], ends: Ends) -> ParsedTests:
@@ -105,4 +95,7 @@ def _unittest_name(test: str, where: str) -> str:
     return where if where == test or where.endswith(f".{test}") else f"{where}.{test}"
 
 
-RUNNERS = (Runner(pytest, _PYTEST_SUMMARY, "pytest"), Runner(unittest, _RAN))
+RUNNERS = (
+    Runner(by_names("pytest's output", pytest, only_failed=True), _PYTEST_SUMMARY, "pytest"),
+    Runner(unittest, _RAN),
+)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.record import MODULES, Action, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, tests_of
+from bot.ecosystems.test_results import FAILED, Runner, by_names
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -29,18 +29,15 @@ def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
 
 
 _RSPEC_END = re.compile(
-    r"(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred .*)?"
+    r"(?P<ran>\d+) examples?, \d+ failures?(?:, \d+ pending)?(?:, \d+ errors? occurred .*)?"
 )
 _RSPEC_BAD = re.compile(r"rspec '?(?:\./)?([^\s':\[]+)(?::\d+|\[[\d:]+\])?'?(?: # (.+))?")
 
 
-def rspec(lines: Sequence[str], ends: Ends) -> ParsedTests:
+def rspec(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """By its list of failed examples, each with its file and its words: a line moves."""
-    named = (match for line in lines if line.startswith("rspec ") and (match := _RSPEC_BAD.fullmatch(line)))
-    bad = [(f"{match[1]} {match[2] or ''}".rstrip(), FAILED) for match in named]
-    ran, failed, pending, outside = (sum(int(end[index] or 0) for end in ends) for index in range(1, 5))
-    totals = {PASSED: max(ran - failed - pending, 0), FAILED: failed + outside, SKIPPED: pending}
-    return tests_of("RSpec's output", bad, totals, only_failed=True)
+    for match in filter(None, map(_RSPEC_BAD.fullmatch, lines)):
+        yield f"{match[1]} {match[2] or ''}".rstrip(), FAILED
 
 
 ECOSYSTEM = Ecosystem(
@@ -65,18 +62,13 @@ ECOSYSTEM = Ecosystem(
     test="bundle exec rake test",
     install="bundle install",
     egress="ruby",
-    counts=(
-        (
-            r"(?P<ran>\d+) (runs|tests), \d+ assertions, (?P<failed>\d+) failures, (?P<errors>\d+) errors, "
-            r"(?P<skipped>\d+) .*"
-        ),
-    ),
+    counts=(r"(?P<ran>\d+) (runs|tests), \d+ assertions, \d+ failures, \d+ errors, \d+ .*",),
     tools={".rbenv": "RBENV_ROOT"},
     caches={".local/share/gem": "", ".gem/ruby": ""},
     pins=(Pin.usual("rbenv", ".ruby-version"),),
     folders=("vendor", "bundle", ".bundle"),
     copies="An installed gem is not the tree: name the gemspec in the Gemfile, or run with `-Ilib`",
-    runners=(Runner(rspec, _RSPEC_END),),
+    runners=(Runner(by_names("RSpec's output", rspec, only_failed=True), _RSPEC_END),),
     outline={".rb": MODULES},
     suites=(
         Suite(

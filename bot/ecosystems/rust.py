@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,7 @@ from bot.ecosystems.checker import (
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
 from bot.ecosystems.test_command import MOST_PATHS, Related, command_line
-from bot.ecosystems.test_results import (
-    FAILED,
-    PASSED,
-    SKIPPED,
-    STATES,
-    Ends,
-    ParsedTests,
-    Runner,
-    tests_of,
-    totals_of,
-)
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Runner, by_names
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -56,19 +46,19 @@ _ANALYZER = {
 _CARGO_RUNS = (".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
 
 
-_CARGO_RESULT = re.compile(r"test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; .*")
+_CARGO_RESULT = re.compile(r"test result: (?:ok|FAILED)\. \d+ passed; \d+ failed; \d+ ignored; .*")
 _RUNNING = re.compile(r" +(?:Running (?:unittests )?(\S+)|Doc-tests \S+).*")
 _CARGO_STATES = {"ok": PASSED, "FAILED": FAILED, "ignored": SKIPPED}
 
-_NEXTEST_END = re.compile(r" +Summary \[.*\] +(?:\d+/)?(\d+) tests? run: (.*)")
+_NEXTEST_END = re.compile(r" +Summary \[.*\] +(?:\d+/)?\d+ tests? run: .*")
 _NEXTEST_TEST = re.compile(
     r" +(PASS|LEAK|SLOW|FAIL|TIMEOUT|ABORT|SIG\w+|FLAKY \d+/\d+) \[[^\]]*\](?: \(.*?\))? (\S+) (\S.*)"
 )
 
 
-def cargo(lines: Sequence[str], ends: Ends) -> ParsedTests:
+def cargo(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Every test is named; the source file of the binary is part of the name."""
-    where, named = "", []
+    where = ""
     for line in lines:
         if match := _RUNNING.fullmatch(line):
             where = match[1] or ""  # the name of a test in documentation begins with its file
@@ -78,23 +68,17 @@ def cargo(lines: Sequence[str], ends: Ends) -> ParsedTests:
             state = next((state for word, state in _CARGO_STATES.items() if text.endswith(word)), "")
             if state := SKIPPED if text.startswith("ignored") else state:
                 name = name.removesuffix(" - should panic")
-                named.append((f"{where}::{name}" if where else name, state))
-    totals = {state: sum(int(match[index]) for match in ends) for index, state in enumerate(STATES, 1)}
-    return tests_of("cargo test's output", named, totals)
+                yield f"{where}::{name}" if where else name, state
 
 
-def nextest(lines: Sequence[str], ends: Ends) -> ParsedTests:
+def nextest(lines: Sequence[str]) -> Iterable[tuple[str, str]]:
     """Every test that ran is named, failed ones again at the end; skipped ones are only counted."""
     states: dict[str, str] = {}
-    for line in lines:
-        if match := _NEXTEST_TEST.fullmatch(line):
+    for match in filter(None, map(_NEXTEST_TEST.fullmatch, lines)):
+        if match[1] != "SLOW":  # it goes on
             good = match[1].startswith(("PASS", "LEAK", "FLAKY"))
-            if match[1] != "SLOW":  # it goes on
-                states[f"{match[2]} {match[3]}"] = PASSED if good else FAILED
-    totals = totals_of(end[2] for end in ends)
-    tests = tests_of("cargo nextest's output", states.items(), {**totals, SKIPPED: 0})
-    tests.totals = totals
-    return tests
+            states[f"{match[2]} {match[3]}"] = PASSED if good else FAILED
+    return states.items()
 
 
 def _cargo_messages(output: str) -> Iterator[Find]:
@@ -227,7 +211,10 @@ ECOSYSTEM = Ecosystem(
             ("rust-analyzer", "cargo check"),
         ),
     ),
-    runners=(Runner(cargo, _CARGO_RESULT), Runner(nextest, _NEXTEST_END)),
+    runners=(
+        Runner(by_names("cargo test's output", cargo), _CARGO_RESULT),
+        Runner(by_names("cargo nextest's output", nextest), _NEXTEST_END),
+    ),
     forms={"cargo": _cargo_messages},
     related=_crates,
     checking={"CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": "{tmp}/cargo-target"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
@@ -107,35 +108,50 @@ def printed(lines: Sequence[str]) -> list[str]:
     return list(chain.from_iterable(packages.values()))
 
 
-_FIGURE = re.compile(r"(\d+) ([a-z]+)")
 _WORDS = {
-    **dict.fromkeys(("passed", "xpassed", "passing", "pass"), PASSED),
-    **dict.fromkeys(("failed", "error", "errors", "failing", "fail", "cancelled", "timed", "exec"), FAILED),
-    **dict.fromkeys(("skipped", "xfailed", "todo", "pending"), SKIPPED),
+    PASSED: "x?passed|passing|pass|successes",
+    FAILED: "fail(?:ed|ures?|ing)?|errors?|cancelled|timed|exec",
+    SKIPPED: "skip(?:ped|s)|xfailed|todo|pendings?|ignored|incomplete",
+}
+_FIGURES = {
+    state: re.compile(rf"(?i)(\d+) (?:{words})\b|\b(?:{words})(?:[:=] *| )(\d+)")
+    for state, words in _WORDS.items()
 }
 
+Ends = Sequence[re.Match[str]]
+"""The lines in which the runs of a test runner end."""
 
-def totals_of(ends: Iterable[str]) -> dict[str, int]:
-    """Add up the figures in the last lines of runs, such as `3 passed, 1 failed`."""
-    totals = dict.fromkeys(STATES, 0)
-    for number, word in chain.from_iterable(map(_FIGURE.findall, ends)):
-        if word in _WORDS:
-            totals[_WORDS[word]] += int(number)
-    return totals
+
+def totals_of(ends: Iterable[re.Match[str]]) -> dict[str, int]:
+    """Add up lines that sum up runs: their groups with the names of states, else all figures such as `3 passed` or
+    `failures=1`. Of a group `ran` those that neither failed nor were skipped passed."""
+    totals = Counter[str]()
+    for end in ends:
+        groups = end.groupdict()
+        ran, own = groups.pop("ran", None), Counter[str]()
+        for state, figures in _FIGURES.items():
+            numbers = (one[1] or one[2] for one in figures.finditer(end[0]))
+            own[state] = int(groups.get(state) or 0) if groups else sum(map(int, numbers))
+        if ran is not None:
+            own[PASSED] = max(int(ran) - own[FAILED] - own[SKIPPED], 0)
+        totals += own
+    return {state: totals[state] for state in STATES}
 
 
 def tests_of(
     source: str, named: Iterable[tuple[str, str]], totals: dict[str, int], *, only_failed: bool = False
 ) -> ParsedTests:
-    """The tests that a runner `named`, each with its state, if they are as many as its own `totals`; else, or if it
-    names `only_failed` ones, those that failed."""
+    """The tests that a runner `named`, each with its state, if they are as many as its own `totals`, where those that
+    are skipped may have no name; else, or if it names `only_failed` ones, those that failed."""
     listed = list(named)
-    whole = not only_failed and len(listed) == sum(totals.values())
+    ran = len([state for _, state in listed if state != SKIPPED])
+    all_skipped = len(listed) - ran in (0, totals[SKIPPED])
+    whole = not only_failed and all_skipped and ran == totals[PASSED] + totals[FAILED]
     tests = ParsedTests(source, whole=whole)
     for name, state in listed if whole else dict.fromkeys(listed):
         if whole or state == FAILED:
             tests.add(name, state)
-    tests.totals = None if whole else totals
+    tests.totals = totals
     return tests
 
 
@@ -153,8 +169,14 @@ def path_of(parts: Iterable[str]) -> str:
     return " > ".join(part.strip() for part in parts if part.strip())
 
 
-Ends = Sequence[re.Match[str]]
-"""The lines in which the runs of a test runner end."""
+Read = Callable[[Sequence[str], Ends], ParsedTests | None]
+
+
+def by_names(
+    source: str, named: Callable[[Sequence[str]], Iterable[tuple[str, str]]], *, only_failed: bool = False
+) -> Read:
+    """Return the reader of a runner whose lines name tests, and whose last line has all figures."""
+    return lambda lines, ends: tests_of(source, named(lines), totals_of(ends), only_failed=only_failed)
 
 
 class Runner(NamedTuple):
@@ -162,6 +184,6 @@ class Runner(NamedTuple):
     its tests from all lines of output, `None` if it did not run. One that can be told to write a report has a `name`:
     the report is about the last run only."""
 
-    read: Callable[[Sequence[str], Ends], ParsedTests | None]
+    read: Read
     end: re.Pattern[str]
     name: str = ""

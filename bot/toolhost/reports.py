@@ -19,7 +19,7 @@ from xml.parsers import expat
 from bot.contracts.regular_files import read_regular
 from bot.contracts.tools import ToolFailure
 from bot.ecosystems.registry import ecosystems
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, printed
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, printed, totals_of
 from bot.toolhost import listing
 
 MIB = 1024 * 1024
@@ -111,16 +111,8 @@ def parse_output(text: str, drop: str = "") -> ParsedTests | None:
 def _counted(lines: Sequence[str]) -> ParsedTests | None:
     """The numbers by the lines in which runners that are not read otherwise sum up; no test is named."""
     patterns = [re.compile(pattern) for one in ecosystems() for pattern in one.counts]
-    totals = dict.fromkeys((PASSED, FAILED, SKIPPED), 0)
-    for line in lines:
-        match = next((match for pattern in patterns if (match := pattern.fullmatch(line))), None)
-        if match is None:
-            continue
-        found = {name: int(number or 0) for name, number in match.groupdict().items()}
-        failed, skipped = found.get("failed", 0) + found.get("errors", 0), found.get("skipped", 0)
-        totals[FAILED] += failed
-        totals[SKIPPED] += skipped
-        totals[PASSED] += found.get("passed", max(found.get("ran", 0) - failed - skipped, 0))
+    matches = (next(filter(None, (one.fullmatch(line) for one in patterns)), None) for line in lines)
+    totals = totals_of(match for match in matches if match)
     if not any(totals.values()):
         return None
     tests = ParsedTests("the output's numbers", whole=False)
