@@ -113,8 +113,8 @@ def test_copilots_own_set_up_is_used_in_place_of_cis():
 
 def test_a125_no_text_of_ci_becomes_a_step_or_a_key():
     hostile = [
-        {"name": EVIL, "run": "npm ci\n$STEPS $PREPARE"},
-        {"uses": "actions/setup-python@v5", "with": {"python-version": "$STEPS", "x: y\n#": EVIL}},
+        {"name": EVIL, "run": "npm ci\n<< steps >> << prepare >>"},
+        {"uses": "actions/setup-python@v5", "with": {"python-version": "<< steps >>", "x: y\n#": EVIL}},
         {"uses": f"actions/setup-go@{EVIL}"},
         {"uses": "actions/setup-java@v4", "with": {"java-version": "21\u2028jobs: {}", "distribution": EVIL}},
         {"run": "npm install \x1b[31m"},
@@ -126,7 +126,7 @@ def test_a125_no_text_of_ci_becomes_a_step_or_a_key():
     assert [set(step) for step in steps] == [{"name", "run"}, {"uses", "with"}]
     assert steps[0]["run"] == hostile[0]["run"]
     assert steps[1]["with"] == hostile[1]["with"]
-    assert [step["with"] for step in steps_of(text, "run")] == [{"python-version": "$STEPS"}]
+    assert [step["with"] for step in steps_of(text, "run")] == [{"python-version": "<< steps >>"}]
     assert not [
         step for job in workflow["jobs"].values() for step in job["steps"] if step.get("run") == "touch pwned"
     ]

@@ -3,6 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jinja2
 import pytest
 import yaml
 from hypothesis import example, given, settings
@@ -17,7 +18,6 @@ from bot.doctor.propose import (
     WORKFLOW,
     policy_text,
     propose,
-    with_replies,
     workflow_text,
 )
 from bot.ecosystems.record import Setup, Use
@@ -256,10 +256,10 @@ def test_the_key_is_the_providers():
 def test_the_workflow_to_copy_is_our_own_written_out():
     """`tests.support.templates` makes it: write it anew where ours has changed."""
     ours = (ROOT / ".github" / "workflows" / "agent.yml").read_text()
-    given = {"$PREPARE": "", "$INPUT": "anthropic-api-key", "$KEY": "ANTHROPIC_API_KEY"}
-    shown = two_jobs(ours)
-    for name, value in given.items():
-        shown = shown.replace(name, value)
+    filled = jinja2.Template(
+        two_jobs(ours), "<%", "%>", "<<", ">>", trim_blocks=True, keep_trailing_newline=True
+    )
+    shown = filled.render(prepare="", input="anthropic-api-key", key="ANTHROPIC_API_KEY")
     assert (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text().endswith(shown)
 
 
@@ -333,11 +333,14 @@ def test_no_source_or_reason_becomes_a_line_of_the_policy():
 
 
 def test_the_workflow_lets_replies_in_only_if_the_policy_takes_them():
-    called = workflow_text("anthropic")
-    assert "replies" not in called
-    assert yaml.safe_load(with_replies(called))["jobs"]["agent"]["with"] == {"replies": True}
-    copied = (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text()
-    steps = [step for job in yaml.safe_load(with_replies(copied))["jobs"].values() for step in job["steps"]]
-    modes = [step["with"] for step in steps if "mode" in step.get("with", {})]
+    assert "replies" not in workflow_text("anthropic")
+    called = yaml.safe_load(workflow_text("anthropic", replies=True))
+    assert called["jobs"]["agent"]["with"] == {"replies": True}
+    ci = "on: push\njobs: {t: {runs-on: ubuntu-latest, steps: [{run: pip install x}, {run: pytest}]}}\n"
+    detected = detect(files := {".github/workflows/ci.yml": ci, "test_a.py": ""}, files.get)
+    without, text = (workflow_text("anthropic", detected, replies=replies) for replies in (False, True))
+    steps = [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"]]
+    modes = [step["with"] for step in steps if step.get("with", {}).get("mode", "keep") != "keep"]
     assert [one.get("replies") for one in modes] == ["true"] * 3
-    assert with_replies(copied).count("contains(") < copied.count("contains(")
+    assert text.count("contains(") < without.count("contains(")
+    assert "replies" not in without

@@ -14,7 +14,8 @@ _ACTION = (
 )
 _FETCH = re.compile(r"      - name: Fetch the action\n(?:        .*\n)+")
 _RUN = "      - name: Run the agent\n        id: agent\n"
-PREPARE = "$PREPARE"
+PREPARE = "<< prepare >>"
+_REPLIES = '<% if replies %>\n{}replies: "true"\n<% endif %>\n'
 
 
 def two_jobs(agent: str) -> str:
@@ -23,16 +24,23 @@ def two_jobs(agent: str) -> str:
     text = re.sub(r"  workflow_call:\n(?:    .*\n)+", "", text)
     text = _FETCH.sub("", text)
     text = re.sub(r"uses: \./ # zizmor.*", _ACTION, text)
-    text = re.sub(r"\(inputs\.replies \|\| (contains\(.*'/agent'\))\)", r"\1", text)
+    text = re.sub(
+        r"(.*)\(inputs\.replies \|\| (contains\(.*'/agent'\))\)(.*\n)",
+        r"<% if not replies %>\n\1\2\3<% endif %>\n",
+        text,
+    )
     text = re.sub(r"          [\w-]+: \$\{\{ inputs\..*\n", "", text)
+    text = re.sub(r"( +)mode: (?:gate|run|publish)\n", lambda mode: mode[0] + _REPLIES.format(mode[1]), text)
     text = re.sub(r"          (?:app-private-key|openai-api-key): .*\n", "", text)
-    text = text.replace("anthropic-api-key: ${{ secrets.ANTHROPIC_API_KEY }}", "$INPUT: ${{ secrets.$KEY }}")
+    text = text.replace(
+        "anthropic-api-key: ${{ secrets.ANTHROPIC_API_KEY }}", "<< input >>: ${{ secrets.<< key >> }}"
+    )
     return text.replace(_RUN, f"{PREPARE}{_RUN}")
 
 
 _OF_PREPARE = (
     (r" Before them `prepare`, without any secret, runs the set-up steps of CI\.", ""),
-    (r"  prepare:\n(?:(?:    .*)?\n|\$STEPS.*\n)+", ""),
+    (r"  prepare:\n(?:(?:    .*)?\n|<< steps >>.*\n)+", ""),
     (r" +(?:commit: \$\{\{ steps|environment: \$\{\{ needs|cache-mode: none).*\n", ""),
     (
         r"needs: \[gate, prepare\]\n +if: \$\{\{ !cancelled\(\) && (.*) \}\} # without.*",
