@@ -312,10 +312,6 @@ def entries(value: object) -> list[dict[str, Any]]:
     return value
 
 
-def mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def number_of(value: object) -> int:
     return value if type(value) is int else 0
 
@@ -325,7 +321,7 @@ def by_key(entries_at: str, keys: str, prefix: str = "", first: int = 1) -> Form
     severity, code and message: names and numbers with dots. The code gets a `prefix`; numbers count from `first`."""
 
     def read(output: str) -> Iterator[Find]:
-        for entry in entries(mapping(parsed(output)).get(entries_at)):
+        for entry in entries(table(parsed(output)).get(entries_at)):
             path, line, column, severity, code, message = (_value_at(entry, key) for key in keys.split())
             level = str(severity or ERROR).lower()
             # A message without a path is about the run: a file that is too large to check.
@@ -341,7 +337,7 @@ def _value_at(value: object, key: str) -> object:
         if isinstance(value, list):
             value = value[int(name)] if name.isdecimal() and len(value) > int(name) else None
         else:
-            value = mapping(value).get(name)
+            value = table(value).get(name)
     return value
 
 

@@ -23,8 +23,8 @@ from bot.ecosystems.checker import (
     entries,
     everywhere,
     has_settings,
-    mapping,
     parsed,
+    table,
 )
 from bot.ecosystems.language_server import Launch, Server
 from bot.ecosystems.program_search import Place
@@ -32,7 +32,7 @@ from bot.ecosystems.program_search import Place
 
 def _ruff(output: str) -> Iterator[Find]:
     for entry in entries(parsed(output)):
-        start = mapping(entry.get("location"))
+        start = table(entry, "location")
         code = str(entry.get("code") or "invalid-syntax")
         # What has no rule's name, or the one for it, is a syntax error: code that cannot be run. Errors of pycodestyle
         # and pyflakes are no matter of style, except those about unused names.

@@ -16,7 +16,6 @@ from bot.ecosystems.checker import (
     Find,
     above,
     entries,
-    mapping,
     parsed,
     table,
     topmost_with,
@@ -85,8 +84,8 @@ def _cargo_messages(output: str) -> Iterator[Find]:
     """Parse one object a line. A library is compiled twice, as itself and for its tests: duplicates are left out."""
     seen: set[str] = set()
     for line in filter(None, map(str.strip, output.splitlines())):
-        entry = mapping(parsed(line))
-        message = mapping(entry.get("message"))
+        entry = table(parsed(line))
+        message = table(entry, "message")
         if entry.get("reason") != "compiler-message" or message.get("level") not in (ERROR, WARNING):
             continue
         spans = [span for span in entries(message.get("spans")) if span.get("is_primary") is True]
@@ -95,7 +94,7 @@ def _cargo_messages(output: str) -> Iterator[Find]:
         span = spans[0]
         find = Find(
             span.get("file_name"), span.get("line_start"), span.get("column_start"), message["level"],
-            mapping(message.get("code")).get("code"), message.get("message"),
+            table(message, "code").get("code"), message.get("message"),
         )  # fmt: skip
         if (same := repr(find)) not in seen:
             seen.add(same)

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bot.ecosystems.checker import table
+
 _TOKEN = re.compile(
     r"\s*(?:(?P<string>'(?:[^']|'')*')|(?P<call>[A-Za-z_]\w*)\s*\(|(?P<name>[A-Za-z_][\w-]*(?:\.[\w*-]+|\[[^\]]*\])*)"
     r"|(?P<other>-?\d+(?:\.\d+)?|&&|\|\||==|!=|<=|>=|[!()<>,]))\s*"
@@ -154,10 +156,6 @@ MOST_COMBINATIONS = 256
 """As GitHub has it."""
 
 
-def mapping_of(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def list_of(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
@@ -168,11 +166,11 @@ def legs_of(job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[dict[
     def known(value: Any) -> Any:
         return evaluate(value, values) if isinstance(value, str) and "${{" in value else value
 
-    matrix = known(mapping_of(job.get("strategy")).get("matrix"))
+    matrix = known(table(job, "strategy").get("matrix"))
     if matrix is UNKNOWN:
         yield {"matrix": UNKNOWN}
         return
-    matrix = {str(key): known(value) for key, value in mapping_of(matrix).items()}
+    matrix = {str(key): known(value) for key, value in table(matrix).items()}
     axes: dict[str, list[Any]] = {
         key: sorted(value, key=_rank) if isinstance(value, list) else [UNKNOWN]
         for key, value in matrix.items()

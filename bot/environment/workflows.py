@@ -12,17 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from bot.ecosystems.checker import table
 from bot.ecosystems.services import Service, service_for
 from bot.environment.detection import CIStep, Omission, Read, source_of
-from bot.environment.expressions import (
-    MOST_COMBINATIONS,
-    UNKNOWN,
-    evaluate,
-    legs_of,
-    list_of,
-    mapping_of,
-    substitute,
-)
+from bot.environment.expressions import MOST_COMBINATIONS, UNKNOWN, evaluate, legs_of, list_of, substitute
 from bot.parsing.child import yaml_texts
 
 _FOLDER = ".github/workflows/"
@@ -94,7 +87,7 @@ class Workflows:
         return self
 
     def content(self, path: str) -> dict[str, Any]:
-        return mapping_of(self.read.parsed(path, yaml_texts))
+        return table(self.read.parsed(path, yaml_texts))
 
     def read_file(
         self, path: str, source: str, bases: list[dict[str, Any]], only: str = "", level: int = 1
@@ -102,9 +95,9 @@ class Workflows:
         """Add the jobs of a workflow. It is started with each of `bases`: the event, and the inputs of a call."""
         content = self.content(path)
         used = frozenset(re.findall(r"env\.\w+", self.read.text(path) or ""))
-        jobs = mapping_of(content.get("jobs"))
+        jobs = table(content, "jobs")
         for name in [only] if only else itertools.islice(jobs, max(_MOST_JOBS - len(self.jobs), 0)):
-            job = _Job(source_of(source, f"job {name}"), content, mapping_of(jobs.get(name)), used, self)
+            job = _Job(source_of(source, f"job {name}"), content, table(jobs, name), used, self)
             legs = job.legs(str(name), bases)
             if legs and "uses" in job.job:
                 self._call(str(name), job, legs, level)
@@ -126,7 +119,7 @@ class Workflows:
             job.leave_out(f"job {name}", reason)
         elif match and not _is_other_work(match[1]):
             self.called.add(match[1])
-            bases = [dict(_inputs(content, mapping_of(job.job.get("with")), leg)) for leg in legs]
+            bases = [dict(_inputs(content, table(job.job, "with"), leg)) for leg in legs]
             source = source_of(job.source, match[1].rpartition("/")[2])
             self.read_file(match[1], source, bases, level=level + 1)
 
@@ -138,7 +131,7 @@ def _is_other_work(path: str) -> bool:
 
 def _event(events: Any, wanted: Sequence[str] = _EVENTS) -> str:
     """Return the event by which a change to the code starts a workflow, empty if none of those `wanted` does."""
-    push = mapping_of(mapping_of(events).get("push"))
+    push = table(events, "push")
     names = list(events) if isinstance(events, dict | list) else [events]
     if "tags" in push and "branches" not in push:
         names.remove("push")
@@ -150,20 +143,20 @@ def _inputs(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the values with which a called workflow starts: the event, and the inputs that it declares."""
     yield "github.event_name", values["github.event_name"]
-    declared = mapping_of(mapping_of(mapping_of(workflow.get("on")).get(_CALL)).get("inputs"))
+    declared = table(workflow, "on", _CALL, "inputs")
     for name, described in declared.items():
-        kind = mapping_of(described).get("type")
-        text = substitute(str(given.get(name, mapping_of(described).get("default", ""))), values)
+        own = table(described)
+        kind, text = own.get("type"), substitute(str(given.get(name, own.get("default", ""))), values)
         is_set = text not in (("", "0") if kind == "number" else ("", "false") if kind == "boolean" else ())
         yield f"inputs.{name}", UNKNOWN if "${{" in text else text if is_set else ""
 
 
 def _outputs(workflow: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the outputs of jobs that are known before a run: a step that does not run leaves its own empty."""
-    for name, job in mapping_of(workflow.get("jobs")).items():
-        steps = map(mapping_of, list_of(mapping_of(job).get("steps")))
+    for name, job in table(workflow, "jobs").items():
+        steps = map(table, list_of(table(job).get("steps")))
         skipped = {step.get("id") for step in steps if _condition(step, values)}
-        for output, text in mapping_of(mapping_of(job).get("outputs")).items():
+        for output, text in table(job, "outputs").items():
             if (match := _OUTPUT.fullmatch(str(text).strip())) and match[1] in skipped:
                 yield f"needs.{name}.outputs.{output}", ""
 
@@ -205,7 +198,7 @@ class _Job:
 
     def collect(self, legs: list[dict[str, Any]]) -> None:
         """Add the steps of the job."""
-        described = list(map(mapping_of, list_of(self.job.get("steps"))[:_MOST_STEPS]))
+        described = list(map(table, list_of(self.job.get("steps"))[:_MOST_STEPS]))
         versions = {key: value for key, value in legs[0].items() if _VERSION.fullmatch(str(value))}
         steps, *alone = [
             [one for step in described if (one := self._step(step, values))]
@@ -230,15 +223,15 @@ class _Job:
             return "it runs in a container"
         if _OTHER_JOB.search(name):
             return "by its name it checks no change"
-        if any("repository" in mapping_of(mapping_of(step).get("with")) for step in self._checkouts()):
+        if any("repository" in table(step, "with") for step in self._checkouts()):
             return "it checks out another repository"
         return _condition(self.job, values) or self._serve(values)
 
     def _serve(self, values: Mapping[str, Any]) -> str:
         """Take the services of the job; return why not all of them can be run."""
-        for name, described in mapping_of(self.job.get("services")).items():
-            container = mapping_of(described)
-            given = mapping_of(container.get("env")).items()
+        for name, described in table(self.job, "services").items():
+            container = table(described)
+            given = table(container, "env").items()
             texts = ((key, substitute(str(one), values)) for key, one in given)
             variables = {key: text for key, text in texts if "${{" not in text}
             image = source_of(substitute(str(container.get("image", "")), values))
@@ -255,7 +248,7 @@ class _Job:
         return ""
 
     def _checkouts(self) -> Iterator[Mapping[str, Any]]:
-        steps = map(mapping_of, list_of(self.job.get("steps")))
+        steps = map(table, list_of(self.job.get("steps")))
         return (step for step in steps if "checkout" in str(step.get("uses")))
 
     def _is_on_linux(self, leg: Mapping[str, Any]) -> bool:
@@ -295,7 +288,7 @@ class _Job:
         """Return a step that uses an action, which another job can take as it is."""
         raw = {key: step[key] for key in ("id", "if", "uses") if key in step}
         for key in ("env", "with"):
-            given = mapping_of(step.get(key)).items()
+            given = table(step.get(key)).items()
             raw[key] = {str(name): substitute(str(value), values) for name, value in given}
         if not _ACTION.fullmatch(str(step.get("uses"))):
             reason = reason or "it is no action of a repository"
@@ -319,11 +312,11 @@ class _Job:
         }
 
     def _folder(self, step: Mapping[str, Any], values: Mapping[str, Any]) -> str:
-        levels = [mapping_of(mapping_of(one.get("defaults")).get("run")) for one in (self.job, self.workflow)]
+        levels = [table(one, "defaults", "run") for one in (self.job, self.workflow)]
         chosen = (one.get("working-directory") for one in (step, *levels))
         folder = substitute(str(next(filter(None, chosen), "")), values)
         for checkout in self._checkouts():
-            if isinstance(path := mapping_of(checkout.get("with")).get("path"), str):
+            if isinstance(path := table(checkout, "with").get("path"), str):
                 folder = posixpath.normpath(folder).removeprefix(posixpath.normpath(substitute(path, values)))
         normal = posixpath.normpath(folder.lstrip("/") or ".")
         if normal == ".":
@@ -334,10 +327,10 @@ class _Job:
 
 def _ports(job: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the ports of services as steps name them."""
-    for name, container in mapping_of(job.get("services")).items():
-        for port in list_of(mapping_of(container).get("ports")):
+    for name, container in table(job, "services").items():
+        for port in list_of(table(container).get("ports")):
             own = str(port).partition("/")[0].rpartition(":")[2]
-            number = str(_port(mapping_of(container), {}) or own)
+            number = str(_port(table(container), {}) or own)
             yield from ((f"job.services.{name}.ports{form}", number) for form in (f"['{own}']", f"[{own}]"))
 
 
@@ -349,7 +342,7 @@ def _port(container: Mapping[str, Any], values: Mapping[str, Any]) -> int:
 
 
 def _environment(level: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(itertools.islice(mapping_of(level.get("env")).items(), _MOST_VARIABLES))
+    return dict(itertools.islice(table(level, "env").items(), _MOST_VARIABLES))
 
 
 def _env_values(level: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bot.cli.terminal.live import Board, LiveViewer
-from bot.cli.terminal.viewer import LineViewer, plain_lines, waiting_line
+from bot.cli.terminal.viewer import LineViewer, waiting_line
 from bot.contracts.messages import ToolCall
 from bot.contracts.progress import OutputEvent, WaitEvent
 from bot.session.progress.reporter import Waits
-from tests.support.progress import answered, called, requested, spent
+from tests.support.progress import answered, called, plain_lines, requested, spent
 from tests.support.runs import make_run
 
 
@@ -29,19 +29,17 @@ from tests.support.runs import make_run
     ],
 )
 def test_a_call_is_a_line_with_its_subject(name: str, arguments: dict[str, object], line: str):
-    assert list(plain_lines(called(name, turn=7, arguments=arguments))) == [line]
+    assert plain_lines(called(name, turn=7, arguments=arguments)) == [line]
 
 
 @pytest.mark.parametrize("arguments", ["", '{"path": ', "[1]", "[" * 100_000])
 def test_arguments_that_cannot_be_read_leave_the_name(arguments: str):
     event = called("view", failed=True)._replace(call=ToolCall("c1", "view", arguments))
-    assert list(plain_lines(event)) == ["  1  view (failed)"]
+    assert plain_lines(event) == ["  1  view (failed)"]
 
 
 def test_one_that_was_denied_is_not_called_failed():
-    assert list(plain_lines(called("bash", "curl x", failed=True, denied=True))) == [
-        "  1  bash curl x (denied)"
-    ]
+    assert plain_lines(called("bash", "curl x", failed=True, denied=True)) == ["  1  bash curl x (denied)"]
 
 
 def test_a_long_subject_is_cut_and_a_failure_still_seen():
@@ -51,8 +49,8 @@ def test_a_long_subject_is_cut_and_a_failure_still_seen():
 
 
 def test_what_the_model_said_is_told_by_its_first_paragraph():
-    assert list(plain_lines(answered(7, "\nDone: it is\nmended.\n\nMore."))) == ["  7  Done: it is mended."]
-    assert list(plain_lines(answered(7, " \n"))) == []
+    assert plain_lines(answered(7, "\nDone: it is\nmended.\n\nMore.")) == ["  7  Done: it is mended."]
+    assert plain_lines(answered(7, " \n")) == []
 
 
 def test_what_is_waited_for_is_one_line():
@@ -81,10 +79,10 @@ def test_the_model_is_not_said_to_think_once_its_answer_is_here():
 
 
 def test_a_log_has_a_line_for_a_wait_and_none_for_its_output():
-    assert list(plain_lines(WaitEvent("check with the change: pytest", 135.0))) == [
+    assert plain_lines(WaitEvent("check with the change: pytest", 135.0)) == [
         "     check with the change: pytest (limit 135 s)"
     ]
-    assert list(plain_lines(OutputEvent("x"))) == []
+    assert plain_lines(OutputEvent("x")) == []
 
 
 def test_after_a_stop_no_further_wait_is_told(tmp_path: Path):

@@ -4,9 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from bot.agent.todo_list import Item, Status, render_list
+from bot.cli.terminal.viewer import styled_lines
 from bot.contracts.journal import BudgetChanged, CallStarted, RequestSent, Response, Result
 from bot.contracts.messages import FinishReason, Text, ToolCall, Usage
-from bot.contracts.progress import Written
+from bot.contracts.progress import Event, Written
 from bot.contracts.request import RunLimits
 from tests.support.sessions import header
 
@@ -45,9 +47,13 @@ def called(
     return Written(result, b"", agent, _call(tool, {"command": subject} if arguments is None else arguments))
 
 
-def listed(*items: tuple[str, str]) -> Written:
+def listed(*items: tuple[str, Status]) -> Written:
     """The model's to-do list."""
-    return called("todo", arguments={"items": [{"text": text, "status": status} for text, status in items]})
+    return called("todo", text=render_list([Item(*item) for item in items]), arguments={})
+
+
+def plain_lines(event: Event, *, verbose: bool = False) -> list[str]:
+    return [line for line, _ in styled_lines(event, verbose=verbose)]
 
 
 def _call(tool: str, arguments: Mapping[str, Any]) -> ToolCall:

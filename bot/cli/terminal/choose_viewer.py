@@ -60,7 +60,7 @@ def choose_viewer(
         from bot.cli.terminal import plain_console, question  # with rich
 
         assert keyboard is not None
-        return question.ask(inquiry, cancel, plain_console.console_on(sys.stderr), keyboard)
+        return question.ask(inquiry, cancel, plain_console.PlainConsole(sys.stderr), keyboard)
 
     person = None if keyboard is None else ask
     if arguments.quiet:

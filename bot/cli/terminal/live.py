@@ -1,8 +1,8 @@
 """Display a run on a terminal: lines of finished calls, and below them the live part: the step, the to-do list and the
 usage of the run."""
 
-import json
 import os
+import re
 import select
 import textwrap
 import threading
@@ -12,18 +12,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from rich.console import Group
+from rich.console import Group, OverflowMethod
+from rich.constrain import Constrain
 from rich.live import Live
 from rich.text import Text
 
-from bot.cli.terminal.plain_console import console_on
-from bot.cli.terminal.printer import SPINNER, encodable, lines_of, one_line, speaks_unicode
+from bot.cli.terminal.plain_console import PlainConsole
+from bot.cli.terminal.printer import SPINNER, encodable, one_line, speaks_unicode
 from bot.cli.terminal.question import ask
-from bot.cli.terminal.viewer import UNDER, Viewer, plain_lines
+from bot.cli.terminal.viewer import Viewer, styled_lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import BudgetChanged, CallStarted, Header, Note, RequestSent, Response, Result
-from bot.contracts.messages import ToolCall
 from bot.contracts.progress import BeginEvent, Event, Inquiry, OutputEvent, Reply, WaitEvent, Written
 from bot.report.timeline import call_subject
 from bot.verbs.record import TODO
@@ -31,7 +31,7 @@ from bot.verbs.record import TODO
 _POLL = 0.3
 """Seconds after which it is seen that nothing can be skipped any more."""
 _A_SECOND = 5
-_STYLES = {"step": "bold", "agent": "cyan", "used": "dim", "completed": "dim", "in_progress": "bold"}
+_STYLES = {"step": "bold", "agent": "cyan", "used": "dim", "[x]": "dim", "[>]": "bold"}
 
 
 class LiveViewer(Viewer):
@@ -44,7 +44,7 @@ class LiveViewer(Viewer):
     def __init__(self, stream: TextIO, keyboard: int | None = None, *, verbose: bool = False) -> None:
         super().__init__(self._ask_below if keyboard is not None else None)
         self.interrupted = self._print_at_once
-        self._console = console_on(stream)
+        self._console = PlainConsole(stream)
         self._keyboard = keyboard
         self._verbose = verbose
         self._board = Board(time.monotonic)
@@ -59,9 +59,9 @@ class LiveViewer(Viewer):
         with self._turn:
             if self._live is None:
                 self._draw()
-            for line in plain_lines(event, verbose=self._verbose):
+            for line, style in styled_lines(event, verbose=self._verbose):
                 for row in _rows(event, line, self._console.width - 1):
-                    self._print(row, _style(event, line))
+                    self._console.print_lines(row, style)
 
     def on_enter(self, skip: Callable[[], None] | None) -> None:
         self._skip = skip
@@ -91,7 +91,7 @@ class LiveViewer(Viewer):
 
     def _print_at_once(self, text: str) -> None:
         """Not in turn: while somebody is asked, this is what ends the question."""
-        self._print(text if self._live is not None else f"\n{text}", "yellow")
+        self._console.print_lines(text if self._live is not None else f"\n{text}", "yellow")
 
     def _ask_below(self, inquiry: Inquiry, cancel: CancelToken) -> Reply:
         assert self._keyboard is not None
@@ -119,21 +119,14 @@ class LiveViewer(Viewer):
             live, self._live = self._live, None
             live.stop()
 
-    def _print(self, text: str, style: str = "") -> None:
-        for line in lines_of(text):
-            self._console.print(Text(encodable(line, self._console.encoding), style), soft_wrap=True)
-
-    def _lines(self) -> Group:
-        size = self._console.size
+    def _lines(self) -> Constrain:
+        size, encoding = self._console.size, self._console.encoding
         # The last column stays free: some terminals go on to the next line when it is written to.
         width = max(size.width - 1, 1)
+        cut: OverflowMethod = "ellipsis" if speaks_unicode(encoding) else "crop"
         lines = self._board.lines(width, max(size.height - 1, 1))
-        return Group(*(self._cut(line, _STYLES.get(style, ""), width) for line, style in lines))
-
-    def _cut(self, line: str, style: str, width: int) -> Text:
-        text = Text(encodable(line, self._console.encoding), style, no_wrap=True)
-        text.truncate(width, overflow="ellipsis" if speaks_unicode(self._console.encoding) else "crop")
-        return text
+        texts = ((encodable(line, encoding), _STYLES.get(style, "")) for line, style in lines)
+        return Constrain(Group(*(Text(*text, no_wrap=True, overflow=cut) for text in texts)), width)
 
 
 def _rows(event: Event, line: str, width: int) -> list[str]:
@@ -146,19 +139,8 @@ def _rows(event: Event, line: str, width: int) -> list[str]:
     return textwrap.wrap(line, max(width, 20), subsequent_indent="     ", break_on_hyphens=False)
 
 
-def _style(event: Event, line: str) -> str:
-    match event:
-        case Written(Result(is_error=failed)):
-            return "dim" if line.startswith(UNDER) else "red" if failed else ""
-        case Written(Response()):
-            return "bold"
-        case Note() | WaitEvent() | Written():
-            return "dim"
-        case _:
-            return ""
-
-
-_BOXES = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+_ITEM = re.compile(r"^\d+\. (\[[ >x]\] .+)$", re.MULTILINE)
+"""An item in the result of the to-do tool."""
 _TICK = 0.125
 _MOST_AGENTS = 3
 _MOST_ITEMS = 8
@@ -179,7 +161,7 @@ class Board:
     _most: float | None = None
     _tokens: int = 0
     _steps: dict[str, tuple[str, float]] = field(default_factory=dict)
-    _items: tuple[tuple[str, str], ...] = ()
+    _items: list[str] = field(default_factory=list)
     _wait: WaitEvent | None = None
     _printed: str = ""
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -210,8 +192,8 @@ class Board:
                     self._begin(one_line(f"{name} {call_subject(call)}"), now, agent)
                 case Written(Result(), agent=agent) if agent:
                     self._steps[agent] = ("…", now)
-                case Written(Result(name=name, is_error=False), call=call) if name == TODO and call:
-                    self._items = _items_of(call) or self._items
+                case Written(Result(name=name, content=content, is_error=False)) if name == TODO:
+                    self._items = list(map(one_line, _ITEM.findall(content))) or self._items
                 case Written(BudgetChanged() as used, agent=""):
                     self._usd, self._tokens = used.cost, used.usage.total
                     if self._steps[""][0] == _THINKING:  # its answer is here; what follows says so itself
@@ -232,7 +214,7 @@ class Board:
             agents = [(name, step) for name, step in self._steps.items() if name][:_MOST_AGENTS][:rows]
             most, items = min(_MOST_ITEMS, rows - len(agents)), self._items
             if len(items) > most:  # from the last completed one on
-                first_open = next((index for index, one in enumerate(items) if one[1] != "completed"), 0)
+                first_open = next((index for index, one in enumerate(items) if not one.startswith("[x]")), 0)
                 begin = min(max(first_open - 1, 0), len(items) - most)
                 items = items[begin : begin + most]
             lines = [(self._step(now), "step")] if height > 1 else []
@@ -240,7 +222,7 @@ class Board:
                 # Never at the place of a line of ours: what is waited for may print one that looks like it.
                 lines.append((f"  │ {self._printed}", "used"))
             lines += [(f"  {one_line(name)}: {step}", "agent") for name, (step, _) in agents]
-            lines += [(f"  {_BOXES.get(state, '[ ]')} {text}", state) for text, state in items]
+            lines += [(f"  {item}", item[:3]) for item in items]
             return [*lines, (self._used(now, width), "used")]
 
     def _step(self, now: float) -> str:
@@ -264,12 +246,3 @@ class Board:
         while len(parts) > 1 and len(" · ".join(parts)) > width:
             parts.pop()
         return " · ".join(parts)
-
-
-def _items_of(call: ToolCall) -> tuple[tuple[str, str], ...]:
-    """Return the texts and states of the to-do list that the model gave; the tool has validated it."""
-    try:
-        items = json.loads(call.arguments)["items"]
-        return tuple((one_line(str(item["text"])), str(item["status"])) for item in items)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ()  # the toolbox mended the arguments; the next list will do

@@ -103,12 +103,11 @@ class Printer:
             return
         from rich.markdown import Markdown
 
-        from bot.cli.terminal.plain_console import console_on
+        from bot.cli.terminal.plain_console import PlainConsole
 
         # Without hyperlinks an address is shown, and not only what it is called.
-        console_on(self._stream).print(
-            Markdown(plain_text, hyperlinks=False, code_theme="ansi_dark"), width=self._width
-        )
+        text = Markdown(plain_text, hyperlinks=False, code_theme="ansi_dark")
+        PlainConsole(self._stream).print(text, width=self._width)
 
     def _wrapped(self, text: str, indent: str) -> list[str]:
         """Lines that begin with `indent`. A word that does not fit, such as a path, is left to the terminal."""

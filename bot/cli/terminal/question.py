@@ -12,9 +12,7 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from rich.console import Console
-from rich.text import Text
-
+from bot.cli.terminal.plain_console import PlainConsole
 from bot.cli.terminal.printer import encodable, lines_of, one_line
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Inquiry, Reply
@@ -97,7 +95,7 @@ _ANSWERS: Mapping[str, Literal["once", "session", "no"]] = {
 _AGAIN = "Answer with once, session or no, or with a sentence for the model."
 
 
-def ask(inquiry: Inquiry, cancel: CancelToken, console: Console, keyboard: int) -> Reply:
+def ask(inquiry: Inquiry, cancel: CancelToken, console: PlainConsole, keyboard: int) -> Reply:
     """The reply of the person who reads `console` and types into the terminal `keyboard`."""
     with _line_by_line(keyboard, cancel) as lines:
         # What was typed before the question was there is no answer to it.
@@ -122,9 +120,9 @@ def parse_reply(line: str) -> Reply | None:
     return Reply("words", typed) if " " in typed else None
 
 
-def _print(console: Console, lines: Iterable[tuple[str, str]]) -> None:
+def _print(console: PlainConsole, lines: Iterable[tuple[str, str]]) -> None:
     for line, style in lines:
-        console.print(Text(encodable(line, console.encoding), style), soft_wrap=True)
+        console.print_lines(line, style)
     console.print("> ", end="")
 
 

@@ -21,9 +21,6 @@ _MOST_LINES = 6
 _MOST_CHARACTERS = 1_000
 """How much of a result is shown with `-v`."""
 
-UNDER = "       "
-"""Before the lines of a result."""
-
 
 class Viewer(View):
     """Displays nothing; base of the others. `person` answers questions. `program` is the command that people typed."""
@@ -65,7 +62,7 @@ class LineViewer(Viewer):
 
     def tell(self, event: Event) -> None:
         with self._turn:
-            for line in plain_lines(event, verbose=self._verbose):
+            for line, _ in styled_lines(event, verbose=self._verbose):
                 self._say(line)
 
 
@@ -73,30 +70,31 @@ _WIDTH = 100
 """Characters of a line on one call; a line of text may have twice as many."""
 
 
-def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
-    """Yield the log lines of an event; calls of subagents only with `verbose`."""
+def styled_lines(event: Event, *, verbose: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the log lines of an event, each with a style of rich's; calls of subagents only with `verbose`."""
     match event:
         case Note(text):
-            yield waiting_line(text)
+            yield waiting_line(text), "dim"
         case WaitEvent(text, limit):
-            yield waiting_line(f"{text} (limit {limit:.0f} s)" if limit else text)
+            yield waiting_line(f"{text} (limit {limit:.0f} s)" if limit else text), "dim"
         case Written(Response(turn=turn, parts=parts), agent=""):
             if text := "\n".join(part.text for part in parts if isinstance(part, Text)).strip():
                 first = text.split("\n\n", 1)[0]
-                yield _cut(f"{turn:3d}  {' '.join(first.split())}", 2 * _WIDTH)
+                yield _cut(f"{turn:3d}  {' '.join(first.split())}", 2 * _WIDTH), "bold"
         case Written(Result() as record, _, agent, call) if verbose or not agent:
             tool = f"{agent}: {record.name}" if agent else record.name
             mark = " (denied)" if record.denied else " (failed)" if record.is_error else ""
             line = f"{record.turn:3d}  {tool} {call_subject(call)}".rstrip()
-            yield _cut(line, _WIDTH - len(mark)) + mark
+            yield _cut(line, _WIDTH - len(mark)) + mark, "red" if record.is_error else ""
             if verbose and record.content.strip():
-                yield from (f"{UNDER}{line}".rstrip() for line in lines_of(_first_lines(record.content)))
+                for line in lines_of(_first_lines(record.content)):
+                    yield f"       {line}".rstrip(), "dim"
         case Written(DiagnosticsRecord(new_count=new)) if verbose and new:
-            yield waiting_line(f"{count_of(new, 'new problem')} in what the next call changed")
+            yield waiting_line(f"{count_of(new, 'new problem')} in what the next call changed"), "dim"
         case Written(AgentStarted(name=name)) if verbose:
-            yield waiting_line(f"{name} begins")
+            yield waiting_line(f"{name} begins"), "dim"
         case Written(CompactionRecord() as record, _, agent):
-            yield waiting_line(_shortened(record, agent))
+            yield waiting_line(_shortened(record, agent)), "dim"
         case _:
             pass
 

@@ -5,7 +5,6 @@ import pty
 import re
 import threading
 from dataclasses import dataclass
-from typing import cast
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,10 +74,7 @@ class Asked:
     def answer(self, *typed: str) -> Reply:
         master, keyboard = pty.openpty()
         replies: list[Reply] = []
-        console = PlainConsole(
-            file=cast("object", os.fdopen(os.dup(keyboard), "w", encoding="utf-8")),  # type: ignore[arg-type]  # a text stream
-            force_terminal=True, width=80, height=24,
-        )  # fmt: skip
+        console = PlainConsole(os.fdopen(os.dup(keyboard), "w", encoding="utf-8"))
         asking = threading.Thread(
             target=lambda: replies.append(ask(self.inquiry, CancelToken(), console, keyboard))
         )

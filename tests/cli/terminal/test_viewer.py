@@ -18,7 +18,7 @@ from bot.agent.journal import Journal
 from bot.cli.terminal.choose_viewer import choose_viewer
 from bot.cli.terminal.live import Board, LiveViewer
 from bot.cli.terminal.printer import encodable
-from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer, event_line, plain_lines
+from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer, event_line
 from bot.contracts.journal import (
     RECORDS,
     AgentStarted,
@@ -32,7 +32,7 @@ from bot.contracts.messages import FinishReason, ToolCall
 from bot.contracts.progress import EVENTS, SCHEMA, BeginEvent, Event, Written
 from bot.gate.redact import Redactor
 from bot.session.progress.reporter import ProgressReporter
-from tests.support.progress import STARTED, answered, begun, called, listed, requested, spent
+from tests.support.progress import STARTED, answered, begun, called, listed, plain_lines, requested, spent
 from tests.support.sessions import header
 from tests.support.terminals import rendered
 
@@ -228,11 +228,11 @@ def test_nothing_is_drawn_before_there_is_something_to_tell():
 
 def test_a_log_has_a_line_a_call_and_with_v_its_results_first_lines():
     event = called("bash", "ls", "a\n\x1b[31mb")
-    assert list(plain_lines(event)) == ["  1  bash ls"]
-    assert list(plain_lines(event, verbose=True)) == ["  1  bash ls", "       a", "       b"]
+    assert plain_lines(event) == ["  1  bash ls"]
+    assert plain_lines(event, verbose=True) == ["  1  bash ls", "       a", "       b"]
     inside = called("bash", "ls", agent="explore-1")
-    assert list(plain_lines(inside)) == []
-    assert list(plain_lines(inside, verbose=True)) == ["  1  explore-1: bash ls"]
+    assert plain_lines(inside) == []
+    assert plain_lines(inside, verbose=True) == ["  1  explore-1: bash ls"]
 
 
 def test_with_v_a_log_says_how_many_problems_a_change_made():
@@ -242,7 +242,7 @@ def test_with_v_a_log_says_how_many_problems_a_change_made():
     )
     assert line == "     2 new problems in what the next call changed"
     none = Written(DiagnosticsRecord(1, "c2", (("ty", "complete"),)))
-    assert list(plain_lines(none, verbose=True)) == []
+    assert plain_lines(none, verbose=True) == []
 
 
 def test_a_view_is_told_each_line_of_the_journal_masked_and_with_its_call(tmp_path: Path):
