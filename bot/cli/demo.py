@@ -19,9 +19,8 @@ EXAMPLE = "slash-agent demo --keep"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_flag(
-        parser, "--keep", help="keep the local GitHub server running, to open the pull request in a browser"
-    )
+    keep = "keep the local GitHub server running, to open the pull request in a browser"
+    add_flag(parser, "--keep", help=keep)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bot.checkout.github_remotes import origin_repository
 from bot.checkout.local import repository_root
-from bot.cli.options import add_flag, add_repo, add_text, add_value, repositories_of
+from bot.cli.options import add_flag, add_repo, add_text, repositories_of
 from bot.cli.terminal.printer import Printer, Style
 from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, ExitCode, UsageError
@@ -42,9 +42,7 @@ _STATES = {CheckState.PASSED: State.OK, CheckState.FAILED: State.WARNING, CheckS
 def configure(parser: argparse.ArgumentParser) -> None:
     add_repo(parser, "the checkout")
     by_default = "on GitHub (default: the one that the checkout's `origin` names)"
-    add_value(
-        parser, "--repository", "OWNER/NAME", by_default, default=os.environ.get("GITHUB_REPOSITORY", "")
-    )
+    add_text(parser, "--repository", "GITHUB_REPOSITORY", "OWNER/NAME", by_default)
     listed = "the repositories of a central maintenance workflow"
     add_text(parser, "--repositories", "SLASH_AGENT_REPOSITORIES", "OWNER/NAME,...", listed)
     add_flag(parser, "--no-try", help="do not run the checks once in the sandbox")
@@ -64,11 +62,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if where.app_id or where.app_key:
         from bot.github.app import installation
 
-        findings += check_app(
-            repository,
-            repositories,
-            partial(installation, where.app_id, where.app_key, api_url=where.api_url),
-        )
+        check = partial(installation, where.app_id, where.app_key, api_url=where.api_url)
+        findings += check_app(repository, repositories, check)
     else:
         findings += without_app(repository, repositories)
     if arguments.json:

@@ -27,16 +27,11 @@ EXAMPLE = "slash-agent init --repo . --yes"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_repo(parser, "the checkout")
-    parser.add_argument(
-        "--provider",
-        choices=sorted(KEYS),
-        default="anthropic",
-        help="the provider whose key the workflow uses",
-    )
+    whose = "the provider whose key the workflow uses"
+    parser.add_argument("--provider", choices=sorted(KEYS), default="anthropic", help=whose)
     add_flag(parser, "--reviews", help="also write the workflow that reviews pull requests")
-    add_flag(
-        parser, "--tasks", help="also write the shipped maintenance tasks, and the workflow that runs them"
-    )
+    tasks = "also write the shipped maintenance tasks, and the workflow that runs them"
+    add_flag(parser, "--tasks", help=tasks)
     add_flag(parser, "--no-try", help="do not run the checks once in the sandbox")
     add_flag(parser, "--yes", help="write the files without a confirmation")
     add_flag(parser, "--dry-run", help="print the files instead of writing them; run no checks")
@@ -47,13 +42,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not (root / ".git").exists():
         raise UsageError(f"{root} is not the root of a git repository: give one with --repo DIR.")
     detected = detect_environment(root, os.environ)
-    proposed = propose(
-        detected,
-        arguments.provider,
-        tasks=arguments.tasks,
-        reviews=arguments.reviews,
-        replies=checkout_policy(root)[0].replies,
-    )
+    options = {"tasks": arguments.tasks, "reviews": arguments.reviews}
+    proposed = propose(detected, arguments.provider, replies=checkout_policy(root)[0].replies, **options)
     missing = [file for file in proposed if not (root / file.path).exists()]
     printer = Printer(sys.stdout, os.environ)
     for check in detected.checks:
@@ -164,10 +154,8 @@ def _print_next(written: Sequence[ProposedFile], arguments: argparse.Namespace, 
         printer.field("", "Read the files first. Runs in Actions use what is committed.")
     printer.field("try it", f'slash-agent fix{at} "what to do"', copied=True)
     printer.field("GitHub", f"gh secret set {key}", copied=True)
-    printer.field(
-        "",
-        "Settings, Actions, General: allow Actions to create pull requests, also with a GitHub App. Then push.",
-    )
+    allow = "Settings, Actions, General: allow Actions to create pull requests, also with a GitHub App. Then push."
+    printer.field("", allow)
     printer.field("look", f"slash-agent doctor{at}", copied=True)
     printer.field("", "It lists what is still missing. Then write /agent help under an issue.")
 

@@ -41,7 +41,7 @@ from bot.contracts.progress import EndEvent
 from bot.contracts.records import as_data
 from bot.contracts.request import CHECK_MINUTES
 from bot.github.actions import json_text
-from bot.publish.bundle.write import PATCH, PLAN
+from bot.publish.bundle.write import PATCH, PLAN, REPORT
 from bot.session.local.fix import FixOptions, FixResult, fix
 from bot.session.local.review import NothingToReviewError
 from bot.session.progress.interruption import recovery_commands
@@ -173,19 +173,14 @@ def _publish(result: FixResult, at: CheckoutOnGitHub, viewer: Viewer) -> FixResu
 def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) -> None:
     result = parser.add_mutually_exclusive_group()
     add_path(result, "--patch", "FILE", "write a patch instead of making a branch")
-    add_flag(
-        result,
-        "--pr",
-        dest="publishes",
-        help="open a draft pull request on the remote's default branch instead",
-    )
+    pull = "open a draft pull request on the remote's default branch instead"
+    add_flag(result, "--pr", dest="publishes", help=pull)
     if with_earlier:
         earlier = parser.add_mutually_exclusive_group()
         plan = "carry out this plan: the plan.json of a run of `plan`, or its folder"
         add_path(earlier, "--plan", "FILE", plan)
-        add_path(
-            earlier, "--continue", "RUN_DIR", "continue an earlier run, named by its folder", dest="resume"
-        )
+        before = "continue an earlier run, named by its folder"
+        add_path(earlier, "--continue", "RUN_DIR", before, dest="resume")
     else:
         parser.set_defaults(plan=None)
     add_flag(
@@ -199,42 +194,39 @@ def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) 
 
 
 def _result(result: FixResult, arguments: argparse.Namespace, options: FixOptions) -> Result:
-    where, next = "", []
+    git, where, next = git_at(arguments.repo), f"on {result.branch}" if result.branch else "", []
     if result.pull_url:
-        where, next = f"on {result.branch}", [("look", result.pull_url)]
+        next = [("look", result.pull_url)]
     elif result.branch:
-        git = git_at(arguments.repo)
-        where = f"on {result.branch}"
         next = [("look", f"{git} diff HEAD...{result.branch}"), ("merge", f"{git} merge {result.branch}")]
     elif result.outcome.files:
         file = options.patch or result.bundle / PATCH
         patch, where = shlex.quote(str(file)), f"in {file}"
-        next = [("look", f"cat {patch}"), ("apply", f"{git_at(arguments.repo)} apply {patch}")]
+        next = [("look", f"cat {patch}"), ("apply", f"{git} apply {patch}")]
     if result.plan is not None:
         next.append(("carry out", f"{_fix(arguments)} --plan {shlex.quote(str(result.bundle / PLAN))}"))
+    go_on = f"{_fix(arguments)} --continue {shlex.quote(str(result.bundle))}"
     if result.outcome.status is Status.NEEDS_INPUT:
-        next.append(("answer", f'{_continue(result, arguments)} "your answer"'))
+        next.append(("answer", f'{go_on} "your answer"'))
     elif not (result.kept_run or VERBS[options.verb].reviews) and (
         result.outcome.status in _UNFINISHED or result.outcome.stop_reason is StopReason.CHECKS_FAILING
     ):
-        next.append(("go on", _continue(result, arguments)))
+        next.append(("go on", go_on))
     if result.kept_run:
         next += recovery_commands(result.kept_run, can_continue=True)
-    next.append(("report", str(result.bundle / "report.html")))
-    unseen = count_of(result.unseen, "uncommitted file")
-    seen = f"The agent worked on HEAD and did not see {unseen}."
-    if options.dirty:
-        seen = f"The agent did not see {count_of(result.unseen, 'untracked file')}: --include FILE adds one."
-    notes = [*([seen] if result.unseen else []), *result.notes]
+    next.append(("report", str(result.bundle / REPORT)))
+    notes = list(result.notes)
+    if result.unseen and options.dirty:
+        unseen = count_of(result.unseen, "untracked file")
+        notes.insert(0, f"The agent did not see {unseen}: --include FILE adds one.")
+    elif result.unseen:
+        unseen = count_of(result.unseen, "uncommitted file")
+        notes.insert(0, f"The agent worked on HEAD and did not see {unseen}.")
     if result.kept_run:
         notes.append(
             f"The run's work tree is kept, since no patch has what was withheld or refused: {result.kept_run.tree}"
         )
     return Result(result.outcome, where, next, result.review, notes, result.plan)
-
-
-def _continue(result: FixResult, arguments: argparse.Namespace) -> str:
-    return f"{_fix(arguments)} --continue {shlex.quote(str(result.bundle))}"
 
 
 def _fix(arguments: argparse.Namespace) -> str:

@@ -39,13 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--plan", help="print the tasks due now as one line of JSON")
     add_flag(parser, "--dashboard", help="update each repository's dashboard issue")
     whose = "default: the workflow's own repository"
-    add_value(
-        parser,
-        "--repositories",
-        "OWNER/NAME,...",
-        whose,
-        default=environment("SLASH_AGENT_REPOSITORIES") or environment("GITHUB_REPOSITORY", ""),
-    )
+    own = environment("SLASH_AGENT_REPOSITORIES") or environment("GITHUB_REPOSITORY", "")
+    add_value(parser, "--repositories", "OWNER/NAME,...", whose, default=own)
     by_hand = "start these by hand, whatever the schedule says"
     add_text(parser, "--task", "SLASH_AGENT_TASK", "NAME,...", by_hand)
     since = "tasks due after this time (2026-01-31T12:00Z); default: since the last scheduled run, or the last hour"
@@ -68,14 +63,15 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         """A client a repository: of an app, each with a token of its own."""
         return connected(where, os.environ, repository, access, actions.add_mask)[1]
 
+    def here() -> GitHub:
+        """The job's own token may see the runs, whoever else acts: the app need not be installed here."""
+        return client_for(where, os.environ, where.repository) if where.token else host_of(where.repository)
+
     now = datetime.now(UTC)
     last = LastPlan(arguments.since or now - FIRST_WINDOW)
-    if (
-        arguments.since is None and where.repository and where.workflow
-    ):  # else there is no scheduled run before this
-        # The job's own token may see the runs, whoever else acts: the app need not be installed here.
-        here = client_for(where, os.environ, where.repository) if where.token else host_of(where.repository)
-        last = last_plan(where.workflow.rpartition("/")[2], where.run, here, now)
+    # Else there is no scheduled run before this.
+    if arguments.since is None and where.repository and where.workflow:
+        last = last_plan(where.workflow.rpartition("/")[2], where.run, here(), now)
     run = MaintenanceRun(repositories, now, last, tuple(names_of(arguments.task)), where.policy_file)
     notes: list[str] = []
 
@@ -97,11 +93,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
         results: dict[tuple[str, str], LastResult] = {}
         if where.repository and where.run:
-            here = (
-                client_for(where, os.environ, where.repository) if where.token else host_of(where.repository)
-            )
             try:
-                results = run_results(here, where.run, now, host_of)
+                results = run_results(here(), where.run, now, host_of)
             except GitHubError as error:
                 warn(f"The dashboards lack the results of this run: {error}")
         home = f"{where.server_url}/{where.repository}" if where.repository else ".."
@@ -121,11 +114,11 @@ def _print_plan(
     """Returns the jobs of the matrix."""
     plan = matrix((entry.repository, entry.minutes, decision) for entry, decision in decided)
     if remaining := plan["left"]:
-        actions.annotate(
-            "warning",
+        text = (
             f"A matrix holds {MOST_JOBS} jobs, and {remaining} more were to be in it: those that were due last "
-            "wait for the next plan by the schedule. Tasks that are started by hand have to be started again.",
+            "wait for the next plan by the schedule. Tasks that are started by hand have to be started again."
         )
+        actions.annotate("warning", text)
     rows = [
         {
             "repository": entry.repository,

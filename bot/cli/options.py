@@ -27,12 +27,8 @@ _OUT = "folder for the bundle (default: in the run's own folder)"
 
 def add_instruction(parser: argparse.ArgumentParser, help: str) -> None:
     """Add the instruction; `instruction_of` reads it."""
-    parser.add_argument(
-        "instruction",
-        nargs="?",
-        default="",
-        help=f"{help}; with - or without it, piped text is the instruction; otherwise piped text follows it as context",
-    )
+    piped = "with - or without it, piped text is the instruction; otherwise piped text follows it as context"
+    parser.add_argument("instruction", nargs="?", default="", help=f"{help}; {piped}")
 
 
 def instruction_of(arguments: argparse.Namespace) -> str:
@@ -50,9 +46,9 @@ def instruction_of(arguments: argparse.Namespace) -> str:
         mode = 0
     # A terminal, /dev/null or a service's socket holds no text for us.
     piped = _read_standard_input() if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) else ""
-    return (
-        f"{words}\n\nFrom standard input, as context:\n{piped}" if words.strip() and piped else piped or words
-    )
+    if words.strip() and piped:
+        return f"{words}\n\nFrom standard input, as context:\n{piped}"
+    return piped or words
 
 
 def _read_standard_input() -> str:
@@ -113,7 +109,7 @@ def add_repo(parser: argparse.ArgumentParser, help: str) -> None:
 
 def add_text(parser: argparse.ArgumentParser, option: str, variable: str, metavar: str, help: str) -> None:
     """A text that the action's step gives in its environment."""
-    parser.add_argument(option, default=os.environ.get(variable, ""), metavar=metavar, help=help)
+    add_value(parser, option, metavar, help, default=os.environ.get(variable, ""))
 
 
 def add_bundle(parser: argparse.ArgumentParser, option: str, help: str = _OUT) -> None:
@@ -122,8 +118,7 @@ def add_bundle(parser: argparse.ArgumentParser, option: str, help: str = _OUT) -
 
 
 def add_dry_run(parser: argparse.ArgumentParser, help: str) -> None:
-    wanted = os.environ.get("SLASH_AGENT_DRY_RUN") == "true"
-    parser.add_argument("--dry-run", action="store_true", default=wanted, help=help)
+    add_flag(parser, "--dry-run", help=help, default=os.environ.get("SLASH_AGENT_DRY_RUN") == "true")
 
 
 def names_of(text: str) -> list[str]:
@@ -162,9 +157,8 @@ def _sandbox(text: str) -> str:
 
 def add_journal(parser: argparse.ArgumentParser) -> None:
     """The journal, or the folder that it is in."""
-    add_value(
-        parser, "journal", "JOURNAL", "journal.jsonl, or the folder of a run or bundle", type=_journal_in
-    )
+    what = "journal.jsonl, or the folder of a run or bundle"
+    add_value(parser, "journal", "JOURNAL", what, type=_journal_in)
 
 
 def _journal_in(text: str) -> Path:

@@ -84,8 +84,9 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
     # The repository of a policy file, or the folder that it lies in.
     root = folder.parent if folder.name == Path(POLICY_FILE).parent.name else folder
     policy = load_policy(text, str(arguments.file)) if text is not None else load_policy(None)
-    tier, verb = Tier(arguments.tier), arguments.verb or None
-    explanation = explain_call(policy, tier, tool, call, verb, root=str(root))
+    explanation = explain_call(
+        policy, Tier(arguments.tier), tool, call, arguments.verb or None, root=str(root)
+    )
     decision = explanation.decision
     if arguments.json:
         fields = {
@@ -99,10 +100,8 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
         _say(json_text(fields))
         return ExitCode.DONE
     without = "the rule gives no reason" if decision.rule else "no rule matches, so the call is allowed"
-    withheld_note = (
-        ", but the gate withholds it" if explanation.withheld and decision.effect is Effect.ALLOW else ""
-    )
-    _say(f"{decision.effect}{withheld_note}: {decision.reason or without}")
+    held = explanation.withheld and decision.effect is Effect.ALLOW
+    _say(f"{decision.effect}{', but the gate withholds it' if held else ''}: {decision.reason or without}")
     withheld = "; ".join(f"{path} is withheld: {why}" for path, why in explanation.withheld)
     lifted = ""
     if decision.rule.startswith(BUILT_IN):

@@ -106,9 +106,11 @@ def _plan_text(plan: Plan) -> str:
 
 def headline(outcome: Outcome, where: str = "", review: Review | None = None) -> tuple[Mark, str]:
     """Return the result of a run in one line."""
-    mark, text = _headline_parts(outcome, where, review)
+    stopped = _STOPPED.get(outcome.stop_reason, "")
+    if outcome.stop_reason is StopReason.MAX_TOKENS and outcome.reason.startswith("The conversation "):
+        stopped = "the conversation is too long for the model"
     failed = outcome.status is Status.FAILED
-    stopped = _stopped(outcome)
+    mark, text = _headline_parts(outcome, where, review, stopped)
     if failed and outcome.stop_reason is StopReason.CANCELED:
         text = "Cancelled, nothing was changed"
     elif failed and stopped and review is not None:
@@ -118,7 +120,7 @@ def headline(outcome: Outcome, where: str = "", review: Review | None = None) ->
     return mark, f"{text}, {money(outcome.cost)}" if outcome.cost else text
 
 
-def _headline_parts(outcome: Outcome, where: str, review: Review | None) -> tuple[Mark, str]:
+def _headline_parts(outcome: Outcome, where: str, review: Review | None, stopped: str) -> tuple[Mark, str]:
     if review is not None and review.findings:
         counts = Counter(finding.severity for finding in review.findings)
         listed = ", ".join(f"{counts[severity]} {severity}" for severity in Severity if counts[severity])
@@ -145,7 +147,6 @@ def _headline_parts(outcome: Outcome, where: str, review: Review | None) -> tupl
         case Status.REFUSED:
             return "bad", "Refused"
         case Status.FAILED | Status.PARTIAL:
-            stopped = _stopped(outcome)
             # What a run had that broke off is in its folder.
             unchanged = "" if outcome.stop_reason is StopReason.ERROR else ", nothing was changed"
             return "bad", f"Failed{f' ({stopped})' if stopped else ''}{unchanged}"
@@ -153,19 +154,11 @@ def _headline_parts(outcome: Outcome, where: str, review: Review | None) -> tupl
             return "good", outcome.status.value.replace("_", " ").capitalize()
 
 
-def _stopped(outcome: Outcome) -> str:
-    if outcome.stop_reason is StopReason.MAX_TOKENS and outcome.reason.startswith("The conversation "):
-        return "the conversation is too long for the model"
-    return _STOPPED.get(outcome.stop_reason, "")
-
-
 def _reasons(outcome: Outcome, view: View | None) -> Iterator[tuple[str, str]]:
     """Yield the reasons why a result is incomplete."""
     clean = outcome.stop_reason in (StopReason.END_TURN, StopReason.CHECKS_FAILING, StopReason.NEEDS_INPUT)
-    failed = outcome.status is Status.FAILED
-    answered = outcome.answer and not failed
-    fine = clean and not failed and (outcome.files or outcome.status is not Status.NO_CHANGE)
-    if not answered and not fine:
+    fine = clean and (outcome.files or outcome.status is not Status.NO_CHANGE)
+    if outcome.status is Status.FAILED or not (outcome.answer or fine):
         yield "why", outcome.reason
     if view is not None:
         for number, line in enumerate((*view.failures, *view.look_first)):
@@ -215,9 +208,8 @@ def _print_review(review: Review, printer: Printer) -> None:
         printer.markdown(review.summary)
     for finding in review.findings:
         printer.line()
-        first = finding.start_line or finding.line
-        lines = f":{first}" if finding.line else ""
-        lines += f"-{finding.line}" if finding.line and first != finding.line else ""
+        first, last = finding.lines
+        lines = "" if not last else f":{last}" if first == last else f":{first}-{last}"
         old = " (old file)" if finding.side is Side.LEFT else ""
         printer.line(f"{finding.severity}: {finding.title}", _SEVERITY[finding.severity])
         printer.line(f"  {finding.path}{lines}{old}", "bold")

@@ -68,9 +68,9 @@ def finish_review(
         names, more = ", ".join(review.unseen[:_NAMES_SHOWN]), len(review.unseen) - _NAMES_SHOWN
         note = f"not looked at: {names}{f' and {more} more' if more > 0 else ''}"
         result = result._replace(notes=(*result.notes, note))
-    severities = [severity.value for severity in Severity]
+    severities = list(Severity)
     grave = severities[: severities.index(arguments.fail_on) + 1] if arguments.fail_on else []
-    is_grave = any(finding.severity.value in grave for finding in review.findings)
+    is_grave = any(finding.severity in grave for finding in review.findings)
     if is_grave and result.exit_code is ExitCode.DONE:
         result = result._replace(exit_code=ExitCode.FINDINGS)
     return result

@@ -17,6 +17,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import EndEvent
 from bot.contracts.records import as_data
 from bot.github.actions import Actions
+from bot.publish.bundle.write import PATCH, REPORT
 from bot.report.summary import outcome_summary, run_summary
 from bot.session.event.event_context import EventOptions, EventResult
 from bot.session.event.publish_bundle import PublishJob, publish_bundle
@@ -35,15 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     by_default = "default: the policy's, else the default model of the provider whose key is set"
     add_text(parser, "--model", "SLASH_AGENT_MODEL", "PROVIDER/NAME", by_default)
     budget = "cost limit of the model in USD; the policy's limits apply as well"
-    add_value(
-        parser,
-        "--budget",
-        "USD",
-        budget,
-        dest="budget_usd",
-        type=usd,
-        default=environment("SLASH_AGENT_BUDGET_USD", "").strip() or None,
-    )
+    most = environment("SLASH_AGENT_BUDGET_USD", "").strip() or None
+    add_value(parser, "--budget", "USD", budget, dest="budget_usd", type=usd, default=most)
     sandbox = environment("SLASH_AGENT_SANDBOX") or "auto"
     add_sandbox(parser, "default: auto; off is refused in Actions", sandbox)
     instruction = "the instruction for events without a comment, such as a schedule or a dispatch"
@@ -58,20 +52,16 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.name or not arguments.payload:
         raise UsageError("There is no event: give --event-name and --event, or run this in Actions.")
     given = {name: value for name, value in vars(arguments).items() if name in EventOptions._fields}
-    workspace = os.environ.get("GITHUB_WORKSPACE")
+    workspace = Path(text) if (text := os.environ.get("GITHUB_WORKSPACE")) else None
     # Where standard output is a program's, people and the runner read standard error.
     out = sys.stderr if arguments.json_events else sys.stdout
     actions = Actions(os.environ, out)
     with open_viewer(arguments, "run", out) as viewer:
-        options = EventOptions(**given, workspace=Path(workspace) if workspace else None, view=viewer)
+        options = EventOptions(**given, workspace=workspace, view=viewer)
         pass_on = partial(actions.set_output, "note")
         result = run_event(options, os.environ, actions.print, actions.add_mask, pass_on)
-        data = {
-            "reason": result.reason,
-            "answered": result.answered,
-            "outcome": as_data(result.outcome),
-            "bundle": str(result.bundle) if result.bundle else None,
-        }
+        outcome, bundle = as_data(result.outcome), str(result.bundle) if result.bundle else None
+        data = {"reason": result.reason, "answered": result.answered, "outcome": outcome, "bundle": bundle}
         viewer.tell(EndEvent(int(result.exit_code), data))
     _print_result(result, actions, Printer(out, os.environ, actions), dry_run=arguments.dry_run)
     if arguments.dry_run and result.bundle is not None:
@@ -89,25 +79,23 @@ def _print_result(result: EventResult, actions: Actions, printer: Printer, *, dr
         return
     outcome = result.outcome
     with suppress(BrokenPipeError):  # nobody reads it: the step's outputs are a file
-        bundle = shlex.quote(str(result.bundle))
-        publish = f"slash-agent publish --bundle {bundle}"
+        publish = f"slash-agent publish --bundle {shlex.quote(str(result.bundle))}"
         next = [] if dry_run or actions.active else [("publish", f"{publish} (--dry-run to see it first)")]
         if result.kept_run and not actions.active:
             next += recovery_commands(result.kept_run, can_continue=False)
-        next += [("report", str(result.bundle / "report.html")), ("bundle", str(result.bundle))]
+        next += [("report", str(result.bundle / REPORT)), ("bundle", str(result.bundle))]
         print_result(Result(outcome, next=next, plan=result.plan), printer)
     if actions.has_summary:
         actions.add_summary(run_summary(outcome))
-    values = {
-        "status": outcome.status.value,
-        "stop-reason": outcome.stop_reason.value,
-        "patch": str(result.bundle / "changes.patch"),
-        "cost-usd": f"{outcome.cost:.6f}",
-        "tokens": str(outcome.usage.total),
-        "turns": str(outcome.turns),
-        "denied": str(len(outcome.denials)),
-        "report": str(result.bundle / "report.html"),
-        "bundle": str(result.bundle),
-    }
-    for name, value in values.items():
-        actions.set_output(name, value)
+    for name, value in (
+        ("status", outcome.status),
+        ("stop-reason", outcome.stop_reason),
+        ("patch", result.bundle / PATCH),
+        ("cost-usd", f"{outcome.cost:.6f}"),
+        ("tokens", outcome.usage.total),
+        ("turns", outcome.turns),
+        ("denied", len(outcome.denials)),
+        ("report", result.bundle / REPORT),
+        ("bundle", result.bundle),
+    ):
+        actions.set_output(name, str(value))

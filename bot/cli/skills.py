@@ -40,9 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.action == "list":
-        return _list(
-            checkout_skills(arguments.repo, os.environ), as_json=arguments.json, for_model=arguments.for_model
-        )
+        skills = checkout_skills(arguments.repo, os.environ)
+        return _list(skills, as_json=arguments.json, for_model=arguments.for_model)
     _, results, notes = check_folder(arguments.folder)
     for note in notes:
         Actions(os.environ, sys.stderr).print(note)
@@ -68,7 +67,7 @@ def _list(skills: SkillSet, *, as_json: bool, for_model: bool) -> ExitCode:
     if as_json:
         names = ("name", "description", "origin", "path")
         listed = [
-            {**{name: getattr(skill, name) for name in names}, "files": [file.path for file in skill.files]}
+            {name: getattr(skill, name) for name in names} | {"files": [file.path for file in skill.files]}
             for skill in skills.skills
         ]
         print(json_text({"skills": listed, "notes": skills.notes}, indent=2))

@@ -18,6 +18,7 @@ from bot.doctor.requirements import (
     missing,
     ok,
     read_text,
+    texts,
     unknown,
     warning,
 )
@@ -142,24 +143,22 @@ def _model(model: str, listed: Sequence[ListedModel], today: date) -> list[Findi
 
 
 def workflow(root: Path) -> Finding:
-    name = "workflow"
-    folder = root / WORKFLOWS
-    for file in sorted(folder.glob("*.y*ml")) if folder.is_dir() else []:
-        text = read_text(file)
-        if text and OWN_ACTION.search(text) and "/agent" in text:
-            return ok(name, f"{file.relative_to(root)} runs the action.")
+    for path, text in texts(root, f"{WORKFLOWS}/*.y*ml"):
+        if OWN_ACTION.search(text) and "/agent" in text:
+            return ok("workflow", f"{path} runs the action.")
     message = f"No workflow in {WORKFLOWS} runs the action."
-    return missing(name, message, "slash-agent init writes one; it counts once it is on the default branch")
+    return missing(
+        "workflow", message, "slash-agent init writes one; it counts once it is on the default branch"
+    )
 
 
 def maintenance(root: Path) -> list[Finding]:
     """Check that a workflow runs the maintenance tasks; nothing without tasks."""
-    tasks = [file.name for file in (root / FOLDER).glob("*.md") if is_task_file(file.name)]
-    if not tasks:
+    if not any(is_task_file(file.name) for file in (root / FOLDER).glob("*.md")):
         return []
-    for file in sorted((root / WORKFLOWS).glob("*.y*ml")):
-        if (text := read_text(file)) and _RUNS_TASKS.search(text):
-            return [ok("maintenance", f"{file.relative_to(root)} runs tasks.")]
+    for path, text in texts(root, f"{WORKFLOWS}/*.y*ml"):
+        if _RUNS_TASKS.search(text):
+            return [ok("maintenance", f"{path} runs tasks.")]
     message = f"No workflow in {WORKFLOWS} runs the tasks in {FOLDER}."
     return [warning("maintenance", message, "slash-agent init --tasks writes one")]
 

@@ -108,7 +108,7 @@ DEMANDS = (
 
 def file_demands(root: Path, policy: Policy) -> list[Finding]:
     """Return a finding for each demand that files of the checkout show, and on the lock file of its actions."""
-    workflows = dict(_texts(root, f"{WORKFLOWS}/*.y*ml"))
+    workflows = dict(texts(root, f"{WORKFLOWS}/*.y*ml"))
     paths = [".clabot", *(f".github/{path.name}" for path in (root / ".github").glob("*.y*ml"))]
     paths = [path for path in paths if (root / path).exists()]
     findings = []
@@ -148,7 +148,8 @@ def _finding(
     return (missing if required else warning)(demand.row, message, demand.fix.replace("FILE", where))
 
 
-def _texts(root: Path, pattern: str) -> Iterator[tuple[str, str]]:
+def texts(root: Path, pattern: str) -> Iterator[tuple[str, str]]:
+    """Yield path and text of each file that matches."""
     for file in sorted(root.glob(pattern)):
         text = read_text(file)
         if text is not None:
@@ -166,17 +167,17 @@ def read_text(file: Path) -> str | None:
 
 def _titles(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
     """Read the convention for titles as a run does, which follows it."""
-    texts = {path: text for path, text in workflows.items() if WORD.search(text)}
+    found = {path: text for path, text in workflows.items() if WORD.search(text)}
     for pattern in ("*commitlint*", ".config/*commitlint*", ".github/semantic.y*ml"):
-        matching = _texts(root, pattern)
-        texts |= {
+        matching = texts(root, pattern)
+        found |= {
             path: text for path, text in matching if COMMITLINT.fullmatch(path) or SEMANTIC.fullmatch(path)
         }
-    if not texts:
+    if not found:
         return
     try:
         with Parser() as parser:
-            conventions, problems = parser.parse(read_conventions, json.dumps(texts))
+            conventions, problems = parser.parse(read_conventions, json.dumps(found))
     except ParseError as error:
         conventions, problems = [], [f"The convention for titles is not read: {error}."]
     if conventions:

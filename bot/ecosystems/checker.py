@@ -8,8 +8,7 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
-from posixpath import dirname, join
+from posixpath import basename, dirname, join
 from typing import Any, NamedTuple
 
 Read = Callable[[str], str | None]
@@ -245,11 +244,11 @@ def sets_up(checker: Checker, path: str, texts: Iterable[str]) -> bool:
     counts if it mentions the checker, `pyproject.toml` if the checker's settings differ."""
     if not any(_is_setting(path, setting, checker.folder) for setting in checker.settings):
         return False
-    names = checker.known_as or (checker.name,)
-    name = PurePosixPath(path).name
+    name = basename(path)
     if name == "pyproject.toml":
         before, after = (_pyproject_settings(text, checker.name) for text in texts)
         return before != after
+    names = checker.known_as or (checker.name,)
     return name not in _SHARED_SETTINGS or any(word in text for text in texts for word in names)
 
 

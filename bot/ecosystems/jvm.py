@@ -17,8 +17,7 @@ def _checks(files: Files) -> Iterator[str]:
 
 
 def _program(files: Files, name: str) -> str:
-    wrapper = {"mvn": "mvnw", "gradle": "gradlew"}[name]
-    return f"./{wrapper}" if wrapper in files.paths else name
+    return f"./{name}w" if f"{name}w" in files.paths else name
 
 
 def _setup(files: Files, checks: Sequence[str]) -> Setup | None:

@@ -7,9 +7,10 @@ Only the import statements are parsed, which takes a tenth of the time; what is 
 import ast
 import os
 import re
-import textwrap
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from bot.contracts.regular_files import read_regular
@@ -30,7 +31,7 @@ _LEFT_OUT = frozenset(
 
 def related(root: Path, changed: Sequence[str]) -> list[str]:
     sources = {path for path in changed if path.endswith(".py")}
-    files = list(_python_files(root))
+    files = list(islice(_python_files(root), _MOST_FILES))
     tests = [path for path in files if named_as_test(path)]
     own = [path for path in tests if path in sources]
     below = [path.rpartition("/")[0] for path in sources if path.endswith("conftest.py")]
@@ -53,16 +54,10 @@ def _is_named_after(test: str, source: str) -> bool:
 
 
 def _python_files(root: Path) -> Iterator[str]:
-    count = 0
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(
-            name for name in folders if name not in _LEFT_OUT and not os.path.islink(f"{folder}/{name}")
-        )
+        folders[:] = sorted(set(folders) - _LEFT_OUT)
         for name in sorted(names):
             if name.endswith(".py") and not os.path.islink(f"{folder}/{name}"):
-                count += 1
-                if count > _MOST_FILES:
-                    return
                 yield os.path.relpath(f"{folder}/{name}", root)
 
 
@@ -99,24 +94,20 @@ def _module_names(path: str, packages: set[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name]
 
 
-def _statements(content: bytes) -> Iterator[ast.AST]:
-    """The import statements, including lines of a string that look like one."""
-    for match in _IMPORT.finditer(content):
-        try:
-            yield from ast.parse(textwrap.dedent(match[0].decode("utf-8", "replace")).strip()).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-
-
 def _imports(root: Path, path: str, packages: set[str]) -> Iterator[str]:
-    """Yield the modules that a file imports; of `from a import b` both `a` and `a.b`."""
+    """Yield the modules that a file imports; of `from a import b` both `a` and `a.b`. Lines of a string that look like
+    an import count."""
     try:
         content = read_regular(root / path, _LARGEST)
     except OSError:
         return
     own = next(iter(_module_names(path, packages)), "").split(".")
     package = own if path.endswith("__init__.py") else own[:-1]
-    for node in _statements(content):
+    nodes: list[ast.stmt] = []
+    for match in _IMPORT.finditer(content):
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            nodes += ast.parse(match[0].decode("utf-8", "replace").strip()).body
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):

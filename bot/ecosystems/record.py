@@ -13,16 +13,14 @@ from bot.ecosystems.language_server import Server
 from bot.ecosystems.test_command import CheckCommand, Related, Rerun
 from bot.ecosystems.test_results import Runner
 
-_MODIFIERS = (
-    "abstract async data default export final fileprivate inline internal open operator override partial private "
-    "protected public readonly sealed static suspend unsafe virtual"
+_MODIFIED = (
+    r"(?:(?:abstract|async|data|default|export|final|fileprivate|inline|internal|open|operator|override|partial|private"
+    r"|protected|public|readonly|sealed|static|suspend|unsafe|virtual)\s+)*"
 )
-_MODIFIED = rf"(?:(?:{'|'.join(_MODIFIERS.split())})\s+)*"
-_KEYWORDS = (
-    "class interface enum record object struct trait protocol extension namespace module func fun function def type "
-    "impl"
+TYPES = (
+    rf"\s*{_MODIFIED}(?:class|interface|enum|record|object|struct|trait|protocol|extension|namespace|module|func?|function"
+    r"|def|type|impl)\s+[\w$~<(]"
 )
-TYPES = rf"\s*{_MODIFIED}(?:{'|'.join(_KEYWORDS.split())})\s+[\w$~<(]"
 NOT_CALLS = r"(?!(?:if|for|while|switch|catch|return|else|do|new|await|throw|case|delete|typeof)\b)"
 METHOD = rf"(?:\t| {{2,8}}){NOT_CALLS}{_MODIFIED}(?:[\w<>\[\],.?*]+\s+){{0,3}}[\w$#]+\s*\([^;]*\{{\s*$"
 

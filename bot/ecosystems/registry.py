@@ -105,15 +105,11 @@ def _launched(words: Words, ecosystem: Ecosystem) -> list[str]:
     """Return the command that a launcher of `ecosystem` runs, empty if it is none. Options may stand in between."""
     for launcher in ecosystem.launchers:
         program, *rest = launcher.split()
-        end = 1
+        inner = list(words[1:]) if words[:1] == (program,) else []
         for word in rest:
-            near = list(words[end : end + _MOST_OPTIONS])
-            if word not in near:
-                end = 0
-                break
-            end += near.index(word) + 1
-        if words[:1] == (program,) and end:
-            return _without_options(words[end:], ecosystem.values)
+            inner = inner[inner.index(word) + 1 :] if word in inner[:_MOST_OPTIONS] else []
+        if inner:
+            return _without_options(inner, ecosystem.values)
     return []
 
 

@@ -5,7 +5,6 @@ import shlex
 
 import pytest
 
-from bot.ecosystems.javascript_tests import runner_of_scripts
 from bot.ecosystems.test_command import is_plain
 from bot.evidence.check import related_command
 
@@ -83,26 +82,31 @@ def test_a54_no_name_of_a_crate_becomes_more_than_its_name(name: str):
     assert related_command("cargo test", [], [name], set(), {}.get) == ""
 
 
+JEST = "npx --no-install jest --passWithNoTests --findRelatedTests ./web/a.ts"
+VITEST = "npx --no-install vitest related --run --passWithNoTests ./web/a.ts"
+
+
 @pytest.mark.parametrize(
-    ("scripts", "command", "part"),
+    ("scripts", "command", "narrowed"),
     [
-        ({"test": "jest"}, "npm test", "jest"),
-        ({"test": "npm run lint && vitest run", "lint": "eslint ."}, "npm test", "vitest run"),
-        ({"test": "tsc; NODE_OPTIONS=-x npx jest"}, "npm test", "NODE_OPTIONS=-x npx jest"),
-        ({"test": "xo && ava"}, "npm test", "xo && ava"),
-        ({"test": "npm run unit", "unit": "jest"}, "npm test", "npm run unit"),
-        ({"test": "vitest watch && jest | tee x"}, "npm test", "vitest watch && jest | tee x"),
+        ({"test": "jest"}, "npm test", JEST),
+        ({"test": "npm run lint && vitest run", "lint": "eslint ."}, "npm test", VITEST),
+        ({"test": "tsc; NODE_OPTIONS=-x npx jest"}, "npm test", f"NODE_OPTIONS=-x {JEST}"),
+        ({"test": "xo && ava"}, "npm test", ""),
+        ({"test": "npm run unit", "unit": "jest"}, "npm test", ""),
+        ({"test": "vitest watch && jest | tee x"}, "npm test", ""),
         ({"test": 7}, "npm test", ""),
         ({}, "npm ci", ""),
-        ({"test": "jest", "test:spec": "tsc && vitest run"}, "pnpm run test:spec", "vitest run"),
-        ({"test": "run-p 'test:*'"}, "npm t", "run-p 'test:*'"),
-        ({"lint": "eslint ."}, "yarn lint", "eslint ."),
+        ({"test": "jest", "test:spec": "tsc && vitest run"}, "pnpm run test:spec", VITEST),
+        ({"test": "run-p 'test:*'"}, "npm t", ""),
+        ({"lint": "eslint ."}, "yarn lint", ""),
     ],
 )
-def test_of_the_script_that_a_command_names_the_part_with_the_runner_is_found(
-    scripts: dict[str, object], command: str, part: str
+def test_of_the_script_that_a_command_names_the_part_with_the_runner_is_narrowed(
+    scripts: dict[str, object], command: str, narrowed: str
 ):
-    assert runner_of_scripts(scripts, command.split()) == part
+    read = {"package.json": json.dumps({"scripts": scripts})}.get
+    assert related_command(command, ["web/a.ts"], [], PATHS, read) == narrowed
 
 
 def test_packages_of_a_nested_go_module_are_not_named():

@@ -26,14 +26,7 @@ _ASCII = ("[ok]", "[x]", "...", "-", "->", "|", *"|/-\\|/-\\|/")
 _PLAIN = str.maketrans(dict(zip(f"✔✘…·→│{SPINNER}", _ASCII, strict=True)))
 """For encodings that lack them."""
 
-_CODES: Mapping[str, str] = {
-    "bold": "1",
-    "dim": "2",
-    "red": "31",
-    "green": "32",
-    "yellow": "33",
-    "cyan": "36",
-}
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _LABEL = 9
 _NARROWEST = 30
 _WIDEST = 100
@@ -62,25 +55,21 @@ class Printer:
 
     def headline(self, mark: Mark, text: str) -> None:
         sign, style = _MARKS[mark]
-        sign = encodable(sign, self._encoding)
-        first, *rest = self._wrapped(" ".join(lines_of(text)), " " * (len(sign) + 1))
-        self._write(f"{self._styled(sign, style, 'bold')} {self._styled(first.lstrip(), style, 'bold')}")
-        for line in rest:
-            self._write(self._styled(line, style, "bold"))
+        prefix = self._styled(encodable(sign, self._encoding), style, "bold")
+        indent = " " * len(encodable(f"{sign} ", self._encoding))
+        for line in self._wrapped(" ".join(lines_of(text)), indent):
+            self._write(f"{prefix} {self._styled(line[len(indent) :], style, 'bold')}")
+            prefix = indent[1:]
 
     def field(self, label: str, text: str, style: Style = "", *, copied: bool = False) -> None:
         """Print `text` after its label, wrapped with an indent. Text to copy, such as a command, is left to the
         terminal to wrap."""
         indent = " " * (_LABEL + 3)
-        name = f"  {label:<{_LABEL}} "
-        lines = [
-            line
-            for part in lines_of(text)
-            for line in ([indent + part] if copied else self._wrapped(part, indent))
-        ]
-        for number, line in enumerate(lines):
-            prefix = self._styled(name, "dim") if number == 0 else indent
-            self._write(f"{prefix}{self._styled(line[len(indent) :], style)}".rstrip())
+        prefix = self._styled(f"  {label:<{_LABEL}} ", "dim")
+        for part in lines_of(text):
+            for line in [indent + part] if copied else self._wrapped(part, indent):
+                self._write(f"{prefix}{self._styled(line[len(indent) :], style)}".rstrip())
+                prefix = indent
 
     def line(self, text: str = "", style: Style = "") -> None:
         for part in lines_of(text):
@@ -88,12 +77,9 @@ class Printer:
 
     def diff(self, text: str) -> None:
         """Print a patch without the lines that only git needs."""
-        styles: Mapping[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
         for line in text.splitlines():
-            if line.startswith("index "):
-                continue
-            is_header = line.startswith(("+++", "---", "diff "))
-            self.line(line, "bold" if is_header else styles.get(line[:1], ""))
+            if not line.startswith("index "):
+                self.line(line, diff_style(line))
 
     def markdown(self, text: str) -> None:
         """Rendered in colour on a terminal, else as it was written."""
@@ -106,8 +92,8 @@ class Printer:
         from bot.cli.terminal.plain_console import PlainConsole
 
         # Without hyperlinks an address is shown, and not only what it is called.
-        text = Markdown(plain_text, hyperlinks=False, code_theme="ansi_dark")
-        PlainConsole(self._stream).print(text, width=self._width)
+        rendered = Markdown(plain_text, hyperlinks=False, code_theme="ansi_dark")
+        PlainConsole(self._stream).print(rendered, width=self._width)
 
     def _wrapped(self, text: str, indent: str) -> list[str]:
         """Lines that begin with `indent`. A word that does not fit, such as a path, is left to the terminal."""
@@ -130,11 +116,11 @@ class Printer:
         return f"\x1b[{codes}m{text}\x1b[0m" if codes and text.strip() and self._colour else text
 
     def _write(self, line: str) -> None:
-        if not self._colour:
-            self._actions.print(encodable(line, self._encoding))
-            return
-        self._stream.write(f"{encodable(line, self._encoding)}\n")
-        self._stream.flush()
+        line = encodable(line, self._encoding)
+        if self._colour:
+            print(line, file=self._stream, flush=True)
+        else:
+            self._actions.print(line)
 
 
 _TAB = 4
@@ -148,6 +134,12 @@ def one_line(text: str) -> str:
 def lines_of(text: str) -> list[str]:
     """The same, line by line, with indentation kept."""
     return [printable_name(line.expandtabs(_TAB)) for line in printable(text).split("\n")]
+
+
+def diff_style(line: str) -> Style:
+    """The style of a line of a diff."""
+    styles: Mapping[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
+    return "bold" if line.startswith(("+++", "---", "diff ")) else styles.get(line[:1], "")
 
 
 def encodable(text: str, encoding: str) -> str:

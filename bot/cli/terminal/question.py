@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from bot.cli.terminal.plain_console import PlainConsole
-from bot.cli.terminal.printer import encodable, lines_of, one_line
+from bot.cli.terminal.printer import diff_style, encodable, lines_of, one_line
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Inquiry, Reply
 
@@ -51,7 +51,7 @@ def question_text(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
     else:
         subject = [(line, "") for line in lines_of(inquiry.subject.rstrip("\n"))]
     diff = lines_of(inquiry.diff.rstrip("\n")) if inquiry.diff else []
-    for text, style in chain(subject, ((line, _colour(line)) for line in diff)):
+    for text, style in chain(subject, ((line, diff_style(line)) for line in diff)):
         yield from ((f"{GUTTER}{row}", style) for row in page.rows(text, max(columns, 10)))
     if inquiry.question:
         yield "The agent asks the question above.", "bold yellow"
@@ -78,12 +78,6 @@ def _field(name: str, text: str, page: Page) -> Iterator[tuple[str, str]]:
     rows = page.rows(text, max(page.width - 1 - len(_INDENT), 10))
     yield f"  {name[:8]:<8} {rows[0]}", ""
     yield from ((f"{_INDENT}{row}", "") for row in rows[1:])
-
-
-def _colour(line: str) -> str:
-    if line.startswith(("+++", "---")):
-        return "bold"
-    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
 
 
 _LONGEST_LINE = 4_000
