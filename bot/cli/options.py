@@ -14,7 +14,6 @@ from bot.contracts.errors import UsageError
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL
 from bot.events.command import OPTIONS
 
-_REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
 _SANDBOXES = ("auto", "strict", "landlock", "off")
 _MAX_PIPED = 256 << 10
 """Bytes."""
@@ -131,7 +130,7 @@ def repositories_of(text: str) -> tuple[str, ...]:
     name."""
     names = tuple(dict.fromkeys(names_of(text)))
     for name in names:
-        if not _REPOSITORY.fullmatch(name):
+        if not re.fullmatch(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}", name):
             raise UsageError(f"{name[:100]!r} is not a repository as in owner/name.")
     return names
 

@@ -2,11 +2,13 @@
 the permissions of a GitHub App."""
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.doctor.requirements import Finding, check_demands, missing, ok, unknown, warning
 from bot.github.client import GitHub
 from bot.github.errors import ACTIONS_SETTING, GitHubError
+from bot.github.repositories import BranchDemands
 from bot.github.tokens import Installation, TokenKind, token_facts
 from bot.policy.values import Policy
 from bot.publish.remote import PREFIX
@@ -28,6 +30,9 @@ _ALSO_WITH_AN_APP = (
     "token."
 )
 _SIGN = "set `pull_request: { signed: true }` in the policy"
+Row = tuple[Callable[..., Finding], *tuple[str, ...]]
+"""What makes a finding, its message, and a fix if there is one."""
+
 _ORDINARY_TARGETS = ("branch", "tag", "push", "repository")
 _WIDE = (TokenKind.CLASSIC, TokenKind.OAUTH)
 
@@ -40,101 +45,102 @@ def check_github(github: GitHub, token: str, policy: Policy, known: Collection[s
     except AgentError as error:
         fix = "check the name, and that the token is not expired and may read the repository"
         return [missing("repository", str(error), fix)]
-    checks: dict[str, Callable[[], list[Finding]]] = {
-        "token": lambda: [_token(github)],
-        "token's kind": lambda: [_kind(token, github)],
-        "Actions": lambda: [_actions(github)],
-        "branch rules": lambda: [_rules(github)],
-        "required": lambda: _required(data.default_branch, github, policy, known),
-        "execution protections": lambda: [_protections(github)],
-        "secrets": lambda: [_secrets(github)],
-    }
     findings = [ok("repository", f"{data.name}, default branch {data.default_branch}.")]
+
+    def required(_: GitHub) -> Row:
+        demands = github.branch_demands(data.default_branch)
+        findings.extend(check_demands(demands.checks, policy, known))
+        return _required(data.default_branch, demands, policy)
+
+    checks: dict[str, Callable[[GitHub], Row]] = {
+        "token": _token,
+        "token's kind": partial(_kind, token),
+        "Actions": _actions,
+        "branch rules": _rules,
+        "required": required,
+        "execution protections": _protections,
+        "secrets": _secrets,
+    }
     for name, check in checks.items():
         try:
-            findings += check()
+            kind, *texts = check(github)
         except AgentError as error:
-            findings.append(unknown(name, str(error)))
+            kind, texts = unknown, [str(error)]
+        findings.append(kind(name, *texts))
     return findings
 
 
-def _token(github: GitHub) -> Finding:
+def _token(github: GitHub) -> Row:
     may = github.permissions()
     if not may:
-        return unknown("token", "GitHub does not say what this token may; in Actions the workflow does.")
+        return unknown, "GitHub does not say what this token may; in Actions the workflow does."
     if may.get("push"):
-        return ok("token", "The token may push.")
+        return ok, "The token may push."
     message = "The token may read and not push: enough for `run`, not for `publish`."
-    return warning("token", message, "give `publish` a token with contents and pull-requests: write")
+    return warning, message, "give `publish` a token with contents and pull-requests: write"
 
 
-def _kind(token: str, github: GitHub) -> Finding:
+def _kind(token: str, github: GitHub) -> Row:
     """Check the token's kind: whether GitHub starts workflows for its pushes."""
-    name, me = "token's kind", github.me
+    me = github.me
     facts = token_facts(token, login=me.login if me else "")
     if facts.starts_workflows is False:
         fix = (
             "to let CI start at once, say `pull_request: {ci: start}` in the policy, and give the action app-id and "
             "app-private-key or name the workflows under `dispatch`"
         )
-        return warning(name, facts.sentence, fix)
+        return warning, facts.sentence, fix
     if facts.starts_workflows is None:
-        return unknown(name, facts.sentence)
+        return unknown, facts.sentence
     if facts.kind in _WIDE:
         message = f"{facts.sentence} It reaches every repository of its owner. {_RUNS_ALL}"
-        return warning(name, message, "take a fine-grained token for this repository, or a GitHub App")
-    return ok(name, f"{facts.sentence} {_RUNS_ALL}")
+        return warning, message, "take a fine-grained token for this repository, or a GitHub App"
+    return ok, f"{facts.sentence} {_RUNS_ALL}"
 
 
-def _actions(github: GitHub) -> Finding:
-    name, settings = "Actions", github.actions_settings()
+def _actions(github: GitHub) -> Row:
+    settings = github.actions_settings()
     if settings is None:
         message = f'Only an administrator\'s token may look whether "{ACTIONS_SETTING}" is on.'
-        return unknown(name, f"{message} {_ALSO_WITH_AN_APP}")
+        return unknown, f"{message} {_ALSO_WITH_AN_APP}"
     if not settings.enabled:
-        return missing(name, "Actions is off for this repository.", "Settings, Actions, General")
+        return missing, "Actions is off for this repository.", "Settings, Actions, General"
     if not settings.may_open_pulls:
         fix = f'turn on "{ACTIONS_SETTING}" under Settings, Actions, General (of the organisation, if it is greyed out)'
-        return missing(name, f"Actions may not open pull requests here. {_ALSO_WITH_AN_APP}", fix)
-    return ok(name, "Actions is on and may open pull requests.")
+        return missing, f"Actions may not open pull requests here. {_ALSO_WITH_AN_APP}", fix
+    return ok, "Actions is on and may open pull requests."
 
 
-def _rules(github: GitHub) -> Finding:
-    name = "branch rules"
+def _rules(github: GitHub) -> Row:
     rules = [kind for kind, _ in github.branch_rules(f"{PREFIX}doctor")]
     barred = [why for rule in rules if (why := _FORBIDS.get(rule))]
     if barred:
         fix = f"let the rule set except branches named {PREFIX}**, or let the token's account pass it"
-        return missing(name, f"For {PREFIX}... a rule says: {', '.join(barred)}.", fix)
+        return missing, f"For {PREFIX}... a rule says: {', '.join(barred)}.", fix
     if "required_signatures" in rules:
         message = f"Commits on {PREFIX}... must be signed."
-        return warning(name, message, _SIGN)
+        return warning, message, _SIGN
     narrow = [what for rule, what in _MAY_FORBID.items() if rule in rules]
     if narrow:
         fix = f"see that the pattern takes {PREFIX}... and the policy's `identity`, or except those branches"
-        return warning(name, f"A rule sets a pattern for {' and '.join(narrow)}.", fix)
-    return ok(name, f"No rule stops branches named {PREFIX}...")
+        return warning, f"A rule sets a pattern for {' and '.join(narrow)}.", fix
+    return ok, f"No rule stops branches named {PREFIX}..."
 
 
-def _required(branch: str, github: GitHub, policy: Policy, known: Collection[str]) -> list[Finding]:
+def _required(branch: str, demands: BranchDemands, policy: Policy) -> Row:
     """Check what a merge into the default branch requires of the bot's commits and titles."""
-    name, demands = "required", github.branch_demands(branch)
-    findings = check_demands(demands.checks, policy, known)
     checks = f"Required checks on {branch}: {', '.join(demands.checks)}." if demands.checks else ""
     if demands.signed and not policy.pull_request.signed:
         message = f"Commits on {branch} must be signed: a merge or rebase of the bot's commit is refused, a squash not."
-        findings.append(warning(name, message, _SIGN))
-    elif demands.signed is None:
+        return warning, message, _SIGN
+    if demands.signed is None:
         message = f"{checks} Whether commits must be signed only an administrator's token may read.".strip()
-        findings.append(unknown(name, message, "run this with a token that has administration: read"))
-    else:
-        findings.append(ok(name, checks or f"{branch} requires no check and no signature."))
-    return findings
+        return unknown, message, "run this with a token that has administration: read"
+    return ok, checks or f"{branch} requires no check and no signature."
 
 
-def _protections(github: GitHub) -> Finding:
+def _protections(github: GitHub) -> Row:
     """Check the rules on who and what may start workflows. They are rulesets, and none of branches, tags or pushes."""
-    name = "execution protections"
     fix = (
         "under Settings, Actions, Policies allow the events in `on:` of the bot's workflows, and the people who may "
         f"give commands; all rulesets: gh api 'repos/{github.name}/rulesets?includes_parents=true'"
@@ -142,21 +148,22 @@ def _protections(github: GitHub) -> Finding:
     names = [title for target, title in github.rulesets() if target not in _ORDINARY_TARGETS]
     if names:
         message = f"Rules may limit who and what starts workflows: {', '.join(names)}."
-        return warning(
-            name, f"{message} GitHub starts no run that they refuse, and tells nobody in the thread.", fix
+        return (
+            warning,
+            f"{message} GitHub starts no run that they refuse, and tells nobody in the thread.",
+            fix,
         )
-    return ok(name, "No ruleset that a token may read limits who and what starts workflows.")
+    return ok, "No ruleset that a token may read limits who and what starts workflows."
 
 
-def _secrets(github: GitHub) -> Finding:
-    name = "secrets"
+def _secrets(github: GitHub) -> Row:
     names = github.secret_names()
     if names is None:
-        return unknown(name, "Only an administrator's token may look for the names of secrets.")
+        return unknown, "Only an administrator's token may look for the names of secrets."
     if keys := [key for key in KEYS if key in names]:
-        return ok(name, f"There is {' and '.join(keys)}.")
+        return ok, f"There is {' and '.join(keys)}."
     message = f"The repository has no secret named {' or '.join(KEYS)}; the organisation may have."
-    return warning(name, message, "Settings, Secrets and variables, Actions")
+    return warning, message, "Settings, Secrets and variables, Actions"
 
 
 # What each job cannot do without, and what is missed where it is not there.

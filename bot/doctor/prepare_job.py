@@ -12,7 +12,6 @@ from bot.environment.detection import CIStep, Detection, source_of
 
 TOOLS = {name: action for one in ecosystems() for name, action in one.actions.items()}
 _SYSTEM = re.compile(r"(sudo )?apt(-get)? (update|install)( [\w.+:~=-]+)*")
-_RUST_VERSION = re.compile(r"[\d.]+|beta|nightly[\d-]*")
 _SUPERFLUOUS = ("dtolnay/rust-toolchain@", "actions-rs/", "softprops/")
 """Actions that zizmor would do without."""
 _AS_IN_CI = "zizmor: ignore[adhoc-packages] as CI has it"
@@ -63,7 +62,7 @@ def _repeated(step: CIStep) -> Iterator[str]:
         **step.raw.get("with", {}),
         **{key.removesuffix("-file"): one for key, one in step.versions.items()},
     }
-    if name == "dtolnay/rust-toolchain" and _RUST_VERSION.fullmatch(version):
+    if name == "dtolnay/rust-toolchain" and re.fullmatch(r"[\d.]+|beta|nightly[\d-]*", version):
         given = {"toolchain": version, **given}
     chosen = {key: value for key, value in given.items() if key in tool.inputs.split()}
     if not any("${{" in value for value in chosen.values()):

@@ -23,13 +23,6 @@ KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 _TEMPLATES = Path(__file__).parent / "templates"
 _TASKS = Path(__file__).parents[1] / "maintenance" / "examples"
 
-_ACTIONLINT = """\
-# GitHub knows these keys; delete this file once actionlint does.
-paths:
-  .github/workflows/agent.yml:
-    ignore:
-      - unexpected key "(cache-mode|queue)"
-"""
 _NOTHING = Detection()
 
 
@@ -50,7 +43,7 @@ def propose(
     files = [
         ProposedFile(POLICY_FILE, policy_text(detected), "the policy, with the checks that were found"),
         ProposedFile(WORKFLOW, workflow, "the workflow that answers /agent"),
-        ProposedFile(ACTIONLINT, _ACTIONLINT, "keys that GitHub knows and actionlint does not"),
+        ProposedFile(ACTIONLINT, _filled("actionlint.yml"), "keys that GitHub knows and actionlint does not"),
     ]
     if steps := prepare_steps(detected, restores=False):
         why = "the workflow that keeps what CI's set-up steps install"

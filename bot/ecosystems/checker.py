@@ -207,9 +207,6 @@ SETTINGS = {
     "pyright": ("pyrightconfig.json", "pyproject.toml"),
     "mypy": ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"),
 }
-_SHARED_SETTINGS = frozenset({"pyproject.toml", "setup.cfg", "package.json"})
-"""Files with settings of other tools as well."""
-
 _ANYWHERE = "**/"
 _SECTIONS = {"pyproject.toml": "tool.{}", "setup.cfg": "{}"}
 """The checker's section, in files that configure other programs too."""
@@ -249,7 +246,8 @@ def sets_up(checker: Checker, path: str, texts: Iterable[str]) -> bool:
         before, after = (_pyproject_settings(text, checker.name) for text in texts)
         return before != after
     names = checker.known_as or (checker.name,)
-    return name not in _SHARED_SETTINGS or any(word in text for text in texts for word in names)
+    is_own = name not in ("setup.cfg", "package.json")
+    return is_own or any(word in text for text in texts for word in names)
 
 
 def _pyproject_settings(text: str, name: str) -> object:
@@ -347,24 +345,21 @@ def by_line(pattern: str) -> Form:
 
     def read(output: str) -> Iterator[Find]:
         for match in filter(None, map(expression.match, output.splitlines())):
-            groups = {"column": None, "severity": ERROR, "code": "", **match.groupdict()}
-            line, column = int(groups["line"] or 0), int(groups["column"] or 0)
-            yield Find(
-                groups["path"], line, column, str(groups["severity"]), groups["code"] or "", groups["message"]
-            )
+            one = {"column": None, "severity": ERROR, "code": "", **match.groupdict(default="")}
+            line, column = int(one["line"] or 0), int(one["column"] or 0)
+            yield Find(one["path"], line, column, str(one["severity"]), one["code"], one["message"])
 
     return read
 
 
-# `path:line:column: message`, as Go's programs print it.
-_PLACED = (
-    r"(?:vet: )?(?P<path>[^\s:#][^:\n]*):(?P<line>\d{1,9})(?::(?P<column>\d{1,9})(?:-\d{1,9}(?::\d{1,9})?)?)?: "
-    r"(?P<message>.*)$"
-)
-
-_RDJSON = by_key(
-    "diagnostics",
-    "location.path location.range.start.line location.range.start.column severity code.value message",
-)
-
-FORMS: Mapping[str, Form] = {"placed": by_line(_PLACED), "rdjson": _RDJSON}
+FORMS: Mapping[str, Form] = {
+    # `path:line:column: message`, as Go's programs print it.
+    "placed": by_line(
+        r"(?:vet: )?(?P<path>[^\s:#][^:\n]*):(?P<line>\d{1,9})"
+        r"(?::(?P<column>\d{1,9})(?:-\d{1,9}(?::\d{1,9})?)?)?: (?P<message>.*)$"
+    ),
+    "rdjson": by_key(
+        "diagnostics",
+        "location.path location.range.start.line location.range.start.column severity code.value message",
+    ),
+}

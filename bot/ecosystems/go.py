@@ -60,11 +60,8 @@ def _package(tests: ParsedTests, word: str, package: str, here: dict[str, str]) 
         tests.add(package, FAILED)  # it did not build, or died
 
 
-_TEST_MAIN = re.compile(rb"^func\s+TestMain\s*\(", re.MULTILINE)
-
-
 def _steers_tests(path: str, added: Added, content: bytes | None, is_new: bool) -> bool:
-    return path.endswith("_test.go") and _TEST_MAIN.search(content or b"") is not None
+    return path.endswith("_test.go") and re.search(rb"(?m)^func\s+TestMain\s*\(", content or b"") is not None
 
 
 def _report(command: str, words: list[str], report_file: str) -> CheckCommand | None:

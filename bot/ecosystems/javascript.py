@@ -28,14 +28,12 @@ from bot.ecosystems.record import (
 )
 
 MODULES = "node_modules"
-_PLACEHOLDER = "no test specified"
 _NPM_LOCKS = ("package-lock.json", "npm-shrinkwrap.json")
 _LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", **dict.fromkeys(_NPM_LOCKS, "npm")}
 
 
 def _manifest(files: Files) -> dict[str, Any]:
-    content = files.parsed("package.json", json.loads)
-    return content if isinstance(content, dict) else {}
+    return table(files.parsed("package.json", json.loads))
 
 
 def _manager(files: Files) -> tuple[str, str]:
@@ -47,10 +45,8 @@ def _manager(files: Files) -> tuple[str, str]:
 
 
 def _checks(files: Files) -> Iterator[str]:
-    scripts = _manifest(files).get("scripts")
-    scripts = scripts if isinstance(scripts, dict) else {}
-    manager, _ = _manager(files)
-    if isinstance(scripts.get("test"), str) and _PLACEHOLDER not in scripts["test"]:
+    scripts, (manager, _) = table(_manifest(files), "scripts"), _manager(files)
+    if isinstance(scripts.get("test"), str) and "no test specified" not in scripts["test"]:
         yield f"{manager} test"
     for names in (("typecheck", "type-check", "types", "tsc"), ("lint",)):
         yield from [f"{manager} run {name}" for name in names if name in scripts][:1]
@@ -90,22 +86,21 @@ _FILES = {
     ".tsx": "typescriptreact",
     ".jsx": "javascriptreact",
 }
-_FIRST_TSC_WITH_LSP = 7
-# What `typescript-language-server` executes of an older TypeScript.
-_TSSERVER_FILES = ("tsserver", "_tsserver", "typescript", "tsserverlibrary")
 
 
 def _typescript(place: Place) -> Launch | str:
     """From version 7 on the compiler is a language server."""
     own = place.above("node_modules/typescript/package.json")
     compiler = place.program("tsc", PROJECT) if own else ""
-    if own and compiler and _major(own) >= _FIRST_TSC_WITH_LSP:
+    if own and compiler and _major(own) >= 7:
         return Launch((compiler, "--lsp", "--stdio"))
     program = place.program("typescript-language-server", ("project", "path"))
     if not program:
         return "there is neither TypeScript 7 in node_modules nor typescript-language-server"
     library = own.parent / "lib" if own else None
-    files = [library / f"{name}.js" for name in _TSSERVER_FILES] if library else []
+    # What it executes of an older TypeScript.
+    names = ("tsserver", "_tsserver", "typescript", "tsserverlibrary")
+    files = [library / f"{name}.js" for name in names] if library else []
     options = {"tsserver": {"path": str(library)}} if library else {}
     runs = tuple(str(file) for file in files if file.is_file())
     return Launch((program, "--stdio"), {**options, "disableAutomaticTypingAcquisition": True}, runs)

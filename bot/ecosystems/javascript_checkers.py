@@ -58,7 +58,6 @@ def _unplaced(entry: Mapping[str, Any]) -> str:
     return next((str(each.get("message")) for each in fatal), "")
 
 
-_TSC_OF_NO_FILE = re.compile(r"^error (TS\d{1,6}: .*)$", re.MULTILINE)
 _tsc_lines = by_line(
     r"(?P<path>[^\s(][^(\n]*)\((?P<line>\d{1,9}),(?P<column>\d{1,9})\): (?P<severity>error|warning) "
     r"(?P<code>TS\d{1,6}): (?P<message>.*)$"
@@ -66,7 +65,7 @@ _tsc_lines = by_line(
 
 
 def _tsc(output: str) -> Iterator[Find]:
-    if wrong := _TSC_OF_NO_FILE.search(output):
+    if wrong := re.search(r"(?m)^error (TS\d{1,6}: .*)$", output):
         raise FormError(wrong[1])
     return _tsc_lines(output)
 
@@ -104,14 +103,10 @@ def _json(text: str | None) -> Mapping[str, Any]:
     """Parse JSON with comments and trailing commas, as TypeScript does."""
     plain = _COMMENT.sub(lambda match: match[1] or " ", (text or "")[:_LARGEST])
     try:
-        value = json.loads(_COMMA.sub(lambda match: match[1] or " ", plain))
+        return table(json.loads(_COMMA.sub(lambda match: match[1] or " ", plain)))
     except (ValueError, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
 
-
-_FLAT = tuple(f"eslint.config.{ending}" for ending in ("js", "mjs", "cjs", "ts", "mts", "cts"))
-_NOT_PARSED = "parsing-error"
 
 CHECKERS: tuple[Checker, ...] = (
     Checker(
@@ -147,8 +142,8 @@ CHECKERS: tuple[Checker, ...] = (
         PROJECT,
         unit="utf-16",
         settings=("**/eslint.config.*", "package.json", "**/tsconfig*.json", "**/.prettierrc*"),
-        hides=_NOT_PARSED,
+        hides="parsing-error",
         exclude_option="--ignore-pattern={}/**",
-        projects=each_with(*_FLAT),
+        projects=each_with(*(f"eslint.config.{end}" for end in ("js", "mjs", "cjs", "ts", "mts", "cts"))),
     ),
 )

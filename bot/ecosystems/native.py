@@ -7,8 +7,6 @@ from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import NOT_CALLS, TYPES, Ecosystem, Files, Suite, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner
 
-_CMAKE_TESTS = re.compile(r"(?i)\b(enable_testing|include\s*\(\s*ctest)")
-_CMAKE_OPTION = re.compile(r'(?im)^[ \t]*option\s*\(\s*(\w+)\s+"[^"]*"\s*(\w*)\s*\)')
 _CMAKE_CACHED = re.compile(r"(?m)^(\w+):(?:BOOL|STRING|UNINITIALIZED|INTERNAL)=([\w.+-]+)$")
 _CMAKE_CACHES = tuple(
     f"{folder}/CMakeCache.txt" for folder in ("build", "_build", "out", "cmake-build-debug")
@@ -18,7 +16,7 @@ _TRUE = ("ON", "TRUE", "YES", "Y", "1")
 
 def _checks(files: Files) -> Iterator[str]:
     lists = files.text("CMakeLists.txt") or "" if "CMakeLists.txt" in files.paths else ""
-    if _CMAKE_TESTS.search(lists):
+    if re.search(r"(?i)\b(enable_testing|include\s*\(\s*ctest)", lists):
         options = " ".join(("cmake -S . -B build", *_cmake_options(lists, files)))
         yield f"{options} && cmake --build build -j 4 && ctest --test-dir build --output-on-failure"
     elif "meson.build" in files.paths:
@@ -33,7 +31,7 @@ def _cmake_options(lists: str, files: Files) -> Iterator[str]:
         yield f"-G {generator}"
     if kind := cached.get("CMAKE_BUILD_TYPE"):
         yield f"-DCMAKE_BUILD_TYPE={kind}"
-    for name, default in _CMAKE_OPTION.findall(lists):
+    for name, default in re.findall(r'(?im)^[ \t]*option\s*\(\s*(\w+)\s+"[^"]*"\s*(\w*)\s*\)', lists):
         value = cached.get(name, "").upper()
         if value and (value in _TRUE) != (default.upper() in _TRUE):
             yield f"-D{name}={value}"

@@ -10,9 +10,7 @@ from bot.ecosystems.test_results import FAILED, Runner, by_names
 
 
 def _checks(files: Files) -> Iterator[str]:
-    content = files.parsed("composer.json", json.loads)
-    scripts = content.get("scripts") if isinstance(content, dict) else None
-    if isinstance(scripts, dict) and "test" in scripts:
+    if "test" in table(files.parsed("composer.json", json.loads), "scripts"):
         yield "composer test"
     elif not {"phpunit.xml", "phpunit.xml.dist"}.isdisjoint(files.paths):
         yield "vendor/bin/phpunit"

@@ -15,8 +15,6 @@ from bot.ecosystems.python_tests import RUNNERS
 from bot.ecosystems.record import HOST, Action, Added, Dependencies, Ecosystem, Pin, Suite, listed, uses
 from bot.ecosystems.suite_files import Role, role_of
 
-_FRAMEWORK_FILES = "unittest*.py pytest*.py coverage.py _pytest.py"
-_HELPERS = "__init__.py setup.* setup-*.*"
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec"})
 # What a module at the top of the import path must not be called, the standard library apart.
 _FRAMEWORKS = frozenset(
@@ -28,11 +26,11 @@ _TOP = frozenset({"", "src", "lib", *_TEST_FOLDERS})
 def _steers_tests(path: str, added: Added, content: bytes | None, is_new: bool) -> bool:
     *folders, name = path.split("/")
     return bool(
-        is_one_of(_FRAMEWORK_FILES, name)
+        is_one_of("unittest*.py pytest*.py coverage.py _pytest.py", name)
         or not {"_pytest", "site-packages"}.isdisjoint(folders)
         or (is_new and _shadows(folders, name))
         or (
-            is_one_of(_HELPERS, name)
+            is_one_of("__init__.py setup.* setup-*.*", name)
             and (content is None or content.strip())
             and role_of(path) in (Role.TEST, Role.DATA)
         )
@@ -51,9 +49,6 @@ def _shadows(folders: list[str], name: str) -> bool:
     return at_top and module in (sys.stdlib_module_names | _FRAMEWORKS) - _TEST_FOLDERS
 
 
-_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
-
 def _declared(data: Any) -> Iterator[str]:
     project, poetry = table(data, "project"), table(data, "tool", "poetry")
     listed = [
@@ -66,7 +61,7 @@ def _declared(data: Any) -> Iterator[str]:
     ]
     for requirements in listed:
         for one in requirements if isinstance(requirements, list) else ():
-            if isinstance(one, str) and (match := _REQUIREMENT.match(one)):
+            if isinstance(one, str) and (match := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", one)):
                 yield match[0]
     tables = [table(poetry, "dependencies"), table(poetry, "dev-dependencies")]
     tables += [table(poetry, "group", group, "dependencies") for group in table(poetry, "group")]

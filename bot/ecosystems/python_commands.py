@@ -19,14 +19,12 @@ from bot.ecosystems.test_command import (
     plain_words,
 )
 
-_REPORT = r"--junit-?xml(?:=|\Z)"
 _UNITTEST_NAME = re.compile(r"(?a:\w+(?:\.\w+)+)")
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)*\.py\Z")
 # Options of pytest that take the next word, beside those written with `=`.
 _OPTIONS_WITH_VALUE = frozenset(
     {"-k", "-m", "-n", "-p", "-o", "-c", "-W", "-r", "--rootdir", "--ignore", "--cov", "--deselect"}
 )
-_LAST_FAILED = frozenset({"--lf", "--ff", "--last-failed"})
 
 
 def report(command: str, words: list[str], report_file: str) -> CheckCommand | None:
@@ -41,7 +39,7 @@ def report(command: str, words: list[str], report_file: str) -> CheckCommand | N
 def rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
     if (index := _pytest_index(words)) is not None:
         rest = words[index + 1 :]
-        if "no:cacheprovider" in " ".join(rest) or not _LAST_FAILED.isdisjoint(rest):
+        if "no:cacheprovider" in " ".join(rest) or not {"--lf", "--ff", "--last-failed"}.isdisjoint(rest):
             return None
         options = ["--lf", "--lfnf=none"]
     elif _index(words, "unittest") is None or not all(map(_UNITTEST_NAME.fullmatch, wanted.failed)):
@@ -53,8 +51,8 @@ def rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
 
 
 def related_command(command: str, words: list[str], related: Related) -> str:
-    tests = [path for path in dict.fromkeys(related.tests) if path in related.paths and is_plain(path)]
-    tests = tests[:MOST_PATHS]
+    found = dict.fromkeys(related.tests)
+    tests = [path for path in found if path in related.paths and is_plain(path)][:MOST_PATHS]
     if (index := _pytest_index(words)) is not None:
         arguments, named_paths = _without_paths(words[index + 1 :], related.paths)
         tests = [test for test in tests if not named_paths or any(is_in(test, path) for path in named_paths)]
@@ -77,20 +75,18 @@ def _without_paths(words: Sequence[str], paths: Collection[str]) -> tuple[list[s
     named_paths: list[str] = []
     for previous, word in zip(("", *words), words, strict=False):
         name = word.partition("::")[0].strip("/").removeprefix("./")
-        is_path = (
-            not word.startswith("-")
-            and previous not in _OPTIONS_WITH_VALUE
-            and (name in paths or name in folders)
-        )
+        is_named = not word.startswith("-") and previous not in _OPTIONS_WITH_VALUE
+        is_path = is_named and (name in paths or name in folders)
         (named_paths if is_path else other).append(name if is_path else word)
     return other, named_paths
 
 
 def _report_by_pytest(command: str, rest: list[str], report_file: str) -> CheckCommand:
     for index, word in enumerate(rest):
-        if re.match(_REPORT, word):
+        if re.match(r"--junit-?xml(?:=|\Z)", word):
             path = word.partition("=")[2] or "".join(rest[index + 1 : index + 2])
-            return CheckCommand(command, own_report=path if _is_inside(path) else "")
+            is_inside = not path.startswith(("/", "~")) and ".." not in path.split("/")
+            return CheckCommand(command, own_report=path if is_inside else "")
     # Where a file cannot be collected the others are still run: it ends with 1 and not with 2, which is as much of a
     # failure, and the tests of the others are known.
     options = f'--junitxml="$TMPDIR/{report_file}" --continue-on-collection-errors'
@@ -105,10 +101,6 @@ def _index(words: list[str], *programs: str) -> int | None:
 
 def _pytest_index(words: list[str]) -> int | None:
     return _index(words, "pytest", "py.test")
-
-
-def _is_inside(path: str) -> bool:
-    return bool(path) and not path.startswith(("/", "~")) and ".." not in path.split("/")
 
 
 VENV = ".venv"
@@ -161,15 +153,12 @@ def setup(files: Files, checks: Sequence[str]) -> Setup | None:
 
 def _from_manifests(files: Files, checks: Sequence[str]) -> list[str]:
     content = table(files.parsed("pyproject.toml", tomllib.loads))
-    for lock, command in (
-        ("uv.lock", "uv sync --frozen"),
-        ("poetry.lock", "poetry install --no-interaction"),
-        ("pdm.lock", "pdm sync"),
-    ):
+    poetry = "poetry install --no-interaction"
+    for lock, command in (("uv.lock", "uv sync --frozen"), ("poetry.lock", poetry), ("pdm.lock", "pdm sync")):
         if lock in files.paths:
             return [command]
     if table(content, "tool", "poetry") and not content.get("project"):
-        return ["poetry install --no-interaction"]
+        return [poetry]
     groups = [f"--group {name}" for name in table(content, "dependency-groups") if name in _GROUPS]
     extras = [name for name in table(content, "project", "optional-dependencies") if name in _GROUPS]
     requirements = sorted(one for one in files.paths if _REQUIREMENTS.fullmatch(one) and "doc" not in one)

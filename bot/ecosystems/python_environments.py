@@ -49,10 +49,9 @@ def _of_poetry(top: Path, source: Mapping[str, str]) -> Iterator[str]:
 
 
 _MAPPING = re.compile(r"^MAPPING\b[^=\n]*= *(\{[^{}]*\})", re.MULTILINE)
+# Strings without escapes, since Python's parser is not for text that a repository's commands wrote.
 _STRING = r"""('[^'\\\n]*+'|"[^"\\\n]*+")"""
 _PAIR = re.compile(rf"\s*+{_STRING}\s*+:\s*+{_STRING}\s*+")
-_PAIRS = re.compile(rf"\{{(?:{_PAIR.pattern},)*+(?:{_PAIR.pattern})?+\s*+\}}")
-"""A dictionary of strings without escapes, since Python's parser is not for text that a repository's commands wrote."""
 _LARGEST = 1 << 20
 PACKAGE = re.compile(
     r"(?:(?P<folder>src)/)?(?P<file>(?!(?:tests?|docs|examples|benchmarks)/)[^\W\d]\w*(?:/__init__)?\.py)"
@@ -92,7 +91,7 @@ def leads(site: Path, name: str, text: str, tops: Sequence[Path]) -> Iterator[st
 def _mapped(text: str, tops: Sequence[Path]) -> Iterator[str]:
     """The folders of the packages that a finder of setuptools maps."""
     for literal in _MAPPING.findall(text):
-        if not _PAIRS.fullmatch(literal):
+        if not re.fullmatch(rf"\{{(?:{_PAIR.pattern},)*+(?:{_PAIR.pattern})?+\s*+\}}", literal):
             yield ".."
         for name, path in _PAIR.findall(literal):
             for relative in _relative(path[1:-1], tops):

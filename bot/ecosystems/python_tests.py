@@ -13,7 +13,6 @@ _SHORT = re.compile(r"(?:FAILED|ERROR) (.+?)(?: - .*)?")
 
 _RAN = re.compile(r"Ran (\d+) tests? in [\d.]+s")
 _UNITTEST_END = re.compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?")
-_UNITTEST_FIGURE = re.compile(r"([a-z][a-z ]*)=(\d+)")
 _UNITTEST_LINE = re.compile(r"(\S+) \(([\w.<>]+)\)(.*)")
 _UNITTEST_STATES = {
     "ok": PASSED,
@@ -58,7 +57,7 @@ def unittest(lines: Sequence[str], ends: Ends) -> ParsedTests:
         return tests
     failed, skipped = len([name for name in bad if not name.endswith(_FIXTURES)]), 0
     for match in filter(None, map(_UNITTEST_END.fullmatch, lines)):
-        figures = dict(_UNITTEST_FIGURE.findall(match[1] or ""))
+        figures = dict(re.findall(r"([a-z][a-z ]*)=(\d+)", match[1] or ""))
         skipped += int(figures.get("skipped", 0)) + int(figures.get("expected failures", 0))
     totals = {PASSED: max(ran - failed - skipped, 0), FAILED: failed, SKIPPED: skipped}
     return tests_of("unittest's output", [(name, FAILED) for name in bad], totals, only_failed=True)

@@ -140,11 +140,10 @@ def _declared(data: Any) -> Iterator[str]:
             yield from table(one, kind)
 
 
-_CRATE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,80}\Z")
-
-
 def _related_command(command: str, words: list[str], related: Related) -> str:
-    crates = [name for name in dict.fromkeys(related.tests) if _CRATE.match(name)][:MOST_PATHS]
+    crates = [
+        name for name in dict.fromkeys(related.tests) if re.match(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,80}\Z", name)
+    ][:MOST_PATHS]
     arguments = [word for word in words[1:] if word not in ("--workspace", "--all")]
     named = [word for name in crates for word in ("-p", name)]
     narrows = words[:2] == ["cargo", "test"] and not {"-p", "--package"}.intersection(words)

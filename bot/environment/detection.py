@@ -9,8 +9,6 @@ from bot.ecosystems.record import Setup, Use
 from bot.ecosystems.services import Service
 from bot.parsing.parser import ParseError, Parser
 
-_SOURCE = re.compile(r"[^\w -~]")
-
 
 class CIStep(NamedTuple):
     """A step of CI with known expressions filled in: `script` if it runs one, `name` for people, `folder` relative to
@@ -89,4 +87,4 @@ class Detection(NamedTuple):
 
 def source_of(file: str, detail: str = "") -> str:
     """Return a position for people and for YAML comments. Other characters become question marks."""
-    return _SOURCE.sub("?", f"{file}, {detail}" if detail else file)[:120]
+    return re.sub(r"[^\w -~]", "?", f"{file}, {detail}" if detail else file)[:120]

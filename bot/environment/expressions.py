@@ -22,7 +22,7 @@ _IN_PYTHON = {"&&": " and ", "||": " or ", "!": "~"}  # `~` binds as tightly as 
 _EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 _LONGEST = 500
 _LONGEST_VALUE = 10_000
-_NAME, _OTHER_FUNCTION = "name", "other"
+_NAME = "name"
 
 
 UNKNOWN: Any = object()
@@ -82,8 +82,7 @@ def _in_python(text: str) -> str:
         if match["string"]:
             pieces.append(repr(match["string"][1:-1].replace("''", "'")))
         elif match["call"]:
-            known = match["call"].lower()
-            pieces.append(f"{known if known in _FUNCTIONS else _OTHER_FUNCTION}(")
+            pieces.append(f"{match['call'].lower()}(")
         elif match["name"]:
             pieces.append(f"{_NAME}({match['name']!r})")
         else:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 8 * 1024
 _SECONDS = 0.2
-_EXPANDED = re.compile(r"[$`\\]|[<>]\(|<<<")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -64,7 +63,7 @@ def _statement(text: str, words: tuple[str, ...] | None) -> Statement:
 
 def _words(node: Node, text: str) -> tuple[str, ...] | None:
     """Return the words of a command in which nothing is expanded, without assignments; `None` for any other."""
-    if node.type != "command" or _EXPANDED.search(text):
+    if node.type != "command" or re.search(r"[$`\\]|[<>]\(|<<<", text):
         return None
     try:
         words = shlex.split(text)

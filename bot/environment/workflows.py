@@ -25,25 +25,21 @@ _MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_VARIABLES = 40, 100, 80, 100
 _LONGEST_SCRIPT = 20_000
 _MOST_LEVELS = 10  # of workflows that call each other, as GitHub has it
 _EVENTS = ("pull_request", "push", "merge_group", _CALL, "pull_request_target")
-_LOCAL = re.compile(r"\./(\.github/workflows/[\w.-]+\.ya?ml)")
 _OUTPUT = re.compile(r"\$\{\{\s*steps\.([\w-]+)\.outputs\.[\w-]+\s*\}\}")
 _OTHER_JOB = re.compile(
     r"(?i)(?<![a-z])(?:(?:pre)?release|deploy|publish|docker|image|wheels|changelog|label|stale|scorecard|codeql|nightly"
     r"|pages\b|backport|dependabot|preview|miri|sanitizer|wasm|cross|downstream|windows|macos|upload|nix|(?:home)?brew)"
     r"|fuzz|benchmark"
 )
-_NEEDS_EVENT = re.compile(r"refs/tags|secrets\.|'schedule'|'release'|'workflow_dispatch'")
 _IGNORED_VARIABLES = re.compile(
     r"(?i)^(FORCE_COLOR|PY_COLORS|CLICOLOR.*|CARGO_TERM_COLOR|.*TOKEN.*|.*CODECOV.*|COLUMNS|TERM|CI|NODE_OPTIONS|LD_.*"
     r"|BASH_.*|GIT_.*|PATH|HOME|TMPDIR|GITHUB_.*|RUNNER_.*|ACTIONS_.*|PIP_.*|UV_(?!NO_).*)$"
 )
-_ACTION = re.compile(r"(\./|[\w.-]+/)[\w./-]+(@[\w./-]+)?")
 # Contexts that another job has not, or that hold a token.
 _OF_ITS_JOB = re.compile(
     r"(?i)\$\{\{[^}]*\b(matrix|needs|inputs|secrets|vars|strategy|github\.(token|event))\b"
 )
 _VERSION = re.compile(r"v?\d+\.\d[\w.*-]*")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class CIJob(NamedTuple):
@@ -106,7 +102,7 @@ class Workflows:
 
     def _call(self, name: str, job: _Job, legs: list[dict[str, Any]], level: int) -> None:
         """Read the workflow of this repository that a job calls, with the inputs of each leg."""
-        match = _LOCAL.fullmatch(str(job.job["uses"]))
+        match = re.fullmatch(r"\./(\.github/workflows/[\w.-]+\.ya?ml)", str(job.job["uses"]))
         content = self.content(match[1]) if match else {}
         reason = ""
         if match is None:
@@ -164,7 +160,7 @@ def _outputs(workflow: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator
 def _condition(where: Mapping[str, Any], values: Mapping[str, Any]) -> str:
     """Return why a job or step does not run for a change, empty if it does or nothing says that it does not."""
     condition = str(where.get("if", "")).strip()
-    if _NEEDS_EVENT.search(condition):
+    if re.search(r"refs/tags|secrets\.|'schedule'|'release'|'workflow_dispatch'", condition):
         return "it is for another event"
     if condition and evaluate(condition, values) in (False, None, "", "0", "false"):
         return "its condition is false for a pull request"
@@ -290,7 +286,7 @@ class _Job:
         for key in ("env", "with"):
             given = table(step.get(key)).items()
             raw[key] = {str(name): substitute(str(value), values) for name, value in given}
-        if not _ACTION.fullmatch(str(step.get("uses"))):
+        if not re.fullmatch(r"(\./|[\w.-]+/)[\w./-]+(@[\w./-]+)?", str(step.get("uses"))):
             reason = reason or "it is no action of a repository"
         elif _OF_ITS_JOB.search(str(raw)):
             reason = reason or "it needs a secret or another job"
@@ -305,7 +301,7 @@ class _Job:
         return {
             str(key): text
             for key in dict.fromkeys((*names, *_environment(step)))
-            if _VARIABLE.fullmatch(str(key))
+            if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", str(key))
             and not _IGNORED_VARIABLES.match(str(key))
             and isinstance(text := values.get(f"env.{key}"), str)
             and text.isprintable()

@@ -30,7 +30,6 @@ from bot.verbs.record import TODO
 
 _POLL = 0.3
 """Seconds after which it is seen that nothing can be skipped any more."""
-_A_SECOND = 5
 _STYLES = {"step": "bold", "agent": "cyan", "used": "dim", "[x]": "dim", "[>]": "bold"}
 
 
@@ -105,7 +104,7 @@ class LiveViewer(Viewer):
         self._live = Live(
             console=self._console,
             get_renderable=self._lines,
-            refresh_per_second=_A_SECOND,
+            refresh_per_second=5,
             transient=True,
             redirect_stdout=False,
             redirect_stderr=False,

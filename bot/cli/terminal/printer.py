@@ -28,8 +28,6 @@ _PLAIN = str.maketrans(dict(zip(f"✔✘…·→│{SPINNER}", _ASCII, strict=Tr
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _LABEL = 9
-_NARROWEST = 30
-_WIDEST = 100
 
 
 class Printer:
@@ -51,7 +49,7 @@ class Printer:
             with suppress(OSError, ValueError):
                 columns = os.get_terminal_size(stream.fileno()).columns
             # The last column stays free: some terminals go on to the next line when it is written to.
-            self._width = max(min(columns or 80, _WIDEST) - 1, _NARROWEST)
+            self._width = max(min(columns or 80, 100) - 1, 30)
 
     def headline(self, mark: Mark, text: str) -> None:
         sign, style = _MARKS[mark]
@@ -123,9 +121,6 @@ class Printer:
             self._actions.print(line)
 
 
-_TAB = 4
-
-
 def one_line(text: str) -> str:
     """`text` on one line: no control sequences, invisible characters as escapes."""
     return printable_name(" ".join(printable(text).split()))
@@ -133,7 +128,7 @@ def one_line(text: str) -> str:
 
 def lines_of(text: str) -> list[str]:
     """The same, line by line, with indentation kept."""
-    return [printable_name(line.expandtabs(_TAB)) for line in printable(text).split("\n")]
+    return [printable_name(line.expandtabs(4)) for line in printable(text).split("\n")]
 
 
 def diff_style(line: str) -> Style:

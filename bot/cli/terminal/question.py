@@ -8,7 +8,7 @@ import os
 import select
 import termios
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -81,6 +81,8 @@ def _field(name: str, text: str, page: Page) -> Iterator[tuple[str, str]]:
 
 
 _LONGEST_LINE = 4_000
+_POLL = 0.1
+"""Seconds after which it is seen that the token fired."""
 _ANSWERS: Mapping[str, Literal["once", "session", "no"]] = {
     **dict.fromkeys(("o", "once", "y", "yes"), "once"),
     **dict.fromkeys(("s", "session"), "session"),
@@ -91,27 +93,19 @@ _AGAIN = "Answer with once, session or no, or with a sentence for the model."
 
 def ask(inquiry: Inquiry, cancel: CancelToken, console: PlainConsole, keyboard: int) -> Reply:
     """The reply of the person who reads `console` and types into the terminal `keyboard`."""
-    with _line_by_line(keyboard, cancel) as lines:
-        # What was typed before the question was there is no answer to it.
-        with suppress(termios.error):
-            termios.tcflush(keyboard, termios.TCIFLUSH)
-        _print(console, question_text(inquiry, Page(console.size.width, console.encoding)))
-        for line in lines:
-            if inquiry.question:
-                return Reply("words", typed) if (typed := one_line(line)) else Reply("gone")
-            if (reply := parse_reply(line)) is not None:
-                return reply
-            _print(console, [(_AGAIN, "")])
+    # What was typed before the question was there is no answer to it.
+    with suppress(termios.error):
+        termios.tcflush(keyboard, termios.TCIFLUSH)
+    _print(console, question_text(inquiry, Page(console.size.width, console.encoding)))
+    for line in _typed_lines(keyboard, cancel):
+        if inquiry.question:
+            return Reply("words", line) if line else Reply("gone")
+        if answer := _ANSWERS.get(line.casefold()):
+            return Reply(answer)
+        if " " in line:
+            return Reply("words", line)
+        _print(console, [(_AGAIN, "")])
     return Reply("gone")
-
-
-def parse_reply(line: str) -> Reply | None:
-    """Parse a typed line: an answer by its name or first letter, or a sentence; `None` for anything else."""
-    typed = one_line(line)
-    answer = _ANSWERS.get(typed.casefold())
-    if answer is not None:
-        return Reply(answer)
-    return Reply("words", typed) if " " in typed else None
 
 
 def _print(console: PlainConsole, lines: Iterable[tuple[str, str]]) -> None:
@@ -120,37 +114,14 @@ def _print(console: PlainConsole, lines: Iterable[tuple[str, str]]) -> None:
     console.print("> ", end="")
 
 
-@contextmanager
-def _line_by_line(keyboard: int, cancel: CancelToken) -> Iterator[Iterator[str]]:
-    """Lines as they are typed, until the terminal is gone, or the token fires."""
-    woken, wake = os.pipe()
-
-    def wake_reader() -> None:
-        with suppress(OSError):  # answered in the same moment
-            os.write(wake, b"!")
-
-    forget = cancel.on_fire(wake_reader)
-    try:
-        yield _lines(keyboard, woken)
-    finally:
-        forget()
-        os.close(wake)
-        os.close(woken)
-
-
-def _lines(keyboard: int, woken: int) -> Iterator[str]:
+def _typed_lines(keyboard: int, cancel: CancelToken) -> Iterator[str]:
+    """Yield lines as they are typed, until the terminal is gone, or the token fires."""
     typed = b""
-    while True:
-        ready, _, _ = select.select([keyboard, woken], [], [])
-        if woken in ready:
-            return
-        try:
-            some = os.read(keyboard, _LONGEST_LINE)
-        except OSError:
-            some = b""
-        if not some:
-            return
-        typed += some
-        *whole, typed = typed.split(b"\n")
-        for line in whole:
-            yield line.decode("utf-8", "replace")
+    with suppress(OSError):
+        while not cancel.fired:
+            if not select.select([keyboard], [], [], _POLL)[0]:
+                continue
+            if not (some := os.read(keyboard, _LONGEST_LINE)):
+                return
+            *whole, typed = (typed + some).split(b"\n")
+            yield from (one_line(line.decode("utf-8", "replace")) for line in whole)

@@ -2,7 +2,8 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TextIO
 
 from bot.cli.terminal.printer import lines_of
@@ -29,8 +30,14 @@ class Viewer(View):
 
     def __init__(self, person: Person | None = None) -> None:
         self._turn = threading.RLock()
-        self.person = self._ask if person else None
-        self._person_answers = person
+
+        def ask(inquiry: Inquiry, cancel: CancelToken) -> Reply:
+            # Whoever has something to tell waits until the question is answered.
+            with self._turn:
+                assert person is not None
+                return person(inquiry, cancel)
+
+        self.person = ask if person else None
 
     def close(self) -> None:
         """End the display: other code may write to the terminal now."""
@@ -43,12 +50,6 @@ class Viewer(View):
     def _print_last(self, text: str) -> None:
         to_standard_error(f"{self.program}: {text}")
 
-    def _ask(self, inquiry: Inquiry, cancel: CancelToken) -> Reply:
-        # Whoever has something to tell waits until the question is answered.
-        with self._turn:
-            assert self._person_answers is not None
-            return self._person_answers(inquiry, cancel)
-
 
 class LineViewer(Viewer):
     """Prints a line a call, as in a log. `say` prints one line, in which no workflow command has effect."""
@@ -57,13 +58,23 @@ class LineViewer(Viewer):
         self, say: Callable[[str], None], person: Person | None = None, *, verbose: bool = False
     ) -> None:
         super().__init__(person)
-        self._say = while_read(say)
+        self._say = say
         self._verbose = verbose
 
     def tell(self, event: Event) -> None:
         with self._turn:
-            for line, _ in styled_lines(event, verbose=self._verbose):
-                self._say(line)
+            for line in self._lines(event):
+                self._print(line)
+
+    def _lines(self, event: Event) -> Iterable[str]:
+        return (line for line, _ in styled_lines(event, verbose=self._verbose))
+
+    def _print(self, line: str) -> None:
+        """Print until the reader goes away or its disk is full: the run continues."""
+        try:
+            self._say(line)
+        except OSError:
+            self._say = lambda line: None
 
 
 _WIDTH = 100
@@ -108,23 +119,6 @@ def _cut(line: str, width: int) -> str:
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
-def while_read(say: Callable[[str], None]) -> Callable[[str], None]:
-    """A function that calls `say` until its reader goes away or its disk is full, and then does nothing: the run
-    continues."""
-    failed = False
-
-    def speak(line: str) -> None:
-        nonlocal failed
-        if failed:
-            return
-        try:
-            say(line)
-        except OSError:
-            failed = True
-
-    return speak
-
-
 def _first_lines(text: str) -> str:
     *lines, more = text.strip("\n").split("\n", _MOST_LINES)
     if len(lines) < _MOST_LINES:
@@ -142,22 +136,20 @@ def _shortened(record: CompactionRecord, agent: str) -> str:
     return f"{whose} was summed up to fit the model's window: about {record.before:,} tokens are {record.after:,} now"
 
 
-class JsonViewer(Viewer):
+class JsonViewer(LineViewer):
     """An event a line, for programs."""
 
     def __init__(self, out: TextIO) -> None:
-        super().__init__()
-        self._write = while_read(lambda line: print(line, file=out, flush=True))
+        super().__init__(partial(print, file=out, flush=True))
 
-    def tell(self, event: Event) -> None:
-        with self._turn:
-            self._write(event_line(event))
+    def _lines(self, event: Event) -> Iterable[str]:
+        return [event_line(event)]
 
     def interrupted(self, text: str) -> None:
         self.tell(Note(text))
 
     def _print_last(self, text: str) -> None:
-        self._write(event_line(EndEvent(int(ExitCode.CANCELLED), error=text)))
+        self._print(event_line(EndEvent(int(ExitCode.CANCELLED), error=text)))
         super()._print_last(text)
 
 
