@@ -12,7 +12,6 @@ from pathlib import Path
 import shtab
 
 from bot.cli.main import VERBS, load_verb
-from bot.contracts.errors import ExitCode
 
 EXAMPLE = "slash-agent completion bash"
 
@@ -21,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
-def run(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> None:
     # One parser with every verb's; the command line itself imports only the verb that is called.
     whole = argparse.ArgumentParser(prog="slash-agent")
     verbs = whole.add_subparsers()
@@ -30,7 +29,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         load_verb(verb).configure(parser)
         _complete_paths(parser)
     print(shtab.complete(whole, shell=arguments.shell))
-    return ExitCode.DONE
 
 
 def _complete_paths(parser: argparse.ArgumentParser) -> None:

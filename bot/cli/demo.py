@@ -8,10 +8,9 @@ import signal
 import sys
 
 from bot.cli.options import add_flag
-from bot.cli.result import Result, print_result
+from bot.cli.result import print_result
 from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import LineViewer
-from bot.contracts.errors import ExitCode
 from bot.publish.bundle.write import PATCH, REPORT
 from bot.session.demo.demo import DemoResult, run_demo
 
@@ -23,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--keep", help=keep)
 
 
-def run(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> None:
     printer = Printer(sys.stdout, os.environ)
     with run_demo(os.environ, printer.line, LineViewer(printer.line)) as demo:
         _say(demo, printer, is_kept=arguments.keep)
@@ -32,7 +31,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             ends = {signal.SIGINT, signal.SIGTERM}
             signal.pthread_sigmask(signal.SIG_BLOCK, ends)
             signal.sigwait(ends)
-    return ExitCode.DONE
 
 
 def _say(demo: DemoResult, printer: Printer, *, is_kept: bool) -> None:
@@ -43,7 +41,7 @@ def _say(demo: DemoResult, printer: Printer, *, is_kept: bool) -> None:
         'slash-agent fix "what to do", in a repository of yours, with ANTHROPIC_API_KEY or OPENAI_API_KEY set'
     )
     next = [("pull", browse), ("report", str(demo.bundle / REPORT)), ("then", own)]
-    print_result(Result(demo.outcome, "in a draft pull request", next), printer)
+    print_result(demo.outcome, printer, "in a draft pull request", next)
     if demo.sandbox_trouble:
         printer.line()
         printer.line(f"This demo ran without a sandbox: {demo.sandbox_trouble}", "yellow")

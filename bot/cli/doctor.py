@@ -20,7 +20,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
 from bot.doctor.github import check_app, check_github, without_app
 from bot.doctor.local import check_local, checkout_policy
-from bot.doctor.requirements import Finding, State, is_healthy, read_text, unknown
+from bot.doctor.requirements import Finding, State, read_text, unknown
 from bot.evidence.labels import check_title
 from bot.evidence.summary import ecosystem_named, setup_line
 from bot.policy.load import POLICY_FILE
@@ -66,11 +66,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         findings += check_app(repository, repositories, check)
     else:
         findings += without_app(repository, repositories)
+    states = Counter(finding.state for finding in findings)
     if arguments.json:
-        rows = [
+        rows = (
             {"name": one.name, "state": one.state, "said": one.message, "fix": one.fix} for one in findings
-        ]
-        print(json.dumps(rows, indent=1))
+        )
+        print(json.dumps([*rows], indent=1))
     else:
         printer = Printer(sys.stdout, os.environ)
         for state, (mark, style) in _MARKS.items():
@@ -78,12 +79,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
                 printer.field(mark, f"{finding.name}: {finding.message}", style)
                 for line in finding.fix.splitlines():
                     printer.field("fix", line, "bold", copied=True)
-        states = Counter(finding.state for finding in findings)
         missing, warnings = states[State.MISSING], count_of(states[State.WARNING], "warning")
         text = f"{count_of(missing, 'thing')} missing" if missing else "nothing is missing"
         printer.line()
         printer.headline("bad" if missing else "good", f"{text}, {warnings}")
-    return ExitCode.DONE if is_healthy(findings) else ExitCode.UNAVAILABLE
+    return ExitCode.UNAVAILABLE if states[State.MISSING] else ExitCode.DONE
 
 
 def _local_findings(root: Path, arguments: argparse.Namespace) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from bot.cli.options import add_flag, add_repo, confirm
 from bot.cli.result import git_at
 from bot.cli.terminal.printer import Mark, Printer, Style
 from bot.cli.trials import ADVICE, result_text, try_with_progress
-from bot.contracts.errors import AgentError, ExitCode, UsageError
+from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
 from bot.doctor.local import checkout_policy, detect_environment
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--dry-run", help="print the files instead of writing them; run no checks")
 
 
-def run(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> None:
     root = arguments.repo.resolve()
     if not (root / ".git").exists():
         raise UsageError(f"{root} is not the root of a git repository: give one with --repo DIR.")
@@ -55,12 +55,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.dry_run:
         for file in missing:
             print(f"\n--- {file.path}\n{file.text}", end="")
-        return ExitCode.DONE
+        return
     unasked = "No terminal to confirm at: use --yes, or --dry-run to see the files first."
     question = f"Write {count_of(missing, 'file')}?"
     if missing and not (arguments.yes or confirm(question, unasked)):
         printer.headline("doubt", "Nothing was written")
-        return ExitCode.DONE
+        return
     for file in missing:
         _write(root, file)
     trials: list[Trial] = []
@@ -84,7 +84,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         printer.field("found", f"{finding.name}: {finding.message}", style)
         for line in finding.fix.splitlines():
             printer.field("fix", line, copied=True)
-    return ExitCode.DONE
 
 
 def _write(root: Path, file: ProposedFile) -> None:

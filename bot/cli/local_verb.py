@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING
 from bot.checkout.github_remotes import parse_thread_name
 from bot.checkout.local import repository_root
 from bot.cli.options import (
+    OUT,
     add_flag,
     add_instruction,
-    add_local_run,
     add_path,
+    add_repo,
+    add_sandbox,
     add_value,
-    check_options,
     confirm,
     instruction_of,
     option_value,
+    usd,
 )
-from bot.cli.result import Result, git_at, print_result
+from bot.cli.result import git_at, print_result
 from bot.cli.review import add_review_options, end_without_review, finish_review, with_review_options
 from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
@@ -39,7 +41,7 @@ from bot.contracts.journal import Note
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.progress import EndEvent
 from bot.contracts.records import as_data
-from bot.contracts.request import CHECK_MINUTES
+from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL
 from bot.github.actions import json_text
 from bot.publish.bundle.write import PATCH, PLAN, REPORT
 from bot.session.local.fix import FixOptions, FixResult, fix
@@ -66,7 +68,12 @@ class LocalVerb:
         if self.verb.earlier is Earlier.RUN:
             add_value(parser, "resume", "RUN_DIR", "default: the last run here", nargs="?")
         add_instruction(parser, self.local.instruction)
-        add_local_run(parser)
+        add_repo(parser, "the repository")
+        add_value(parser, "--model", "PROVIDER/NAME", "default: by the key that is set", default="")
+        add_value(parser, "--budget", "USD", "cost limit of the model, in USD", dest="budget_usd", type=usd)
+        add_value(parser, "--skill", "NAME", "begin with this skill", type=partial(option_value, SKILL))
+        add_sandbox(parser, "default: auto; use off only for code and requests that you trust")
+        add_path(parser, "--out", "DIR", OUT)
         if self.verb.reviews:
             add_review_options(parser)
         else:
@@ -100,7 +107,7 @@ class LocalVerb:
             if arguments.json:
                 print(json_text(data, indent=1))
             elif not arguments.json_events:
-                print_result(_result(result, arguments, options), Printer(sys.stdout, os.environ))
+                _print_result(result, arguments, options)
         return result.exit_code
 
     def _options(self, arguments: argparse.Namespace) -> tuple[CheckoutOnGitHub | None, FixOptions]:
@@ -110,10 +117,13 @@ class LocalVerb:
             arguments.instruction = f"{self.verb.name.capitalize()} #{thread.number}"
         names = {*FixOptions._fields} - {"instruction"}
         own_fields = {name: value for name, value in vars(arguments).items() if name in names}
-        checks = check_options(arguments) if self.verb.changes else {}
-        options = FixOptions(
-            instruction=instruction_of(arguments), verb=self.verb.name, checks=checks, **own_fields
-        )
+        checks: dict[str, str] = {}
+        if self.verb.changes:
+            no_checks = "true" if arguments.no_checks else None
+            given = {CHECK: arguments.check, NO_CHECKS: no_checks, CHECK_MINUTES: arguments.check_minutes}
+            checks = {key: value for key, value in given.items() if value}
+        instruction = instruction_of(arguments)
+        options = FixOptions(instruction=instruction, verb=self.verb.name, checks=checks, **own_fields)
         if self.verb.reviews:
             return with_review_options(options, arguments)
         if options.include and not options.dirty:
@@ -193,7 +203,7 @@ def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) 
     add_value(parser, "--check-minutes", "N", minutes, type=partial(option_value, CHECK_MINUTES))
 
 
-def _result(result: FixResult, arguments: argparse.Namespace, options: FixOptions) -> Result:
+def _print_result(result: FixResult, arguments: argparse.Namespace, options: FixOptions) -> None:
     git, where, next = git_at(arguments.repo), f"on {result.branch}" if result.branch else "", []
     if result.pull_url:
         next = [("look", result.pull_url)]
@@ -226,7 +236,8 @@ def _result(result: FixResult, arguments: argparse.Namespace, options: FixOption
         notes.append(
             f"The run's work tree is kept, since no patch has what was withheld or refused: {result.kept_run.tree}"
         )
-    return Result(result.outcome, where, next, result.review, notes, result.plan)
+    printer = Printer(sys.stdout, os.environ)
+    print_result(result.outcome, printer, where, next, result.review, notes, result.plan)
 
 
 def _fix(arguments: argparse.Namespace) -> str:

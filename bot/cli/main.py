@@ -51,7 +51,7 @@ class Command(Protocol):
 
     def configure(self, parser: argparse.ArgumentParser) -> None: ...
 
-    def run(self, arguments: argparse.Namespace) -> ExitCode: ...
+    def run(self, arguments: argparse.Namespace) -> ExitCode | None: ...
 
 
 class _HelpFormatter(argparse.HelpFormatter):
@@ -116,7 +116,7 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
             raise UsageError(gone) from error
         errors.mask_secrets(verb)
         with _interruptible():
-            return int(module.run(arguments))
+            return int(module.run(arguments) or ExitCode.DONE)
     except KeyboardInterrupt:
         with suppress(OSError):  # the terminal may be gone
             print(f"slash-agent {verb}: cancelled", file=sys.stderr, flush=True)

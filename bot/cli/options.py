@@ -6,12 +6,10 @@ import re
 import select
 import stat
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bot.contracts.errors import UsageError
-from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL
 from bot.events.command import OPTIONS
 
 _SANDBOXES = ("auto", "strict", "landlock", "off")
@@ -21,7 +19,7 @@ _MAX_PIPED = 256 << 10
 _PATIENCE = 3.0
 """Seconds without input after which somebody at a terminal may wonder."""
 
-_OUT = "folder for the bundle (default: in the run's own folder)"
+OUT = "folder for the bundle (default: in the run's own folder)"
 
 
 def add_instruction(parser: argparse.ArgumentParser, help: str) -> None:
@@ -64,29 +62,12 @@ def _read_standard_input() -> str:
     return data.decode(errors="replace").strip()
 
 
-def add_local_run(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a run on a local checkout."""
-    add_repo(parser, "the repository")
-    add_value(parser, "--model", "PROVIDER/NAME", "default: by the key that is set", default="")
-    add_value(parser, "--budget", "USD", "cost limit of the model, in USD", dest="budget_usd", type=usd)
-    add_value(parser, "--skill", "NAME", "begin with this skill", type=partial(option_value, SKILL))
-    add_sandbox(parser, "default: auto; use off only for code and requests that you trust")
-    add_path(parser, "--out", "DIR", _OUT)
-
-
 def option_value(name: str, text: str) -> str:
     """A value of an option that comments have too, in the same form."""
     option = OPTIONS[name]
     if not re.fullmatch(option.form, text):
         raise argparse.ArgumentTypeError(f"{text!r} is not {option.needs}")
     return text
-
-
-def check_options(arguments: argparse.Namespace) -> dict[str, str]:
-    """The options of a request about checks."""
-    no_checks = "true" if arguments.no_checks else None
-    values = {CHECK: arguments.check, NO_CHECKS: no_checks, CHECK_MINUTES: arguments.check_minutes}
-    return {key: value for key, value in values.items() if value}
 
 
 def add_flag(parser: argparse._ActionsContainer, *names: str, help: str, **more: Any) -> None:
@@ -111,7 +92,7 @@ def add_text(parser: argparse.ArgumentParser, option: str, variable: str, metava
     add_value(parser, option, metavar, help, default=os.environ.get(variable, ""))
 
 
-def add_bundle(parser: argparse.ArgumentParser, option: str, help: str = _OUT) -> None:
+def add_bundle(parser: argparse.ArgumentParser, option: str, help: str = OUT) -> None:
     """The folder of the bundle, which the action's step names."""
     add_path(parser, option, "DIR", help, default=os.environ.get("SLASH_AGENT_BUNDLE") or None)
 

@@ -7,7 +7,7 @@ import sys
 
 from bot.cli.options import add_bundle, add_dry_run, add_text
 from bot.cli.terminal.printer import Mark, Printer
-from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome, Status
 from bot.gate.secrets import withhold_if_secret
@@ -29,13 +29,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_dry_run(parser, "print every write to GitHub instead of sending it")
 
 
-def run(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> None:
     actions = Actions(os.environ, sys.stdout)
     job = PublishJob(os.environ, actions.print, arguments.dry_run, actions.add_mask)
     if arguments.note:
         publish_note(job, arguments.note)
         actions.print("The pull request has the reason, as a neutral check.")
-        return ExitCode.DONE
+        return
     if not arguments.bundle:
         raise UsageError("There is no bundle: give --bundle DIR.")
     outcome, published = publish_bundle(job, arguments.bundle)
@@ -61,7 +61,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     actions.set_output("pr-url", url)
     actions.set_output("pr-number", str(published.pr_number or ""))
     actions.set_output("branch", published.branch)
-    return ExitCode.DONE
 
 
 def _headline(published: PublishResult, outcome: Outcome, *, dry_run: bool) -> tuple[Mark, str]:

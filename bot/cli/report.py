@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from bot.cli.options import add_journal
-from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.errors import UsageError
 from bot.report.page import render_page
 
 EXAMPLE = "slash-agent report bundle/journal.jsonl -o report.html"
@@ -16,14 +16,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="default: standard output")
 
 
-def run(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> None:
     page = render_page(arguments.journal)
     if arguments.out is None:
         sys.stdout.write(page)
-        return ExitCode.DONE
+        return
     try:
         arguments.out.write_text(page, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"The page cannot be written to {arguments.out}: {error.strerror}.") from error
     print(arguments.out)
-    return ExitCode.DONE

@@ -6,7 +6,7 @@ import os
 import sys
 
 from bot.cli.options import add_flag, add_journal, add_repo, add_value
-from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.errors import UsageError
 from bot.github.actions import Actions
 from bot.run.restore import list_versions, restore
 
@@ -22,14 +22,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--force", help="overwrite uncommitted changes")
 
 
-def run(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> None:
     if arguments.version is None:
         say = Actions(os.environ, sys.stdout).print
         for line in list_versions(arguments.journal, arguments.path):
             say(line)
-        return ExitCode.DONE
+        return
     if not arguments.path:
         raise UsageError("--version needs --path: name the file to restore.")
     path, number = arguments.path, arguments.version
     print(restore(arguments.journal, arguments.repo, path, number, force=arguments.force))
-    return ExitCode.DONE

@@ -5,7 +5,6 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from bot.cli.terminal.printer import Mark, Printer, Style
 from bot.contracts.formatting import count_of, money
@@ -50,40 +49,37 @@ _SEVERITY: dict[Severity, Style] = {
 }
 
 
-class Result(NamedTuple):
+def print_result(
+    outcome: Outcome,
+    printer: Printer,
+    where: str = "",
+    next: Sequence[tuple[str, str]] = (),
+    review: Review | None = None,
+    notes: Sequence[str] = (),
+    plan: Plan | None = None,
+) -> None:
     """`where` says where the change is, as in `on agent/fix-it`. `next` are labels with a command or a place each.
     `notes` are the verb's own, beside the outcome's."""
-
-    outcome: Outcome
-    where: str = ""
-    next: Sequence[tuple[str, str]] = ()
-    review: Review | None = None
-    notes: Sequence[str] = ()
-    plan: Plan | None = None
-
-
-def print_result(result: Result, printer: Printer) -> None:
-    outcome = result.outcome
     if printer.is_terminal:
         printer.line()  # after the lines of what went on
-    printer.headline(*headline(outcome, result.where, result.review))
+    printer.headline(*headline(outcome, where, review))
     view = view_of(outcome, listed=_MOST_TESTS) if outcome.files else None
     for label, text in _reasons(outcome, view):
         printer.field(label, text, "yellow")
-    if text := _plan_text(result.plan) if result.plan else outcome.answer or outcome.question:
+    if text := _plan_text(plan) if plan else outcome.answer or outcome.question:
         printer.line()
         printer.markdown(text)
-    if result.review is not None:
-        _print_review(result.review, printer)
-    if result.next:
+    if review is not None:
+        _print_review(review, printer)
+    if next:
         printer.line()
-    for label, text in result.next:
+    for label, text in next:
         printer.field(label, text, copied=True)
     printer.line()
     if view is not None:
         _print_evidence(view, printer)
     _print_details(outcome, printer)
-    for note in (*outcome.notes, *result.notes):
+    for note in (*outcome.notes, *notes):
         printer.field("note", note)
     described = outcome.description
     for title, text in ((described.title, described.summary), ("For the reviewer", described.notes)):

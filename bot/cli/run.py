@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from bot.cli.options import add_bundle, add_dry_run, add_path, add_sandbox, add_text, add_value, usd
-from bot.cli.result import Result, print_result
+from bot.cli.result import print_result
 from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
@@ -84,7 +84,7 @@ def _print_result(result: EventResult, actions: Actions, printer: Printer, *, dr
         if result.kept_run and not actions.active:
             next += recovery_commands(result.kept_run, can_continue=False)
         next += [("report", str(result.bundle / REPORT)), ("bundle", str(result.bundle))]
-        print_result(Result(outcome, next=next, plan=result.plan), printer)
+        print_result(outcome, printer, next=next, plan=result.plan)
     if actions.has_summary:
         actions.add_summary(run_summary(outcome))
     for name, value in (

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from bot.cli.options import add_bundle, add_flag, add_path
-from bot.cli.result import Result, print_result
+from bot.cli.result import print_result
 from bot.cli.terminal.printer import Printer
-from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.errors import UsageError
 from bot.contracts.outcome import StopReason
 from bot.contracts.regular_files import read_regular
 from bot.github.actions import Actions
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_bundle(parser, "--out")
 
 
-def run(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> None:
     if (arguments.folder is None) != arguments.newest:
         raise UsageError("Say which run: give its folder, or --newest.")
     actions = Actions(os.environ, sys.stdout)
@@ -45,19 +45,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         root, nothing = None, f"Nothing to salvage: the run wrote its bundle, {out}"
     if root is None:
         printer.headline("good", nothing)
-        return ExitCode.DONE
+        return
     salvaged = salvage(root, os.environ, out)
     bundle, next = shlex.quote(str(salvaged.bundle)), []
     if salvaged.outcome.files:
         next.append(("apply", f"git apply {bundle}/{PATCH}"))
     next.append(("go on", f"slash-agent fix --continue {bundle}"))
     next += [("report", str(salvaged.bundle / REPORT)), ("bundle", str(salvaged.bundle))]
-    print_result(Result(salvaged.outcome, "so far", next), printer)
+    print_result(salvaged.outcome, printer, "so far", next)
     actions.set_output("bundle", str(salvaged.bundle))
     if actions.has_summary:
         actions.add_summary(run_summary(salvaged.outcome))
     actions.set_output("status", salvaged.outcome.status.value)
-    return ExitCode.DONE
 
 
 def _lacks_change(bundle: Path, root: Path) -> bool:

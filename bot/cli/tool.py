@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 from bot.cli.options import add_flag, add_path, add_sandbox, add_value
-from bot.contracts.errors import ExitCode
 from bot.session.local.run_tool import as_json, run_tool
 
 EXAMPLE = """slash-agent tool grep '{"pattern": "def main"}' --root ."""
@@ -20,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--assume-read", help="treat existing files as already read by the model")
 
 
-def run(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> None:
     result = run_tool(
         arguments.tool,
         arguments.arguments,
@@ -31,4 +30,3 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         assume_read=arguments.assume_read,
     )
     print(as_json(result, os.environ))
-    return ExitCode.DONE

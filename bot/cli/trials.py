@@ -35,14 +35,9 @@ def result_text(trial: Trial) -> str:
     run = trial.run
     tests = "" if trial.tests is None else count_of(trial.tests, "test")
     reason = one_line(run.note or last_line(run.tail))[:_LONGEST]
-    match run.state:
-        case CheckState.PASSED:
-            return ", ".join(filter(None, ("passed", tests, f"{run.duration:.0f} s")))
-        case CheckState.FAILED:
-            return f"failed ({exit_text(run.exit_code or 0)}, {run.duration:.0f} s): {reason}"
-        case CheckState.TIMED_OUT:
-            return f"too slow: {reason}"
-        case CheckState.NOT_RUN:
-            return f"not run: {reason}"
-        case _:
-            return f"could not run here: {reason}"
+    if run.state is CheckState.PASSED:
+        return ", ".join(filter(None, ("passed", tests, f"{run.duration:.0f} s")))
+    if run.state is CheckState.FAILED:
+        return f"failed ({exit_text(run.exit_code or 0)}, {run.duration:.0f} s): {reason}"
+    words = {CheckState.TIMED_OUT: "too slow", CheckState.NOT_RUN: "not run"}
+    return f"{words.get(run.state, 'could not run here')}: {reason}"

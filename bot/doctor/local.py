@@ -63,12 +63,6 @@ def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = F
     ]
 
 
-_SOCKETS = (
-    "Commands can connect to a program outside that opens a socket in a folder of tools; bubblewrap 0.11 prevents "
-    "that."
-)
-
-
 def sandbox(*, verbose: bool = False) -> list[Finding]:
     """Return the sandbox that a run would get, and why not a better one. A canary gets its own line only if it was
     reached, or with `verbose`."""
@@ -81,9 +75,12 @@ def sandbox(*, verbose: bool = False) -> list[Finding]:
     reached, message = any(canary.inside for canary in wall.canaries), wall.described
     unreached = ("closed on this machine, to everybody", "reached without a sandbox, not from inside")
     if confinement.moves and not confinement.severs:
-        message += f" {_SOCKETS}"
+        message += (
+            " Commands can connect to a program outside that opens a socket in a folder of tools; bubblewrap 0.11 "
+            "prevents that."
+        )
     return [
-        Finding(State.WARNING if reached else State.OK, name, message),
+        (warning if reached else ok)(name, message),
         *(warning(name, note, remedy()) for note in wall.notes),
         *(
             warning(f"{name}: {canary.name}", "reached from inside")
@@ -105,16 +102,13 @@ def models(
         if has_key(provider, environment):
             result = probe_provider(provider, environment)
             fix = "check the key" if result.reached else "check the address and the proxy"
-            name = f"model, {provider}"
-            accepted = result.key_accepted
-            findings.append(ok(name, result.message) if accepted else missing(name, result.message, fix))
-            own = [model for model in used if model.partition("/")[0].removesuffix("-responses") == provider]
+            row = (f"model, {provider}", result.message)
+            findings.append(ok(*row) if result.key_accepted else missing(*row, fix))
+            own = (model for model in used if model.partition("/")[0].removesuffix("-responses") == provider)
             at = today or datetime.now(UTC).date()
             findings += [finding for model in own for finding in _model(model, result.models, at)]
-    if findings:
-        return findings
     fix = "set ANTHROPIC_API_KEY or OPENAI_API_KEY; in Actions give the action its input from a secret"
-    return [missing("model", "There is no key for a model here.", fix)]
+    return findings or [missing("model", "There is no key for a model here.", fix)]
 
 
 def _model(model: str, listed: Sequence[ListedModel], today: date) -> list[Finding]:
@@ -197,13 +191,11 @@ def _checks(root: Path, policy: Policy, environment: Mapping[str, str]) -> list[
         return [unknown("checks", f"The policy names {named}; not tried.")]
     detected = detect_environment(root, environment)
     fix = f"name the checks under `checks:` in {POLICY_FILE}"
-    unread = [warning("checks", f"{one.what}: {one.reason}.", fix) for one in detected.unread]
+    first = warning("checks", "No check was found: a pull request will carry no evidence.", fix)
     if detected.checks:
         named = ", ".join(f"`{check.name}`" for check in detected.checks)
-        message = f"The policy names none; detected {named}; not tried."
-        return [unknown("checks", message), *unread]
-    message = "No check was found: a pull request will carry no evidence."
-    return [warning("checks", message, fix), *unread]
+        first = unknown("checks", f"The policy names none; detected {named}; not tried.")
+    return [first, *(warning("checks", f"{one.what}: {one.reason}.", fix) for one in detected.unread)]
 
 
 def _paths(root: Path) -> list[str]:

@@ -3,12 +3,13 @@ checkout and from the names of required checks; nothing is parsed but the lock f
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from bot.ecosystems.checker import table
 from bot.parsing.parser import ParseError, Parser
 from bot.parsing.yaml_document import YamlError, read_yaml
 from bot.policy.load import POLICY_FILE
@@ -41,10 +42,6 @@ missing = partial(Finding, State.MISSING)
 unknown = partial(Finding, State.UNKNOWN)
 
 
-def is_healthy(findings: Iterable[Finding]) -> bool:
-    return all(finding.state is not State.MISSING for finding in findings)
-
-
 WORKFLOWS = ".github/workflows"
 LOCK = f"{WORKFLOWS}/actions.lock"
 _MAX_FILE = 256 * 1024
@@ -53,7 +50,6 @@ _USES = re.compile(r"^[\s-]*uses:\s*['\"]?([\w.-]+/[^\s'\"#]+@[^\s'\"#]+)", re.M
 OWN_ACTION = re.compile(
     r"uses:\s*(?:[\w.-]+/slash-agent(?:@|/)|\./\s*$|\./\.github/workflows/agent)", re.MULTILINE
 )
-_BOTS_ALLOWED = re.compile(r"allow-?list:.*(?:\[bot\]|\bbot\*|github-actions)", re.IGNORECASE)
 
 
 class Demand(NamedTuple):
@@ -108,6 +104,7 @@ DEMANDS = (
 
 def file_demands(root: Path, policy: Policy) -> list[Finding]:
     """Return a finding for each demand that files of the checkout show, and on the lock file of its actions."""
+    allowed = re.compile(r"allow-?list:.*(?:\[bot\]|\bbot\*|github-actions)", re.IGNORECASE)
     workflows = dict(texts(root, f"{WORKFLOWS}/*.y*ml"))
     paths = [".clabot", *(f".github/{path.name}" for path in (root / ".github").glob("*.y*ml"))]
     paths = [path for path in paths if (root / path).exists()]
@@ -119,7 +116,7 @@ def file_demands(root: Path, policy: Policy) -> list[Finding]:
             *(path for path in workflows if uses.search(workflows[path])),
         ]
         if shown:
-            exempt = any(_BOTS_ALLOWED.search(workflows.get(path, "")) for path in shown)
+            exempt = any(allowed.search(workflows.get(path, "")) for path in shown)
             findings.append(_finding(demand, shown[0], policy, exempt=exempt))
     return [*findings, *_titles(root, workflows), *_locked(root, workflows)]
 
@@ -196,10 +193,11 @@ def _locked(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
         return
     fix = "gh extension install github/gh-actions-lock\ngh actions-lock"
     try:
-        locked = _entries(read_yaml(text).value)
+        entries = table(read_yaml(text).value, "workflows").items()
     except YamlError as error:
         yield warning("actions.lock", f"{LOCK}:{error.problem.line}: {error}; so it was not compared.", fix)
         return
+    locked = {path: {str(one).lower() for one in actions} for path, actions in entries}
     own = {path: text for path, text in workflows.items() if OWN_ACTION.search(text)}
     loose = [path for path in own if path not in locked]
     wrong: dict[str, list[str]] = {}
@@ -218,10 +216,3 @@ def _locked(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
         )
     elif own and not wrong:
         yield ok("actions.lock", f"{LOCK} has the actions of {', '.join(own)}.")
-
-
-def _entries(root: Any) -> dict[str, set[str]]:
-    """Return the locked actions, in lower case, by workflow."""
-    table = root.get("workflows") if isinstance(root, dict) else None
-    entries = table.items() if isinstance(table, dict) else ()
-    return {path: {str(one).lower() for one in actions} for path, actions in entries}

@@ -2,12 +2,12 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from bot.ecosystems.checker import ANY, PATH, Checker, each_with
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Setup, Suite, uses
-from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, Rerun
+from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, printed
 
 
@@ -47,16 +47,12 @@ def go(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
 
 def _package(tests: ParsedTests, word: str, package: str, here: dict[str, str]) -> None:
     parents = {name.rpartition("/")[0] for name in here}
-
-    def fails_alone(name: str) -> bool:
-        below = [state for other, state in here.items() if other.startswith(f"{name}/")]
-        return here[name] == FAILED and FAILED not in below
-
-    leaves = {name: state for name, state in here.items() if name not in parents or fails_alone(name)}
-    for name, state in leaves.items():
-        if tests.whole or state == FAILED:
+    bad = [name for name, state in here.items() if state == FAILED]
+    alone = [name for name in bad if not any(other.startswith(f"{name}/") for other in bad)]
+    for name, state in here.items():
+        if name in alone or (tests.whole and name not in parents):
             tests.add(f"{package}.{name}", state)
-    if word == "FAIL" and FAILED not in leaves.values():
+    if word == "FAIL" and not bad:
         tests.add(package, FAILED)  # it did not build, or died
 
 
@@ -72,11 +68,11 @@ def _report(command: str, words: list[str], report_file: str) -> CheckCommand | 
     return CheckCommand(command.replace("go test", "go test -v", 1))  # else it names only tests that fail
 
 
-def _rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
+def _rerun(command: str, words: list[str], failed: Collection[str], report_file: str) -> CheckCommand | None:
     """Of `example.com/app.TestAdd/one_two` the function is run again, with all below it."""
     if words[:2] != ["go", "test"] or any(word.startswith(("-run", "--run", "-args")) for word in words):
         return None
-    functions = {name.rpartition(".")[2].partition("/")[0] for name in wanted.failed}
+    functions = {name.rpartition(".")[2].partition("/")[0] for name in failed}
     is_plain = all(re.fullmatch(r"Test[A-Za-z0-9_]*", function) for function in functions)
     selected = f"{command.rstrip()} -run '^({'|'.join(sorted(functions))})$'"
     return CheckCommand(selected) if is_plain else None

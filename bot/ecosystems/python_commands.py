@@ -9,15 +9,7 @@ from bot.ecosystems.checker import is_in, table
 from bot.ecosystems.record import Files, Setup
 from bot.ecosystems.registry import unwrapped
 from bot.ecosystems.suite_files import named_as_test
-from bot.ecosystems.test_command import (
-    MOST_PATHS,
-    CheckCommand,
-    Related,
-    Rerun,
-    command_line,
-    is_plain,
-    plain_words,
-)
+from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, command_line, is_plain, plain_words
 
 _UNITTEST_NAME = re.compile(r"(?a:\w+(?:\.\w+)+)")
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)*\.py\Z")
@@ -36,18 +28,18 @@ def report(command: str, words: list[str], report_file: str) -> CheckCommand | N
     return None
 
 
-def rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
+def rerun(command: str, words: list[str], failed: Collection[str], report_file: str) -> CheckCommand | None:
     if (index := _pytest_index(words)) is not None:
         rest = words[index + 1 :]
         if "no:cacheprovider" in " ".join(rest) or not {"--lf", "--ff", "--last-failed"}.isdisjoint(rest):
             return None
         options = ["--lf", "--lfnf=none"]
-    elif _index(words, "unittest") is None or not all(map(_UNITTEST_NAME.fullmatch, wanted.failed)):
+    elif _index(words, "unittest") is None or not all(map(_UNITTEST_NAME.fullmatch, failed)):
         return None
     else:
-        options = [f"-k {name}" for name in sorted(wanted.failed)]
+        options = [f"-k {name}" for name in sorted(failed)]
     selected = " ".join((command.rstrip(), *options))
-    return report(selected, plain_words(selected), wanted.report)
+    return report(selected, plain_words(selected), report_file)
 
 
 def related_command(command: str, words: list[str], related: Related) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from bot.ecosystems.checker import Checker, Form
 from bot.ecosystems.language_server import Server
-from bot.ecosystems.test_command import CheckCommand, Related, Rerun
+from bot.ecosystems.test_command import CheckCommand, Related
 from bot.ecosystems.test_results import Runner
 
 _MODIFIED = (
@@ -268,11 +268,11 @@ class Ecosystem(NamedTuple):
     ran: str = ""
     # Lines by which its tools name a program or package that is not installed.
     absent: Names = ()
-    # Of a command and its plain words: the command that reports its tests, and the one that runs some tests only. With
-    # the variables `reporting` runners report behind a script.
+    # Of a command and its plain words: the command that reports its tests in a file, and the one that does so for tests
+    # that failed, in the tree in which they did. With the variables `reporting` runners report behind a script.
     report: Callable[[str, list[str], str], CheckCommand | None] = nothing
     reporting: Mapping[str, str] = {}
-    rerun: Callable[[str, list[str], Rerun], CheckCommand | None] = nothing
+    rerun: Callable[[str, list[str], Collection[str], str], CheckCommand | None] = nothing
     # The command for the tests related to a change, empty if it cannot be narrowed. In the sandbox `related` finds them
     # for changed files: paths, or names of packages.
     related_command: Callable[[str, list[str], Related], str] = nothing

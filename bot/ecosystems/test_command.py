@@ -26,13 +26,6 @@ class CheckCommand(NamedTuple):
     own_report: str = ""
 
 
-class Rerun(NamedTuple):
-    """The tests that `failed` are run alone, in the tree in which they failed."""
-
-    failed: Collection[str]
-    report: str
-
-
 class Related(NamedTuple):
     """What a command is narrowed to: files of the tree `paths` that are `changed`, and `tests` that the tool host found
     to be related. `read` returns the text of a file, `None` if there is none."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from textwrap import shorten
+from typing import NamedTuple
 
 from bot.ecosystems.record import Setup, Use, use_of_name
 from bot.ecosystems.registry import ecosystems, use_of
@@ -64,8 +65,7 @@ def files_read(paths: Collection[str]) -> list[str]:
     return [path for path in paths if path in named or path.startswith(".github/")][:300]
 
 
-@dataclass(frozen=True, slots=True)
-class _Classified:
+class _Classified(NamedTuple):
     """A step of CI, and what its statements are for; `commands` are those that do not install."""
 
     step: CIStep
@@ -132,20 +132,19 @@ class _Detector:
             begun = len(self.checks)
             self._job(job.steps, begun)
             self._parts(job.legs, begun)
-            uses = [check.use for check in self.checks[begun:]]
-            prepared += [(Use.TESTS not in uses, job)] if uses else []
-            services |= {one.port: one for one in job.services if len(self.checks) > begun}
+            if uses := [check.use for check in self.checks[begun:]]:
+                prepared.append((Use.TESTS not in uses, job))
+                services |= {one.port: one for one in job.services}
         of_jobs = bool(self.checks)
         if self.workflows.copilot:
             self._prepare(self.workflows.copilot)
         else:
             for _, job in sorted(prepared, key=lambda one: one[0]):
                 self._prepare(self._set_up(job))
-        of_ci = any(check.use is Use.TESTS for check in self.checks)
-        self._suggest(fallback=of_ci)
+        self._suggest(fallback=self._has_tests)
         self.checks.sort(key=lambda check: (-check.use, check.fallback))
         commands = [check.command for check in self.checks]
-        named = {part.ecosystem for command in commands for part in statements(command)} - {None}
+        named = {part.ecosystem for command in commands for part in statements(command)}
         setup: list[Setup] = []
         for one in ecosystems():
             # A check belongs to it, or to none by its words.
@@ -165,6 +164,10 @@ class _Detector:
             tuple(self.prepare),
             tuple(services.values()),
         )
+
+    @property
+    def _has_tests(self) -> bool:
+        return any(check.use is Use.TESTS for check in self.checks)
 
     def _job(self, steps: Sequence[CIStep], begun: int) -> None:
         """Take the checks of a job. Steps that only build are part of the checks that come after them."""
@@ -238,10 +241,9 @@ class _Detector:
         others = self.checks[:begun] if part else self.checks
         same = [number for number, one in enumerate(others) if _alike(one.command) == _alike(own)]
         alone = sum(one.use is use and not one.part for one in self.checks)
-        printable = command.replace("\n", "").replace("\t", "").isprintable()
         if step.folder == "?":
             self._leave_out(step, "it runs outside of the repository")
-        elif not (0 < len(command) <= _LONGEST_COMMAND and printable and "${{" not in command):
+        elif not 0 < len(command) <= _LONGEST_COMMAND or not _is_printable(command) or "${{" in command:
             self._leave_out(step, "it depends on values that only a run of the workflow has")
         elif part and any(one.command == command for one in self.checks[begun:]):
             pass
@@ -262,10 +264,9 @@ class _Detector:
     def _suggest(self, *, fallback: bool) -> None:
         """Add the commands that the manifests suggest; as a `fallback`, only tests."""
         for ecosystem in ecosystems():
-            has_tests = any(check.use is Use.TESTS for check in self.checks)
             if not ecosystem.is_in(self.read) and ecosystem.name != "python":
                 continue  # a test file is enough for Python
-            if has_tests and not fallback and ecosystem.name == "general":
+            if ecosystem.name == "general" and not fallback and self._has_tests:
                 continue
             for command in ecosystem.checks(self.read):
                 line = command.rpartition(" && ")[2]
@@ -293,8 +294,12 @@ def _unfit_elsewhere(step: CIStep) -> str:
     if "${{" in str(step.raw.get("run", "")):
         return "it depends on values that only a run of the workflow has"
     parts = (value.values() if isinstance(value, Mapping) else (value,) for value in step.raw.values())
-    texts = (str(text).replace("\n", "").replace("\t", "") for part in parts for text in part)
-    return "" if all(map(str.isprintable, texts)) else "it has characters that cannot be written down"
+    printable = all(_is_printable(str(text)) for part in parts for text in part)
+    return "" if printable else "it has characters that cannot be written down"
+
+
+def _is_printable(script: str) -> bool:
+    return script.replace("\n", "").replace("\t", "").isprintable()
 
 
 def _rendered(step: CIStep, kept: Sequence[Statement]) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.ecosystems.record import Ecosystem
 from bot.ecosystems.registry import ecosystem_of, ecosystems, named
-from bot.ecosystems.test_command import CheckCommand, Related, Rerun, is_plain, plain_words
+from bot.ecosystems.test_command import CheckCommand, Related, is_plain, plain_words
 
 DEFAULT_TIMEOUT = 600.0
 
@@ -173,7 +173,7 @@ def rerun_command(command: str, failed: Collection[str], report: str) -> CheckCo
     language, words = _language(command)
     if not words or not 0 < len(failed) <= MOST_RERUN_TESTS:
         return None
-    return language.rerun(command, words, Rerun(failed, report)) or None
+    return language.rerun(command, words, failed, report) or None
 
 
 def related_command(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cli.result import Result, headline, print_result
+from bot.cli.result import headline, print_result
 from bot.cli.terminal.printer import Printer
 from bot.contracts.outcome import (
     CheckResult,
@@ -164,7 +164,7 @@ def test_a_denied_call_is_told_once_with_its_rule():
 def on_terminal(outcome: Outcome, screen: Screen, **environment: str) -> bytes:
     variables = {"TERM": "xterm-256color", **environment}
     next = [("report", "/a/very/long/path/that/fits/no/terminal/of/fifty/columns")]
-    print_result(Result(outcome, "on agent/round-totals-once", next), Printer(screen.stream, variables))
+    print_result(outcome, Printer(screen.stream, variables), "on agent/round-totals-once", next)
     return screen.closed()
 
 

@@ -3,7 +3,7 @@
 import io
 from typing import Any
 
-from bot.cli.result import Result, print_result
+from bot.cli.result import print_result
 from bot.cli.terminal.printer import Printer
 from bot.contracts.evidence import (
     Answer,
@@ -164,5 +164,5 @@ class _Log(io.StringIO):
 def result_lines(outcome: Outcome, **fields: Any) -> list[str]:
     """The lines that a log gets of a run's result."""
     out = _Log()
-    print_result(Result(outcome, **fields), Printer(out, {}))
+    print_result(outcome, Printer(out, {}), **fields)
     return out.getvalue().splitlines()

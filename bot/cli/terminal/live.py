@@ -173,11 +173,9 @@ class Board:
         now = self.clock()
         with self._lock:
             match event:
-                case Note(text):
+                case Note(text) | WaitEvent(text):
                     self._begin(one_line(text), now)
-                case WaitEvent(text):
-                    self._begin(one_line(text), now)
-                    self._wait = event
+                    self._wait = event if isinstance(event, WaitEvent) else None
                 case OutputEvent(line):
                     self._printed = one_line(line)
                 case Written(Header(limits=limits)):
