@@ -57,8 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
             print(f"\n--- {file.path}\n{file.text}", end="")
         return
     unasked = "No terminal to confirm at: use --yes, or --dry-run to see the files first."
-    question = f"Write {count_of(missing, 'file')}?"
-    if missing and not (arguments.yes or confirm(question, unasked)):
+    if missing and not (arguments.yes or confirm(f"Write {count_of(missing, 'file')}?", unasked)):
         printer.headline("doubt", "Nothing was written")
         return
     for file in missing:

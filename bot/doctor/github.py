@@ -118,8 +118,7 @@ def _rules(github: GitHub) -> Row:
         fix = f"let the rule set except branches named {PREFIX}**, or let the token's account pass it"
         return missing, f"For {PREFIX}... a rule says: {', '.join(barred)}.", fix
     if "required_signatures" in rules:
-        message = f"Commits on {PREFIX}... must be signed."
-        return warning, message, _SIGN
+        return warning, f"Commits on {PREFIX}... must be signed.", _SIGN
     narrow = [what for rule, what in _MAY_FORBID.items() if rule in rules]
     if narrow:
         fix = f"see that the pattern takes {PREFIX}... and the policy's `identity`, or except those branches"

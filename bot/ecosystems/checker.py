@@ -34,6 +34,9 @@ PATH = ("path",)
 IGNORED = ("**/.gitignore", "**/.ignore")
 
 
+Table = Mapping[str, Any]
+
+
 def table(data: Any, *keys: str) -> dict[str, Any]:
     """Return the table at `keys`, an empty one if the value is no table."""
     for key in keys:

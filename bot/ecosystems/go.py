@@ -33,8 +33,7 @@ def go(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
     lines = printed(lines)
     if not any(_GO_PACKAGE.fullmatch(line) for line in lines):
         return None
-    whole = any(line.startswith("=== RUN ") for line in lines)
-    tests = ParsedTests("go test's output", whole=whole)
+    tests = ParsedTests("go test's output", whole=any(line.startswith("=== RUN ") for line in lines))
     here: dict[str, str] = {}
     for line in lines:
         if match := _GO_TEST.fullmatch(line):

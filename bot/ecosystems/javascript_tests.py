@@ -4,12 +4,12 @@ others are named only on request."""
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from bot.ecosystems.checker import table
 from bot.ecosystems.registry import unwrapped
 from bot.ecosystems.test_command import MOST_PATHS, Related, assignments, plain_words
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, by_names, path_of
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Named, Runner, by_names, path_of
 
 _MARKS = {"✓": PASSED, "✔": PASSED, "√": PASSED, "✖": FAILED, "﹣": SKIPPED, "-": SKIPPED}
 
@@ -30,7 +30,7 @@ _NODE_LINE = re.compile(r"( *)([✔✖﹣▶]) (.*?)(?: \([\d.]+ms\))?((?: # (?:
 _NODE_TIMED = re.compile(r".* \([\d.]+ms\)(?: #.*)?")
 
 
-def jest(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def jest(lines: Sequence[str]) -> Named:
     file = ""
     for line in lines:
         if match := _JEST_FILE.fullmatch(line):
@@ -40,11 +40,11 @@ def jest(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield path_of((file, *own)), FAILED
 
 
-def vitest(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def vitest(lines: Sequence[str]) -> Named:
     return ((match[1], FAILED) for match in filter(None, map(_VITEST_BAD.fullmatch, lines)))
 
 
-def mocha(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def mocha(lines: Sequence[str]) -> Named:
     """The tests by the tree of the `spec` reporter, which is the default."""
     suites: dict[int, str] = {}
     for line in lines:
@@ -59,15 +59,7 @@ def mocha(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             suites[len(match[1])] = match[2]
 
 
-_MOCHA = by_names("mocha's output", mocha)
-
-
-def _mocha(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
-    """Without a line on tests that pass it was another program."""
-    return _MOCHA(lines, ends) if any("passing" in end[0] for end in ends) else None
-
-
-def node(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def node(lines: Sequence[str]) -> Named:
     """By the tree of the `spec` reporter of `node --test`."""
     suites: dict[int, str] = {}
     for line in lines:
@@ -95,7 +87,7 @@ def _above(suites: dict[int, str], depth: int) -> list[str]:
 RUNNERS = (
     Runner(by_names("jest's output", jest, only_failed=True), _JEST_END),
     Runner(by_names("vitest's output", vitest, only_failed=True), _VITEST_END),
-    Runner(_mocha, _MOCHA_END),
+    Runner(by_names("mocha's output", mocha, sign="passing"), _MOCHA_END),
     Runner(by_names("node --test's output", node), _NODE_FIGURE),
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.checker import table
 from bot.ecosystems.record import CLASSES, Action, Dependencies, Ecosystem, Files, Suite, uses
-from bot.ecosystems.test_results import FAILED, Runner, by_names
+from bot.ecosystems.test_results import FAILED, Named, Runner, by_names
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -24,7 +24,7 @@ _PHPUNIT_PART = re.compile(r"There (?:was|were) \d+ (?:(errors?|failures?)|.+):"
 _PHPUNIT_TEST = re.compile(r"\d+\) ([\w\\]+::\w.*)")
 
 
-def phpunit(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def phpunit(lines: Sequence[str]) -> Named:
     """By its lists of errors and failures."""
     listed = ""
     for line in lines:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.record import MODULES, Action, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
-from bot.ecosystems.test_results import FAILED, Runner, by_names
+from bot.ecosystems.test_results import FAILED, Named, Runner, by_names
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -34,7 +34,7 @@ _RSPEC_END = re.compile(
 _RSPEC_BAD = re.compile(r"rspec '?(?:\./)?([^\s':\[]+)(?::\d+|\[[\d:]+\])?'?(?: # (.+))?")
 
 
-def rspec(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def rspec(lines: Sequence[str]) -> Named:
     """By its list of failed examples, each with its file and its words: a line moves."""
     for match in filter(None, map(_RSPEC_BAD.fullmatch, lines)):
         yield f"{match[1]} {match[2] or ''}".rstrip(), FAILED

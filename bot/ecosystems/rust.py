@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from bot.ecosystems.checker import (
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
 from bot.ecosystems.test_command import MOST_PATHS, Related, command_line
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Runner, by_names
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Named, Runner, by_names
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -55,7 +55,7 @@ _NEXTEST_TEST = re.compile(
 )
 
 
-def cargo(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def cargo(lines: Sequence[str]) -> Named:
     """Every test is named; the source file of the binary is part of the name."""
     where = ""
     for line in lines:
@@ -70,7 +70,7 @@ def cargo(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
                 yield f"{where}::{name}" if where else name, state
 
 
-def nextest(lines: Sequence[str]) -> Iterable[tuple[str, str]]:
+def nextest(lines: Sequence[str]) -> Named:
     """Every test that ran is named, failed ones again at the end; skipped ones are only counted."""
     states: dict[str, str] = {}
     for match in filter(None, map(_NEXTEST_TEST.fullmatch, lines)):
@@ -134,8 +134,7 @@ def _steers_tests(path: str, added: Added, content: bytes | None, is_new: bool) 
 
 
 def _declared(data: Any) -> Iterator[str]:
-    tables = [data, table(data, "workspace"), *table(data, "target").values()]
-    for one in tables:
+    for one in (data, table(data, "workspace"), *table(data, "target").values()):
         for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
             yield from table(one, kind)
 

@@ -118,6 +118,9 @@ _FIGURES = {
     for state, words in _WORDS.items()
 }
 
+Named = Iterable[tuple[str, str]]
+"""Tests by name, each with its state."""
+
 Ends = Sequence[re.Match[str]]
 """The lines in which the runs of a test runner end."""
 
@@ -138,9 +141,7 @@ def totals_of(ends: Iterable[re.Match[str]]) -> dict[str, int]:
     return {state: totals[state] for state in STATES}
 
 
-def tests_of(
-    source: str, named: Iterable[tuple[str, str]], totals: dict[str, int], *, only_failed: bool = False
-) -> ParsedTests:
+def tests_of(source: str, named: Named, totals: dict[str, int], *, only_failed: bool = False) -> ParsedTests:
     """The tests that a runner `named`, each with its state, if they are as many as its own `totals`, where those that
     are skipped may have no name; else, or if it names `only_failed` ones, those that failed."""
     listed = list(named)
@@ -173,10 +174,16 @@ Read = Callable[[Sequence[str], Ends], ParsedTests | None]
 
 
 def by_names(
-    source: str, named: Callable[[Sequence[str]], Iterable[tuple[str, str]]], *, only_failed: bool = False
+    source: str, named: Callable[[Sequence[str]], Named], *, only_failed: bool = False, sign: str = ""
 ) -> Read:
-    """Return the reader of a runner whose lines name tests, and whose last line has all figures."""
-    return lambda lines, ends: tests_of(source, named(lines), totals_of(ends), only_failed=only_failed)
+    """Return the reader of a runner whose lines name tests, and whose last lines have all figures, one of them with a
+    `sign`."""
+
+    def read(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
+        is_known = any(sign in end[0] for end in ends)
+        return tests_of(source, named(lines), totals_of(ends), only_failed=only_failed) if is_known else None
+
+    return read
 
 
 class Runner(NamedTuple):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bot.ecosystems.checker import table
+from bot.ecosystems.checker import Table, table
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<string>'(?:[^']|'')*')|(?P<call>[A-Za-z_]\w*)\s*\(|(?P<name>[A-Za-z_][\w-]*(?:\.[\w*-]+|\[[^\]]*\])*)"
@@ -26,7 +26,7 @@ _NAME = "name"
 
 
 UNKNOWN: Any = object()
-_CONSTANTS: Mapping[str, Any] = {
+_CONSTANTS: Table = {
     "runner.os": "Linux",
     "runner.arch": "X64",
     "github.workspace": ".",
@@ -53,7 +53,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def evaluate(expression: str, values: Mapping[str, Any]) -> Any:
+def evaluate(expression: str, values: Table) -> Any:
     """Return the value of `expression`, or `UNKNOWN`. `values` has names such as `matrix.os`."""
     text = expression.strip()
     if (whole := _EXPRESSION.fullmatch(text)) is not None:
@@ -64,7 +64,7 @@ def evaluate(expression: str, values: Mapping[str, Any]) -> Any:
         return UNKNOWN
 
 
-def substitute(text: str, values: Mapping[str, Any]) -> str:
+def substitute(text: str, values: Table) -> str:
     """Return `text` with each known expression replaced by its value."""
 
     def known(match: re.Match[str]) -> str:
@@ -92,7 +92,7 @@ def _in_python(text: str) -> str:
     return "".join(pieces)
 
 
-def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
+def _value(node: ast.expr, values: Table) -> Any:
     match node:
         case ast.Constant(value=value):
             return value
@@ -138,7 +138,7 @@ def _format(text: str, values: Sequence[Any]) -> str:
     return filled
 
 
-def _named(name: str, values: Mapping[str, Any]) -> Any:
+def _named(name: str, values: Table) -> Any:
     if name in values:
         return values[name]
     if name in _CONSTANTS:
@@ -159,7 +159,7 @@ def list_of(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def legs_of(job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def legs_of(job: Table, values: Table) -> Iterator[dict[str, Any]]:
     """Yield the combinations of the job's matrix as values of `matrix.*`, Linux and the newest versions first."""
 
     def known(value: Any) -> Any:

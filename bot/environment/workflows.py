@@ -8,11 +8,11 @@ from __future__ import annotations
 import itertools
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bot.ecosystems.checker import table
+from bot.ecosystems.checker import Table, table
 from bot.ecosystems.services import Service, service_for
 from bot.environment.detection import CIStep, Omission, Read, source_of
 from bot.environment.expressions import MOST_COMBINATIONS, UNKNOWN, evaluate, legs_of, list_of, substitute
@@ -103,21 +103,19 @@ class Workflows:
     def _call(self, name: str, job: _Job, legs: list[dict[str, Any]], level: int) -> None:
         """Read the workflow of this repository that a job calls, with the inputs of each leg."""
         match = re.fullmatch(r"\./(\.github/workflows/[\w.-]+\.ya?ml)", str(job.job["uses"]))
-        content = self.content(match[1]) if match else {}
-        reason = ""
-        if match is None:
-            reason = "it calls a workflow of another repository"
-        elif _event(content.get("on"), (_CALL,)) == "":
-            reason = f"it calls {match[1]}, which is not there or cannot be called"
+        path = match[1] if match else ""
+        content = self.content(path)
+        if not path:
+            job.leave_out(f"job {name}", "it calls a workflow of another repository")
+        elif not _event(content.get("on"), (_CALL,)):
+            job.leave_out(f"job {name}", f"it calls {path}, which is not there or cannot be called")
         elif level >= _MOST_LEVELS:
             reason = f"it calls another workflow at level {level}, and GitHub allows {level}"
-        if reason:
             job.leave_out(f"job {name}", reason)
-        elif match and not _is_other_work(match[1]):
-            self.called.add(match[1])
+        elif not _is_other_work(path):
+            self.called.add(path)
             bases = [dict(_inputs(content, table(job.job, "with"), leg)) for leg in legs]
-            source = source_of(job.source, match[1].rpartition("/")[2])
-            self.read_file(match[1], source, bases, level=level + 1)
+            self.read_file(path, source_of(job.source, path.rpartition("/")[2]), bases, level=level + 1)
 
 
 def _is_other_work(path: str) -> bool:
@@ -134,20 +132,17 @@ def _event(events: Any, wanted: Sequence[str] = _EVENTS) -> str:
     return next((event for event in wanted if event in names), "")
 
 
-def _inputs(
-    workflow: Mapping[str, Any], given: Mapping[str, Any], values: Mapping[str, Any]
-) -> Iterator[tuple[str, Any]]:
+def _inputs(workflow: Table, given: Table, values: Table) -> Iterator[tuple[str, Any]]:
     """Yield the values with which a called workflow starts: the event, and the inputs that it declares."""
     yield "github.event_name", values["github.event_name"]
-    declared = table(workflow, "on", _CALL, "inputs")
-    for name, described in declared.items():
+    for name, described in table(workflow, "on", _CALL, "inputs").items():
         own = table(described)
         kind, text = own.get("type"), substitute(str(given.get(name, own.get("default", ""))), values)
         is_set = text not in (("", "0") if kind == "number" else ("", "false") if kind == "boolean" else ())
         yield f"inputs.{name}", UNKNOWN if "${{" in text else text if is_set else ""
 
 
-def _outputs(workflow: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _outputs(workflow: Table, values: Table) -> Iterator[tuple[str, Any]]:
     """Yield the outputs of jobs that are known before a run: a step that does not run leaves its own empty."""
     for name, job in table(workflow, "jobs").items():
         steps = map(table, list_of(table(job).get("steps")))
@@ -157,7 +152,7 @@ def _outputs(workflow: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator
                 yield f"needs.{name}.outputs.{output}", ""
 
 
-def _condition(where: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+def _condition(where: Table, values: Table) -> str:
     """Return why a job or step does not run for a change, empty if it does or nothing says that it does not."""
     condition = str(where.get("if", "")).strip()
     if re.search(r"refs/tags|secrets\.|'schedule'|'release'|'workflow_dispatch'", condition):
@@ -170,8 +165,8 @@ def _condition(where: Mapping[str, Any], values: Mapping[str, Any]) -> str:
 @dataclass(slots=True)
 class _Job:
     source: str
-    workflow: Mapping[str, Any]
-    job: Mapping[str, Any]
+    workflow: Table
+    job: Table
     used: frozenset[str]
     """What the expressions of the workflow name, such as `env.VERSION`."""
     workflows: Workflows
@@ -214,7 +209,7 @@ class _Job:
     def leave_out(self, what: str, reason: str) -> None:
         self.workflows.omissions.append(Omission(source_of(what), reason, self.source))
 
-    def _reason(self, name: str, values: Mapping[str, Any]) -> str:
+    def _reason(self, name: str, values: Table) -> str:
         if self.job.get("container"):
             return "it runs in a container"
         if _OTHER_JOB.search(name):
@@ -223,12 +218,11 @@ class _Job:
             return "it checks out another repository"
         return _condition(self.job, values) or self._serve(values)
 
-    def _serve(self, values: Mapping[str, Any]) -> str:
+    def _serve(self, values: Table) -> str:
         """Take the services of the job; return why not all of them can be run."""
         for name, described in table(self.job, "services").items():
             container = table(described)
-            given = table(container, "env").items()
-            texts = ((key, substitute(str(one), values)) for key, one in given)
+            texts = ((key, substitute(str(one), values)) for key, one in table(container, "env").items())
             variables = {key: text for key, text in texts if "${{" not in text}
             image = source_of(substitute(str(container.get("image", "")), values))
             service = service_for(source_of(str(name)), image, _port(container, values), variables)
@@ -243,17 +237,17 @@ class _Job:
             self.services.append(service)
         return ""
 
-    def _checkouts(self) -> Iterator[Mapping[str, Any]]:
+    def _checkouts(self) -> Iterator[Table]:
         steps = map(table, list_of(self.job.get("steps")))
         return (step for step in steps if "checkout" in str(step.get("uses")))
 
-    def _is_on_linux(self, leg: Mapping[str, Any]) -> bool:
+    def _is_on_linux(self, leg: Table) -> bool:
         machine = self.job.get("runs-on")
         names = machine if isinstance(machine, list) else [machine]
         labels = " ".join(substitute(str(name), leg) for name in names).lower()
         return "windows" not in labels and "macos" not in labels and "arm" not in labels.split("-")
 
-    def _step(self, step: Mapping[str, Any], legs: list[dict[str, Any]]) -> CIStep | None:
+    def _step(self, step: Table, legs: list[dict[str, Any]]) -> CIStep | None:
         """Return a step with the values of the first of `legs` in which it runs; `None` for a checkout."""
         script = step.get("run")
         named = str(step.get("name") or step.get("uses") or script or "").strip().partition("\n")[0]
@@ -280,7 +274,7 @@ class _Job:
             return CIStep(named, self.source, text, folder, environment, raw)
         return CIStep(named, self.source, reason=reason)
 
-    def _action(self, named: str, step: Mapping[str, Any], values: Mapping[str, Any], reason: str) -> CIStep:
+    def _action(self, named: str, step: Table, values: Table, reason: str) -> CIStep:
         """Return a step that uses an action, which another job can take as it is."""
         raw = {key: step[key] for key in ("id", "if", "uses") if key in step}
         for key in ("env", "with"):
@@ -294,7 +288,7 @@ class _Job:
             raw.pop("if", None)
         return CIStep(named, self.source, raw=raw, reason=reason)
 
-    def _environment(self, step: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str]:
+    def _environment(self, step: Table, values: Table) -> dict[str, str]:
         """Return the variables of a step. Those that expressions of the workflow use are for the workflow."""
         levels = (*_environment(self.workflow), *_environment(self.job))
         names = [name for name in levels if f"env.{name}" not in self.used]
@@ -307,7 +301,7 @@ class _Job:
             and text.isprintable()
         }
 
-    def _folder(self, step: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    def _folder(self, step: Table, values: Table) -> str:
         levels = [table(one, "defaults", "run") for one in (self.job, self.workflow)]
         chosen = (one.get("working-directory") for one in (step, *levels))
         folder = substitute(str(next(filter(None, chosen), "")), values)
@@ -321,7 +315,7 @@ class _Job:
         return normal if re.fullmatch(r"[\w][\w./-]*", normal) and ".." not in normal.split("/") else "?"
 
 
-def _ports(job: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _ports(job: Table) -> Iterator[tuple[str, Any]]:
     """Yield the ports of services as steps name them."""
     for name, container in table(job, "services").items():
         for port in list_of(table(container).get("ports")):
@@ -330,18 +324,18 @@ def _ports(job: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((f"job.services.{name}.ports{form}", number) for form in (f"['{own}']", f"[{own}]"))
 
 
-def _port(container: Mapping[str, Any], values: Mapping[str, Any]) -> int:
+def _port(container: Table, values: Table) -> int:
     """Return the port at which CI's steps reach a container; 0 for its own."""
     first = next(iter(list_of(container.get("ports"))), "")
     host = substitute(str(first), values).partition("/")[0].rpartition(":")[0].rpartition(":")[2]
     return int(host) if host.isdecimal() and 1024 <= int(host) < 65536 else 0
 
 
-def _environment(level: Mapping[str, Any]) -> dict[str, Any]:
+def _environment(level: Table) -> dict[str, Any]:
     return dict(itertools.islice(table(level, "env").items(), _MOST_VARIABLES))
 
 
-def _env_values(level: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def _env_values(level: Table, values: Table) -> dict[str, Any]:
     """Return the variables of a level as values of `env.*`; what only a run has is unknown."""
     texts = {f"env.{key}": substitute(str(value), values) for key, value in _environment(level).items()}
     return {key: UNKNOWN if "${{" in text else text for key, text in texts.items()}

@@ -5,14 +5,14 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TextIO
 
 from bot import __version__
 from bot.cli.options import add_flag
 from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer
-from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, ExitCode, UsageError
-from bot.contracts.progress import SCHEMA, BeginEvent, EndEvent, Inquiry, Reply
+from bot.contracts.progress import SCHEMA, BeginEvent, EndEvent
 from bot.github.actions import Actions
 
 
@@ -56,13 +56,11 @@ def choose_viewer(
     is_drawable = sys.stderr.isatty() and not in_ci
     keyboard = sys.stdin.fileno() if is_drawable and sys.stdin is not None and sys.stdin.isatty() else None
 
-    def ask(inquiry: Inquiry, cancel: CancelToken) -> Reply:
+    person = None
+    if keyboard is not None:
         from bot.cli.terminal import plain_console, question  # with rich
 
-        assert keyboard is not None
-        return question.ask(inquiry, cancel, plain_console.PlainConsole(sys.stderr), keyboard)
-
-    person = None if keyboard is None else ask
+        person = partial(question.ask, console=plain_console.PlainConsole(sys.stderr), keyboard=keyboard)
     if arguments.quiet:
         return Viewer(person)
     if log is None and is_drawable and environment.get("TERM", "dumb") not in ("dumb", "unknown", ""):
