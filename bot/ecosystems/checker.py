@@ -35,6 +35,7 @@ IGNORED = ("**/.gitignore", "**/.ignore")
 
 
 Table = Mapping[str, Any]
+Names = tuple[str, ...]
 
 
 def table(data: Any, *keys: str) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def topmost(folders: Iterable[str]) -> list[str]:
     return [folder for folder in all_folders if not others.intersection(above(folder))]
 
 
-def nested(folder: str, folders: Iterable[str]) -> tuple[str, ...]:
+def nested(folder: str, folders: Iterable[str]) -> Names:
     """Return the topmost of `folders` below `folder`."""
     return tuple(sorted(topmost(other for other in folders if other != folder and is_in(other, folder))))
 
@@ -116,12 +117,15 @@ def beside(checker: Checker, folders: Sequence[str]) -> Iterator[Checker]:
         yield checker._replace(folder=folder, excluded_folders=inside)
 
 
-def topmost_with(*names: str) -> Callable[[Checker, Tree], Iterator[Checker]]:
+Projects = Callable[["Checker", Tree], Iterator["Checker"]]
+
+
+def topmost_with(*names: str) -> Projects:
     """For a checker that finds the settings of nested folders by itself."""
     return lambda checker, tree: beside(checker, topmost(tree.folders_with(*names)))
 
 
-def each_with(*names: str) -> Callable[[Checker, Tree], Iterator[Checker]]:
+def each_with(*names: str) -> Projects:
     return lambda checker, tree: beside(checker, tree.folders_with(*names))
 
 
@@ -142,26 +146,26 @@ class Checker(NamedTuple):
     replaces the last argument. `excluded_folders` are nested projects, which the option `exclude_option` excludes."""
 
     name: str
-    arguments: tuple[str, ...]
-    where: tuple[str, ...] = ("project", "path")
+    arguments: Names
+    where: Names = ("project", "path")
     program: str = ""
     form: str = ""
-    version: tuple[str, ...] = ("--version",)
+    version: Names = ("--version",)
     exits: tuple[int, ...] = (0, 1)
     unit: str = ""
-    suffixes: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
+    suffixes: Names = ()
+    settings: Names = ()
     together: bool = False
     hides: str = ""
-    display_command: tuple[str, ...] = ()
+    display_command: Names = ()
     exclude_option: str = ""
-    projects: Callable[[Checker, Tree], Iterator[Checker]] = everywhere
+    projects: Projects = everywhere
     manifest: str = ""
-    known_as: tuple[str, ...] = ()
+    known_as: Names = ()
     always: bool = False
     folder: str = ""
     file: str = ""
-    excluded_folders: tuple[str, ...] = ()
+    excluded_folders: Names = ()
 
     @property
     def key(self) -> tuple[str, str]:
@@ -173,7 +177,7 @@ class Checker(NamedTuple):
         return join(self.folder, self.file) if self.file else self.folder
 
     @property
-    def full_arguments(self) -> tuple[str, ...]:
+    def full_arguments(self) -> Names:
         """All arguments: with the configuration file and the excluded folders."""
         arguments = (*self.arguments[:-1], self.file) if self.file else self.arguments
         start = len(self.folder) + 1 if self.folder else 0
@@ -186,7 +190,7 @@ class Checker(NamedTuple):
         words = self.display_command or (self.program or self.name, *self.arguments)
         return " ".join([*words, *(f"*{suffix}" for suffix in self.suffixes)])
 
-    def files_of(self, paths: Iterable[str]) -> tuple[tuple[str, ...], bool]:
+    def files_of(self, paths: Iterable[str]) -> tuple[Names, bool]:
         """Return those of `paths` that it receives as arguments, relative to its folder, and whether these are all."""
         named = [path for path in paths if self.suffixes and path.endswith(self.suffixes)]
         wanted = sorted(own_files(named, self.folder, self.excluded_folders))

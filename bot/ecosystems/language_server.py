@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.ecosystems.checker import PATH
+from bot.ecosystems.checker import PATH, Names
 from bot.ecosystems.program_search import Place
 
 
@@ -12,9 +12,9 @@ class Launch(NamedTuple):
     """The command line of a language server. `options` go with `initialize`; `runs` are files of the project that it
     executes; `root` is the project's folder, the repository's where it is None; `variables` are for it."""
 
-    argv: tuple[str, ...]
+    argv: Names
     options: object = None
-    runs: tuple[str, ...] = ()
+    runs: Names = ()
     root: Path | None = None
     variables: Mapping[str, str] = {}
 
@@ -32,7 +32,7 @@ class Server(NamedTuple):
     files: Mapping[str, str]
     find: Find
     variables: Mapping[str, str] = {}
-    commands: tuple[str, ...] = ()
+    commands: Names = ()
     missing: frozenset[str] = frozenset()
 
 

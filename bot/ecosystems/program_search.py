@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.ecosystems.checker import OURS, has_settings, uses_checker
+from bot.ecosystems.checker import OURS, Names, has_settings, uses_checker
 
 _ENVIRONMENTS = (".venv", "venv", "env")
 
@@ -22,7 +22,7 @@ class Place(NamedTuple):
     folder: Path
     environment: Mapping[str, str]
     programs: Mapping[str, str]
-    bins: tuple[str, ...] = ()
+    bins: Names = ()
     configured: str = ""
 
     def program(self, name: str, where: Collection[str] = OURS) -> str:

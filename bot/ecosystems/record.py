@@ -8,7 +8,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from bot.ecosystems.checker import Checker, Form
+from bot.ecosystems.checker import Checker, Form, Names
 from bot.ecosystems.language_server import Server
 from bot.ecosystems.test_command import CheckCommand, Related
 from bot.ecosystems.test_results import Runner
@@ -41,7 +41,7 @@ class Use(IntEnum):
     TESTS = 6
 
 
-def listed(text: str) -> tuple[str, ...]:
+def listed(text: str) -> Names:
     """Return the entries of a list that is separated by semicolons."""
     return tuple(entry for one in text.split(";") if (entry := " ".join(one.split())))
 
@@ -163,7 +163,7 @@ class Setup(NamedTuple):
     it creates; if that is there, it need not run."""
 
     command: str
-    egress: tuple[str, ...] = ()
+    egress: Names = ()
     makes: str = ""
 
     @property
@@ -215,9 +215,6 @@ class Action(NamedTuple):
     pin: str
     inputs: str
     off: Mapping[str, str] = {}
-
-
-Names = tuple[str, ...]
 
 
 class Ecosystem(NamedTuple):

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
-from bot.ecosystems.checker import FORMS, Checker, Form
+from bot.ecosystems.checker import FORMS, Checker, Form, Names
 from bot.ecosystems.language_server import Server
 from bot.ecosystems.record import Ecosystem, Use, is_other_name, use_of_name
 
@@ -53,11 +53,11 @@ def checkers() -> tuple[Checker, ...]:
     return tuple(checker for one in ecosystems() for checker in one.checkers)
 
 
-def checker_names() -> tuple[str, ...]:
+def checker_names() -> Names:
     return tuple(one.name for one in checkers())
 
 
-def server_names() -> tuple[str, ...]:
+def server_names() -> Names:
     return tuple(one.name for one in servers())
 
 
@@ -84,7 +84,7 @@ def ecosystem_of(words: Words) -> str:
     return next((one.name for one in ecosystems() if inner and _use_in(one, inner)[0]), "")
 
 
-def unwrapped(words: Words) -> tuple[str, ...]:
+def unwrapped(words: Words) -> Names:
     """Return program and arguments without launchers such as `uv run`, `npx`, `bundle exec` and `python -m`. The
     program is without its folder and version."""
     remaining = _named_program(words)
@@ -93,7 +93,7 @@ def unwrapped(words: Words) -> tuple[str, ...]:
     return remaining
 
 
-def _named_program(words: Words) -> tuple[str, ...]:
+def _named_program(words: Words) -> Names:
     if not words:
         return ()
     program = words[0].rpartition("/")[2]
