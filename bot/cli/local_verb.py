@@ -31,7 +31,7 @@ from bot.cli.options import (
     usd,
 )
 from bot.cli.result import git_at, print_result
-from bot.cli.review import add_review_options, end_without_review, finish_review, with_review_options
+from bot.cli.review import add_review_options, finish_review, with_review_options, write_sarif
 from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import Viewer
@@ -95,20 +95,23 @@ class LocalVerb:
         with open_viewer(arguments, self.verb.name) as viewer:
             try:
                 result = fix(options, os.environ if at is None else {**os.environ, **at.secrets}, viewer)
+                if at is not None and options.publishes:
+                    result = _publish(result, at, viewer)
+                if self.verb.reviews:
+                    result = finish_review(arguments, at, result, viewer)
+                code, data = result.exit_code, self._as_json(result)
+                show = partial(_print_result, result, arguments, options)
             except NothingToReviewError as nothing:
-                return end_without_review(arguments, nothing, viewer)
-            if at is not None and options.publishes:
-                result = _publish(result, at, viewer)
-            if self.verb.reviews:
-                result = finish_review(arguments, at, result, viewer)
-            data = self._as_json(result)
-            viewer.tell(EndEvent(int(result.exit_code), data))
+                write_sarif(arguments.sarif, nothing.review)
+                data = {"outcome": None, "review": as_data(nothing.review), "bundle": "", "unseen": 0}
+                code, show = ExitCode.DONE, partial(print, nothing)
+            viewer.tell(EndEvent(int(code), data))
         with suppress(BrokenPipeError):  # nobody reads it to its end: the run ended as it did
             if arguments.json:
                 print(json_text(data, indent=1))
             elif not arguments.json_events:
-                _print_result(result, arguments, options)
-        return result.exit_code
+                show()
+        return code
 
     def _options(self, arguments: argparse.Namespace) -> tuple[CheckoutOnGitHub | None, FixOptions]:
         """Return the options of the run, and the repository on GitHub if it takes a thread from there or publishes."""

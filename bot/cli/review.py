@@ -13,14 +13,10 @@ from bot.cli.options import add_flag, add_path, add_value
 from bot.cli.terminal.viewer import Viewer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.journal import Note
-from bot.contracts.progress import EndEvent
-from bot.contracts.records import as_data
 from bot.contracts.review import Review, Severity
-from bot.github.actions import json_text
 from bot.review.sarif import to_sarif
 from bot.session.context.preflight import check_file
 from bot.session.local.fix import FixOptions, FixResult
-from bot.session.local.review import NothingToReviewError
 
 if TYPE_CHECKING:
     from bot.session.event.from_checkout import CheckoutOnGitHub
@@ -62,8 +58,7 @@ def finish_review(
 
         published = post_review(result.bundle, at, lambda text: viewer.tell(Note(text)))
         result = result._replace(notes=(*result.notes, *published.notes))
-    if arguments.sarif:
-        _write_sarif(arguments.sarif, review)
+    write_sarif(arguments.sarif, review)
     if review.unseen:
         names, more = ", ".join(review.unseen[:_NAMES_SHOWN]), len(review.unseen) - _NAMES_SHOWN
         note = f"not looked at: {names}{f' and {more} more' if more > 0 else ''}"
@@ -76,22 +71,9 @@ def finish_review(
     return result
 
 
-def end_without_review(
-    arguments: argparse.Namespace, nothing: NothingToReviewError, viewer: Viewer
-) -> ExitCode:
-    data = {"outcome": None, "review": as_data(nothing.review), "bundle": "", "unseen": 0}
-    if arguments.sarif:
-        _write_sarif(arguments.sarif, nothing.review)
-    viewer.tell(EndEvent(int(ExitCode.DONE), data))
-    if arguments.json:
-        print(json_text(data, indent=1))
-    elif not arguments.json_events:
-        print(nothing)
-    return ExitCode.DONE
-
-
-def _write_sarif(file: Path, review: Review) -> None:
+def write_sarif(file: Path | None, review: Review) -> None:
     try:
-        file.write_text(to_sarif(review, __version__), encoding="utf-8")
+        if file is not None:
+            file.write_text(to_sarif(review, __version__), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"The SARIF file cannot be written to {file}: {error.strerror}.") from error

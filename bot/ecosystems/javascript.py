@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.ecosystems.checker import PROJECT, table
 from bot.ecosystems.javascript_checkers import CHECKERS, FORMS
-from bot.ecosystems.javascript_tests import RUNNERS, related_command
+from bot.ecosystems.javascript_tests import RUNNERS, SUFFIXES, related_command
 from bot.ecosystems.language_server import Launch, Server, server_beside
 from bot.ecosystems.program_search import Place
 from bot.ecosystems.record import (
@@ -161,7 +161,7 @@ ECOSYSTEM = Ecosystem(
     locks=(*_LOCKS, "bun.lock", "bun.lockb", "deno.lock"),
     home_packages=(".cache/node/corepack", ".yarn/berry"),
     packages=("bin", "lib/node_modules"),
-    suffixes=(".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"),
+    suffixes=SUFFIXES,
     test="npm test",
     install="npm ci",
     egress="node",
@@ -220,9 +220,7 @@ ECOSYSTEM = Ecosystem(
     checkers=CHECKERS,
     forms=FORMS,
     bins=("node_modules/.bin",),
-    outline=dict.fromkeys(
-        (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"), _SCRIPT
-    ),
+    outline=dict.fromkeys(SUFFIXES, _SCRIPT),
     suites=(
         Suite(
             suffixes="js jsx mjs cjs ts tsx mts cts vue svelte",

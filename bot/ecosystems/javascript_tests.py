@@ -96,14 +96,14 @@ _PACKAGE_RUNNERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 _SCRIPT_RUNNERS = ("jest", "vitest")
 """Runners that can select the tests related to a file."""
 _NODE = "NODE_OPTIONS="
-_SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
+SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
 
 
 def related_command(command: str, words: list[str], related: Related) -> str:
     is_script = bool(words) and words[0] in _PACKAGE_RUNNERS
     script = _script(words, related.read) if is_script else ""
     runner = _runner(plain_words(script) if is_script else words)
-    sources = [shlex.quote(f"./{path}") for path in related.changed if path.endswith(_SUFFIXES)][:MOST_PATHS]
+    sources = [shlex.quote(f"./{path}") for path in related.changed if path.endswith(SUFFIXES)][:MOST_PATHS]
     if not runner or not sources:
         return ""
     assigned = [*assignments(command), *(one for one in assignments(script) if one.startswith(_NODE))]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Setup, Suite, listed, uses
 
+_SUFFIXES = (".java", ".kt", ".kts", ".scala", ".groovy")
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
 _ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
 
@@ -71,7 +72,7 @@ ECOSYSTEM = Ecosystem(
         *-wrapper.properties"""),
     home_packages=(".m2/repository", ".m2/wrapper", ".gradle/caches/modules-2", ".gradle/wrapper"),
     compiles=True,
-    suffixes=(".java", ".kt", ".kts", ".scala", ".groovy"),
+    suffixes=_SUFFIXES,
     test="mvn test",
     install="mvn test-compile",
     egress="java",
@@ -89,7 +90,7 @@ ECOSYSTEM = Ecosystem(
         ".gradle/caches/modules-2/*-*": "GRADLE_RO_DEP_CACHE={home}/.gradle/caches",
     },
     copies="A module installed in ~/.m2 is not the tree: build it with the tests (`mvn -pl MODULE -am test`)",
-    outline=dict.fromkeys((".java", ".kt", ".kts", ".scala", ".groovy"), CLASSES),
+    outline=dict.fromkeys(_SUFFIXES, CLASSES),
     suites=(
         Suite(
             suffixes="java kt kts groovy scala",

@@ -72,7 +72,7 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"\bctest\b.*\s(-N|--show-only)\b"),
     checks=_checks,
     builds_leave=_CMAKE_CACHES,
-    suffixes=(".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx"),
+    suffixes=tuple(_FILES),
     test="ctest --test-dir build",
     counts=(
         r"\[  PASSED  \] (?P<passed>\d+) tests?\.",
@@ -102,7 +102,7 @@ ECOSYSTEM = Ecosystem(
         ),
     ),
     runners=(Runner(ctest, _CTEST_END),),
-    outline=dict.fromkeys((".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm"), _DEFINED),
+    outline=dict.fromkeys((*_FILES, ".m", ".mm"), _DEFINED),
     suites=(
         Suite(
             suffixes="c cc cpp cxx h hh hpp hxx m mm",
