@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
-from bot.policy.json_schema import alternatives, resolved, words_of
+from bot.policy.field_types import JsonSchema
 from bot.policy.read_policy import schema
 from bot.policy.tiers import default_tiers
 
@@ -80,3 +81,41 @@ def _default_text(default: object) -> str:
     if isinstance(default, bool):
         return str(default).lower()
     return f"{default:g}" if isinstance(default, int | float) else str(default)
+
+
+def resolved(place: JsonSchema, schema: JsonSchema) -> JsonSchema:
+    """Return `place` with the definition that it refers to."""
+    if "$ref" not in place:
+        return place
+    return {**schema["$defs"][place["$ref"].rpartition("/")[2]], **place}
+
+
+def alternatives(place: JsonSchema, schema: JsonSchema) -> list[JsonSchema]:
+    """Return the schemas of which a value at `place` fits one."""
+    place = resolved(place, schema)
+    inner = place.get("anyOf") or place.get("oneOf") or ()
+    return [one for each in inner for one in alternatives(each, schema)] or [place]
+
+
+def words_of(place: JsonSchema, schema: JsonSchema) -> str:
+    """Return what `place` of `schema` takes, as a noun with its article."""
+    place = resolved(place, schema)
+    if "title" in place:
+        return str(place["title"])
+    if "anyOf" in place:
+        return ", or ".join(dict.fromkeys(words_of(one, schema) for one in place["anyOf"]))
+    if "enum" in place:
+        return f"one of {', '.join(map(str, place['enum']))}"
+    if "const" in place:
+        return json.dumps(place["const"]).strip('"')
+    match place.get("type"):
+        case "integer":
+            return f"a whole number from {place['minimum']:,} to {place['maximum']:,}"
+        case "number":
+            return f"a number from {place['minimum']:,g} to {place['maximum']:,g}"
+        case "boolean":
+            return "true or false"
+        case "array":
+            return f"a list, each {words_of(place['items'], schema)}"
+        case _:
+            return "a mapping of keys"

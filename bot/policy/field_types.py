@@ -21,6 +21,7 @@ from pydantic_core.core_schema import (
 )
 
 from bot.contracts import globs
+from bot.contracts.nearest import nearest
 from bot.parsing.yaml_document import Location
 
 JsonSchema = dict[str, Any]
@@ -92,19 +93,18 @@ def _read(read: Callable[[str], object], schema: JsonSchema) -> Kind:
 def seconds(most: int) -> Kind:
     """Return the kind of a time: a number of seconds, or with a unit as in `90s`, `5m`, `1h`."""
 
+    words = f"a time of at most {most:,} seconds, as in 90, 90s, 5m or 1h"
+
     def read(text: str) -> float:
         match = _DURATION.fullmatch(text)
         duration = int(match[1]) * _SECONDS[match[2]] if match else 0
         if not 0 < duration <= most:
-            raise ValueError
+            raise ValueError(words)
         return float(duration)
 
     numbers = {"type": "integer", "minimum": 1, "maximum": most}
     units = {"type": "string", "pattern": "^[1-9][0-9]{0,5}[smh]?$"}
-    return _read(
-        read,
-        {"title": f"a time of at most {most:,} seconds, as in 90, 90s, 5m or 1h", "anyOf": [numbers, units]},
-    )
+    return _read(read, {"title": words, "anyOf": [numbers, units]})
 
 
 def _line(text: str) -> str:
@@ -122,7 +122,7 @@ def line(words: str, pattern: str = "", schema: str = "") -> Kind:
 
     def read(text: str) -> str:
         if not compiled.fullmatch(_line(text)):
-            raise ValueError
+            raise ValueError(words)
         return text
 
     return _read(
@@ -150,16 +150,20 @@ Script = Annotated[str, _read(_script, {**_SCALAR, "title": "a shell command", "
 
 def one_of(words: Iterable[str]) -> Kind:
     """Return the kind of text that is one of these words."""
-    known = list(words)
+    known = list(map(str, words))
 
     def check(value: object) -> object:
-        if value not in known:
-            raise ValueError
-        return value
+        if value in known:
+            return value
+        if not value or not isinstance(value, str):
+            raise ValueError(f"one of {', '.join(known)}")
+        near = nearest(value, known)
+        then = f"; the nearest is `{near}`" if near else ""
+        raise problem(f"`{value[:40]}` is not one of {', '.join(known)}{then}")
 
     return Kind(
         lambda inner: no_info_before_validator_function(check, inner()),
-        lambda _: {"type": "string", "enum": list(map(str, known))},
+        lambda _: {"type": "string", "enum": known},
     )
 
 

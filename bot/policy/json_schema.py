@@ -1,6 +1,5 @@
-"""The JSON Schema of a model, for editors, for docs/policy.md, and for the words of a problem."""
+"""The JSON Schema of a model, for editors and for docs/policy.md."""
 
-import json
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -52,41 +51,3 @@ def json_schema(adapter: TypeAdapter[Any]) -> JsonSchema:
         if "properties" in described:
             described["additionalProperties"] = False
     return schema
-
-
-def resolved(place: JsonSchema, schema: JsonSchema) -> JsonSchema:
-    """Return `place` with the definition that it refers to."""
-    if "$ref" not in place:
-        return place
-    return {**schema["$defs"][place["$ref"].rpartition("/")[2]], **place}
-
-
-def alternatives(place: JsonSchema, schema: JsonSchema) -> list[JsonSchema]:
-    """Return the schemas of which a value at `place` fits one."""
-    place = resolved(place, schema)
-    inner = place.get("anyOf") or place.get("oneOf") or ()
-    return [one for each in inner for one in alternatives(each, schema)] or [place]
-
-
-def words_of(place: JsonSchema, schema: JsonSchema) -> str:
-    """Return what `place` of `schema` takes, as a noun with its article."""
-    place = resolved(place, schema)
-    if "title" in place:
-        return str(place["title"])
-    if "anyOf" in place:
-        return ", or ".join(dict.fromkeys(words_of(one, schema) for one in place["anyOf"]))
-    if "enum" in place:
-        return f"one of {', '.join(map(str, place['enum']))}"
-    if "const" in place:
-        return json.dumps(place["const"]).strip('"')
-    match place.get("type"):
-        case "integer":
-            return f"a whole number from {place['minimum']:,} to {place['maximum']:,}"
-        case "number":
-            return f"a number from {place['minimum']:,g} to {place['maximum']:,g}"
-        case "boolean":
-            return "true or false"
-        case "array":
-            return f"a list, each {words_of(place['items'], schema)}"
-        case _:
-            return "a mapping of keys"

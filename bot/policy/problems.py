@@ -6,6 +6,9 @@ from typing import NamedTuple
 from bot.contracts.errors import UsageError
 from bot.parsing.yaml_document import Document, Location, Problem
 
+VARIANT = "a rule with "
+"""Begins a step of pydantic's locations that is no key but says which of several models was read."""
+
 
 class PolicyError(UsageError):
     """The policy file is invalid. `problems` and the message have all errors, by position."""

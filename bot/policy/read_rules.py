@@ -21,30 +21,25 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from bot.parsing.yaml_document import KEY, Location
 from bot.policy.field_types import raise_problems
 from bot.policy.matching import covers_path, covers_shell
-from bot.policy.problems import Reading
+from bot.policy.problems import VARIANT, Reading
 from bot.policy.rule import CommandRule, OpaqueRule, PathRule, Rule
 from bot.policy.shell import parse_shell
 
 MAX_RULES = 500
 
-_SUBJECTS = {"paths": PathRule, "commands": CommandRule, "opaque": OpaqueRule}
-"""The key that decides what kind of rule it is."""
-
-
-def _tag(rule: type) -> str:
-    """Return a step of pydantic's locations that is the kind's place in the JSON Schema."""
-    return f"#/$defs/{rule.__name__}"
+_SUBJECTS = ("paths", "commands", "opaque")
+"""The keys that decide what kind of rule it is."""
 
 
 def _tag_of(value: Any) -> str | None:
-    subjects = [rule for name, rule in _SUBJECTS.items() if isinstance(value, dict) and name in value]
-    return _tag(subjects[0]) if len(subjects) == 1 else None
+    subjects = [name for name in _SUBJECTS if isinstance(value, dict) and name in value]
+    return f"{VARIANT}{subjects[0]}" if len(subjects) == 1 else None
 
 
 _OneRule = Annotated[
-    Annotated[PathRule, Tag(_tag(PathRule))]
-    | Annotated[CommandRule, Tag(_tag(CommandRule))]
-    | Annotated[OpaqueRule, Tag(_tag(OpaqueRule))],
+    Annotated[PathRule, Tag(f"{VARIANT}paths")]
+    | Annotated[CommandRule, Tag(f"{VARIANT}commands")]
+    | Annotated[OpaqueRule, Tag(f"{VARIANT}opaque")],
     Discriminator(
         _tag_of,
         custom_error_type="problem",

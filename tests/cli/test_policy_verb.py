@@ -73,7 +73,7 @@ def test_a_check_for_programs_of_a_file_with_mistakes(said: Callable[..., Said],
     report = json.loads(out)
     assert (code, report["valid"]) == (2, False)
     assert report["problems"] == [
-        {"line": 1, "column": 9, "message": "expected a mapping of keys, found `5`"},
+        {"line": 1, "column": 9, "message": "this should be a mapping of keys, found `5`"},
         {"line": 2, "column": 1, "message": "unknown key `chekcs`; the nearest known one is `checks`"},
     ]
 

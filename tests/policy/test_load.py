@@ -141,15 +141,13 @@ def test_a_file_that_says_nothing_changes_nothing(text: str):
 PROBLEMS = {
     "chekcs: []": "1:1: unknown key `chekcs`; the nearest known one is `checks`",
     "version: 1\nversion: 1": "2:1: `version` is given twice",
-    "version: 2": "1:10: `2` is not 1, the version of this format",
-    "- a": "1:1: expected a mapping of keys, found a list",
-    "checks: make test": (
-        "1:9: expected a list of commands, or of `{name, command, timeout, junit}`, found `make test`"
-    ),
-    "checks: [{name: x}]": "1:10: this has no `command`: a shell command",
+    "version: 2": "1:10: this should be '1', found `2`",
+    "- a": "1:1: this should be a mapping of keys, found a list",
+    "checks: make test": ("1:9: this should be a list, found `make test`"),
+    "checks: [{name: x}]": "1:10: this has no `command`",
     "checks: [{name: a, command: b}, {name: a, command: c}]": "1:33: a second check has the name `a`",
     "checks: [{command: a, timeout: '5d'}]": (
-        "1:32: expected a time of at most 21,600 seconds, as in 90, 90s, 5m or 1h, found `5d` in quotes"
+        "1:32: this should be a time of at most 21,600 seconds, as in 90, 90s, 5m or 1h, found `5d` in quotes"
     ),
     "checks: [{command: a, timout: 5}]": "1:23: unknown key `timout`; the nearest known one is `timeout`",
     "setup: [{command: ''}]": "1:19: this is no command",
@@ -164,52 +162,42 @@ PROBLEMS = {
         "1:23: `fxi` is not one of fix, plan, approve, review, explain, continue, retry, stop, status, help; "
         "the nearest is `fix`"
     ),
-    "tiers: {bot: {verbs: fix}}": (
-        "1:22: expected all, or a list, each one of fix, plan, approve, review, explain, continue, "
-        "retry, stop, status, help, found `fix`"
-    ),
-    "tiers: {bot: {turns: 0x10}}": "1:22: expected a whole number from 0 to 1,000, found `0x10`",
-    "tiers: {bot: {turns: }}": "1:22: expected a whole number from 0 to 1,000, found nothing",
-    "budget: {usd: nan}": "1:15: expected a number from 0 to 1,000, found `nan`",
-    "budget: {usd: -1}": "1:15: expected a number from 0 to 1,000, found `-1`",
+    "tiers: {bot: {verbs: fix}}": ("1:22: this should be a list, found `fix`"),
+    "tiers: {bot: {turns: 0x10}}": "1:22: this should be a valid integer, found `0x10`",
+    "tiers: {bot: {turns: }}": "1:22: this should be a valid integer, found nothing",
+    "budget: {usd: nan}": "1:15: this should be a finite number, found `nan`",
+    "budget: {usd: -1}": "1:15: this should be greater than or equal to 0, found `-1`",
     "tiers: {bot: {egress: [pip]}}": ("1:24: `pip` is not one of python, node, go, rust, java, ruby, dotnet"),
-    "budget: 5": "1:9: expected a mapping of keys, found `5`",
-    "on_deny: halt": "1:10: `halt` is not one of continue, stop",
-    "pull_request: {draft: maybe}": "1:23: expected always, or true or false, found `maybe`",
+    "budget: 5": "1:9: this should be a mapping of keys, found `5`",
+    "on_deny: halt": "1:10: this should be 'continue' or 'stop', found `halt`",
+    "pull_request: {draft: maybe}": "1:23: this should be a valid boolean, found `maybe`",
     "options: {models: [gpt]}": (
-        "1:20: expected provider/name, as in anthropic/claude-sonnet-5-5 or openai/*, found `gpt`"
+        "1:20: this should be provider/name, as in anthropic/claude-sonnet-5-5 or openai/*, found `gpt`"
     ),
-    "identity: {name: 'a <b>'}": "1:18: expected a name without < and >, found `a <b>` in quotes",
+    "identity: {name: 'a <b>'}": "1:18: this should be a name without < and >, found `a <b>` in quotes",
     'identity: {name: "a\\nb"}': "1:18: this has line ends or control characters",
-    "identity: {email: nobody}": "1:19: expected an address, as in bot@example.org, found `nobody`",
-    "bots: ['*']": "1:8: expected a whole number from 1 to 1,000,000,000,000,000, found `*` in quotes",
+    "identity: {email: nobody}": "1:19: this should be an address, as in bot@example.org, found `nobody`",
+    "bots: ['*']": "1:8: this should be a valid integer, found `*` in quotes",
     "bots: [1, 1]": "1:11: 1 is listed twice",
-    "bots: [{verbs: [fix]}]": "1:8: this has no `id`: a whole number from 1 to 1,000,000,000,000,000",
-    "forks: pull-request": (
-        "1:8: `pull-request` is not one of suggestions, pull_request; the nearest is `pull_request`"
-    ),
+    "bots: [{verbs: [fix]}]": "1:8: this has no `id`",
+    "forks: pull-request": ("1:8: this should be 'suggestions' or 'pull_request', found `pull-request`"),
     "dispatch: [.github/workflows/ci.yml]": (
-        "1:12: expected the name of a file in .github/workflows, as in ci.yml, found "
+        "1:12: this should be the name of a file in .github/workflows, as in ci.yml, found "
         "`.github/workflows/ci.yml`"
     ),
     "dispatch: [a.yml, b.yml, c.yml, d.yml, e.yml, f.yml, g.yml, h.yml, i.yml, j.yml, k.yml]": (
         "1:11: at most 10 are listed, and not 11"
     ),
     "thread_author: [fix]": "1:17: `fix` is not one of plan, review, explain",
-    "review: {approve: true}": (
-        "1:10: unknown key `approve`; known are `drafts`, `max_findings`, `min_severity`, `on`, `request_changes`"
-    ),
+    "review: {approve: true}": ("1:10: unknown key `approve`: docs/policy.md lists the known ones"),
     "triggers: {labels: {a: fix, A: plan}}": "1:29: `A` is given twice",
     "triggers: {labels: {a: stop}}": ("1:24: `stop` is not one of fix, plan, review, explain"),
-    "triggers: {assignee: '@bot'}": "1:22: expected the login of an account, without @, found `@bot` in quotes",
-    "model: gpt": "1:8: expected provider/name, as in anthropic/claude-sonnet-5-5, found `gpt`",
+    "triggers: {assignee: '@bot'}": "1:22: this should be the login of an account, without @, found `@bot` in quotes",
+    "model: gpt": "1:8: this should be provider/name, as in anthropic/claude-sonnet-5-5, found `gpt`",
     "model:": "1:7: this is empty",
     "rules: !!python/object:a.b x": "1:8: the tag python/object:a.b means nothing here; leave it out",
     "model: !mine x": "1:8: the tag !mine means nothing here; leave it out",
-    "<<: {version: 1}": (
-        "1:1: unknown key `<<`; known are `agent`, `attachments`, `bots`, `bring`, `budget`, "
-        "`checks`, `dangerous`, `diagnostics` and 24 more"
-    ),
+    "<<: {version: 1}": ("1:1: unknown key `<<`: docs/policy.md lists the known ones"),
     "? [a]\n: b": "1:3: expected text, found a list",
     "checks: [\n": "2:1: not YAML: did not find expected node content",
     "a: b: c": "1:5: not YAML: mapping values are not allowed in this context",

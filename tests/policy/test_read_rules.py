@@ -46,8 +46,8 @@ def test_a_rule_for_opaque_commands_is_read():
 
 
 PROBLEMS = {
-    "{paths: [a]}": "2:5: this has no `effect`: one of allow, ask, deny",
-    "{effect: forbid, paths: [a]}": "2:14: `forbid` is not one of allow, ask, deny",
+    "{paths: [a]}": "2:5: this has no `effect`",
+    "{effect: forbid, paths: [a]}": "2:14: this should be 'allow', 'ask' or 'deny', found `forbid`",
     "{effect: deny}": "2:5: a rule has exactly one of `paths`, `commands` and `opaque`",
     "{effect: deny, paths: [a], commands: [[b]]}": (
         "2:5: a rule has exactly one of `paths`, `commands` and `opaque`"
@@ -63,7 +63,7 @@ PROBLEMS = {
     ),
     "{effect: deny, paths: [a], tiers: []}": "2:39: an empty list matches nothing",
     "{effect: deny, paths: [a], tiers: [owner]}": (
-        "2:40: `owner` is not one of maintainer, contributor, outsider, bot, schedule, local"
+        "2:40: this should be 'maintainer', 'contributor', 'outsider', 'bot', 'schedule' or 'local', found `owner`"
     ),
     "{effect: deny, commands: []}": "2:30: an empty list matches nothing",
     "{effect: deny, commands: [[]]}": "2:31: an empty list matches nothing",
@@ -72,13 +72,12 @@ PROBLEMS = {
         "2:31: each command is a list of its words: `[[git, push]]` has one command"
     ),
     "{effect: deny, commands: [[git]], tools: [bash]}": (
-        "2:39: unknown key `tools`; known are `commands`, `counterexamples`, `effect`, `examples`, `except`, `reason`, "
-        "`tiers`"
+        "2:39: unknown key `tools`: docs/policy.md lists the known ones"
     ),
     "{effect: allow, opaque: true}": ("2:14: `allow` is not one of ask, deny"),
-    "{effect: deny, opaque: false}": "2:28: expected true, found `false`",
+    "{effect: deny, opaque: false}": "2:28: this should be True, found `false`",
     "{effect: deny, opaque: true, except: [a]}": (
-        "2:34: unknown key `except`; known are `effect`, `opaque`, `reason`, `tiers`"
+        "2:34: unknown key `except`: docs/policy.md lists the known ones"
     ),
     "{effect: deny, paths: [a/**], examples: [b]}": "2:46: this example is not matched by its rule",
     "{effect: deny, paths: [a/**], counterexamples: [a/b]}": "2:53: this counterexample is matched by its rule",
