@@ -11,7 +11,7 @@ from bot.cli.options import add_flag
 from bot.cli.result import print_result
 from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import LineViewer
-from bot.publish.bundle.write import PATCH, REPORT
+from bot.publish.bundle import PATCH, REPORT
 from bot.session.demo.demo import DemoResult, run_demo
 
 EXAMPLE = "slash-agent demo --keep"

@@ -17,7 +17,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import EndEvent
 from bot.contracts.records import as_data
 from bot.github.actions import Actions
-from bot.publish.bundle.write import PATCH, REPORT
+from bot.publish.bundle import PATCH, REPORT
 from bot.report.summary import outcome_summary, run_summary
 from bot.session.event.event_context import EventOptions, EventResult
 from bot.session.event.publish_bundle import PublishJob, publish_bundle

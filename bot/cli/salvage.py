@@ -14,7 +14,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.outcome import StopReason
 from bot.contracts.regular_files import read_regular
 from bot.github.actions import Actions
-from bot.publish.bundle.write import OUTCOME, OUTCOME_LIMIT, PATCH, REPORT
+from bot.publish.bundle import OUTCOME, OUTCOME_LIMIT, PATCH, REPORT
 from bot.report.summary import run_summary
 from bot.run.salvage import newest_run, salvage
 from bot.session.run_folder import RunFolder

@@ -1,6 +1,6 @@
 """The outcome of a run: the closed sets and the values of `outcome.json`.
 
-`bot/publish/bundle` writes and validates them; these types are the schema.
+`bot/publish/bundle.py` writes and validates them; these types are the schema.
 """
 
 from enum import StrEnum

@@ -20,7 +20,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.tokens import token_facts
 from bot.publish.body.render import NO_LINKS, Links
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.publish.remote import Remote
 from bot.publish.thread.comments import ThreadRef, thread_ref_of
 from bot.verbs.registry import VERBS

@@ -1,5 +1,7 @@
 """The Markdown templates of bodies, comments and summaries. Their filters escape what others wrote."""
 
+from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,8 @@ from typing import Any
 from bot.contracts.formatting import count_of, money
 from bot.evidence.held_back_and_denied import denied, held_back
 from bot.evidence.labels import short_tail
-from bot.publish.evidence import MARKS, one_line
+from bot.evidence.styled_line import Line
+from bot.evidence.view import Mark, Section, View
 from bot.publish.markdown import (
     cell,
     code,
@@ -23,6 +26,26 @@ from bot.publish.markdown import (
 from bot.review.diff_text import path_of
 from bot.review.fingerprints import counts
 from bot.review.suggestions import block
+
+_MARKS: dict[Mark, str] = {"good": "✅", "bad": "❌", "attention": "⚠️", "nothing": "⚪"}
+_CHECKS = 3
+
+
+def one_line(line: Line) -> str:
+    """Return one line of Markdown."""
+    printers = {"code": safe_code, "quote": safe_line, "strong": "**{}**".format}
+    return "".join(printers.get(piece.kind, str)(piece.text) for piece in line)
+
+
+def folded_sections(view: View, *, outputs: bool = True) -> Iterator[Section]:
+    """Yield the sections to show: tests of the first checks, and the outputs of the first failing ones."""
+    shown: Counter[str] = Counter()
+    for section in view.sections:
+        shown[section.kind] += section.kind == "tests" or (section.kind == "output" and bool(section.grave))
+        is_hidden = section.kind == "output" and not (outputs and section.grave)
+        if not is_hidden and shown[section.kind] <= _CHECKS:
+            yield section
+
 
 _FOLDER = Path(__file__).parent / "templates"
 
@@ -48,7 +71,7 @@ def macros_of(name: str, folder: Path = _FOLDER) -> Any:
         whole_code=lambda text: safe_code(text, 4 * len(text) + 100),
         tail=lambda output: fenced(safe_tail(short_tail(output))),
         word=lambda value: value.replace("_", " "),  # of an enum
-        mark=MARKS.__getitem__,
+        mark=_MARKS.__getitem__,
         block=block,
         cell=cell,
         code=code,

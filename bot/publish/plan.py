@@ -19,7 +19,7 @@ from bot.contracts.request import Request
 from bot.events.command import PLAN_HASH, parse_command
 from bot.gate.secrets import withhold_if_secret
 from bot.publish.body.render import Links, footer
-from bot.publish.bundle.read import parse
+from bot.publish.bundle import parse
 from bot.publish.context import PublishContext
 from bot.publish.macros import macros_of
 from bot.publish.markdown import safe_code, safe_line

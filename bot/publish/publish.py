@@ -14,8 +14,7 @@ from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.outcome import Status
 from bot.github.errors import RepositoryMovedError
 from bot.publish.change.on_pull import publish_on_pull
-from bot.publish.change.pull_request import publish_on_branch
-from bot.publish.change.target import close_obsolete
+from bot.publish.change.pull_request import close_obsolete, publish_on_branch
 from bot.publish.context import (
     OpeningRefusedError,
     PublishContext,

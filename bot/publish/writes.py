@@ -28,7 +28,7 @@ from bot.parsing.parser import Parser
 from bot.policy.values import Policy
 from bot.policy.writes import refusal
 from bot.publish.body.render import Links
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.publish.change.base_rules import read_policy
 from bot.publish.context import PublishContext, make_bare
 from bot.publish.markdown import run_link, safe_markdown

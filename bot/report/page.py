@@ -23,7 +23,7 @@ from bot.contracts.journal import RunEnded
 from bot.contracts.messages import Image
 from bot.contracts.regular_files import read_regular
 from bot.contracts.request import RunLimits
-from bot.publish.bundle.write import PATCH, PATCH_LIMIT
+from bot.publish.bundle import PATCH, PATCH_LIMIT
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline
 from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of, suggestion_diff

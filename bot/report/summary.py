@@ -8,8 +8,7 @@ from bot.evidence.view import view_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.maintenance.due_tasks import Decision
-from bot.publish.evidence import folded_sections
-from bot.publish.macros import macros_of
+from bot.publish.macros import folded_sections, macros_of
 from bot.publish.markdown import fenced, safe_line
 
 MOST_ROWS = 400

@@ -17,7 +17,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.messages import Image
 from bot.contracts.request import SKILL, RunLimits
 from bot.contracts.workspace_tools import SHELL
-from bot.publish.bundle.write import JOURNAL
+from bot.publish.bundle import JOURNAL
 from bot.run.loop_hooks import loop_hooks
 from bot.run.parts import Parts
 from bot.session.context.instructions import instructions

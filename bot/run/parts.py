@@ -17,7 +17,7 @@ from bot.policy.decide import allows_commands, may_write
 from bot.policy.run_budget import run_budget
 from bot.policy.run_settings import SetupStep
 from bot.policy.values import Policy
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.session.checks.rounds import Rounds
 from bot.session.context.base import checks_of, chosen_checks, detected_at, detected_setup, services_of
 from bot.session.context.profiles import profile_of, without_commands

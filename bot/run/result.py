@@ -36,7 +36,7 @@ from bot.gate.redact import Redactor
 from bot.parsing.parser import Parser
 from bot.providers.models import guess_notes
 from bot.publish.body.render import title
-from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
+from bot.publish.bundle import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.publish.convention.read import with_title
 from bot.publish.own_pulls import author_of

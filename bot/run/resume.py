@@ -21,8 +21,7 @@ from bot.contracts.request import Request
 from bot.gate.judge import Verdict, judge_patch, refuse_bombs
 from bot.gate.objects import scratch
 from bot.policy.protected import MayWrite
-from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle, read_bundle
 from bot.session.context.run import Run
 
 

@@ -40,7 +40,7 @@ from bot.gate.redact import Redactor
 from bot.maintenance.apply import allowance_of
 from bot.parsing.parser import Parser
 from bot.providers.connect import apply_overrides
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.run.conversation import new_conversation, opening
 from bot.run.parts import Parts, budget_notes, granted_profile, make_parts
 from bot.run.resume import last_bundle, put_earlier_change

@@ -15,8 +15,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Thread, Tier, Trigger
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
-from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import Bundle, write_bundle
+from bot.publish.bundle import Bundle, read_bundle, write_bundle
 from bot.publish.context import PublishContext
 from bot.publish.publish import publish
 from bot.publish.remote import Remote

@@ -11,8 +11,7 @@ from bot.checkout.objects import diff_between
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
-from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import Bundle, write_bundle
+from bot.publish.bundle import Bundle, read_bundle, write_bundle
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import thread_ref_of
 from bot.publish.thread.markers import PROGRESS

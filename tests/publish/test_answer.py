@@ -8,7 +8,7 @@ from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Trigger
 from bot.publish.body.render import NO_LINKS, Links
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.publish.markdown import folded
 from bot.publish.result import answer_text
 from bot.publish.thread.comments import thread_ref_of

@@ -22,9 +22,8 @@ from bot.contracts.pulls import (
 )
 from bot.contracts.records import as_data
 from bot.contracts.review import Finding, Review, Severity
-from bot.publish.bundle.read import BundleError, parse, read_bundle
-from bot.publish.bundle.validate import MAX_LISTED, invalid_field
-from bot.publish.bundle.write import Bundle, write_bundle
+from bot.publish.bundle import Bundle, BundleError, parse, read_bundle, write_bundle
+from bot.publish.bundle_rules import MAX_LISTED, invalid_field
 from tests.support.outcomes import EVIDENCE, OUTCOME, REQUEST, make_outcome, make_request, problem
 
 PATCH = b"diff --git a/x b/x\n\x00binary\xff\n"

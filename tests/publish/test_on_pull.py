@@ -9,7 +9,7 @@ from bot.checkout.git import Git
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.pulls import PullRequest, PullState
 from bot.policy.values import Policy
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.publish.change.on_pull import PullHeadState, choose_route
 from bot.publish.remote import Remote
 from tests.publish.conftest import FIXED, REPO, World

@@ -14,7 +14,7 @@ from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.publish.body.render import NO_LINKS
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.publish.plan import continued_plan, find_plan, plan_text, read_plan, report_execution
 from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.history import read_log

@@ -10,7 +10,7 @@ import pytest
 
 from bot.contracts.errors import ExitCode, GateError, PublishError
 from bot.contracts.outcome import ChangedFile, Status
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.publish.context import check_verb
 from bot.publish.result import PublishResult
 from tests.publish.conftest import FIXED, REPO, World, open_world

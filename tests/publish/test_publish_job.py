@@ -14,7 +14,7 @@ from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Actor, Request, Tier
-from bot.publish.bundle.write import Bundle, write_bundle
+from bot.publish.bundle import Bundle, write_bundle
 from bot.session.event.publish_bundle import PublishJob, publish_bundle
 from tests.publish.conftest import FIXED, REPO, World
 from tests.support.apps import make_app

@@ -8,9 +8,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from bot.contracts.outcome import Outcome
-from bot.publish.bundle.read import as_text, outcome_schema
-from bot.publish.bundle.write import OUTCOME as FILE
-from bot.publish.bundle.write import Bundle, write_bundle
+from bot.publish.bundle import OUTCOME as FILE
+from bot.publish.bundle import Bundle, as_text, outcome_schema, write_bundle
 from tests.publish.test_body import FULL
 from tests.support.outcomes import EVIDENCE, OUTCOME
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.checkout.git import Git
 from bot.contracts.errors import GateError
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.publish.result import PublishResult
 from tests.publish.conftest import REPO, World
 

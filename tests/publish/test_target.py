@@ -3,7 +3,7 @@
 import pytest
 
 from bot.contracts.errors import PublishError
-from bot.publish.change.target import free_branch
+from bot.publish.change.pull_request import free_branch
 
 NAME = "agent/issue-7-totals"
 NEW, OTHER = "2" * 40, "3" * 40

@@ -6,7 +6,7 @@ import pytest
 
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.request import Actor, Tier
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.publish.thread.markers import PULL_REQUEST, read_mark
 from tests.publish.conftest import FIXED, REPO, World
 

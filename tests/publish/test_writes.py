@@ -14,8 +14,7 @@ from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.records import as_data
 from bot.contracts.request import Actor, ThreadState, Tier, Triage, TriageThread
 from bot.contracts.writes import Write, Writes
-from bot.publish.bundle.read import parse, read_bundle
-from bot.publish.bundle.write import Bundle, write_bundle
+from bot.publish.bundle import Bundle, parse, read_bundle, write_bundle
 from bot.publish.result import PublishResult
 from bot.publish.thread.markers import WRITE, marked, read_mark
 from tests.publish.conftest import REPO, World

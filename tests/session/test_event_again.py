@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from bot.contracts.writes import Write, Writes
-from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import Bundle, write_bundle
+from bot.publish.bundle import Bundle, read_bundle, write_bundle
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn

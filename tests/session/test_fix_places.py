@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.publish.bundle.read import read_bundle
+from bot.publish.bundle import read_bundle
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.repositories import git

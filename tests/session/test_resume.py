@@ -6,7 +6,7 @@ import pytest
 
 from bot.checkout.clone import Source
 from bot.contracts.errors import UsageError
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.run.resume import put_earlier_change
 from tests.support.outcomes import make_outcome
 from tests.support.repositories import Repository

@@ -17,7 +17,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Status
 from bot.contracts.progress import View
 from bot.contracts.writes import Write, Writes
-from bot.publish.bundle.read import read_bundle
+from bot.publish.bundle import read_bundle
 from bot.run.salvage import salvage
 from bot.session.local.fix import FixOptions, FixResult, fix
 from bot.session.run_folder import RunFolder

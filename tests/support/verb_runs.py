@@ -17,8 +17,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
-from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle, read_bundle
 from bot.run.run import run_until
 from bot.session.context.run import RunResult, RunSpec
 from bot.session.run_folder import RunFolder

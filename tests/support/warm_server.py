@@ -166,8 +166,7 @@ def _import_all() -> None:
     from bot.gate.redact import Redactor
     from bot.policy import read_policy
     from bot.providers.connect import connect
-    from bot.publish import macros
-    from bot.publish.bundle import read
+    from bot.publish import bundle, macros
     from bot.report import page
     from bot.session.demo.demo import RECORDING
 
@@ -177,7 +176,7 @@ def _import_all() -> None:
     Redactor({}).prepare()
     macros.macros_of("pull_request")
     page.render_page(RECORDING)
-    read._adapter(Outcome)
+    bundle._adapter(Outcome)
     read_policy._adapter()
     path_rules.withholding("a")
     sensitive_files.sensitive("a")

@@ -16,8 +16,7 @@ from bot.evidence.view import view_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.publish.body.template import PARTS, fill_template, joined
-from bot.publish.evidence import folded_sections, one_line
-from bot.publish.macros import macros_of
+from bot.publish.macros import folded_sections, macros_of, one_line
 from bot.publish.markdown import safe_line, shortened
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs

@@ -42,7 +42,7 @@ from bot.workspace.sandbox.confinement import Confinement
 if TYPE_CHECKING:
     from bot.gate.judge import Verdict
     from bot.maintenance.task import Task
-    from bot.publish.bundle.write import Bundle
+    from bot.publish.bundle import Bundle
     from bot.session.context.review_scope import ReviewRange
 
 

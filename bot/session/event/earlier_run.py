@@ -34,8 +34,18 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.pulls import head_repository
 from bot.policy.values import Policy
-from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import JOURNAL, MESSAGE, OUTCOME, PATCH, PLAN, REVIEW, WITHHELD, WRITES, Bundle
+from bot.publish.bundle import (
+    JOURNAL,
+    MESSAGE,
+    OUTCOME,
+    PATCH,
+    PLAN,
+    REVIEW,
+    WITHHELD,
+    WRITES,
+    Bundle,
+    read_bundle,
+)
 from bot.publish.own_pulls import is_untouched, own_pull
 from bot.publish.plan import continued_plan, find_plan
 from bot.publish.remote import PREFIX

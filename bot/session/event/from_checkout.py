@@ -18,8 +18,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.tokens import api_url_of, own_token
 from bot.policy.load import load_policy
-from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import PATCH
+from bot.publish.bundle import PATCH, read_bundle
 from bot.publish.context import PublishContext
 from bot.publish.publish import publish
 from bot.publish.result import PublishResult

@@ -20,8 +20,7 @@ from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.publish.body.render import Links
-from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle, read_bundle
 from bot.publish.context import PublishContext
 from bot.publish.publish import publish
 from bot.publish.remote import Remote

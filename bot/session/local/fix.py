@@ -28,7 +28,7 @@ from bot.contracts.progress import View
 from bot.contracts.request import ALLOW_DELETIONS, SKILL, Actor, Request, Tier
 from bot.contracts.review import Review
 from bot.providers.connect import default_model
-from bot.publish.bundle.write import OUTCOME, PATCH, PLAN
+from bot.publish.bundle import OUTCOME, PATCH, PLAN, parse, read_bundle
 from bot.review.fingerprints import NO_MEMORY
 from bot.run.run import run
 from bot.session.context.preflight import (
@@ -194,8 +194,6 @@ def _request(
             plan=plan
         )
         return for_pull(request, options.target)
-    from bot.publish.bundle.read import read_bundle
-
     before = read_bundle(last).outcome.request
     # The instruction of the run that is continued names the branch.
     request = local_request(taking(Earlier.RUN), instruction or before.full_instruction, repo, given)
@@ -208,8 +206,6 @@ def _read_plan(options: FixOptions) -> Plan | None:
         return None
     if options.instruction.strip():
         raise UsageError("--plan takes no instruction: leave it out, or make another plan.")
-    from bot.publish.bundle.read import parse
-
     file = options.plan / PLAN if options.plan.is_dir() else options.plan
     try:
         return parse(Plan, file.read_bytes(), str(file))

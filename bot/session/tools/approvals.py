@@ -16,7 +16,7 @@ from bot.contracts.progress import Inquiry, Person, Reply
 from bot.contracts.records import masked
 from bot.contracts.request import Tier
 from bot.policy.decide import Decision
-from bot.publish.bundle.write import JOURNAL
+from bot.publish.bundle import JOURNAL
 
 BY_PERSON = "a person at the terminal"
 BY_PERSON_SUFFIX = f", asked of {BY_PERSON}"
