@@ -1,9 +1,9 @@
 """Each write of the API in words, for errors and for `--dry-run`, and a stand-in for its response in a dry run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from textwrap import indent
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 _REVIEW_STATES = {"COMMENT": "COMMENTED", "APPROVE": "APPROVED", "REQUEST_CHANGES": "CHANGES_REQUESTED"}
@@ -20,28 +20,6 @@ _STAND_IN: Mapping[str, Any] = {
     "created_at": None,
     "updated_at": None,
 }
-
-
-class Write(NamedTuple):
-    """One write that was not sent: a line without its final newline, and the text that it would have carried."""
-
-    line: str
-    body: str = ""
-
-    def __str__(self) -> str:
-        return f"would {self.line}" + (f":\n{indent(self.body.rstrip(), '    ')}" if self.body else "")
-
-
-class DryRun:
-    """Collects `writes` and passes each to `say` as text."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
-        self.writes: list[Write] = []
-
-    def record(self, line: str, body: str = "") -> None:
-        self.writes.append(Write(line, body))
-        self._say(str(self.writes[-1]))
 
 
 def stand_in(path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,8 +94,6 @@ def text_of(fields: Mapping[str, Any]) -> str:
     """Return the text of a write for people; empty for none."""
     if "output" in fields:
         return f"{fields['output']['title']}\n\n{fields['output']['summary']}"
-    if "inputs" in fields:
-        return "\n".join(f"{name}: {value}" for name, value in fields["inputs"].items())
     if "tree" in fields and "base_tree" in fields:
         return "\n".join(entry["path"] for entry in fields["tree"])
     body = str(fields.get("body") or fields.get("message") or "")

@@ -156,7 +156,7 @@ class Reviews(RenderedTexts):
 
     def resolve_thread(self, number: int, thread_id: str) -> None:
         """`thread_id` is that of GraphQL. Actions' own token needs `contents: write` for it."""
-        if self.requester.dry_run is not None:
+        if self.is_dry:
             self.requester.record(f"resolve a review thread of {self.name}#{number}")
             return
         self.requester.pace.before_write()

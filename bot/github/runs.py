@@ -1,6 +1,6 @@
 """Workflow runs: starting and cancelling them, their artifacts, and streamed downloads of these and of logs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from urllib.parse import urljoin, urlsplit
@@ -125,10 +125,10 @@ class Runs(Downloads):
         """Raises `GitHubError` 409 if the run has ended."""
         self._workflow_run(run_id).cancel()
 
-    def dispatch_workflow(self, workflow: str, ref: str, inputs: Mapping[str, str] | None = None) -> None:
+    def dispatch_workflow(self, workflow: str, ref: str) -> None:
         """Start `workflow` (a file or an id) on the branch `ref`. It must have `workflow_dispatch` there."""
         source = self.source.get_workflow(_file(workflow))
-        source.create_dispatch(ref, dict(inputs or {}), throw=True)
+        source.create_dispatch(ref, throw=True)
 
     def _workflow_run(self, run_id: int) -> WorkflowRun:
         """With the addresses for which PyGithub would request the run first."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from datetime import UTC, datetime
+from textwrap import indent
 from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -23,7 +24,7 @@ from github.Requester import Requester
 from requests import RequestException
 
 from bot.contracts.idle import IdleReporter
-from bot.github.dry_run import DryRun, description, stand_in, text_of
+from bot.github.dry_run import description, stand_in, text_of
 from bot.github.errors import Failure, GitHubError, failure_from
 from bot.github.retry import Pace, with_retries
 from bot.github.text_limits import fit, fit_title
@@ -88,7 +89,8 @@ class ApiRequester(Requester):
         self.pace = pace
         self.write_filter: WriteFilter | None = None
         """Applied to each write; raises where it must not be sent. `bot.gate.outbound` sets the gate's."""
-        self.dry_run: DryRun | None = None
+        self.dry: Callable[[str], None] | None = None
+        """In a dry run gets each write as text, and none is sent."""
         self._action = "send a request"
 
     @contextmanager
@@ -125,8 +127,9 @@ class ApiRequester(Requester):
 
     def record(self, line: str, body: str = "") -> None:
         """Report a write of a dry run. A log is read by more people than a thread, so `line` is filtered too."""
-        assert self.dry_run is not None
-        self.dry_run.record(self._filtered("", {"message": line})["message"], body)
+        assert self.dry is not None
+        line = self._filtered("", {"message": line})["message"]
+        self.dry(f"would {line}" + (f":\n{indent(body.rstrip(), '    ')}" if body else ""))
 
     def _filtered(self, path: str, fields: Any) -> Any:
         return self.write_filter(path, fields) if self.write_filter is not None else fields
@@ -149,7 +152,7 @@ class ApiRequester(Requester):
             fields = {name: cut[name](text) if name in cut else text for name, text in fields.items()}
         fields = self._filtered(path, fields)
         self._action = description(verb, path, fields or {})
-        if self.dry_run is not None:
+        if self.dry is not None:
             self.record(self._action, text_of(fields or {}))
             return Response(200, {}, stand_in(path, fields or {}))
         self.pace.before_write()
@@ -233,19 +236,16 @@ class ApiPart:
         self.root = f"/repos/{repository}"
 
     @property
-    def dry_run(self) -> DryRun | None:
-        """The writes of a client made by `dry`."""
-        return self.requester.dry_run
+    def is_dry(self) -> bool:
+        """Whether it was made by `dry`."""
+        return self.requester.dry is not None
 
     def dry(self, say: Callable[[str], None]) -> Self:
-        """Return a client that reads like this one and sends no write: each goes to `say` and `dry_run.writes`."""
+        """Return a client that reads like this one and sends no write: each goes to `say`."""
         client = copy(self)
         client.requester = copy(self.requester)
-        client.requester.dry_run = DryRun(say)
+        client.requester.dry = say
         return client
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} at {self.requester.base_url}>"
 
     @property
     def source(self) -> Repository:

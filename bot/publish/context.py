@@ -74,6 +74,22 @@ class PublishContext:
         return self.request.repository
 
     @property
+    def key(self) -> str:
+        """The key of the request in its thread."""
+        return self.thread_ref.key if self.thread_ref else "none"
+
+    @property
+    def pull_number(self) -> int:
+        """The number of the bundle's pull request, which has one: see `check_request`."""
+        assert self.request.pull is not None
+        return self.request.pull.number
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run came to its end."""
+        return self.outcome.status is not Status.PARTIAL
+
+    @property
     def web(self) -> str:
         """The repository's address for people."""
         return self.remote.url.removesuffix("/").removesuffix(".git")

@@ -69,7 +69,7 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
             return _write(context, writes, PublishResult())
         plan = check_approval(context.thread_ref, context.request)
         result = _publish_change(context, plan)
-        if context.github.dry_run is None:  # else the thread's comments do not exist
+        if not context.github.is_dry:  # else the thread's comments do not exist
             try:
                 report_change(context, result)
             except KeyboardInterrupt:
@@ -91,7 +91,7 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
         raise
     except AgentError as error:
         raise PublishError(report_failure(context, str(error))) from error
-    number = 0 if context.github.dry_run is not None else result.pr_number
+    number = 0 if context.github.is_dry else result.pr_number
     with context.tolerating("The plan could not be marked as carried out"):
         report_execution(context.thread_ref, plan, number)
     return _write(context, writes, result)
@@ -111,5 +111,5 @@ def _publish_change(context: PublishContext, plan: PostedPlan | None) -> Publish
 def _write(context: PublishContext, writes: ValidatedWrites | None, result: PublishResult) -> PublishResult:
     """Make the writes on threads, and return the whole result."""
     written, withheld = apply_writes(writes, context.github) if writes else ((), ())
-    written = () if context.github.dry_run is not None else written
+    written = () if context.github.is_dry else written
     return result._replace(notes=tuple(context.failures), written=written, withheld=withheld)

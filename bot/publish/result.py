@@ -150,7 +150,7 @@ def report_change(context: PublishContext, result: PublishResult) -> None:
         with context.tolerating("The reply in the line thread could not be posted"):
             thread_ref.put(DONE, line)
     with context.tolerating("The progress comment could not be finished"):
-        state = OVER if context.outcome.status is Status.PARTIAL else FINISHED
+        state = FINISHED if context.finished else OVER
         thread_ref.edit(line, state)
 
 

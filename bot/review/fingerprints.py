@@ -66,14 +66,6 @@ class ReviewMemory(NamedTuple):
 NO_MEMORY = ReviewMemory()
 
 
-class NewFindings(NamedTuple):
-    """`new` are the findings to post, with fingerprints, beside the numbers of known ones and of repeated ones."""
-
-    new: tuple[Finding, ...]
-    already_known: int
-    repeated: int
-
-
 def fingerprint(finding: Finding) -> str:
     """Return 16 hex digits for path, text without white space, and kind."""
     # Separated by NUL, which is removed from the parts, so that the parts are unambiguous.
@@ -84,8 +76,9 @@ def fingerprint(finding: Finding) -> str:
     return hashlib.sha256(joined.encode(errors="surrogatepass")).hexdigest()[:_LENGTH]
 
 
-def find_new(findings: Iterable[Finding], earlier: Iterable[KnownFinding]) -> NewFindings:
-    """Return the findings to post. An earlier finding hides the nearest one only: not one on equal code elsewhere."""
+def find_new(findings: Iterable[Finding], earlier: Iterable[KnownFinding]) -> tuple[list[Finding], int, int]:
+    """Return the findings to post, with fingerprints, and the numbers of known and of repeated ones. An
+    earlier finding hides the nearest one only: not one on equal code elsewhere."""
     once: list[Finding] = []
     repeated = 0
     for finding in findings:
@@ -94,8 +87,8 @@ def find_new(findings: Iterable[Finding], earlier: Iterable[KnownFinding]) -> Ne
         else:
             once.append(finding._replace(fingerprint=fingerprint(finding)))
     matches = matched(once, tuple(earlier))
-    new = tuple(one for number, one in enumerate(once) if number not in matches)
-    return NewFindings(new, len(matches), repeated)
+    new = [one for number, one in enumerate(once) if number not in matches]
+    return new, len(matches), repeated
 
 
 def matched(findings: Sequence[Finding], earlier: Sequence[KnownFinding]) -> dict[int, KnownFinding]:

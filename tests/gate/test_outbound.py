@@ -71,7 +71,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "close_issue": {"number": 1, "reason": T},
     "add_labels": {"number": 1, "labels": [T]},
     "remove_label": {"number": 1, "label": "x"},
-    "dispatch_workflow": {"workflow": "x.yml", "ref": T, "inputs": {"a": T}},
+    "dispatch_workflow": {"workflow": "x.yml", "ref": T},
     "cancel_run": {"run_id": 1},
 }
 

@@ -6,7 +6,7 @@ import pytest
 
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Kind, Severity
-from bot.review.fingerprints import KnownFinding, NewFindings, find_new, fingerprint
+from bot.review.fingerprints import KnownFinding, find_new, fingerprint
 
 ONE = Finding("a.py", 7, Severity.MAJOR, "The file is never closed", "Body", text="f = open(p)")
 OTHER_WORDS = {"title": "The path is not checked", "body": "Otherwise", "severity": Severity.CRITICAL}
@@ -46,14 +46,14 @@ def test_parts_do_not_run_into_each_other():
 
 def test_each_fault_of_one_review_is_kept_once_and_gets_its_fingerprint():
     otherwise = ONE._replace(start_line=6, **OTHER_WORDS)  # type: ignore[arg-type]
-    assert find_new([ONE, otherwise], []) == NewFindings((ONE._replace(fingerprint=fingerprint(ONE)),), 0, 1)
+    assert find_new([ONE, otherwise], []) == ([ONE._replace(fingerprint=fingerprint(ONE))], 0, 1)
 
 
 @pytest.mark.parametrize(
     "field", [{"line": 40}, {"line": 8}, {"side": Side.LEFT}, {"path": "b.py"}, {"kind": Kind.SECURITY}]
 )
 def test_on_other_lines_or_of_another_kind_it_is_another_fault(field: dict[str, Any]):
-    assert len(find_new([ONE, ONE._replace(**field)], []).new) == 2
+    assert len(find_new([ONE, ONE._replace(**field)], [])[0]) == 2
 
 
 @pytest.mark.parametrize(
@@ -70,23 +70,23 @@ def test_on_other_lines_or_of_another_kind_it_is_another_fault(field: dict[str, 
     ],
 )
 def test_an_earlier_finding_is_known_whatever_its_words(earlier: KnownFinding, is_new: bool):
-    found = find_new([ONE._replace(**OTHER_WORDS)], [earlier])  # type: ignore[arg-type]
-    assert (len(found.new), found.already_known) == ((1, 0) if is_new else (0, 1))
+    new, hidden, _ = find_new([ONE._replace(**OTHER_WORDS)], [earlier])  # type: ignore[arg-type]
+    assert (len(new), hidden) == ((1, 0) if is_new else (0, 1))
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_an_earlier_finding_hides_one_position_the_nearest(order: int):
     """Forty functions of one shape: what was found in some says nothing of the others."""
     same = [ONE._replace(line=line) for line in (7, 17, 27)]
-    assert [one.line for one in find_new(same[::order], [known(same[1])]).new] == [7, 27][::order]
+    assert [one.line for one in find_new(same[::order], [known(same[1])])[0]] == [7, 27][::order]
 
 
 def test_the_numbers_add_up():
     many = [ONE._replace(line=line) for line in range(1, 41)]
-    told = find_new([*many, *many[:5]], [known(one) for one in many[:20]])
-    assert (len(told.new), told.already_known, told.repeated) == (20, 20, 5)
+    new, *told = find_new([*many, *many[:5]], [known(one) for one in many[:20]])
+    assert (len(new), *told) == (20, 20, 5)
 
 
 def test_findings_on_a_whole_file_are_told_apart_by_their_kind():
     whole = ONE._replace(line=0, text="")
-    assert len(find_new([whole, whole._replace(kind=Kind.MISSING_TEST), whole], []).new) == 2
+    assert len(find_new([whole, whole._replace(kind=Kind.MISSING_TEST), whole], [])[0]) == 2

@@ -80,7 +80,7 @@ def with_ci_wait(context: PublishContext, policy: Policy) -> PublishContext:
     if policy.pull_request.ci == "start" or context.approved:
         return context
     context = replace(context, ci_waits=True)
-    if context.workflow is None or not context.starts_runs or context.github.dry_run is not None:
+    if context.workflow is None or not context.starts_runs or context.github.is_dry:
         return context
     github, token = context.workflow()
     return replace(context, github=github, app=context.github, remote=replace(context.remote, token=token))
@@ -88,7 +88,7 @@ def with_ci_wait(context: PublishContext, policy: Policy) -> PublishContext:
 
 def check_ci_wait(context: PublishContext) -> None:
     """Raise `PublishError` if CI has to wait and a push with this token would start it."""
-    if context.ci_waits and context.starts_runs and context.github.dry_run is None:
+    if context.ci_waits and context.starts_runs and not context.github.is_dry:
         raise PublishError(
             "CI on a change waits for approval, which takes the workflow's own GITHUB_TOKEN, and there is none here "
             "that reaches this repository, so nothing was pushed. Publish with the action in a workflow of the "
@@ -113,7 +113,7 @@ def start_workflows(context: PublishContext, policy: Policy, branch: str, *, for
     """Start the policy's workflows on the new commit."""
     for workflow in _to_start(context, policy, foreign):
         with context.tolerating(f"{workflow} was not started"):
-            context.github.dispatch_workflow(workflow, branch, {})
+            context.github.dispatch_workflow(workflow, branch)
 
 
 def _to_start(context: PublishContext, policy: Policy, foreign: bool) -> tuple[str, ...]:

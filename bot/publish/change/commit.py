@@ -139,7 +139,7 @@ class _Content(NamedTuple):
 
 def signed(context: PublishContext, commit: CheckedCommit, existing: Iterable[str]) -> CheckedCommit:
     """Return `commit`, if the policy requires signed ones as a commit by GitHub: one of `existing`, or a new one."""
-    if not commit.policy.pull_request.signed or context.github.dry_run is not None:
+    if not commit.policy.pull_request.signed or context.github.is_dry:
         return commit
     wanted = _content(context.git, commit.sha)
     for sha in list(dict.fromkeys(existing))[:_MOST_COMPARED]:

@@ -20,7 +20,6 @@ from bot.checkout.objects import diff_between
 from bot.checkout.pull import PullBase
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of
-from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, Side
 from bot.gate.path_rules import protection
 from bot.github.accounts import account
@@ -117,7 +116,7 @@ def _is_own(context: PublishContext, current: PullRequest) -> bool:
 def _push(context: PublishContext, head: PullHeadState, commit: CheckedCommit, refs: Refs) -> PublishResult:
     check_ci_wait(context)
     current = head.current
-    if context.github.dry_run is not None:
+    if context.github.is_dry:
         context.github.requester.record(
             f"push: put one commit on {current.head_ref}, the head of {head.mention}"
         )
@@ -210,7 +209,7 @@ def _post_pushed(context: PublishContext, current: PullRequest, commit: CheckedC
     if ref.lines:
         body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"
     text = f"**Pushed {commit.sha} to this pull request.**\n\n{body}"
-    fields = {} if context.outcome.status is Status.PARTIAL else {"result": "done"}
+    fields = {"result": "done"} if context.finished else {}
     context.failures.extend(ref.put_result(PUSHED, text, "Pushed", fields))
 
 
@@ -283,17 +282,15 @@ def _suggested_text(context: PublishContext, commit: CheckedCommit, number: int)
 
 def _suggested_fields(context: PublishContext, commit: CheckedCommit) -> dict[str, str]:
     """Return the fields of the mark. A request without a comment, by a label, can be repeated for another commit."""
-    thread_ref = context.thread_ref
     trigger = context.request.trigger
-    has_comment = thread_ref is not None and trigger is not None and trigger.comment_id
-    key = thread_ref.key if thread_ref is not None and has_comment else f"commit-{commit.sha[:12]}"
+    has_comment = context.thread_ref and trigger and trigger.comment_id
+    key = context.key if has_comment else f"commit-{commit.sha[:12]}"
     return {"request": key, "head": context.outcome.base_sha}
 
 
 def _find_posted(context: PublishContext, commit: CheckedCommit) -> PullRequestReview | None:
-    assert context.request.pull is not None
     wanted = _suggested_fields(context, commit)
-    for review in context.github.reviews(context.request.pull.number):
+    for review in context.github.reviews(context.pull_number):
         fields = own_fields(review.body or "", account(review.user), SUGGESTED, *context.accounts)
         if fields is not None and dict(fields) == wanted:
             return review

@@ -201,7 +201,7 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
         start_workflows(context, proposal.commit.policy, target.branch, foreign=proposal.foreign)
     except KeyboardInterrupt:
         opened = pull
-        if opened is None and context.github.dry_run is None:
+        if opened is None and not context.github.is_dry:
             # GitHub may have received the request.
             opened = context.github.opened_meanwhile(target.branch)
         if opened is None:
@@ -215,7 +215,7 @@ def _push(context: PublishContext, proposal: Proposal, target: Target) -> None:
     sha = proposal.commit.sha
     if target.expected == sha:
         return
-    if context.github.dry_run is not None:
+    if context.github.is_dry:
         was = target.expected[:12]
         action = f"move {target.branch} from {was} to" if was else f"make {target.branch} with"
         files = count_of(proposal.commit.verdict.files, "file")

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from bot.checkout.objects import diff_between
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of, money
-from bot.contracts.outcome import Status
 from bot.contracts.request import Request
 from bot.contracts.review import Finding, Review, Severity
 from bot.github.errors import GitHubError
@@ -44,21 +43,23 @@ _GRAVE = frozenset({Severity.CRITICAL, Severity.MAJOR})
 
 def publish_review(context: PublishContext) -> None:
     """Post the bundle's review, or a comment that there is no new finding, once. Raises `PublishError`."""
-    review, github, say = _review(context), context.github, context.say
-    number = _number(context)
+    review, github, say = context.bundle.review, context.github, context.say
+    if review is None:
+        raise PublishError("The bundle says that there is a review, and holds none: nothing was posted.")
+    number = check_request(context.request, review.head_sha).number
     history = read_history(github, number)
-    previous = history.made_for(_key(context), review.head_sha)
+    previous = history.made_for(context.key, review.head_sha)
     if previous is not None:
         say(f"this review is posted already: {previous.data.html_url}")
         finish_comments(context, previous.findings, previous.data.html_url)
         return
     pull = github.pull(number)
     # Policy and merge base are of the base branch, and which that is is not the bundle's to say.
-    check_now(context.outcome.request, pull)
-    diff = fetch_diff(context, pull.head_sha)
-    report = build_report(context, diff, history)
+    check_now(context.request, pull)
+    diff = fetch_diff(context, review.head_sha, pull.head_sha)
+    report = build_report(context, review, diff, history)
     paths = [file.path for file in diff.diff.files]
-    endings = decide(history, review, paths, finished=_is_finished(context))
+    endings = decide(history, review, paths, finished=context.finished)
     if report.findings or report.review.unseen or report.review.refused:
         is_grave = any(finding.severity in _GRAVE for finding in report.findings)
         event = "REQUEST_CHANGES" if diff.policy.request_changes and is_grave else "COMMENT"
@@ -90,11 +91,10 @@ def post_review(context: PublishContext, report: Report, event: str) -> tuple[st
 
 def _create(context: PublishContext, report: Report, event: str) -> str:
     """Return the address of the review."""
-    review, number = report.review, _number(context)
+    review, number, key = report.review, context.pull_number, context.key
     in_body = [body_entry(finding.fingerprint, finding.path) for finding, _ in in_order(report)]
-    key, sha, is_finished = _key(context), review.head_sha, _is_finished(context)
-    protected = report.at.protected
-    written = review_mark(key, sha, len(report.findings), in_body, review.unseen, finished=is_finished)
+    found, protected = len(report.findings), report.at.protected
+    written = review_mark(key, review.head_sha, found, in_body, review.unseen, finished=context.finished)
 
     def create() -> str:
         return context.github.create_review(
@@ -109,32 +109,10 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
         ).html_url
 
     def find() -> str | None:
-        posted = read_history(context.github, number).made_for(key, sha)
+        posted = read_history(context.github, number).made_for(key, review.head_sha)
         return posted.data.html_url if posted else None
 
     return created(create, find)
-
-
-def _review(context: PublishContext) -> Review:
-    """Raises `PublishError` if the parts of the bundle do not belong together."""
-    review = context.bundle.review
-    if review is None:
-        raise PublishError("The bundle says that there is a review, and holds none: nothing was posted.")
-    check_request(context.request, review.head_sha)
-    return review
-
-
-def _number(context: PublishContext) -> int:
-    assert context.request.pull is not None
-    return context.request.pull.number
-
-
-def _key(context: PublishContext) -> str:
-    return context.thread_ref.key if context.thread_ref else "none"
-
-
-def _is_finished(context: PublishContext) -> bool:
-    return context.outcome.status is not Status.PARTIAL
 
 
 def finish_comments(context: PublishContext, findings: int, url: str) -> None:
@@ -153,34 +131,31 @@ def report_no_findings(
     came from no thread, in a check run. `earlier` is the number of findings of earlier reviews. Raises
     `GitHubError`."""
     if context.thread_ref is None:
-        _mark_as_reviewed(context)
+        _mark_as_reviewed(context, report)
         return
-    number = _number(context)
-    fields = {**OVER, **({REVIEWED: _review(context).head_sha} if _is_finished(context) else {})}
+    fields = {**OVER, **({REVIEWED: report.review.head_sha} if context.finished else {})}
     thread_ref = context.thread_ref._replace(lines=0)
-    text = nothing_text(report, still_open, earlier, f"{context.web}/pull/{number}")
-    trigger = context.outcome.request.trigger
+    text = nothing_text(report, still_open, earlier, f"{context.web}/pull/{context.pull_number}")
+    trigger = context.request.trigger
     if trigger is not None and trigger.comment_id:
         context.failures.extend(thread_ref.put_result(ENDED, text, "Reviewed", fields))
     elif not thread_ref.edit(text, fields):
-        _mark_as_reviewed(context)
+        _mark_as_reviewed(context, report)
 
 
-def _mark_as_reviewed(context: PublishContext) -> None:
+def _mark_as_reviewed(context: PublishContext, report: Report) -> None:
     """Most tokens may not create a check run, and nothing depends on it."""
-    if _is_finished(context):
-        number, head = _number(context), _review(context).head_sha
+    if context.finished:
         with context.tolerating("The check run could not be made", silent=(403, 404)):
-            post_empty_review(context.github, number, head)
+            post_empty_review(context.github, context.pull_number, report.review.head_sha)
 
 
-def fetch_diff(context: PublishContext, current_head: str) -> ShownDiff:
-    """Return the diff at the reviewed head, or at `current_head` if that no longer contains it."""
-    reviewed, notes = _review(context).head_sha, tuple[str, ...]()
-    head = reviewed
+def fetch_diff(context: PublishContext, head: str, current_head: str) -> ShownDiff:
+    """Return the diff at the reviewed `head`, or at `current_head` if that no longer contains it."""
+    notes = tuple[str, ...]()
     if head != current_head and not context.github.contains(current_head, head):
+        notes = (f"The review was made at {head[:12]}; the head has moved since.",)
         head = current_head
-        notes = (f"The review was made at {reviewed[:12]}; the head has moved since.",)
     git, request = make_bare(context.remote.git_dir, head), context.request
     ends = fetch_ends(context, head)
     policy = load_policy(read_base_file(git, ends.policy_sha, request.policy_file), request.policy_file)
@@ -198,13 +173,13 @@ def replies_note(policy: Policy, request: Request) -> tuple[str, ...]:
     )
 
 
-def build_report(context: PublishContext, diff: ShownDiff, history: ReviewHistory) -> Report:
+def build_report(context: PublishContext, review: Review, diff: ShownDiff, history: ReviewHistory) -> Report:
     """Return the new findings, anchored on the diff that GitHub shows. The least severe over the limit are left out."""
     anchored: list[Finding] = []
     unanchored: list[Finding] = []
     # Equal findings have equal reasons.
     reasons: dict[Finding, str] = {}
-    for finding in _review(context).findings:
+    for finding in review.findings:
         located = anchor(finding, diff.diff)
         if isinstance(located, str):
             bare = finding._replace(suggestion=None, fingerprint=fingerprint(finding))
@@ -221,8 +196,8 @@ def build_report(context: PublishContext, diff: ShownDiff, history: ReviewHistor
     grave = [finding for finding in fresh if rank(finding.severity) <= rank(mildest)]
     posted_findings = grave[: diff.policy.max_findings]
     # What an unfinished review looked at is looked at again.
-    review, unfinished = _review(context), tuple[str, ...]()
-    if not _is_finished(context):
+    unfinished = tuple[str, ...]()
+    if not context.finished:
         review = review._replace(unseen=(), looked_at=())
         unfinished = (f"This review is not finished. {context.outcome.reason}",)
     too_mild, over_limit = fresh[len(grave) :], grave[diff.policy.max_findings :]
@@ -285,7 +260,7 @@ def decide(history: ReviewHistory, review: Review, paths: Collection[str], *, fi
 
 def apply_endings(context: PublishContext, endings: Endings, history: ReviewHistory, head_sha: str) -> None:
     """Resolve our threads on what is fixed, if the token may, and end our requests for changes."""
-    github, number = context.github, _number(context)
+    github, number = context.github, context.pull_number
     with context.tolerating("What is fixed could not be marked as fixed", silent=(400, 403, 404)):
         on_lines = [one for one in endings.fixed if one.comment]
         threads = github.unresolved_threads(number) if on_lines else {}
