@@ -213,7 +213,9 @@ def main(environment: Mapping[str, str]) -> ExitCode:
         return go_on(actions, "", gate=gate)
     # On lines of a diff the program answers, in the thread there.
     is_here = event_request.trigger.event == ISSUE_COMMENT and given("SLASH_AGENT_PROGRESS") != "false"
-    problem = admission.command_problem(event_request) if decision.known and is_here else ""
+    problem = ""
+    if command and decision.known and is_here:
+        problem = command.problem or admission.place_problem(command, event_request)
     comment = respond(event_request, decision, problem, api, environment, actions)
     if problem or not decision.go:
         return end(actions, problem or decision.reason, "refused")

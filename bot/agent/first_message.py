@@ -47,7 +47,8 @@ class TaskFacts(NamedTuple):
 class LastRun(NamedTuple):
     """The continued run. `ending` says how it ended, `message` is what it handed over, `question` its question;
     `files` are those of its change that are already in the work tree, `todo` is its list of steps, `transcript` the
-    path of its whole conversation as text."""
+    path of its whole conversation as text. Where its bundle is gone, `head_sha` is the head of the bot's open pull
+    request with its change, empty for none, and `verb` its verb, empty if unknown."""
 
     instruction: str
     ending: str
@@ -56,6 +57,8 @@ class LastRun(NamedTuple):
     files: tuple[str, ...] = ()
     todo: str = ""
     transcript: str = ""
+    head_sha: str = ""
+    verb: str = ""
 
 
 def first_message(request: Request, facts: TaskFacts, marker: str, last: LastRun | None = None) -> str:

@@ -23,9 +23,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.formatting import count_of
-from bot.contracts.journal import RECORDS, SCHEMA_VERSION, Header, Record, Response
-from bot.contracts.messages import PARTS, FinishReason, Message
+from bot.contracts.journal import RECORDS, SCHEMA_VERSION, Header, Note, Record, Response, Result
+from bot.contracts.messages import PARTS, FinishReason, Message, ToolCall
 from bot.contracts.model import Complete
+from bot.contracts.progress import View, Written
 from bot.contracts.records import masked
 from bot.contracts.regular_files import read_regular
 
@@ -37,19 +38,23 @@ class JournalError(AgentError):
 
 
 class Journal:
-    """One run's journal, open for appending. Thread-safe.
+    """One run's journal, open for appending. Thread-safe. `view` is told what is written, each record with its call.
 
     The first failed write raises `JournalError`; from then on writes do nothing and `failure` is the reason, so
     that the code which ends the run does not fail on the same full disk again. Written lines stay readable.
-    `watch(record, agent, line)` is called after each write, with the record as it is written, and must not raise.
     """
 
     def __init__(
-        self, path: Path, redact: Callable[[str], str], clock: Callable[[], float] = time.monotonic
+        self,
+        path: Path,
+        redact: Callable[[str], str],
+        clock: Callable[[], float] = time.monotonic,
+        view: View | None = None,
     ) -> None:
         self.path = path
         self.failure = ""
-        self.watch: Callable[[Record, str, bytes], None] = lambda record, agent, line: None
+        self._view = view
+        self._calls: dict[tuple[str, str], ToolCall] = {}
         self._clock = clock
         self._opened = clock()
         self._lock = threading.Lock()
@@ -80,7 +85,21 @@ class Journal:
             clean = masked(record, self._redact)
             line = _row(clean, self._clock() - self._opened, agent)
             self._append(line)
-        self.watch(clean, agent, line)
+        self._show(clean, agent, line)
+
+    def _show(self, record: Record, agent: str, line: bytes) -> None:
+        if isinstance(record, Response):
+            calls = (part for part in record.parts if isinstance(part, ToolCall))
+            self._calls |= {(agent, call.id): call for call in calls}
+        key = (agent, getattr(record, "call_id", ""))
+        call = self._calls.pop(key, None) if isinstance(record, Result) else self._calls.get(key)
+        if self._view is None:
+            return
+        try:
+            self._view.tell(Written(record, line, agent, call))
+        except Exception as error:  # noqa: BLE001  a terminal or a bug of ours: that ends no run
+            self._view = None
+            self.write(Note(f"What goes on is not shown any more: {type(error).__name__}: {error}"))
 
     def close(self) -> None:
         """Sync to disk and close. Further calls do nothing."""

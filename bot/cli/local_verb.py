@@ -44,9 +44,9 @@ from bot.contracts.records import as_data
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL
 from bot.github.actions import json_text
 from bot.publish.bundle import PATCH, PLAN, REPORT
+from bot.session.interruption import recovery_commands
 from bot.session.local.fix import FixOptions, FixResult, fix
 from bot.session.local.review import NothingToReviewError
-from bot.session.progress.interruption import recovery_commands
 from bot.verbs.record import Earlier, Local, Verb
 from bot.verbs.registry import DEFAULT, VERBS
 

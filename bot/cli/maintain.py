@@ -16,18 +16,18 @@ from bot.github.actions import Actions
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
-from bot.maintenance.dashboard import LastResult, RepositoryPlan
 from bot.maintenance.due_tasks import MOST_JOBS, Decision, matrix
 from bot.report.summary import dashboards_summary, plan_summary
 from bot.session.context.github_env import read_github_environment
+from bot.session.event.dashboard import LastResult, RepositoryPlan, put_dashboard
 from bot.session.event.event_context import client_for, connected
 from bot.session.event.maintain import (
     FIRST_WINDOW,
     LastPlan,
     MaintenanceRun,
+    for_each,
     last_plan,
     plan_repositories,
-    put_dashboards,
     run_results,
 )
 
@@ -61,11 +61,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     @cache
     def host_of(repository: str) -> GitHub:
         """A client a repository: of an app, each with a token of its own."""
-        return connected(where, os.environ, repository, access, actions.add_mask)[1]
+        return connected(where, repository, access, actions.add_mask)[1]
 
     def here() -> GitHub:
         """The job's own token may see the runs, whoever else acts: the app need not be installed here."""
-        return client_for(where, os.environ, where.repository) if where.token else host_of(where.repository)
+        return client_for(where, where.repository) if where.token else host_of(where.repository)
 
     now = datetime.now(UTC)
     last = LastPlan(arguments.since or now - FIRST_WINDOW)
@@ -85,12 +85,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         word = "runs" if decision.run else "waits"
         actions.print(f"{entry.repository} {decision.task.name}: {word}. {decision.why}")
     if arguments.dashboard:
-        done: list[str] = []
-
-        def say(text: str) -> None:
-            done.append(text)
-            actions.print(text)
-
         results: dict[tuple[str, str], LastResult] = {}
         if where.repository and where.run:
             try:
@@ -98,7 +92,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             except GitHubError as error:
                 warn(f"The dashboards lack the results of this run: {error}")
         home = f"{where.server_url}/{where.repository}" if where.repository else ".."
-        put_dashboards(plans, host_of, results, say, warn, home)
+        done = for_each(plans, lambda one: put_dashboard(one, host_of(one.repository), results, home), warn)
+        for text in done:
+            actions.print(text)
         actions.add_summary(dashboards_summary(done, notes))
     if arguments.plan:
         jobs = {(job["repository"], job["task"]) for job in _print_plan(decided, actions, arguments.json)}

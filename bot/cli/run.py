@@ -22,7 +22,7 @@ from bot.report.summary import outcome_summary, run_summary
 from bot.session.event.event_context import EventOptions, EventResult
 from bot.session.event.publish_bundle import PublishJob, publish_bundle
 from bot.session.event.run_event import run_event
-from bot.session.progress.interruption import recovery_commands
+from bot.session.interruption import recovery_commands
 
 EXAMPLE = "slash-agent run --event-name issue_comment --event payload.json --out bundle --dry-run"
 

@@ -116,12 +116,6 @@ def place_problem(command: Command, event_request: EventRequest) -> str:
     return ""
 
 
-def command_problem(event_request: EventRequest) -> str:
-    """Return why the command of an event cannot be carried out as it is written, in one sentence, or empty."""
-    command = event_request.command
-    return command.problem or place_problem(command, event_request) if command else ""
-
-
 def refused_fields(event_request: EventRequest) -> dict[str, str]:
     """Return fields for the mark of a refusal: no model was asked, and a `retry` by the same person does not reach past
     a refused request."""
@@ -149,8 +143,6 @@ def identify_actor(event_request: EventRequest, reader: GitHub, bots: Collection
         raise _unanswered("The account that gave the command is deleted.")
     if sender is not None and sender.id != actor.id:
         raise _unanswered(f"{sender.login} sent this event, but {actor.login} wrote the command.")
-    if sender is not None and _looks_like_bot(sender):
-        return _bot(actor, bots)
     return resolve_actor(actor, reader, bots)
 
 

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from bot.contracts.errors import UsageError
 from bot.contracts.threads import Account, RepositoryData
@@ -22,6 +23,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _CLONE_URL = re.compile(r"https?://[^\s@?#]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_Value = TypeVar("_Value")
 
 
 def load(path: Path) -> Fields:
@@ -56,12 +58,7 @@ class Fields:
 
     def text(self, path: str, default: str | None = None) -> str:
         """Return text that can be encoded: a lone surrogate, which JSON allows, becomes U+FFFD."""
-        value = self._find(path)
-        if value is None and default is not None:
-            return default
-        if not isinstance(value, str):
-            raise self._wrong(path, value, "text")
-        return _SURROGATE.sub("\ufffd", value)
+        return _SURROGATE.sub("\ufffd", self._read(path, str, "text", default))
 
     def matching(self, path: str, pattern: re.Pattern[str], what: str) -> str:
         value = self.text(path)
@@ -70,40 +67,24 @@ class Fields:
         return value
 
     def number(self, path: str, default: int | None = None) -> int:
-        value = self._find(path)
-        if value is None and default is not None:
-            return default
-        if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        value = self._read(path, int, "a positive whole number", default)
+        if value <= 0 and value != default:
             raise self._wrong(path, value, "a positive whole number")
         return value
 
     def number_in_text(self, path: str) -> int:
         """Return a number that may be 0, or text as a workflow's inputs are; 0 if missing."""
-        value = self._find(path)
-        if isinstance(value, str):
-            value = int(value) if re.fullmatch(r"[0-9]{1,9}", value.strip()) else value.strip() or None
-        if value is None or (value == 0 and not isinstance(value, bool)):
-            return 0
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self._wrong(path, value, "a whole number")
-        return value
+        text = str(self._find(path) or "").strip()
+        if not re.fullmatch(r"[0-9]{0,9}", text):
+            raise self._wrong(path, text, "a whole number")
+        return int(text or 0)
 
     def truth(self, path: str, default: bool | None = None) -> bool:
-        value = self._find(path)
-        if value is None and default is not None:
-            return default
-        if not isinstance(value, bool):
-            raise self._wrong(path, value, "true or false")
-        return value
+        return self._read(path, bool, "true or false", default)
 
     def entries(self, path: str) -> Iterator[Fields]:
         """Yield the objects of a list; none without a list."""
-        value = self._find(path)
-        if value is None:
-            return
-        if not isinstance(value, list):
-            raise self._wrong(path, value, "a list")
-        for position, entry in enumerate(value):
+        for position, entry in enumerate(self._read(path, list, "a list", [])):
             if not isinstance(entry, dict):
                 raise self._wrong(f"{path}.{position}", entry, "an object")
             yield Fields(entry, f"{self._root}{path}.{position}.")
@@ -141,6 +122,14 @@ class Fields:
                 (s for s in ("archived", "disabled") if self.truth(f"repository.{s}", default=False)), ""
             ),
         )
+
+    def _read(self, path: str, kind: type[_Value], what: str, default: _Value | None) -> _Value:
+        value = self._find(path)
+        if value is None and default is not None:
+            return default
+        if type(value) is not kind:  # a bool is an int, too
+            raise self._wrong(path, value, what)
+        return value
 
     def _find(self, path: str) -> object:
         value: object = self._payload

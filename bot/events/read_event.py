@@ -15,6 +15,7 @@ from bot.events.event_request import (
     COMMENT_EVENTS,
     ISSUE_COMMENT,
     NO_INPUTS,
+    OF_PULLS,
     OWN_BRANCHES,
     REVIEW,
     REVIEW_COMMENT,
@@ -30,7 +31,6 @@ from bot.verbs.record import Earlier
 from bot.verbs.registry import taking
 
 _SCHEDULE = "schedule"
-_OF_PULLS = ("pull_request", "pull_request_target")
 _INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 _REVIEWABLE = ("opened", "reopened", "ready_for_review", "synchronize")
 
@@ -114,7 +114,7 @@ def _anchor(fields: Fields) -> ReviewThread:
 
 def _from_thread(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     """An action on an issue or a pull request."""
-    is_pull = name in _OF_PULLS
+    is_pull = name in OF_PULLS
     noun, parent = ("pull request", "pull_request") if is_pull else ("issue", "issue")
     action, subject = fields.text("action"), _subject(fields, parent)
     if action == "opened" and not is_pull:
@@ -191,7 +191,7 @@ def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     pulls = list(_own_pulls(fields))
     reasons = {
         f"the workflow run is `{_word(ended)}`, and only a failed one is looked at": ended != "failure",
-        f"the failed run was of the event `{_word(cause)}`, not of a pull request": cause not in _OF_PULLS,
+        f"the failed run was of the event `{_word(cause)}`, not of a pull request": cause not in OF_PULLS,
         "the failed run is of a fork's pull request; a person has to ask for a fix there": (
             not _is_own_repository(fields, f"{run}.head_repository")
         ),
@@ -275,7 +275,7 @@ def _word(text: str) -> str:
 
 READERS: Mapping[str, Callable[[str, Fields, WorkflowInputs], EventRequest]] = {
     **dict.fromkeys(COMMENT_EVENTS, _from_comment),
-    **dict.fromkeys(("issues", *_OF_PULLS), _from_thread),
+    **dict.fromkeys(("issues", *OF_PULLS), _from_thread),
     **dict.fromkeys(("workflow_dispatch", "repository_dispatch", _SCHEDULE), _from_inputs),
     "workflow_run": _from_run,
 }

@@ -1,6 +1,5 @@
 """Apply a task to a run's request and policy. A task can only narrow what the policy allows."""
 
-from collections.abc import Mapping
 from dataclasses import fields, replace
 
 from bot.contracts.request import Request, Tier
@@ -21,28 +20,20 @@ def with_task_limits(policy: Policy, task: Task) -> Policy:
     """Return the policy narrowed to the task's limits and paths. Run and publish use the same function."""
     keys = [one.name for one in fields(Budget)]
     limits = {key: least(getattr(policy.budget, key), getattr(task.limits, key)) for key in keys}
+    only_these = PathRule(
+        name=f"the task {task.name}",
+        effect=Effect.DENY,
+        reason=f"it may change only {', '.join(task.paths)}",
+        tiers=frozenset(Tier),
+        paths=("**",),
+        exceptions=task.paths,
+        tools=WRITING_TOOLS,
+    )
     return replace(
         policy,
         budget=Budget(**limits),
-        rules=(*policy.rules, *_rules(task)),
+        rules=(*policy.rules, only_these) if task.paths else policy.rules,
         bring=tuple(dict.fromkeys((*policy.bring, *task.bring))),
-    )
-
-
-def _rules(task: Task) -> tuple[PathRule, ...]:
-    if not task.paths:
-        return ()
-    only = ", ".join(task.paths)
-    return (
-        PathRule(
-            name=f"the task {task.name}",
-            effect=Effect.DENY,
-            reason=f"it may change only {only}",
-            tiers=frozenset(Tier),
-            paths=("**",),
-            exceptions=task.paths,
-            tools=WRITING_TOOLS,
-        ),
     )
 
 
@@ -55,7 +46,9 @@ def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowan
     if request.task:
         if task is None or task.writes is None or not task.writes.caps:
             return None
-        return Allowance(task.writes.caps, _threads(request), task.writes.labels, triggers=triggers)
+        states = [one.state for one in request.triage.threads] if request.triage else []
+        threads = {one.number: one.is_pull_request for one in states}
+        return Allowance(task.writes.caps, threads, task.writes.labels, triggers=triggers)
     if request.verb not in policy.writes.verbs or request.thread is None:
         return None
     threads = {request.thread.number: request.thread.is_pull_request}
@@ -63,8 +56,3 @@ def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowan
     shown = (*([request.anchor] if request.anchor else []), *request.unresolved)
     ids = frozenset(thread.id for thread in shown)
     return Allowance(VERBS[request.verb], threads, policy.writes.labels, ids, triggers)
-
-
-def _threads(request: Request) -> Mapping[int, bool]:
-    threads = request.triage.threads if request.triage else ()
-    return {thread.state.number: thread.state.is_pull_request for thread in threads}

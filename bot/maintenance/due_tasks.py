@@ -12,8 +12,9 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from bot.contracts.request import Tier
 from bot.maintenance.task import Task, last_due
-from bot.policy.values import MaintenancePolicy
+from bot.policy.values import Policy
 
 LONGEST_BACK_OFF_DAYS = 180
 
@@ -75,70 +76,54 @@ class Decision(NamedTuple):
 
 
 class Start(StrEnum):
-    """What starts a task: its own schedule, the schedule of a workflow that names it, its checkbox on the dashboard, or
-    somebody by hand. A checkbox overrules a back-off, and no cap: it may stay set if the dashboard cannot be edited."""
+    """What starts a task, as a sentence: its own schedule, that of a workflow that names it, its checkbox on the
+    dashboard, or somebody by hand. A checkbox overrules a back-off, and no cap: it may stay set if the dashboard cannot
+    be edited."""
 
-    SCHEDULE = "schedule"
-    WORKFLOW = "workflow"
-    TICK = "tick"
-    HAND = "hand"
-
-
-class Room(NamedTuple):
-    """What the caps leave: `runs` by the schedule today, of `runs_a_day` in the repository per UTC day, and how many
-    `pulls` of tasks may be opened."""
-
-    policy: MaintenancePolicy
-    runs_a_day: int
-    runs: int
-    pulls: int
-
-    def after(self, decision: Decision) -> Room:
-        opens = decision.task.opens_pulls and not decision.pull
-        return self._replace(runs=self.runs - 1, pulls=self.pulls - opens) if decision.run else self
+    SCHEDULE = "It was due at {:%Y-%m-%d %H:%M} UTC."
+    WORKFLOW = "The schedule of a workflow started it."
+    TICK = "Somebody ticked it on the dashboard."
+    HAND = "Somebody started it by hand."
 
 
-def room_of(policy: MaintenancePolicy, runs_a_day: int, started_today: int, state: RepositoryState) -> Room:
-    open_pulls = sum(len(one.open) for one in state.values())
-    runs, pulls = max(0, runs_a_day - started_today), max(0, policy.open_pulls - open_pulls)
-    return Room(policy, runs_a_day, runs, pulls)
+class Room:
+    """What the caps of `policy` leave: `runs` by the schedule in the repository this UTC day, and how many `pulls`
+    of tasks may be opened. Each decision takes its part."""
 
+    def __init__(self, policy: Policy, state: RepositoryState, started_today: int = 0) -> None:
+        self.state = state
+        self.policy, self.runs_a_day = policy.maintenance, policy.tiers[Tier.SCHEDULE].runs_a_day
+        self.runs = self.runs_a_day - started_today
+        self.pulls = self.policy.open_pulls - sum(len(one.open) for one in state.values())
 
-def decide(
-    task: Task, state: TaskState, start: Start, room: Room, *, now: datetime, due: datetime | None = None
-) -> Decision:
-    """Decide whether a task runs now: the one decision of the plan, of a workflow that names a task, and of a start by
-    hand. `due` is when its schedule last fell, if it was after the last look."""
-    why = {
-        Start.SCHEDULE: f"It was due at {due:%Y-%m-%d %H:%M} UTC." if due else "",
-        Start.WORKFLOW: "The schedule of a workflow started it.",
-        Start.TICK: "Somebody ticked it on the dashboard.",
-        Start.HAND: "Somebody started it by hand.",
-    }[start]
-    pull = state.open[0].number if state.open else 0
-    waits = _blocked(task, state, room, start, now=now)
-    return Decision(task, not waits, waits or why, 0 if waits else pull, due)
+    def decide(self, task: Task, start: Start, now: datetime, due: datetime | None = None) -> Decision:
+        """Decide whether a task runs now: the one decision of the plan, of a workflow that names a task, and of a start
+        by hand. `due` is when its schedule last fell, if it was after the last look."""
+        state = self.state.get(task.name, NO_PULLS)
+        if waits := self._blocked(task, state, start, now):
+            return Decision(task, False, waits, due=due)
+        self.runs -= 1
+        self.pulls -= task.opens_pulls and not state.open
+        return Decision(task, True, start.format(due), state.open[0].number if state.open else 0, due)
 
-
-def _blocked(task: Task, state: TaskState, room: Room, start: Start, *, now: datetime) -> str:
-    """Return why a task that was started has to wait; empty if it runs."""
-    if touched := next((pull for pull in state.open if pull.touched), None):
-        return f"People have committed to #{touched.number}: it is theirs until it is closed."
-    if start is Start.HAND:
+    def _blocked(self, task: Task, state: TaskState, start: Start, now: datetime) -> str:
+        """Return why a task that was started has to wait; empty if it runs."""
+        if touched := next((pull for pull in state.open if pull.touched), None):
+            return f"People have committed to #{touched.number}: it is theirs until it is closed."
+        if start is Start.HAND:
+            return ""
+        back_off = None if start is Start.TICK else state.back_off(self.policy.back_off_days)
+        if back_off and now < back_off[0]:
+            return f"People closed {back_off[1]}: it waits until {back_off[0]:%Y-%m-%d}."
+        if self.runs <= 0:
+            return f"Today's {self.runs_a_day} runs by the schedule are used up."
+        if task.opens_pulls and not state.open and self.pulls <= 0:
+            return f"There are or will be {self.policy.open_pulls} open pull requests of tasks, the most allowed."
         return ""
-    back_off = None if start is Start.TICK else state.back_off(room.policy.back_off_days)
-    if back_off and now < back_off[0]:
-        return f"People closed {back_off[1]}: it waits until {back_off[0]:%Y-%m-%d}."
-    if not room.runs:
-        return f"Today's {room.runs_a_day} runs by the schedule are used up."
-    if task.opens_pulls and not state.open and not room.pulls:
-        return f"There are or will be {room.policy.open_pulls} open pull requests of tasks, the most allowed."
-    return ""
 
 
 def decide_all(
     tasks: Iterable[Task],
-    state: RepositoryState,
     room: Room,
     *,
     repository: str,
@@ -158,17 +143,16 @@ def decide_all(
 
     decisions: list[Decision] = []
     for task in sorted(tasks, key=lambda task: (fell(task) or now, task.name)):
-        due, seen, of_task = fell(task), since(task.name), state.get(task.name, NO_PULLS)
+        due, seen = fell(task), since(task.name)
         if start := (started or {}).get(task.name):
-            decision = decide(task, of_task, start, room, now=now)
+            decision = room.decide(task, start, now)
         elif due is None:
             decision = Decision(task, False, "It has no schedule: somebody starts it by hand.")
         elif due <= seen:
             why = f"It was due at {due:%Y-%m-%d %H:%M} UTC, before the last look at {seen:%Y-%m-%d %H:%M}."
             decision = Decision(task, False, why, due=due)
         else:
-            decision = decide(task, of_task, Start.SCHEDULE, room, now=now, due=due)
-        room = room.after(decision)
+            decision = room.decide(task, Start.SCHEDULE, now, due)
         decisions.append(decision)
     return sorted(decisions, key=lambda decision: decision.task.name)
 

@@ -42,19 +42,6 @@ WORDS = ("hourly", "daily", "weekly", "monthly")
 _DAYS = ("Sundays", "Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays")
 
 
-def schedule_error(schedule: str) -> str:
-    """Return why `schedule` is invalid, or an empty string."""
-    if schedule in WORDS:
-        return ""
-    if len(schedule.split()) != 5:
-        return f"expected five cron fields, or one of {', '.join(WORDS)}"
-    try:
-        CronSim(schedule, datetime(2026, 1, 1, tzinfo=UTC))
-    except CronSimError as error:
-        return f"not a cron expression: {error}"
-    return ""
-
-
 def cron(schedule: str, key: str) -> str:
     """Return `schedule` as five cron fields. `key` (repository and task) determines the time of a word."""
     if schedule not in WORDS:
@@ -170,10 +157,18 @@ def _fix_only(verbs: object) -> object:
     return verbs
 
 
-def _known(schedule: str) -> str:
-    schedule = " ".join(schedule.split())
-    if error := schedule_error(schedule):
-        raise problem(error)
+def checked_schedule(schedule: str) -> str:
+    """Return `schedule` with single spaces. Raises a `problem` if it is invalid."""
+    fields = schedule.split()
+    schedule = " ".join(fields)
+    if schedule in WORDS:
+        return schedule
+    if len(fields) != 5:
+        raise problem(f"expected five cron fields, or one of {', '.join(WORDS)}")
+    try:
+        CronSim(schedule, datetime(2026, 1, 1, tzinfo=UTC))
+    except CronSimError as error:
+        raise problem(f"not a cron expression: {error}") from error
     return schedule
 
 
@@ -187,7 +182,7 @@ class Task:
 
     name: SkipJsonSchema[str]
     instruction: SkipJsonSchema[str]
-    schedule: Annotated[Line, AfterValidator(_known)] = ""
+    schedule: Annotated[Line, AfterValidator(checked_schedule)] = ""
     verbs: Annotated[tuple[str, ...], BeforeValidator(_fix_only)] = (registry.DEFAULT,)
     checks: Checks = ()
     paths: tuple[Glob, ...] = ()

@@ -16,7 +16,8 @@ from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import MAX_PLAN, Plan
 from bot.contracts.request import Request
-from bot.events.command import PLAN_HASH, parse_command
+from bot.events.command import PLAN_HASH
+from bot.events.event_request import UsageRefusedError
 from bot.gate.secrets import withhold_if_secret
 from bot.publish.body.render import Links, footer
 from bot.publish.bundle import parse
@@ -86,29 +87,31 @@ def _shows(comment: OwnComment, plan: Plan) -> bool:
 def find_plan(thread_ref: ThreadRef, prefix: str, continued: frozenset[str] = frozenset()) -> PostedPlan:
     """Return the plan of this thread whose hash begins with `prefix`, for an approval.
 
-    Raises `UsageError` if other workflows write as our account, if there is none, more than one, if it was edited, or
-    if another request has executed it than that of `thread_ref` or one of `continued`, the keys of the requests that it
-    continues.
+    Raises `UsageRefusedError` if other workflows write as our account, if there is none, more than one, if it was
+    edited, or if another request has executed it than that of `thread_ref` or one of `continued`, the keys of the
+    requests that it continues.
     """
     if not acts_as_itself(thread_ref.github.me):
-        raise UsageError(_NO_APPROVALS)
+        raise UsageRefusedError(_NO_APPROVALS)
     own = list(plan_comments(thread_ref))
     named = [one for one in own if prefix and one.fields["plan"].startswith(prefix.lower())]
     if not named:
         which = f" {safe_code(prefix)}" if prefix else ""
         newest = f" The newest here is `{own[-1].fields['plan'][:_SHOWN_HASH]}`." if own else ""
-        raise UsageError(
+        raise UsageRefusedError(
             f"There is no plan{which} of this bot's in this thread.{newest} `/agent plan` makes one."
         )
     if len({one.fields["plan"] for one in named}) > 1:
-        raise UsageError(f"More than one plan begins with {safe_code(prefix)}: write more of its hash.")
+        raise UsageRefusedError(
+            f"More than one plan begins with {safe_code(prefix)}: write more of its hash."
+        )
     stated = named[0].fields["plan"]
     short, by = f"`{stated[:_SHOWN_HASH]}`", named[0].fields.get("carried")
     if by and by not in {thread_ref.key, *continued}:
-        raise UsageError(f"The plan {short} was carried out already: `/agent plan` makes a new one.")
+        raise UsageRefusedError(f"The plan {short} was carried out already: `/agent plan` makes a new one.")
     plan = read_plan(named[0].data.body)
     if plan is None or plan.hash != stated or not _shows(named[0], plan):
-        raise UsageError(
+        raise UsageRefusedError(
             f"The plan {short} was edited after it was posted, so it is not carried out: `/agent plan` makes a new one."
         )
     return PostedPlan(plan, named[0])
@@ -146,7 +149,8 @@ def publish_plan(context: PublishContext) -> None:
 
 
 def continued_plan(thread_ref: ThreadRef, log: ThreadLog) -> Plan | None:
-    """Return the approved plan that a `continue` continues, `None` for none. Raises `UsageError` if it was edited."""
+    """Return the approved plan that a `continue` continues, `None` for none. Raises `UsageRefusedError` if it was
+    edited."""
     behind = _approval_behind(log, thread_ref)
     return find_plan(thread_ref, *behind).plan if behind is not None else None
 
@@ -168,7 +172,7 @@ def check_approval(thread_ref: ThreadRef | None, request: Request) -> PostedPlan
         raise PublishError("The bundle carries out a plan, and does not say which one: nothing was done.")
     try:
         return find_plan(thread_ref, request.plan.hash, continued)
-    except UsageError as error:
+    except UsageRefusedError as error:
         raise PublishError(str(error)) from error
 
 
@@ -195,13 +199,13 @@ def _approval_behind(log: ThreadLog, thread_ref: ThreadRef) -> _ApprovalRef | No
         # Another workflow may have written the first answer of a run; what the app has signed since is ours.
         ours = ours and answer.ours
         comment = log.comments.get(answer.request_key)
-        command = parse_command(comment.body) if comment else None
-        earlier = None if command is None or command.problem else VERBS[command.verb].earlier
+        command = log.command(answer.request_key)
+        earlier = VERBS[command.verb].earlier if command else None
         if comment is None or command is None or earlier not in (Earlier.PLAN, Earlier.RUN):
             return None
         if earlier is Earlier.PLAN:
             if comment.edited or not ours:
-                raise UsageError(
+                raise UsageRefusedError(
                     "The comment that approved the plan was edited: approve the plan again."
                     if comment.edited
                     else "The last run ended before it signed its comment, so which plan it was for is not known: "

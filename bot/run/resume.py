@@ -52,7 +52,7 @@ def put_earlier_change(run: Run, may_write: MayWrite) -> LastRun | None:
         return _put(verdict, run.checkout, _last_run(outcome))
     if run.earlier is None or (run.earlier.head_sha and run.profile.read_only):
         return None
-    last, head, git = run.earlier.last, run.earlier.head_sha, run.checkout.git
+    last, head, git = run.earlier, run.earlier.head_sha, run.checkout.git
     if not head:
         return last
     try:

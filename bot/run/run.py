@@ -47,13 +47,7 @@ from bot.run.resume import last_bundle, put_earlier_change
 from bot.session.context.base import base_conventions, base_policy, base_skills, base_task, check_brought
 from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.context.secrets import known_secrets
-from bot.session.progress.interruption import (
-    cancelled_after,
-    cancelled_by_signals,
-    cut_off,
-    note_work_on_error,
-)
-from bot.session.progress.reporter import ProgressReporter
+from bot.session.interruption import cancelled_after, cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import lock_folder
 from bot.session.tools.run_models import ConversationModel, RunModels, connect_model
 from bot.verbs.record import Earlier
@@ -132,8 +126,7 @@ def _read_base(
     whole = checkout
     if policy.history != 1:
         whole = check_out(spec.source, spec.folder.history, history=policy.history)
-    journal = stack.enter_context(Journal(spec.folder.journal, redactor.masked))
-    journal.watch = ProgressReporter(spec.view, journal)
+    journal = stack.enter_context(Journal(spec.folder.journal, redactor.masked, view=spec.view))
     chosen, skill_set = sandbox.result(), skills.result()
     news += [f"warning: {note}" for note in chosen.sandbox_probe.notes]
     writes = allowance_of(policy, request, task) is not None

@@ -153,8 +153,3 @@ class Verb(NamedTuple):
     def changes(self) -> bool:
         """Whether it publishes changes of code."""
         return Status.CHANGED in self.publishes
-
-    @property
-    def stands_alone(self) -> bool:
-        """Whether it starts a model and needs nothing from earlier in the thread."""
-        return self.profile is not None and self.earlier is None

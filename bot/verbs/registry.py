@@ -42,7 +42,8 @@ INSTANT = tuple(verb.name for verb in VERBS.values() if verb.profile is None)
 
 MODEL_VERBS = tuple(verb.name for verb in VERBS.values() if verb.profile is not None)
 READ_ONLY = tuple(verb.name for verb in VERBS.values() if verb.read_only)
-STANDING_ALONE = tuple(verb.name for verb in VERBS.values() if verb.stands_alone)
+STANDING_ALONE = tuple(name for name in MODEL_VERBS if VERBS[name].earlier is None)
+"""Verbs that start a model and need nothing from earlier in the thread."""
 
 
 def verbs_of(tier: Tier) -> frozenset[str]:

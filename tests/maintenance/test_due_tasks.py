@@ -1,10 +1,10 @@
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.maintenance import due_tasks
 from bot.maintenance.due_tasks import (
     MOST_JOBS,
     SHORT_LIST,
@@ -17,15 +17,16 @@ from bot.maintenance.due_tasks import (
     decide_all,
     due_windows,
     matrix,
-    room_of,
 )
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
+from bot.policy.load import load_policy
 from bot.policy.tiers import Budget
 from bot.policy.values import MaintenancePolicy
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 LINKS = Task("links", "Mend links.", "0 12 * * *")
 AN_HOUR = timedelta(hours=1)
+POLICY = load_policy(None)
 
 
 def planned(
@@ -36,8 +37,8 @@ def planned(
     started: int = 0,
     **caps: int,
 ) -> list[Decision]:
-    room = room_of(MaintenancePolicy(**caps), 20, started, state)
-    return decide_all(tasks, state, room, repository="a/b", since=lambda _: since, now=NOW)
+    room = Room(replace(POLICY, maintenance=MaintenancePolicy(**caps)), state, started)
+    return decide_all(tasks, room, repository="a/b", since=lambda _: since, now=NOW)
 
 
 def running(plan: Iterable[Decision]) -> list[str]:
@@ -68,9 +69,12 @@ NO = TaskPull(3, ended_at=NOW - timedelta(days=1))
 def test_one_decision_for_the_plan_a_workflow_and_a_person(
     pulls: tuple[TaskPull, ...], runs: str, room: tuple[int, int], why: str
 ):
-    caps = Room(MaintenancePolicy(), 20, *room)
-    decided = [due_tasks.decide(LINKS, TaskState(pulls), start, caps, now=NOW, due=NOW) for start in Start]
-    assert [start.value for start, one in zip(Start, decided, strict=True) if one.run] == runs.split()
+    decided = []
+    for start in Start:
+        caps = Room(POLICY, {"links": TaskState(pulls)})
+        caps.runs, caps.pulls = room
+        decided.append(caps.decide(LINKS, start, NOW, NOW))
+    assert [start.name.lower() for start, one in zip(Start, decided, strict=True) if one.run] == runs.split()
     assert {one.why for one in decided if not one.run} == ({why} if why else set())
     assert {one.pull for one in decided if one.run} <= {7 if MINE in pulls else 0}
 

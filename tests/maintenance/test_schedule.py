@@ -3,8 +3,9 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_core import PydanticCustomError
 
-from bot.maintenance.task import WORDS, cron, last_due, schedule_error
+from bot.maintenance.task import WORDS, checked_schedule, cron, last_due
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)  # a Sunday
 
@@ -18,18 +19,19 @@ def test_a_task_is_due_at_the_very_minute():
     ["", "daily-ish", "* * * *", "0 0 0 * * *", "61 * * * *", "* 24 * * *", "0 0 31 2 *", "@daily"],
 )
 def test_what_is_no_schedule_is_named(schedule: str):
-    assert schedule_error(schedule)
+    with pytest.raises(PydanticCustomError, match="cron"):
+        checked_schedule(schedule)
 
 
 @pytest.mark.parametrize("schedule", [*WORDS, "*/15 * * * *", "0 3 * * 1-5", "0 0 L * *"])
 def test_what_is_one_has_no_flaw(schedule: str):
-    assert schedule_error(schedule) == ""
+    assert checked_schedule(schedule) == schedule
 
 
 @given(st.sampled_from(WORDS), st.text(max_size=60))
 def test_a_word_is_a_cron_line_that_is_the_same_every_time(word: str, key: str):
     assert cron(word, key) == cron(word, key)
-    assert schedule_error(cron(word, key)) == ""
+    assert checked_schedule(cron(word, key))
 
 
 def test_repositories_are_scattered_over_the_minutes_of_an_hour():

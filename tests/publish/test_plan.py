@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from bot.contracts.errors import GateError, PublishError, UsageError
+from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
+from bot.events.event_request import UsageRefusedError
 from bot.publish.body.render import NO_LINKS
 from bot.publish.bundle import Bundle
 from bot.publish.plan import continued_plan, find_plan, plan_text, read_plan, report_execution
@@ -85,10 +86,12 @@ def test_a_plan_is_posted_as_a_list_with_an_estimate_and_how_to_approve(world: W
 
 
 def test_without_a_hash_the_newest_is_named(world: World):
-    with pytest.raises(UsageError, match="There is no plan `abcdef123456` of this bot's in this thread"):
+    with pytest.raises(
+        UsageRefusedError, match="There is no plan `abcdef123456` of this bot's in this thread"
+    ):
         found(world, "abcdef123456")
     world.publish(planned(world))
-    with pytest.raises(UsageError, match=f"The newest here is `{PLAN_A.hash[:12]}`"):
+    with pytest.raises(UsageRefusedError, match=f"The newest here is `{PLAN_A.hash[:12]}`"):
         found(world, "")
 
 
@@ -101,7 +104,7 @@ def test_a_prefix_of_two_plans_approves_neither(world: World):
             world.publish(planned(world, plan))
             break
         plans[plan.hash[0]] = plan
-    with pytest.raises(UsageError, match="write more of its hash"):
+    with pytest.raises(UsageRefusedError, match="write more of its hash"):
         found(world, plan.hash[0])
 
 
@@ -111,7 +114,7 @@ def test_a_plan_that_somebody_else_posted_is_none(world: World):
     other = PLAN_A._replace(title="Open the back door")
     body = comment["body"].replace(PLAN_A.hash, other.hash)
     world.forge.comment(REPO, world.issue, "bob", with_data(body, other))
-    with pytest.raises(UsageError, match="There is no plan"):
+    with pytest.raises(UsageRefusedError, match="There is no plan"):
         found(world, other.hash[:12])
 
 
@@ -169,7 +172,9 @@ def test_a74_a_plan_that_was_edited_is_not_carried_out(world: World, post: Calla
         assert edited != comment["body"]
         world.github(world.forge.token("ann")).edit_comment(comment["id"], edited)
         prefix = BACK_DOOR.hash[:12] if "hash of another" in name else PLAN_A.hash[:12]
-        with pytest.raises(UsageError, match="was edited after it was posted, so it is not carried out"):
+        with pytest.raises(
+            UsageRefusedError, match="was edited after it was posted, so it is not carried out"
+        ):
             found(world, prefix)
 
 
@@ -178,7 +183,7 @@ def test_a64_to_an_app_a_plan_that_the_workflows_bot_wrote_is_none(world: World)
     world.token = world.forge.token(repo=REPO)
     thread_ref_in(world, str(world.comment_id)).put(PROGRESS, "**Working**")
     world.publish(planned(world))
-    with pytest.raises(UsageError, match="There is no plan"):
+    with pytest.raises(UsageRefusedError, match="There is no plan"):
         find_plan(thread_ref_in(world)._replace(github=world.github(app)), PLAN_A.hash[:12])
 
 
@@ -190,7 +195,7 @@ def test_a92_without_an_identity_of_its_own_no_plan_is_carried_out(world: World,
     world.publish(planned(world))
     assert "Plans cannot be approved here" in world.comments()[-1]
     assert "/agent approve" not in world.comments()[-1]
-    with pytest.raises(UsageError, match="Give the action `app-id` and `app-private-key`"):
+    with pytest.raises(UsageRefusedError, match="Give the action `app-id` and `app-private-key`"):
         found(world)
     approval = asked(world, f"/agent approve {PLAN_A.hash[:12]}")
     worked_on(world, approval)
@@ -227,7 +232,7 @@ def test_a_plan_is_carried_out_once(world: World):
     carry_out(world, thread_ref_in(world))
     [comment] = posted(world)
     assert comment["body"].startswith("**Carried out:** pull request #9.\n\n**Plan: Sum")
-    with pytest.raises(UsageError, match="was carried out already"):
+    with pytest.raises(UsageRefusedError, match="was carried out already"):
         found(world, key="78")
     assert found(world, key="77") == PLAN_A
 
@@ -297,7 +302,7 @@ def test_a_plan_that_a_continue_finished_is_carried_out_and_not_again(world: Wor
     [comment] = posted(world)
     assert comment["body"].startswith(f"**Carried out:** pull request #{published.pr_number}.")
     assert f"[`{PLAN_A.hash[:12]}`]({comment['html_url']})" in world.pulls()[0]["body"]
-    with pytest.raises(UsageError, match="was carried out already"):
+    with pytest.raises(UsageRefusedError, match="was carried out already"):
         found(world, key="999999")
 
 

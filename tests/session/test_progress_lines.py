@@ -10,7 +10,6 @@ from bot.cli.terminal.live import Board, LiveViewer
 from bot.cli.terminal.viewer import LineViewer, waiting_line
 from bot.contracts.messages import ToolCall
 from bot.contracts.progress import OutputEvent, WaitEvent
-from bot.session.progress.reporter import Waits
 from tests.support.progress import answered, called, plain_lines, requested, spent
 from tests.support.runs import make_run
 
@@ -88,12 +87,10 @@ def test_a_log_has_a_line_for_a_wait_and_none_for_its_output():
 def test_after_a_stop_no_further_wait_is_told(tmp_path: Path):
     lines: list[str] = []
     run = make_run(tmp_path, view=LineViewer(lines.append))
-    waits = Waits(run)
-    waits.begin("the checkers before the change", 60)
-    waits.printed("x")
-    waits.end()
+    run.show_wait("the checkers before the change", 60)
+    run.show_output("x")
     run.stop.fire("signal")
-    waits.begin("check with the change: two")
+    run.show_wait("check with the change: two")
     assert lines == ["     the checkers before the change (limit 60 s)"]
 
 

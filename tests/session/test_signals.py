@@ -8,7 +8,7 @@ from tests.support.stage import processes_naming
 _PROGRAM = """
 import os, signal, subprocess, time
 from bot.contracts.cancel import CancelToken
-from bot.session.progress.interruption import cancelled_by_signals
+from bot.session.interruption import cancelled_by_signals
 
 def cut_off():
     print("cut off, and what ran ended by", shell.wait(0.4), flush=True)

@@ -9,6 +9,7 @@ import pytest
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Status, StopReason, exit_code
+from bot.events.event_request import UsageRefusedError
 from bot.publish.plan import find_plan
 from bot.publish.thread.comments import thread_ref_of
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
@@ -65,7 +66,7 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage):
 
     again = thread_ref_of(request_in(stage, "approve", plan.hash[:12]), github(stage))
     assert again is not None
-    with pytest.raises(UsageError, match="was carried out already"):
+    with pytest.raises(UsageRefusedError, match="was carried out already"):
         find_plan(again, plan.hash[:12])
 
 

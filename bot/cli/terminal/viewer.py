@@ -14,7 +14,7 @@ from bot.contracts.journal import AgentStarted, CompactionRecord, DiagnosticsRec
 from bot.contracts.messages import Text
 from bot.contracts.progress import EVENTS, EndEvent, Event, Inquiry, Person, Reply, View, WaitEvent, Written
 from bot.report.timeline import call_subject
-from bot.session.progress.interruption import to_standard_error
+from bot.session.interruption import to_standard_error
 
 _LAST_WRITE_SECONDS = 0.3
 """Seconds that somebody who writes still has."""

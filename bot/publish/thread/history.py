@@ -11,6 +11,7 @@ from github.WorkflowRun import WorkflowRun
 
 from bot.contracts.request import Thread, ThreadState
 from bot.contracts.threads import Account, CommentData, IssueData
+from bot.events.command import Command, parse_command
 from bot.github.client import GitHub
 from bot.publish.thread.comments import OwnComment, own_comments
 from bot.publish.thread.markers import (
@@ -35,8 +36,14 @@ class ThreadLog(NamedTuple):
     comments: Mapping[str, CommentData]
     answers: Sequence[OwnComment]
 
+    def command(self, key: str) -> Command | None:
+        """Return the command in the comment that `key` names, `None` if it holds none that can be carried out."""
+        comment = self.comments.get(key)
+        command = parse_command(comment.body) if comment else None
+        return None if command is None or command.problem else command
 
-def read_log(github: GitHub, thread: Thread) -> ThreadLog:
+
+def read_log(github: GitHub, thread: Thread | IssueData) -> ThreadLog:
     comments = {str(one.id): one for one in github.comments(thread.number)}
     if thread.is_pull_request:
         comments |= {f"r{one.id}": one for one in github.review_comments(thread.number)}

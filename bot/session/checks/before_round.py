@@ -22,7 +22,6 @@ from bot.evidence.reruns import CheckExecution
 from bot.session.checks.inspection import Inspection
 from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, not_run
 from bot.session.context.run import Run
-from bot.session.progress.reporter import Waits
 from bot.session.workspaces.trees import Trees
 
 MINUTES = 10.0
@@ -97,7 +96,6 @@ class Round:
         self.inspection = inspection
         self.budget = budget
         self.cancel = run.stop
-        self.waits = Waits(run)
 
     def _run_checkers(
         self, name: str, tree_sha: str | None, limit: float, missing: Sequence[Checker] = ()
@@ -110,7 +108,7 @@ class Round:
             ):
                 self.inspection.run(workspace, tree_sha, limit, self.cancel, missing)
         except AgentError as error:
-            self.waits.begin(f"the checkers could not be run: {error}")
+            self.run.show_wait(f"the checkers could not be run: {error}")
 
     @contextmanager
     def _runner(self, name: str, tree_sha: str | None = None, **more: Any) -> Iterator[CheckRunner]:
@@ -124,12 +122,12 @@ class Round:
     @contextmanager
     def _begin(self, text: str, limit: float) -> Iterator[CancelToken]:
         token = CancelToken()
-        self.waits.begin(text, limit, lambda: token.fire(SKIPPED))
+        self.run.show_wait(text, limit, lambda: token.fire(SKIPPED))
         with self.budget.running("after"):
             yield token
 
     def _printed(self, line: str) -> None:
-        self.waits.printed(line)
+        self.run.show_output(line)
 
     def _record(
         self,
@@ -183,7 +181,7 @@ class BeforeRound(Round):
         assert self._thread is not None
         self.wait_for_checks()
         if self._thread.under_way:
-            self.waits.begin("the checkers before the change")
+            self.run.show_wait("the checkers before the change")
         self._thread.result()
 
     def wait_for_checks(self) -> None:
@@ -192,7 +190,7 @@ class BeforeRound(Round):
                 command, self._is_awaited = self._command, True
                 left = command[1] - time.monotonic() if command else None
                 skip = partial(command[0].fire, SKIPPED) if command else None
-                self.waits.begin(f"the check before the change: {check_title(check)}", left, skip)
+                self.run.show_wait(f"the check before the change: {check_title(check)}", left, skip)
             future.result()
             self._is_awaited = False
 
@@ -234,7 +232,7 @@ class BeforeRound(Round):
 
     def _printed(self, line: str) -> None:
         if self._is_awaited:
-            self.waits.printed(line)
+            self.run.show_output(line)
 
     @property
     def _is_stopped(self) -> bool:

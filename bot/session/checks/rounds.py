@@ -165,11 +165,11 @@ class AfterRound(Round):
         limit = min(self.budget.limit_checkers(2), self.budget.left_for_reruns)
         if limit > 1 and (missing := self.inspection.missing_on_base(self._tree)):
             names = ", ".join(dict.fromkeys(" in ".join(filter(None, checker.key)) for checker in missing))
-            self.waits.begin(f"run on the base, since the change concerns their projects: {names}", limit)
+            self.run.show_wait(f"run on the base, since the change concerns their projects: {names}", limit)
             self._run_checkers("checkers-on-base", None, limit, missing)
         if not self.cancel.fired:
             limit = self.budget.limit_checkers(1)
-            self.waits.begin("the checkers with the change", limit)
+            self.run.show_wait("the checkers with the change", limit)
             self._run_checkers(f"checkers-after-{self._number}", self._tree, limit)
 
     def _rerun_failed(self) -> None:
@@ -341,7 +341,7 @@ class Rounds(BeforeRound):
             if tree_sha not in self._after:
                 round = AfterRound(self, len(self._after) + 1, tree_sha)
                 self._after[tree_sha] = round.execute()
-                self.waits.end()
+                self.run.view.on_enter(None)
             pairs = self._after[tree_sha]
         return tuple(pair.result() for pair in pairs if pair.before.run.note != UNNEEDED)
 

@@ -11,6 +11,7 @@ from bot.contracts.request import POLICY_FILE
 from bot.events.event_request import NO_INPUTS, WorkflowInputs
 from bot.github.tokens import INSTALLATION, Access, TokenKind, token_kind
 from bot.policy.load import policy_file
+from bot.session.context.secrets import known_secrets
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
 WORKFLOW_TOKEN = "SLASH_AGENT_WORKFLOW_TOKEN"  # noqa: S105
@@ -27,7 +28,8 @@ class GitHubEnvironment:
 
     `repository` is the one that the run is in. `target` is the one that an entry of a maintenance plan names, which
     may be another; empty in every other job. `policy_file` is where the policy is in a repository. `replies`: the
-    workflow lets comments without a command in, or there is no workflow.
+    workflow lets comments without a command in, or there is no workflow. `secrets` are those of the environment, which
+    no text may have.
     """
 
     server_url: str
@@ -44,6 +46,7 @@ class GitHubEnvironment:
     report_url: str = ""
     policy_file: str = POLICY_FILE
     replies: bool = False
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def acts_for(self) -> str:
@@ -98,6 +101,7 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
         report_url=_report_url(environment.get("SLASH_AGENT_REPORT_URL", ""), run_url),
         policy_file=policy_file(environment.get("SLASH_AGENT_POLICY", "")),
         replies=environment.get("SLASH_AGENT_REPLIES", "true") == "true",
+        secrets=known_secrets(environment),
     )
 
 

@@ -21,7 +21,7 @@ from bot.contracts.messages import Image
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
-from bot.contracts.progress import View
+from bot.contracts.progress import OutputEvent, View, WaitEvent
 from bot.contracts.request import Request, Tier, Triage
 from bot.contracts.review import Review
 from bot.contracts.sandbox import SandboxInfo
@@ -68,15 +68,6 @@ class Attachments(NamedTuple):
     file_notes: tuple[str, ...] = ()
 
 
-class EarlierRun(NamedTuple):
-    """What this run continues without a bundle: what its model is told of it, the head of the bot's open pull request
-    with its change, empty for none, and its verb, empty if unknown."""
-
-    last: LastRun
-    head_sha: str = ""
-    verb: str = ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
     """What an entry point gives a run.
@@ -107,7 +98,7 @@ class RunSpec:
     policy_text: str | None = None
     range: ReviewRange | None = None
     memory: ReviewMemory = NO_MEMORY
-    earlier: EarlierRun | None = None
+    earlier: LastRun | None = None
     threads: Callable[[Task], Triage] | None = None
     subjects: Callable[[str], Sequence[str]] = lambda sha: ()
     load_attachments: Callable[[Run, bool], Attachments] | None = None
@@ -194,6 +185,23 @@ class Run(RunSpec):
         """Tell people."""
         for sentence in sentences:
             self.view.tell(Note(self.redactor.masked(sentence)))
+
+    def show_wait(
+        self, text: str, limit: float | None = None, skip: Callable[[], None] | None = None
+    ) -> None:
+        """Tell people what the run waits for, at most `limit` seconds; not once it was stopped. At a terminal Enter
+        calls `skip`."""
+        if self.stop.fired:
+            return
+        self.view.on_enter(skip)
+        seconds = max(round(limit, 1), 1.0) if limit is not None else None
+        can_skip = skip is not None and self.view.person is not None
+        self.view.tell(WaitEvent(self.redactor.masked(text), seconds, can_skip))
+
+    def show_output(self, line: str) -> None:
+        """Tell people the last line of output of what the run waits for."""
+        if line:
+            self.view.tell(OutputEvent(self.redactor.masked(line)))
 
 
 class FromGitHub(NamedTuple):

@@ -13,10 +13,10 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from github.Artifact import Artifact
 from github.PullRequest import PullRequest
@@ -27,9 +27,9 @@ from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.request import Actor, Request, Thread, Tier
 from bot.contracts.threads import CommentData, TextKind
 from bot.events.admission import permits, tier_of
-from bot.events.command import PLAN_HASH, Command, parse_command, with_options
+from bot.events.command import Command, with_options
 from bot.events.event_request import COMMENT_EVENTS, CommandSource, EventRequest, UsageRefusedError, is_own
-from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread
+from bot.events.thread_text import MAX_COMMENT, TextCleaner
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.pulls import head_repository
@@ -47,15 +47,14 @@ from bot.publish.bundle import (
     read_bundle,
 )
 from bot.publish.own_pulls import is_untouched, own_pull
-from bot.publish.plan import continued_plan, find_plan
+from bot.publish.plan import continued_plan
 from bot.publish.remote import PREFIX
 from bot.publish.result import posted_question
 from bot.publish.thread.comments import OwnComment, ThreadRef
 from bot.publish.thread.history import comes_before, is_own_run, newest_requests, read_log
-from bot.publish.thread.markers import PROGRESS, asking_comment, trigger_key
-from bot.session.context.run import EarlierRun
-from bot.session.event.event_context import EventContext
-from bot.session.run_folder import RunFolder
+from bot.publish.thread.markers import PROGRESS, asking_comment
+from bot.session.context.run import RunSpec
+from bot.session.event.event_context import EventContext, event_thread_ref
 from bot.verbs.record import Earlier
 from bot.verbs.registry import DEFAULT, VERBS, needs
 
@@ -73,20 +72,11 @@ _MOST_PULLS = 300
 """Newest open pull requests that are looked through for those of a thread."""
 
 
-class Continued(NamedTuple):
-    """What a `continue` starts from: its request, and the folder of the last run's bundle or, if that expired, what is
-    known of that run. `notes` are for people."""
-
-    request: Request
-    bundle: Path | None = None
-    earlier: EarlierRun | None = None
-    notes: tuple[str, ...] = ()
-
-
-def continued_run(context: EventContext, request: Request, folder: RunFolder) -> Continued:
-    """Return what a `continue` starts from. If the bundle expired, use the thread's pull request and our comment on
-    the last run, and tell the model."""
-    bundle, thread = folder.root / "resumed", request.thread
+def continued(context: EventContext, spec: RunSpec) -> RunSpec:
+    """Return `spec` with what its `continue` starts from: the last run's bundle or, if that expired, the thread's pull
+    request and our comment on that run; the model is told."""
+    request, bundle = spec.request, spec.folder.root / "resumed"
+    thread = request.thread
     try:
         run = context.github.workflow_run(request.resumes)
     except GitHubError as error:
@@ -95,8 +85,8 @@ def continued_run(context: EventContext, request: Request, folder: RunFolder) ->
         run = None
     # Any run may offer an artifact of that name: the one that our comment names must be our workflow's.
     of_ours = run is not None and is_own_run(run, request.repository, context.where.workflow)
-    if of_ours and fetch_bundle(context, request, request.resumes, bundle):
-        return Continued(request, bundle)
+    if of_ours and fetch_bundle(context, request.resumes, bundle):
+        return replace(spec, resume=bundle)
     assert thread is not None
     command, text = read_last_result(context.thread_ref, thread)
     verb = command.verb if command else DEFAULT
@@ -104,20 +94,22 @@ def continued_run(context: EventContext, request: Request, folder: RunFolder) ->
     missing = "account, which is" if pull else "account and change, which are"
     left_out = (*thread.left_out, f"the last run's own {missing} not kept any more: go by the thread")
     request = request._replace(thread=thread._replace(left_out=left_out))
-    notes = (note,) if note else ()
+    spec = replace(spec, request=request, notes=(note,) if note else ())
     if pull is None and not text:
-        return Continued(request, notes=notes)
+        return spec
     question, words = posted_question(text), command.instruction if command else ""
     last = LastRun(
         request._replace(verb=verb, instruction=words or None).full_instruction,
         f"It opened pull request #{pull.number}." if pull else _BY_COMMENT,
         message="" if question else text,
         question=question,
+        head_sha=pull.head.sha if pull else "",
+        verb=verb,
     )
-    return Continued(request, earlier=EarlierRun(last, pull.head.sha if pull else "", verb), notes=notes)
+    return replace(spec, earlier=last)
 
 
-def fetch_bundle(context: EventContext, request: Request, run: int, folder: Path) -> bool:
+def fetch_bundle(context: EventContext, run: int, folder: Path) -> bool:
     """Download the bundle of an Actions run to `folder`, which must not exist. Returns `False` if there is none that
     was made while the job of the same name as this one ran: code of the repository may upload anything in another.
 
@@ -126,20 +118,19 @@ def fetch_bundle(context: EventContext, request: Request, run: int, folder: Path
     github = context.github
     try:
         bundles = [one for one in github.artifacts(run) if one.name.startswith(_ARTIFACT) and not one.expired]
-        if bundles:
-            ours = github.jobs(context.where.run)
-            runner = context.environment.get("RUNNER_NAME")
-            names = {job.name for job in ours if job.status == "in_progress" and job.runner_name == runner}
-            jobs = [job for job in github.jobs(run, every_attempt=True) if job.name in names]
-            bundles = [
-                one
-                for one in bundles
-                if any(job.started_at <= one.created_at <= (job.completed_at or _NEVER) for job in jobs)
-            ]
         if not bundles:
             return False
-        newest = max(bundles, key=lambda one: (one.created_at, one.id))
-        content = github.download_artifact(newest.id, _MOST_ZIPPED)
+        ours, runner = github.jobs(context.where.run), context.environment.get("RUNNER_NAME")
+        names = {job.name for job in ours if job.status == "in_progress" and job.runner_name == runner}
+        jobs = [job for job in github.jobs(run, every_attempt=True) if job.name in names]
+        own = [
+            (one.created_at, one.id)
+            for one in bundles
+            if any(job.started_at <= one.created_at <= (job.completed_at or _NEVER) for job in jobs)
+        ]
+        if not own:
+            return False
+        content = github.download_artifact(max(own)[1], _MOST_ZIPPED)
     except GitHubError as error:
         if error.status in (403, 404, 410):
             return False
@@ -158,16 +149,15 @@ def read_finished(github: GitHub, artifact: Artifact) -> Bundle | None:
             return None
 
 
-def finished_before(context: EventContext, request: Request, folder: Path) -> Outcome | None:
-    """Return the outcome of an earlier attempt of this Actions run for `request`, with its bundle in `folder`, which
-    must not exist; `None`, and no folder, if it did not finish. Raises `GitHubError` and `BundleError`."""
-    if request.trigger is None or not request.trigger.comment_id:
-        return None
-    if not fetch_bundle(context, request, context.where.run, folder):
+def finished_before(context: EventContext, folder: Path) -> Outcome | None:
+    """Return the outcome of an earlier attempt of this Actions run for the same comment, with its bundle in `folder`,
+    which must not exist; `None`, and no folder, if it did not finish. Raises `GitHubError` and `BundleError`."""
+    trigger = context.event_request.trigger
+    if not trigger.comment_id or not fetch_bundle(context, context.where.run, folder):
         return None
     outcome = read_bundle(folder).outcome
     is_done = exit_code(outcome.stop_reason, outcome.status) is ExitCode.DONE
-    if is_done and outcome.request.trigger == request.trigger:
+    if is_done and outcome.request.trigger == trigger:
         return outcome
     shutil.rmtree(folder)
     return None
@@ -219,13 +209,14 @@ def _own_open_pull(context: EventContext, request: Request) -> tuple[PullRequest
 
 
 def repeat_request(
-    event_request: EventRequest, thread_ref: ThreadRef, thread: Thread, *, actor: Actor, policy: Policy
+    event_request: EventRequest, thread_ref: ThreadRef, actor: Actor, policy: Policy
 ) -> tuple[EventRequest, str]:
     """Return the event request that a `retry` stands for and the key of the request that it repeats: the same comment
     by the same person, with the earlier command in it. Raises `RefusedError`."""
-    if event_request.trigger.event not in COMMENT_EVENTS:
+    subject = event_request.subject
+    if event_request.trigger.event not in COMMENT_EVENTS or subject is None:
         raise UsageRefusedError("Write `/agent retry` in the thread whose last request it repeats.")
-    log = read_log(thread_ref.github, thread)
+    log = read_log(thread_ref.github, subject)
     key = _last_request_key(thread_ref, log.answers, actor)
     comment = log.comments.get(key)
     if comment is None:
@@ -236,8 +227,8 @@ def repeat_request(
         raise UsageRefusedError(
             "The comment with the last request was edited after this command. Check it and write the command again."
         )
-    command = None if is_own(comment.body) else parse_command(comment.body)
-    if command is None or command.problem or needs(command.verb, Earlier.REQUEST):
+    command = log.command(key)
+    if command is None or is_own(comment.body) or needs(command.verb, Earlier.REQUEST):
         raise UsageRefusedError(
             "The comment with the last request no longer contains a command. Write what to do."
         )
@@ -287,12 +278,10 @@ def read_last_result(thread_ref: ThreadRef, thread: Thread) -> tuple[Command | N
     last = last_progress(thread_ref, answers)
     if last is None:
         return None, ""
-    comment = log.comments.get(last.request_key)
     results = [one for one in answers if one.key == last.key and one.kind != PROGRESS]
     result = results[-1] if results else last
-    command = parse_command(comment.body) if comment else None
     text = TextCleaner().text(result.text, MAX_COMMENT) if result.over else ""
-    return None if command is None or command.problem else command, text
+    return log.command(last.request_key), text
 
 
 def request_behind(
@@ -300,20 +289,16 @@ def request_behind(
 ) -> EventRequest:
     """Return `event_request`, or for a `retry` the one that it stands for, to compare a request with its event. Raises
     `RefusedError`."""
-    command, subject = event_request.command, event_request.subject
-    if subject is None or command is None or not needs(command.verb, Earlier.REQUEST):
+    command = event_request.command
+    if command is None or not needs(command.verb, Earlier.REQUEST):
         return event_request
-    key = trigger_key(event_request.trigger, event_request.head_sha)
-    thread_ref = ThreadRef(github, event_request.number, key, event_request.trigger.at)
-    thread, policy = bare_thread(subject), load_policy()
-    return repeat_request(event_request, thread_ref, thread, actor=actor, policy=policy)[0]
+    return repeat_request(event_request, event_thread_ref(event_request, github), actor, load_policy())[0]
 
 
 def continue_request(request: Request, thread_ref: ThreadRef) -> Request:
     """Return `request` with the Actions run that it continues and, after an approval, the plan. Only the actor of that
     run or a maintainer may continue it. Raises `RefusedError`."""
-    if request.thread is None:
-        raise UsageRefusedError("`/agent continue` works only in a thread with an earlier request.")
+    assert request.thread is not None
     log = read_log(thread_ref.github, request.thread)
     last = last_progress(thread_ref, log.answers)
     if last is None:
@@ -324,21 +309,7 @@ def continue_request(request: Request, thread_ref: ThreadRef) -> Request:
             raise UsageRefusedError(
                 f"{request.actor.login} did not start the last run. Its starter, or a maintainer, can continue it."
             )
-    try:
-        plan = continued_plan(thread_ref, log)
-    except UsageError as error:
-        raise UsageRefusedError(str(error)) from error
-    return request._replace(resumes=last.run, plan=plan)
-
-
-def approve_request(request: Request, thread_ref: ThreadRef) -> Request:
-    """Return `request` with the very plan that it approves. Raises `RefusedError`."""
-    if request.thread is None:
-        raise UsageRefusedError("`/agent approve` is for the thread that the plan stands in.")
-    try:
-        return request._replace(plan=find_plan(thread_ref, request.options.get(PLAN_HASH, "")).plan)
-    except UsageError as error:
-        raise UsageRefusedError(str(error)) from error
+    return request._replace(resumes=last.run, plan=continued_plan(thread_ref, log))
 
 
 def _check_author(comment: CommentData, verb: str, github: GitHub, policy: Policy) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,7 +23,6 @@ from bot.policy.load import load_policy
 from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.markers import trigger_key
 from bot.session.context.github_env import GitHubEnvironment, signed_in
-from bot.session.context.secrets import known_secrets
 from bot.session.run_folder import RunFolder
 from bot.workspace.sandbox.backends import Setting
 
@@ -72,16 +71,10 @@ class EventResult(NamedTuple):
     plan: Plan | None = None
 
 
-def client_for(
-    where: GitHubEnvironment,
-    environment: Mapping[str, str],
-    repository: str,
-    token: str = "",
-    dry: Say | None = None,
-) -> GitHub:
+def client_for(where: GitHubEnvironment, repository: str, token: str = "", dry: Say | None = None) -> GitHub:
     """A client for `repository` with `token`, by default that of `where`. Each thread needs its own. With `dry` it
     sends no write, and passes each to that."""
-    secrets = {**known_secrets(environment), **where.minted_secrets}
+    secrets = {**where.secrets, **where.minted_secrets}
     client = connect(
         token or where.token, where.api_url, repository, secrets=secrets, server_url=where.server_url
     )
@@ -90,19 +83,14 @@ def client_for(
 
 
 def connected(
-    where: GitHubEnvironment,
-    environment: Mapping[str, str],
-    repository: str,
-    access: Access,
-    mask: Say,
-    dry: Say | None = None,
+    where: GitHubEnvironment, repository: str, access: Access, mask: Say, dry: Say | None = None
 ) -> tuple[GitHubEnvironment, GitHub]:
     """Return `where` with the token for `repository` and `access`, and `client_for` it. `mask` gets each secret that is
     created. Raises `UsageError` naming what to set."""
     where = signed_in(where, repository, access)
     for secret in where.minted_secrets.values():
         mask(secret)
-    return where, client_for(where, environment, repository, dry=dry)
+    return where, client_for(where, repository, dry=dry)
 
 
 @dataclass(kw_only=True)
@@ -115,20 +103,17 @@ class EventContext:
     where: GitHubEnvironment
     github: GitHub
     event_request: EventRequest
+    thread_ref: ThreadRef
     now: str
     say: Say
     pass_on: Say = lambda reason: None
-    thread_ref: ThreadRef = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.thread_ref = event_thread_ref(self.event_request, self.where, self.github)
 
     @cached_property
     def policy(self) -> Policy:
         """The default branch's policy decides who may: a branch that the command names must not grant access."""
-        repository, file = self.event_request.repository, self.where.policy_file
+        file = self.where.policy_file
         try:
-            text = self.github.file(file, repository.default_branch)
+            text = self.github.file(file, self.github.repository.default_branch)
         except GitHubError as error:
             raise GitHubError(f"{error}{'' if error.status else _UNREACHABLE}", error.failure) from error
         return load_policy(text, file)
@@ -142,8 +127,8 @@ class EventContext:
             self.say(f"note: {what}: {error}")
 
 
-def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment, github: GitHub) -> ThreadRef:
-    """Return the thread of an event request."""
+def event_thread_ref(event_request: EventRequest, github: GitHub, run: int = 0) -> ThreadRef:
+    """Return the thread of an event request on which the Actions run `run` works."""
     trigger = event_request.trigger
     return ThreadRef(
         github,
@@ -151,6 +136,6 @@ def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment, gith
         trigger_key(trigger, event_request.head_sha),
         trigger.at,
         event_request.anchor.id if event_request.anchor else 0,
-        str(where.run or ""),
+        str(run or ""),
         url=event_request.subject.url if event_request.subject else "",
     )

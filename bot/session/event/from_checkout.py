@@ -53,7 +53,7 @@ class CheckoutOnGitHub(NamedTuple):
 
     @property
     def github(self) -> GitHub:
-        return client_for(self.where, self.environment, self.remote.repository)
+        return client_for(self.where, self.remote.repository)
 
 
 def checkout_on_github(

@@ -62,8 +62,8 @@ def help_text(request: Request, policy: Policy) -> str:
     ]
     parts = [f"**Commands that {actor.login} can give here**, as {actor.tier}:"]
     parts.append("\n".join(f"- `/agent {verb.example}` {verb.help}" for verb in verbs))
-    limits = policy.tiers.get(actor.tier)
-    if limits is not None and any(verb.name not in INSTANT for verb in verbs):
+    if any(verb.name not in INSTANT for verb in verbs):
+        limits = policy.tiers[actor.tier]
         closed = {"--no-draft": policy.pull_request.always_draft, "--model NAME": policy.options.models == ()}
         options = ", ".join(f"`{option}`" for option in _OPTIONS if not closed.get(option))
         each = f"{money(limits.usd)}, {count_of(limits.turns, 'turn')} and {limits.minutes:g} minutes"

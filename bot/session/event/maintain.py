@@ -18,10 +18,7 @@ from bot.agent.first_message import LastRun
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.nearest import nearest
 from bot.contracts.request import Tier
-from bot.contracts.threads import IssueData
 from bot.github.client import GitHub
-from bot.maintenance import dashboard, due_tasks
-from bot.maintenance.dashboard import LastResult, RepositoryPlan
 from bot.maintenance.due_tasks import (
     NO_PULLS,
     Decision,
@@ -31,8 +28,8 @@ from bot.maintenance.due_tasks import (
     Start,
     TaskPull,
     TaskState,
+    decide_all,
     due_windows,
-    room_of,
 )
 from bot.maintenance.task import FOLDER, Task, is_task_file, read_task
 from bot.parsing.parser import Parser
@@ -40,9 +37,8 @@ from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.problems import PolicyError
 from bot.policy.values import Policy
 from bot.publish.own_pulls import is_untouched, own_pull
-from bot.publish.thread.markers import mark, marked, read_mark
 from bot.publish.writes import count_made
-from bot.session.context.run import EarlierRun
+from bot.session.event.dashboard import LastResult, RepositoryPlan, find_dashboard, ticked_tasks
 from bot.session.event.earlier_run import read_finished
 
 Say = Callable[[str], None]
@@ -54,8 +50,6 @@ _TO_UPDATE = (
     "Its change is in the work tree. Keep what is still right, add what is missing, and undo all of it if nothing of "
     "it is needed any more."
 )
-_DASHBOARD = "dashboard"
-_LABEL = "maintenance"
 
 _OfRepository = TypeVar("_OfRepository", DueWindow, RepositoryPlan)
 _Done = TypeVar("_Done")
@@ -74,18 +68,14 @@ class MaintenanceRun(NamedTuple):
 
 
 def plan_repositories(run: MaintenanceRun, host_of: HostOf, warn: Say) -> list[RepositoryPlan]:
-    """Plan each repository that is due, as `_for_each` does."""
+    """Plan each repository that is due, as `for_each` does."""
     windows = [DueWindow(repository, run.last.at, run.now) for repository in run.repositories]
     if not run.tasks:
         windows = due_windows(run.repositories, run.last.at, run.now)
-
-    def plan(window: DueWindow) -> RepositoryPlan:
-        return plan_repository(window, run, host_of(window.repository), warn)
-
-    return _for_each(windows, plan, warn)
+    return for_each(windows, lambda one: plan_repository(one, run, host_of(one.repository), warn), warn)
 
 
-def _for_each(
+def for_each(
     windows: Iterable[_OfRepository], do: Callable[[_OfRepository], _Done], warn: Say
 ) -> list[_Done]:
     """An error in one repository is reported and does not stop the others. Raises the first `AgentError` if nothing
@@ -115,13 +105,12 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
     for error in broken.values():
         warn(f"{repository}: {error}")
     state = _state(host, policy) if tasks else {}
-    existing = None if run.tasks or not tasks else _dashboard(host)
+    existing = None if run.tasks or not tasks else find_dashboard(host)
     is_open = existing is not None and existing.state == "open"
-    ticked = dashboard.ticked_tasks(existing.body) if existing and is_open else ()
-    decisions = due_tasks.decide_all(
+    ticked = ticked_tasks(existing.body) if existing and is_open else ()
+    decisions = decide_all(
         [tasks[name] for name in run.tasks] if run.tasks else tasks.values(),
-        state,
-        _remaining_room(policy, state, run.last.started(repository)),
+        Room(policy, state, run.last.started(repository)),
         repository=repository,
         now=window.until,
         since=lambda task: run.last.of(repository, task, window.since),
@@ -138,93 +127,16 @@ def decide_now(name: str, host: GitHub, policy: Policy, start: Start, now: datet
     `PolicyError` for one that cannot be read."""
     with Parser() as parser:
         tasks, _ = _tasks(host, parser, (name,))
-    state = _state(host, policy)
     # The day's runs are counted by the workflow's own.
-    room = _remaining_room(policy, state, 0)
-    return due_tasks.decide(tasks[name], state.get(name, NO_PULLS), start, room, now=now)
+    return Room(policy, _state(host, policy)).decide(tasks[name], start, now)
 
 
-def open_pull_of(name: str, host: GitHub, policy: Policy) -> EarlierRun | None:
+def open_pull_of(name: str, host: GitHub, policy: Policy) -> LastRun | None:
     """Return the task's open pull request as the run to continue, if it is the bot's own still."""
     for pull in _state(host, policy).get(name, NO_PULLS).open:
         if not pull.touched:
             what = f"the pull request #{pull.number} of this task, which is open"
-            return EarlierRun(LastRun(what, _TO_UPDATE), pull.head_sha)
-    return None
-
-
-def _remaining_room(policy: Policy, state: RepositoryState, started_today: int) -> Room:
-    return room_of(policy.maintenance, policy.tiers[Tier.SCHEDULE].runs_a_day, started_today, state)
-
-
-Results = Mapping[tuple[str, str], LastResult]
-"""The results of this workflow run, by repository and task."""
-
-
-def put_dashboards(
-    plans: Iterable[RepositoryPlan], host_of: HostOf, results: Results, say: Say, warn: Say, home: str = ".."
-) -> None:
-    """See `put_dashboard` and `_for_each`."""
-
-    def put(plan: RepositoryPlan) -> None:
-        say(f"{plan.repository}: {put_dashboard(plan, host_of(plan.repository), results, home)}")
-
-    _for_each(plans, put, warn)
-
-
-def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Results, home: str = "..") -> str:
-    """Update the repository's dashboard and return what was done. `home` is the address of the repository with the
-    workflow's runs. Without tasks and without a dashboard nothing is written, nor if the policy or whoever closed the
-    issue wants none."""
-    repository = repository_plan.repository
-    if not repository_plan.policy.dashboard:
-        return "the policy wants no dashboard"
-    existing = _dashboard(host)
-    if existing is not None and existing.state != "open":
-        return f"dashboard #{existing.number} is closed: reopen it to have it again"
-    known = _results(existing.body if existing else "")
-    known |= {task: result for (name, task), result in results.items() if name.lower() == repository.lower()}
-    names = {decision.task.name for decision in repository_plan.decisions}
-    known = {task: known[task] for task in sorted(known.keys() & names)}
-    text = dashboard.render_dashboard(repository_plan, known, home)
-    entries = (
-        "/".join(map(str, (task, *one._replace(cost=round(one.cost * 10_000)))))
-        for task, one in known.items()
-    )
-    body = marked(text, mark(_DASHBOARD, last=".".join(entries)))
-    if existing is None:
-        if not repository_plan.decisions and not repository_plan.broken:
-            return "no tasks, no dashboard"
-        issue = host.create_issue(title=dashboard.TITLE, body=body, labels=[_LABEL])
-        return f"dashboard #{issue.number} opened"
-    if existing.body.replace("\r\n", "\n").strip() == body.strip():
-        return f"dashboard #{existing.number} is up to date"
-    host.edit_issue(existing.number, body=body)
-    return f"dashboard #{existing.number} brought up to date"
-
-
-_ENTRY_OF_MARK = re.compile(
-    r"([a-z0-9-]+)/([a-z_]+)/([0-9-]{10})/([0-9]{1,9})/([0-9]{1,20})/([0-9]{1,9})(?:/([0-9]{1,9}))?"
-)
-
-
-def _results(body: str) -> dict[str, LastResult]:
-    """Parse the results in the mark of a dashboard; the cost is in hundredths of a cent."""
-    fields = read_mark(body, _DASHBOARD) or {}
-    matches = filter(None, map(_ENTRY_OF_MARK.fullmatch, fields.get("last", "").split(".")))
-    return {
-        one[1]: LastResult(one[2], one[3], int(one[4]) / 10_000, int(one[5]), int(one[6]), int(one[7] or 0))
-        for one in matches
-    }
-
-
-def _dashboard(host: GitHub) -> IssueData | None:
-    """Return the newest one, which people may have closed."""
-    me = host.me
-    for issue in host.issues(state="all", labels=[_LABEL]):
-        ours = issue.author.login == me.login if me else issue.author.kind == "Bot"
-        if ours and read_mark(issue.body, _DASHBOARD) is not None:
-            return issue
+            return LastRun(what, _TO_UPDATE, head_sha=pull.head_sha)
     return None
 
 

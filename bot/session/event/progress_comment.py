@@ -28,7 +28,6 @@ from bot.publish.thread.progress_writer import ProgressWriter
 from bot.session.event.event_context import EventContext, client_for
 
 _MAX_ERROR = 1_000
-_LINES_SHOWN = 20
 _A_DAY = timedelta(days=1)
 # What the run itself can say for good: publishing says the same.
 _NOTHING_FOLLOWS = (Status.NO_CHANGE, Status.PARTIAL, Status.REFUSED, Status.FAILED)
@@ -56,7 +55,7 @@ class ProgressComment(View):
         """A client of its own: it is used on the comment's thread, and a client is not for two."""
         context = self._context
         name, dry = context.event_request.repository.name, context.say if context.options.dry_run else None
-        return client_for(context.where, context.environment, name, dry=dry)
+        return client_for(context.where, name, dry=dry)
 
     def show(self, *lines: str) -> None:
         """Show what goes on: a list of lines."""
@@ -109,7 +108,7 @@ class ProgressComment(View):
 
 def working_text(lines: Sequence[str], run_url: str) -> str:
     """Return the comment on an active run."""
-    parts = ["**Working on it**", "\n".join(f"- {safe_line(line)}" for line in lines[:_LINES_SHOWN])]
+    parts = ["**Working on it**", "\n".join(f"- {safe_line(line)}" for line in lines)]
     return "\n\n".join(filter(None, [*parts, f"[Follow the run]({run_url})" if run_url else ""]))
 
 
@@ -164,19 +163,19 @@ def report_no_result(context: EventContext, reason: str, *, failed: bool = False
     elif context.environment.get("SLASH_AGENT_MODE") in PASSES_ON:
         context.pass_on(reason)
     else:
-        for note in post_check(context.github, context.event_request, reason, context.where.run_url):
-            context.say(f"note: {note}")
+        post_check(context.github, context.event_request, reason, context.where.run_url, context.say)
 
 
-def post_check(github: GitHub, event_request: EventRequest, reason: str, run_url: str) -> tuple[str, ...]:
-    """Put a neutral check on the head of the event's pull request. Returns soft failures, a sentence each."""
+def post_check(
+    github: GitHub, event_request: EventRequest, reason: str, run_url: str, say: Callable[[str], None]
+) -> None:
+    """Put a neutral check on the head of the event's pull request, or note in the log why not."""
     text = safe_plain(reason, _MAX_REASON) or "No reason was given."
     try:
-        path = f"/repos/{event_request.repository.name}/check-runs"
+        path = f"/repos/{github.name}/check-runs"
         github.requester.requestJsonAndCheck("POST", path, input=unmet_check(event_request, text, run_url))
     except (GitHubError, GateError) as error:
-        return (f"The check run with the reason could not be made: {error}",)
-    return ()
+        say(f"note: The check run with the reason could not be made: {error}")
 
 
 def missing_key(error: MissingKeyError, github: GitHub, workflow: str) -> str:

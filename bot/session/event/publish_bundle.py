@@ -74,8 +74,8 @@ class PublishJob:
         """Report an unreadable bundle in the thread of the event."""
         if event := self.event_in_thread:
             name = event.repository.name
-            _, github = connected(self.where, self.environment, name, Access.COMMENT, self.mask)
-            self.end_thread(event_thread_ref(event, self.where, github), error)
+            _, github = connected(self.where, name, Access.COMMENT, self.mask)
+            self.end_thread(event_thread_ref(event, github, self.where.run), error)
 
     def end_thread(self, thread_ref: ThreadRef, error: str) -> None:
         """Write the error in our comments of the request, unless they have its result. No new comment is written."""
@@ -105,7 +105,7 @@ def publish_bundle(job: PublishJob, folder: Path) -> tuple[Outcome, PublishResul
         job.close_progress(error.strerror or str(error))
         raise
     except RepositoryMovedError:
-        new = client_for(job.where, job.environment, old_name).current_name()
+        new = client_for(job.where, old_name).current_name()
         if new.lower() == old_name.lower():
             raise
         job.say(f"note: the repository {old_name} is called {new} now")
@@ -119,9 +119,8 @@ def publish_note(job: PublishJob, note: str) -> None:
     if event_request is None or event_request.cause is Cause.COMMAND or not event_request.head_sha:
         raise UsageError("A note is for an event of a pull request without a command, and this job has none.")
     name = event_request.repository.name
-    where, github = connected(job.where, job.environment, name, Access.PUBLISH, job.mask, job.dry)
-    for problem in post_check(github, event_request, note, where.run_url):
-        job.say(f"note: {problem}")
+    where, github = connected(job.where, name, Access.PUBLISH, job.mask, job.dry)
+    post_check(github, event_request, note, where.run_url, job.say)
 
 
 def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> tuple[Outcome, PublishResult]:
@@ -129,13 +128,13 @@ def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> tuple[Outcome, Pu
     environment, say, request = job.environment, job.say, bundle.outcome.request
     old_name = job.where.acts_for or request.repository
     renamed = job.where.renamed(old_name, name)
-    where, github = connected(renamed, environment, name, Access.PUBLISH, job.mask, job.dry)
+    where, github = connected(renamed, name, Access.PUBLISH, job.mask, job.dry)
     # An event has the name that the repository had then, as the bundle has.
     try:
         _check_request(request, job, github)
     except PublishError as error:
         event = job.event_in_thread
-        if found := event_thread_ref(event, where, github) if event else thread_ref_of(request, github):
+        if found := event_thread_ref(event, github, where.run) if event else thread_ref_of(request, github):
             job.end_thread(found, str(error))
         raise
     if request.repository.lower() == old_name.lower():
@@ -145,7 +144,7 @@ def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> tuple[Outcome, Pu
     own_token = environment.get(WORKFLOW_TOKEN, "")
 
     def workflow() -> tuple[GitHub, str]:
-        return client_for(where, environment, name, own_token), own_token
+        return client_for(where, name, own_token), own_token
 
     # GITHUB_TOKEN, beside the token that the job acts with, reaches the job's own repository.
     has_own = own_token not in ("", where.token) and request.repository.lower() == where.repository.lower()

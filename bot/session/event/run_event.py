@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.request import Actor, Request, Tier
 from bot.events.admission import refused_fields
+from bot.events.command import PLAN_HASH
 from bot.events.event_request import REVIEW_COMMENT, Cause, NoRequestError, RefusedError
 from bot.events.read_event import read_event
 from bot.events.resolve_request import build_request
@@ -19,7 +20,14 @@ from bot.policy.problems import PolicyError
 from bot.publish.thread.history import count_tries
 from bot.publish.thread.markers import ANSWER, REFUSED
 from bot.session.context.github_env import read_github_environment
-from bot.session.event.event_context import EventContext, EventOptions, EventResult, Say, connected
+from bot.session.event.event_context import (
+    EventContext,
+    EventOptions,
+    EventResult,
+    Say,
+    connected,
+    event_thread_ref,
+)
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer, report_no_result
 from bot.session.event.reply import check_reply
 from bot.verbs.record import Answer, Earlier
@@ -50,18 +58,16 @@ def run_event(
         access = Access.READ  # without a thread there is nobody to answer
     elif command is not None and VERBS[command.verb].answer is Answer.CANCELLATION:
         access = Access.STOP
-    where, github = connected(where, environment, name, access, mask, say if options.dry_run else None)
-    if event_request.repository.clone_url:
+    where, github = connected(where, name, access, mask, say if options.dry_run else None)
+    if event_request.repository.clone_url:  # a schedule's payload has no more than its name
         github.repository = event_request.repository
-    else:
-        # A schedule's payload need not say where the default branch is, which the policy is read from.
-        event_request = event_request._replace(repository=github.repository)
     context = EventContext(
         options=options,
         environment={**environment, **where.minted_secrets},
         where=where,
         github=github,
         event_request=event_request,
+        thread_ref=event_thread_ref(event_request, github, where.run),
         now=now,
         say=say,
         pass_on=pass_on,
@@ -95,7 +101,7 @@ def _handle(context: EventContext) -> EventResult:
 
 def _decide(context: EventContext, request: Request) -> Request:
     """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and an
-    `approve` its plan."""
+    `approve` the very plan that it names."""
     asked = context.event_request
     if asked.cause is Cause.FAILED_RUN:
         tries = count_tries(context.github, asked.number, asked.head_sha)
@@ -104,23 +110,19 @@ def _decide(context: EventContext, request: Request) -> Request:
             raise NoRequestError(why, unmet=True)
     if VERBS[request.verb].earlier is None:
         return request
-    from bot.session.event.earlier_run import approve_request, continue_request, repeat_request
+    from bot.publish.plan import find_plan
+    from bot.session.event.earlier_run import continue_request, repeat_request
 
     github = context.github
-    if needs(request.verb, Earlier.REQUEST) and request.thread is not None:
-        repeated, key = repeat_request(
-            context.event_request,
-            context.thread_ref,
-            request.thread,
-            actor=request.actor,
-            policy=context.policy,
-        )
+    if needs(request.verb, Earlier.REQUEST):
+        repeated, key = repeat_request(asked, context.thread_ref, request.actor, context.policy)
         context.thread_ref = context.thread_ref._replace(of=key)
         request = build_request(repeated, github, context.policy)
     if needs(request.verb, Earlier.RUN):
         return continue_request(request, context.thread_ref)
     if needs(request.verb, Earlier.PLAN):
-        return approve_request(request, context.thread_ref)
+        approved = find_plan(context.thread_ref, request.options.get(PLAN_HASH, ""))
+        return request._replace(plan=approved.plan)
     return request
 
 

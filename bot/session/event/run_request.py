@@ -1,6 +1,7 @@
 """Run one request of an event. Checks first whether it was done already, and the limits of the actor's day."""
 
 import os
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from bot.checkout.pull import PullHead
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.outcome import exit_code
 from bot.contracts.request import Request, Tier
-from bot.events.event_request import RefusedError, UsageRefusedError
+from bot.events.event_request import OF_PULLS, RefusedError, UsageRefusedError
 from bot.maintenance.due_tasks import Start
 from bot.policy.run_budget import least
 from bot.providers.connect import MissingKeyError, check_model, default_model
@@ -23,23 +24,21 @@ from bot.run.run import run
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.run import RunSpec
 from bot.session.event.attachments import load_attachments
-from bot.session.event.earlier_run import Continued, continued_run, finished_before
+from bot.session.event.earlier_run import continued, finished_before
 from bot.session.event.event_context import EventContext, EventResult
 from bot.session.event.maintain import decide_now, open_pull_of
 from bot.session.event.other_runs import (
+    check_quota,
     close_dead_progress,
     existing_result_url,
     others_at_work,
     resolve_progress_comment,
 )
 from bot.session.event.progress_comment import ProgressComment, missing_key
-from bot.session.event.quota import check_quota
 from bot.session.event.triage import gather
 from bot.session.run_folder import new_folder
 from bot.verbs.record import Earlier
 from bot.verbs.registry import VERBS, needs
-
-_OF_PULLS = ("pull_request", "pull_request_target")
 
 
 def run_request(context: EventContext, request: Request) -> EventResult:
@@ -55,7 +54,7 @@ def run_request(context: EventContext, request: Request) -> EventResult:
         return EventResult(ExitCode.DONE, reason, answered=True)
     out, where = context.options.out, context.where
     is_rerun = context.environment.get("GITHUB_RUN_ATTEMPT", "1") != "1" and where.run
-    if is_rerun and out and not out.exists() and (outcome := finished_before(context, request, out)):
+    if is_rerun and out and not out.exists() and (outcome := finished_before(context, out)):
         context.say("note: an earlier attempt of this job finished the request; its bundle is published")
         return EventResult(ExitCode.DONE, outcome.reason, outcome, out)
     if reason := _cannot_publish(context, request) or others_at_work(context, request):
@@ -97,7 +96,7 @@ def _cannot_publish(context: EventContext, request: Request) -> str:
 
 
 def _run(context: EventContext, request: Request, model: str, comment: int) -> EventResult:
-    by_push = request.trigger is not None and request.trigger.event in _OF_PULLS
+    by_push = context.event_request.trigger.event in OF_PULLS
     is_off = context.environment.get("SLASH_AGENT_PROGRESS") == "false"
     # An automatic review is not announced.
     is_shown = not is_off and context.thread_ref.number and not (by_push and VERBS[request.verb].reviews)
@@ -115,11 +114,9 @@ def _run(context: EventContext, request: Request, model: str, comment: int) -> E
         progress.fail(str(error) if isinstance(error, AgentError) else "")
         raise
     progress.end(ended.outcome)
-    code = exit_code(ended.outcome.stop_reason, ended.outcome.status)
-    kept_folder = spec.folder if ended.needs_tree else None
-    return EventResult(
-        code, ended.outcome.reason, ended.outcome, ended.bundle, kept_run=kept_folder, plan=ended.plan
-    )
+    outcome, kept_run = ended.outcome, spec.folder if ended.needs_tree else None
+    code = exit_code(outcome.stop_reason, outcome.status)
+    return EventResult(code, outcome.reason, outcome, ended.bundle, kept_run=kept_run, plan=ended.plan)
 
 
 def _spec(context: EventContext, request: Request, progress: ProgressComment, model: str) -> RunSpec:
@@ -127,21 +124,15 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
     check_machine()
     check_folder(options.out)
     folder, source = new_folder(environment), _source(request, context)
-    continued = Continued(request)
-    if needs(request.verb, Earlier.RUN) and request.resumes:
-        continued = continued_run(context, request, folder)
-    elif request.task:
-        earlier = open_pull_of(request.task, github, context.policy)
-        continued = Continued(request, earlier=earlier)
-    at, memory = request.trigger.at if request.trigger else "", NO_MEMORY
+    at, memory = context.event_request.trigger.at, NO_MEMORY
     if VERBS[request.verb].reviews and request.pull is not None:
         number = request.pull.number
         if request.options.get("full") == "true":  # all is looked at again, and what is known stays so
             memory = ReviewMemory(findings=read_history(github, number).findings)
         else:
             memory = read_memory(github, number)
-    return RunSpec(
-        request=continued.request,
+    spec = RunSpec(
+        request=request,
         source=source,
         folder=folder,
         model=model,
@@ -150,15 +141,17 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
         origin=options.workspace,
         out=options.out,
         budget_usd=least(float(own) if (own := request.options.get("budget")) else None, options.budget_usd),
-        resume=continued.bundle,
-        earlier=continued.earlier,
-        notes=continued.notes,
         memory=memory,
         subjects=lambda sha: newest_subjects(github, sha),
         threads=lambda task: gather(task, github, at),
         load_attachments=partial(load_attachments, context.where),
         view=progress,
     )
+    if needs(request.verb, Earlier.RUN) and request.resumes:
+        return continued(context, spec)
+    if request.task:
+        return replace(spec, earlier=open_pull_of(request.task, github, context.policy))
+    return spec
 
 
 def _source(request: Request, context: EventContext) -> Source:

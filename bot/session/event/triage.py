@@ -8,7 +8,7 @@ from bot.contracts.threads import IssueData, TextKind
 from bot.events.event_request import is_own
 from bot.events.thread_text import ThreadTexts
 from bot.github.client import GitHub
-from bot.maintenance.task import Task, ThreadFilter
+from bot.maintenance.task import Task, TaskWrites, ThreadFilter
 from bot.maintenance.thread_fit import days_between, is_idle, reason_not_to_close
 from bot.publish.thread.history import opened_by_us, thread_state
 
@@ -26,13 +26,13 @@ MOST_LISTED = 2_000
 
 def gather(task: Task, github: GitHub, at: str) -> Triage:
     """The threads that `task` asks for, those first that it has labelled before. `at` is now. Raises `GitHubError`."""
-    selection = task.threads
-    if selection is None:
-        return Triage(at, ())
+    selection, writes = task.threads, task.writes
+    assert selection is not None
+    assert writes is not None
     texts, me = ThreadTexts(github), github.me
     threads: list[TriageThread] = []
     over_budget = size = 0
-    for read, issue in enumerate(_candidates(task, selection, github, at)):
+    for read, issue in enumerate(_candidates(selection, writes, github, at)):
         if len(threads) + over_budget == selection.limit:
             texts.missing.append(f"further threads beyond the {selection.limit} of one run")
             break
@@ -43,7 +43,7 @@ def gather(task: Task, github: GitHub, at: str) -> Triage:
             continue
         comments = list(github.comments(issue.number))
         state = thread_state(issue, comments, me, task.name)
-        if not _needs_writes(state, task, at):
+        if not _needs_writes(state, selection, writes, at):
             texts.leave_out("thread", "on which there is nothing to do yet")
             continue
         if size <= BUDGET:
@@ -68,11 +68,11 @@ def gather(task: Task, github: GitHub, at: str) -> Triage:
     return Triage(at, tuple(threads), texts.notes())
 
 
-def _candidates(task: Task, selection: ThreadFilter, github: GitHub, at: str) -> Iterator[IssueData]:
+def _candidates(selection: ThreadFilter, writes: TaskWrites, github: GitHub, at: str) -> Iterator[IssueData]:
     """Each once: those that carry a label of the task's, then those that have been quiet for the longest time."""
     numbers: set[int] = set()
     without = {label.casefold() for label in selection.without}
-    labels, own = selection.labels, task.writes.labels if task.writes else ()
+    labels = selection.labels
 
     def listed(labels: Sequence[str], *, quietest: bool = False) -> Iterator[IssueData]:
         return islice(github.issues(selection.state, labels, quietest=quietest), MOST_LISTED)
@@ -81,7 +81,7 @@ def _candidates(task: Task, selection: ThreadFilter, github: GitHub, at: str) ->
     if idle := selection.idle_days:
         quietest = listed(labels, quietest=True)
         quiet = takewhile(lambda issue: days_between(issue.updated_at, at) >= idle, quietest)
-        issues = chain(chain.from_iterable(listed((*labels, label)) for label in own), quiet)
+        issues = chain(chain.from_iterable(listed((*labels, label)) for label in writes.labels), quiet)
     for issue in issues:
         if issue.number in numbers or issue.locked:
             continue
@@ -91,12 +91,9 @@ def _candidates(task: Task, selection: ThreadFilter, github: GitHub, at: str) ->
             yield issue
 
 
-def _needs_writes(state: ThreadState, task: Task, at: str) -> bool:
+def _needs_writes(state: ThreadState, threads: ThreadFilter, writes: TaskWrites, at: str) -> bool:
     """Whether there may be something to do: where something has happened, a label of the task's may have to go; where
     the task has spoken and nobody has answered, the time to close may have come."""
-    threads, writes = task.threads, task.writes
-    if threads is None or writes is None:
-        return False
     if not is_idle(state, threads, at):
         own = {label.casefold() for label in writes.labels}
         return bool(own & {label.casefold() for label in state.labels})

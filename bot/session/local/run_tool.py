@@ -19,7 +19,7 @@ from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.gate.redact import Redactor
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.session.context.secrets import known_secrets
-from bot.session.progress.interruption import cancelled_by_signals
+from bot.session.interruption import cancelled_by_signals
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.diagnostics_monitor import diagnostics_settings
 from bot.session.workspaces.start import in_bytes

@@ -20,8 +20,8 @@ from bot.session.checks.runner import CheckRunner
 from bot.session.context.base import checks_of, detected_at
 from bot.session.context.run import Run, RunSpec
 from bot.session.context.secrets import known_secrets
+from bot.session.interruption import cancelled_by_signals
 from bot.session.local.fix import local_request
-from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.run_folder import RunFolder, new_folder
 from bot.verbs.registry import DEFAULT
 from bot.workspace.probe import choose

@@ -31,7 +31,6 @@ from bot.contracts.journal import (
 from bot.contracts.messages import FinishReason, ToolCall
 from bot.contracts.progress import EVENTS, SCHEMA, BeginEvent, Event, Written
 from bot.gate.redact import Redactor
-from bot.session.progress.reporter import ProgressReporter
 from tests.support.progress import STARTED, answered, begun, called, listed, plain_lines, requested, spent
 from tests.support.sessions import header
 from tests.support.terminals import rendered
@@ -249,8 +248,7 @@ def test_a_view_is_told_each_line_of_the_journal_masked_and_with_its_call(tmp_pa
     told: list[Event] = []
     view = Viewer()
     view.tell = told.append  # type: ignore[method-assign]  # instead of a display
-    with Journal(tmp_path / "j", Redactor({"FORGE_TOKEN": SECRET}).text) as journal:
-        journal.watch = ProgressReporter(view, journal)
+    with Journal(tmp_path / "j", Redactor({"FORGE_TOKEN": SECRET}).text, view=view) as journal:
         journal.write(header())
         call = ToolCall("c1", "bash", json.dumps({"command": f"echo {SECRET}"}))
         journal.write(Response(1, (call,), FinishReason.TOOL_USE, ""))
@@ -271,8 +269,7 @@ def test_a_display_that_breaks_ends_no_run_and_the_journal_says_why(tmp_path: Pa
 
     view = Viewer()
     view.tell = broken  # type: ignore[method-assign]  # instead of a display
-    with Journal(tmp_path / "j", str) as journal:
-        journal.watch = ProgressReporter(view, journal)
+    with Journal(tmp_path / "j", str, view=view) as journal:
         journal.write(header())
         journal.write(Note("on we go"))
     texts = [json.loads(line).get("text") for line in (tmp_path / "j").read_text().splitlines()]

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.maintenance.dashboard import LastResult, RepositoryPlan, render_dashboard, ticked_tasks
-from bot.maintenance.due_tasks import TaskPull, TaskState, decide_all, room_of
+from bot.maintenance.due_tasks import Room, TaskPull, TaskState, decide_all
 from bot.maintenance.task import Task, schedule_words
-from bot.policy.values import MaintenancePolicy
+from bot.policy.load import load_policy
+from bot.session.event.dashboard import LastResult, RepositoryPlan, render_dashboard, ticked_tasks
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TASKS = [Task("links", "x", "0 12 * * *"), Task("tidy", "x"), Task("deps", "x", "0 3 * * 1")]
@@ -25,8 +25,8 @@ BROKEN = {".github/agent/tz.md": ".github/agent/tz.md:2:1: unknown key `timezone
 
 
 def page(now: datetime = NOW) -> str:
-    since, room = now - timedelta(hours=1), room_of(MaintenancePolicy(), 20, 0, STATE)
-    decisions = decide_all(TASKS, STATE, room, repository="a/b", since=lambda _: since, now=now)
+    since, room = now - timedelta(hours=1), Room(load_policy(None), STATE)
+    decisions = decide_all(TASKS, room, repository="a/b", since=lambda _: since, now=now)
     return render_dashboard(RepositoryPlan("a/b", tuple(decisions), STATE, 30, BROKEN), RESULTS)
 
 

@@ -1,1 +1,0 @@
-"""What people see of a running session, and how they cancel it."""
