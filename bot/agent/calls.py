@@ -158,7 +158,6 @@ class CallRunner:
             denied=executed is not None and executed.denied,
             duration=duration,
             metadata=executed.outcome.metadata if executed else {},
-            images=result.images,
         )
         self._context.write(record)
 

@@ -148,7 +148,6 @@ class Result(NamedTuple):
     denied: bool = False
     duration: float = 0.0
     metadata: Mapping[str, Any] = _NOTHING
-    images: tuple[Image, ...] = ()
 
 
 class FileVersion(NamedTuple):

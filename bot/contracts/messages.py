@@ -62,7 +62,6 @@ class ToolResult(NamedTuple):
     name: str
     content: str
     is_error: bool = False
-    images: tuple[Image, ...] = ()
 
 
 Part = Text | Image | Thinking | ToolCall | ToolResult

@@ -15,7 +15,8 @@ from anthropic import AnthropicBedrock, AnthropicVertex
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo
 from bot.providers.anthropic_messages import AnthropicMessages, Client
-from bot.providers.endpoint import Endpoint, read_endpoint
+from bot.providers.endpoint import Endpoint, endpoint_of
+from bot.providers.presets import Vendor
 
 # What the package may send beside the signature: it adds telemetry and whatever its own environment variables name.
 _HEADERS = (
@@ -24,18 +25,22 @@ _HEADERS = (
 )
 
 
-def bedrock(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
-    """Return Claude at Bedrock. Raises `UsageError` if the extra, the region or the credentials are missing."""
+def connect_cloud(vendor: Vendor, info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
+    """Return Claude at the cloud of `vendor`. Raises `UsageError` if the extra, the region or the credentials are
+    missing."""
+    # Opus 4.5 takes an effort at Anthropic alone.
+    efforts = info.efforts if info.thinking == "adaptive" else ()
+    info = info._replace(streams_tools=False, efforts=efforts, hour_cache=False)
+    return (_bedrock if vendor.format == "bedrock" else _vertex)(vendor, info, environment)
+
+
+def _bedrock(vendor: Vendor, info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
     _require_package("bedrock", "boto3")
     region = environment.get("AWS_REGION", "").strip() or environment.get("AWS_DEFAULT_REGION", "").strip()
     if not region:
         raise UsageError(f"bedrock/{info.name} needs a region: set AWS_REGION.")
-    endpoint = read_endpoint(
-        environment,
-        "ANTHROPIC_BEDROCK_BASE_URL",
-        "AWS_BEARER_TOKEN_BEDROCK",
-        f"https://bedrock-runtime.{region}.amazonaws.com",
-    )
+    url = f"https://bedrock-runtime.{region}.amazonaws.com"
+    endpoint = endpoint_of(vendor._replace(default_url=url), environment)
     names = {
         "aws_access_key": "AWS_ACCESS_KEY_ID",
         "aws_secret_key": "AWS_SECRET_ACCESS_KEY",
@@ -58,11 +63,8 @@ def bedrock(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessage
     return _Cloud(endpoint, info, _BedrockClient, {"aws_region": region, "api_key": None, **client_options})
 
 
-def vertex(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
-    """Return Claude at Vertex AI. Raises `UsageError` if the extra, the region or the project is missing.
-
-    Without a token in the environment Google's library finds the machine's credentials.
-    """
+def _vertex(vendor: Vendor, info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
+    """Without a token in the environment Google's library finds the machine's credentials."""
     region = environment.get("CLOUD_ML_REGION", "").strip()
     project = environment.get("ANTHROPIC_VERTEX_PROJECT_ID", "").strip()
     if not region or not project:
@@ -70,12 +72,8 @@ def vertex(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages
             f"vertex/{info.name} needs a region and a project: set CLOUD_ML_REGION and ANTHROPIC_VERTEX_PROJECT_ID."
         )
     host = "aiplatform" if region == "global" else f"{region}-aiplatform"
-    endpoint = read_endpoint(
-        environment,
-        "ANTHROPIC_VERTEX_BASE_URL",
-        "ANTHROPIC_VERTEX_ACCESS_TOKEN",
-        f"https://{host}.googleapis.com/v1",
-    )
+    url = f"https://{host}.googleapis.com/v1"
+    endpoint = endpoint_of(vendor._replace(default_url=url), environment)
     if not endpoint.key:
         _require_package("vertex", "google.auth")
     credentials = {"region": region, "project_id": project, "access_token": endpoint.key or None}
@@ -124,9 +122,6 @@ class _Cloud(AnthropicMessages):
         self._client = client
         self._credentials = credentials
         super().__init__(endpoint, info)
-
-    def headers(self, endpoint: Endpoint) -> None:
-        return None  # the package's client signs what its cloud wants
 
     def open(self, options: dict[str, Any]) -> Client:
         del options["api_key"]

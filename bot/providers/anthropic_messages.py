@@ -29,7 +29,6 @@ from bot.providers.encoding import (
     plain,
     string,
 )
-from bot.providers.endpoint import Endpoint, messages_headers
 from bot.providers.failures import StreamError
 from bot.providers.models import effort_of
 from bot.providers.streaming import StreamingProvider
@@ -39,158 +38,11 @@ Client = Anthropic | AnthropicBedrock | AnthropicVertex
 _MARK = {"type": "ephemeral"}
 _HOUR_MARK = {"type": "ephemeral", "ttl": "1h"}
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NO_OUTPUT = "(no output)"
 # In tokens, for models that want a number; the API's least is 1,024.
 _BUDGET = 16_384
 _MIN_BUDGET = 1_024
 # One is on the end of the system text; the API takes four.
 _MESSAGE_MARKS = 3
-
-
-class AnthropicMessages(StreamingProvider):
-    """The Messages API through the `anthropic` package."""
-
-    format = "messages"
-    idle = 90.0
-
-    def headers(self, endpoint: Endpoint) -> Mapping[str, str] | None:
-        return messages_headers(endpoint)
-
-    def open(self, options: dict[str, Any]) -> Client:
-        # People set the URL with or without the version.
-        options["base_url"] = options["base_url"].rstrip("/").removesuffix("/v1")
-        return Anthropic(**options, open_telemetry=False)
-
-    def send(self, params: Mapping[str, Any]) -> Any:
-        limit = params["max_tokens"]
-        return self.client.messages.create(
-            model=self.info.name, max_tokens=limit, messages=[], stream=True, extra_body=params
-        )
-
-    def reader(self, turn: int) -> MessagesReader:
-        return MessagesReader(self.writer, turn)
-
-    def params(self, request: ModelRequest) -> Mapping[str, Any]:
-        """There is never a `tool_choice`: a changed one invalidates the cached messages. There is no list of allowed
-        tools either, and models that think refuse to be forced. The dispatch refuses other calls.
-        """
-        max_tokens = min(request.max_output or self.info.max_output, self.info.max_output)
-        params: dict[str, Any] = {"max_tokens": max_tokens}
-        # All of them: a mark must not last longer than one before it.
-        mark = _HOUR_MARK if request.long_cache and self.info.hour_cache else _MARK
-        messages = self._messages(request, mark)
-        thinking = _thinking(self.info, max_tokens, messages)
-        if thinking is not None:
-            params["thinking"] = thinking
-        if effort := effort_of(self.info, request.effort):
-            params["output_config"] = {"effort": effort}
-        if request.tools:
-            params["tools"] = [self._tool(spec) for spec in request.tools]
-        if request.system.strip():
-            params["system"] = [{"type": "text", "text": clean(request.system), "cache_control": mark}]
-        return {**params, "messages": messages}
-
-    def _messages(self, request: ModelRequest, mark: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return the messages, without empty ones, neighbours of one role merged, with cache marks at the end.
-
-        Thinking is tied to everything before it, so moved messages are sent without it; models with a thinking budget
-        do not tie it to the context, and require it back.
-        """
-        merged: list[dict[str, Any]] = []
-        moved = request.moved if self.info.thinking != "budget" else 0
-        for position, message in enumerate(request.messages):
-            role = "assistant" if message.role == "assistant" else "user"
-            thinks = self.wrote(message) and position >= moved
-            parts = (part for part in message.parts if thinks or not isinstance(part, Thinking))
-            blocks = [block for part in parts if (block := self._block(part)) is not None]
-            if role == "assistant" and blocks and blocks[-1]["type"] == "text":
-                blocks[-1]["text"] = blocks[-1]["text"].rstrip()  # the API refuses trailing white space
-            if blocks and merged and merged[-1]["role"] == role:
-                merged[-1]["content"] += blocks
-            elif blocks:
-                merged.append({"role": role, "content": blocks})
-        # The newest message, and those marked before: a lookup walks back 20 blocks at most, and one turn with
-        # ten parallel calls has more. The third is for a request that failed before anything of it was kept.
-        users = (row for row in reversed(merged) if row["role"] == "user")
-        for row in islice(users, _MESSAGE_MARKS):
-            row["content"][-1] = {**row["content"][-1], "cache_control": mark}
-        return merged
-
-    def _tool(self, spec: ToolSpec) -> dict[str, Any]:
-        tool = {"name": spec.name, "description": spec.description, "input_schema": dict(spec.parameters)}
-        return {**tool, "eager_input_streaming": True} if self.info.streams_tools else tool
-
-    def _block(self, part: Part) -> dict[str, Any] | None:
-        """Return a content block, or `None` for what the API refuses: blank text, thinking without its
-        signature."""
-        if isinstance(part, Text):
-            return {"type": "text", "text": clean(part.text)} if part.text.strip() else None
-        if isinstance(part, Thinking):
-            if part.redacted is not None:
-                return {"type": "redacted_thinking", "data": part.redacted}
-            own = {"type": "thinking", "thinking": part.text, "signature": part.signature}
-            return None if part.signature is None else own
-        if isinstance(part, Image):
-            return self._image(part)
-        if isinstance(part, ToolCall):
-            return {
-                "type": "tool_use",
-                "id": fitting_id(part.id, _ID),
-                "name": clean(part.name),
-                "input": _input(part.arguments),
-            }
-        return self._result(part)
-
-    def _image(self, image: Image) -> dict[str, Any]:
-        if not self.info.vision:
-            return {"type": "text", "text": clean(image_note(image))}
-        data = base64.b64encode(image.data).decode()
-        source = {"type": "base64", "media_type": image.media_type, "data": data}
-        return {"type": "image", "source": source}
-
-    def _result(self, part: ToolResult) -> dict[str, Any]:
-        block: dict[str, Any] = {
-            "type": "tool_result",
-            "tool_use_id": fitting_id(part.call_id, _ID),
-            # Never empty: the block may get a cache mark, which empty ones must not have.
-            "content": clean(part.content) if part.content.strip() else _NO_OUTPUT,
-        }
-        if part.images:
-            text = {"type": "text", "text": block["content"]}
-            block["content"] = [text, *(self._image(image) for image in part.images)]
-        if part.is_error:
-            block["is_error"] = True
-        return block
-
-
-def _thinking(
-    info: ModelInfo, max_tokens: int, messages: Sequence[Mapping[str, Any]]
-) -> dict[str, Any] | None:
-    """Return the thinking parameter. The text is requested as a summary: the newest models leave it out
-    otherwise. A budget is refused after calls without thinking, which another model wrote."""
-    if info.thinking == "adaptive":
-        return {"type": "adaptive", "display": "summarized"}
-    budget = min(_BUDGET, max_tokens // 2)
-    answers = (message["content"] for message in reversed(messages) if message["role"] == "assistant")
-    kinds = [block["type"] for block in next(answers, ())]
-    called_without = "tool_use" in kinds and kinds[0] not in ("thinking", "redacted_thinking")
-    if info.thinking == "budget" and budget >= _MIN_BUDGET and not called_without:
-        return {"type": "enabled", "budget_tokens": budget}
-    return None
-
-
-def _input(raw: str) -> dict[str, Any]:
-    """Return the arguments as an object. Invalid ones go under a key of their own, so that call and result stay
-    a pair and the model sees what it wrote."""
-    value = argument_object(raw)
-    try:
-        if value is not None:
-            tree: dict[str, Any] = clean_tree(value)
-            dumps(tree)
-            return tree
-    except (ValueError, RecursionError):
-        pass  # a number beyond floating point: valid for the parser, not for the wire
-    return {"INVALID_JSON": clean(raw)}
 
 
 class MessagesReader(Reader):
@@ -287,3 +139,136 @@ def _refusal(details: Any) -> str:
     named = f"category {clean(category)!r}" if category else ""
     meaning = _CATEGORIES.get(category, "")
     return "; ".join(filter(None, (named, meaning, explanation and f"the vendor says: {explanation}")))
+
+
+class AnthropicMessages(StreamingProvider):
+    """The Messages API through the `anthropic` package."""
+
+    format = "messages"
+    reader = MessagesReader
+    idle = 90.0
+
+    def open(self, options: dict[str, Any]) -> Client:
+        # People set the URL with or without the version.
+        options["base_url"] = options["base_url"].rstrip("/").removesuffix("/v1")
+        return Anthropic(**options, open_telemetry=False)
+
+    def send(self, params: Mapping[str, Any]) -> Any:
+        limit = params["max_tokens"]
+        return self.client.messages.create(
+            model=self.info.name, max_tokens=limit, messages=[], stream=True, extra_body=params
+        )
+
+    def params(self, request: ModelRequest) -> Mapping[str, Any]:
+        """There is never a `tool_choice`: a changed one invalidates the cached messages. There is no list of allowed
+        tools either, and models that think refuse to be forced. The dispatch refuses other calls.
+        """
+        max_tokens = min(request.max_output or self.info.max_output, self.info.max_output)
+        params: dict[str, Any] = {"max_tokens": max_tokens}
+        # All of them: a mark must not last longer than one before it.
+        mark = _HOUR_MARK if request.long_cache and self.info.hour_cache else _MARK
+        messages = self._messages(request, mark)
+        thinking = _thinking(self.info, max_tokens, messages)
+        if thinking is not None:
+            params["thinking"] = thinking
+        if effort := effort_of(self.info, request.effort):
+            params["output_config"] = {"effort": effort}
+        if request.tools:
+            params["tools"] = [self._tool(spec) for spec in request.tools]
+        if request.system.strip():
+            params["system"] = [{"type": "text", "text": clean(request.system), "cache_control": mark}]
+        return {**params, "messages": messages}
+
+    def _messages(self, request: ModelRequest, mark: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the messages, without empty ones, neighbours of one role merged, with cache marks at the end.
+
+        Thinking is tied to everything before it, so moved messages are sent without it; models with a thinking budget
+        do not tie it to the context, and require it back.
+        """
+        merged: list[dict[str, Any]] = []
+        moved = request.moved if self.info.thinking != "budget" else 0
+        for position, message in enumerate(request.messages):
+            role = "assistant" if message.role == "assistant" else "user"
+            thinks = self.wrote(message) and position >= moved
+            parts = (part for part in message.parts if thinks or not isinstance(part, Thinking))
+            blocks = [block for part in parts if (block := self._block(part)) is not None]
+            if role == "assistant" and blocks and blocks[-1]["type"] == "text":
+                blocks[-1]["text"] = blocks[-1]["text"].rstrip()  # the API refuses trailing white space
+            if blocks and merged and merged[-1]["role"] == role:
+                merged[-1]["content"] += blocks
+            elif blocks:
+                merged.append({"role": role, "content": blocks})
+        # The newest message, and those marked before: a lookup walks back 20 blocks at most, and one turn with
+        # ten parallel calls has more. The third is for a request that failed before anything of it was kept.
+        users = (row for row in reversed(merged) if row["role"] == "user")
+        for row in islice(users, _MESSAGE_MARKS):
+            row["content"][-1] = {**row["content"][-1], "cache_control": mark}
+        return merged
+
+    def _tool(self, spec: ToolSpec) -> dict[str, Any]:
+        tool = {"name": spec.name, "description": spec.description, "input_schema": dict(spec.parameters)}
+        return {**tool, "eager_input_streaming": True} if self.info.streams_tools else tool
+
+    def _block(self, part: Part) -> dict[str, Any] | None:
+        """Return a content block, or `None` for what the API refuses: blank text, thinking without its
+        signature."""
+        if isinstance(part, Text):
+            return {"type": "text", "text": clean(part.text)} if part.text.strip() else None
+        if isinstance(part, Thinking):
+            if part.redacted is not None:
+                return {"type": "redacted_thinking", "data": part.redacted}
+            own = {"type": "thinking", "thinking": part.text, "signature": part.signature}
+            return None if part.signature is None else own
+        if isinstance(part, Image):
+            return self._image(part)
+        if isinstance(part, ToolCall):
+            return {
+                "type": "tool_use",
+                "id": fitting_id(part.id, _ID),
+                "name": clean(part.name),
+                "input": _input(part.arguments),
+            }
+        return self._result(part)
+
+    def _image(self, image: Image) -> dict[str, Any]:
+        if not self.info.vision:
+            return {"type": "text", "text": clean(image_note(image))}
+        data = base64.b64encode(image.data).decode()
+        source = {"type": "base64", "media_type": image.media_type, "data": data}
+        return {"type": "image", "source": source}
+
+    def _result(self, part: ToolResult) -> dict[str, Any]:
+        # Never empty: the block may get a cache mark, which empty ones must not have.
+        content = clean(part.content) if part.content.strip() else "(no output)"
+        block = {"type": "tool_result", "tool_use_id": fitting_id(part.call_id, _ID), "content": content}
+        return {**block, "is_error": True} if part.is_error else block
+
+
+def _thinking(
+    info: ModelInfo, max_tokens: int, messages: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | None:
+    """Return the thinking parameter. The text is requested as a summary: the newest models leave it out
+    otherwise. A budget is refused after calls without thinking, which another model wrote."""
+    if info.thinking == "adaptive":
+        return {"type": "adaptive", "display": "summarized"}
+    budget = min(_BUDGET, max_tokens // 2)
+    answers = (message["content"] for message in reversed(messages) if message["role"] == "assistant")
+    kinds = [block["type"] for block in next(answers, ())]
+    called_without = "tool_use" in kinds and kinds[0] not in ("thinking", "redacted_thinking")
+    if info.thinking == "budget" and budget >= _MIN_BUDGET and not called_without:
+        return {"type": "enabled", "budget_tokens": budget}
+    return None
+
+
+def _input(raw: str) -> dict[str, Any]:
+    """Return the arguments as an object. Invalid ones go under a key of their own, so that call and result stay
+    a pair and the model sees what it wrote."""
+    value = argument_object(raw)
+    try:
+        if value is not None:
+            tree: dict[str, Any] = clean_tree(value)
+            dumps(tree)
+            return tree
+    except (ValueError, RecursionError):
+        pass  # a number beyond floating point: valid for the parser, not for the wire
+    return {"INVALID_JSON": clean(raw)}

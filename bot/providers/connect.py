@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, ModelOverride, Provider
 from bot.contracts.nearest import nearest
-from bot.providers.endpoint import Endpoint
+from bot.providers.endpoint import Endpoint, endpoint_of
 from bot.providers.lifecycle import CLOSED_PROVIDERS, refuse_ended
 from bot.providers.models import CHAT_EFFORTS, DEFAULTS, apply_override, full_name_of, listed_name, model_info
-from bot.providers.presets import VENDORS, Format, Vendor, endpoint_of
+from bot.providers.presets import CLOUDS, VENDORS, Vendor
 from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def default_model(environment: Mapping[str, str]) -> str:
 
 def check_model(model: str, environment: Mapping[str, str], today: date | None = None) -> None:
     """Raise the `UsageError` of `connect` as far as it needs no package. `today` is the date in UTC by default."""
-    _, _, vendor = _split(model)
-    if vendor.format not in ("bedrock", "vertex"):
+    vendor, _ = _split(model)
+    if vendor.format not in CLOUDS:
         refuse_ended(model, _endpoint(model, vendor, environment), today or datetime.now(UTC).date())
 
 
@@ -63,13 +63,14 @@ def connect(
     address, or a missing extra. A base URL of the user's own needs no key, since local servers need none.
     """
     check_model(model, environment, today)
-    _, name, vendor = _split(model)
-    if vendor.format in ("bedrock", "vertex"):
-        provider = _cloud(vendor, name, environment)
+    vendor, name = _split(model)
+    if vendor.format in CLOUDS:
+        from bot.providers.anthropic_clouds import connect_cloud
+
+        provider: StreamingProvider = connect_cloud(vendor, model_info(name), environment)
     else:
         endpoint = _endpoint(model, vendor, environment)
-        info = _at_endpoint(model_info(name, is_local=_is_local(endpoint)), endpoint, vendor)
-        provider = _adapter(vendor, endpoint, info)
+        provider = _adapter(endpoint, _at_endpoint(model_info(name, is_local=_is_local(endpoint)), endpoint))
     provider.model, provider.policy = model, policy
     return provider
 
@@ -93,61 +94,39 @@ def _endpoint(model: str, vendor: Vendor, environment: Mapping[str, str]) -> End
     return endpoint
 
 
-def _at_endpoint(info: ModelInfo, endpoint: Endpoint, vendor: Vendor) -> ModelInfo:
+def _at_endpoint(info: ModelInfo, endpoint: Endpoint) -> ModelInfo:
     """Restrict features to the vendor's own endpoint: compatible servers may refuse them."""
-    dialect = vendor.dialect
-    if vendor.format == "messages":
-        takes_effort = endpoint.is_anthropic
-    else:
-        is_chat = _format(vendor, endpoint) == "chat"
-        takes_effort = endpoint.is_openai and (not is_chat or listed_name(info.name) in CHAT_EFFORTS)
+    takes_effort = endpoint.is_anthropic if endpoint.format == "messages" else endpoint.is_openai
+    if endpoint.format == "chat" and listed_name(info.name) not in CHAT_EFFORTS:
+        takes_effort = False
     return info._replace(
         allowed_tools=info.allowed_tools and endpoint.is_openai,
-        forced_choice=dialect.forced_choice or (info.forced_choice and endpoint.is_openai),
+        forced_choice=endpoint.vendor.forced_choice or (info.forced_choice and endpoint.is_openai),
         streams_tools=info.streams_tools and endpoint.is_anthropic,
         efforts=info.efforts if takes_effort else (),
         hour_cache=info.hour_cache and endpoint.is_anthropic,
     )
 
 
-def _format(vendor: Vendor, endpoint: Endpoint) -> Format:
-    if vendor.format != "openai":
-        return vendor.format
-    return "responses" if endpoint.is_openai_itself else "chat"
-
-
-def _adapter(vendor: Vendor, endpoint: Endpoint, info: ModelInfo) -> StreamingProvider:
-    format = _format(vendor, endpoint)
-    if format == "messages":
+def _adapter(endpoint: Endpoint, info: ModelInfo) -> StreamingProvider:
+    if endpoint.format == "messages":
         from bot.providers.anthropic_messages import AnthropicMessages
 
         return AnthropicMessages(endpoint, info)
-    if format == "responses":
+    if endpoint.format == "responses":
         from bot.providers.openai_responses import OpenAIResponses
 
         return OpenAIResponses(endpoint, info)
     from bot.providers.openai_chat import OpenAIChat
 
-    return OpenAIChat(endpoint, info, vendor.dialect)
+    return OpenAIChat(endpoint, info)
 
 
-def _cloud(vendor: Vendor, name: str, environment: Mapping[str, str]) -> StreamingProvider:
-    from bot.providers import anthropic_clouds
-
-    info = model_info(name)
-    # Opus 4.5 takes an effort at Anthropic alone.
-    efforts = info.efforts if info.thinking == "adaptive" else ()
-    info = info._replace(streams_tools=False, efforts=efforts, hour_cache=False)
-    if vendor.format == "bedrock":
-        return anthropic_clouds.bedrock(info, environment)
-    return anthropic_clouds.vertex(info, environment)
-
-
-def _split(model: str) -> tuple[str, str, Vendor]:
+def _split(model: str) -> tuple[Vendor, str]:
+    """Return the vendor and the model's name in `provider/name`. Raises `UsageError`."""
     provider, slash, name = model.partition("/")
     if provider in CLOSED_PROVIDERS:
         raise UsageError(CLOSED_PROVIDERS[provider])
-    known = ", ".join(VENDORS)
     if not slash or not name.strip():
         suggestion = full_name_of(model)
         example = "/".join(next(iter(DEFAULTS.items())))
@@ -158,10 +137,10 @@ def _split(model: str) -> tuple[str, str, Vendor]:
         near = nearest(provider, VENDORS)
         raise UsageError(
             f"There is no provider {provider!r}{f'; did you mean {near}/{name}?' if near else '.'} "
-            f"Known are {known}. A server that speaks OpenAI's or Anthropic's API is reached through one of them "
-            f"and its base URL variable."
+            f"Known are {', '.join(VENDORS)}. A server that speaks OpenAI's or Anthropic's API is reached through one "
+            "of them and its base URL variable."
         )
-    return provider, name.strip(), vendor
+    return vendor, name.strip()
 
 
 def _is_local(endpoint: Endpoint) -> bool:

@@ -7,18 +7,18 @@ from urllib.parse import urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
 from bot.contracts.errors import UsageError
+from bot.providers.presets import CLOUDS, Format, Vendor
 
 _MESSAGES_VERSION = "2026-10-21"
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A base URL with its key, and the names of their variables. `key` is empty for none."""
+    """A vendor's base URL with its key, which is empty for none."""
 
+    vendor: Vendor
     url: str
     key: str = field(repr=False)
-    url_variable: str
-    key_variable: str
     proxy: str = field(default="", repr=False)
     ca_file: str = ""
 
@@ -43,6 +43,24 @@ class Endpoint:
     def is_anthropic(self) -> bool:
         return self.host == "api.anthropic.com"
 
+    @property
+    def format(self) -> Format:
+        if self.vendor.format != "openai":
+            return self.vendor.format
+        return "responses" if self.is_openai_itself else "chat"
+
+    @property
+    def headers(self) -> Mapping[str, str] | None:
+        """The headers of every request beside those of its content; `None` at a cloud, whose client signs its own."""
+        if self.format in CLOUDS:
+            return None
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        if self.key and self.is_azure:
+            headers["api-key"] = self.key  # where an Azure key, unlike an Azure token, is looked for
+        if self.key and self.format == "messages" and not self.is_anthropic:
+            headers["x-api-key"] = self.key  # where gateways look that do not know the newer header
+        return {**headers, "anthropic-version": _MESSAGES_VERSION} if self.format == "messages" else headers
+
     def __str__(self) -> str:
         """The URL without parts that may be secret."""
         parts = urlsplit(self.url)
@@ -50,12 +68,10 @@ class Endpoint:
         return f"{parts.scheme}://{parts.hostname}{port}{parts.path}".rstrip("/")
 
 
-def read_endpoint(
-    environment: Mapping[str, str], url_variable: str, key_variable: str, default_url: str
-) -> Endpoint:
-    """Return the endpoint from the variables. Raises `UsageError` for an invalid value."""
-    url = environment.get(url_variable, "").strip() or default_url
-    key = environment.get(key_variable, "").strip()
+def endpoint_of(vendor: Vendor, environment: Mapping[str, str]) -> Endpoint:
+    """Return the endpoint of `vendor` from its variables. Raises `UsageError` for an invalid value."""
+    url = environment.get(vendor.url_variable, "").strip() or vendor.default_url
+    key = environment.get(vendor.key_variable, "").strip()
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").encode("idna")  # as it is looked up
@@ -63,17 +79,13 @@ def read_endpoint(
     except ValueError:
         is_valid = False
     if not is_valid:
-        raise UsageError(f"{url_variable} is not an http or https URL: {url!r}")
+        raise UsageError(f"{vendor.url_variable} is not an http or https URL: {url!r}")
     if not (key.isascii() and key.isprintable()):
-        raise UsageError(f"{key_variable} holds characters that no key has; was it copied whole?")
-    return Endpoint(
-        url.rstrip("/"),
-        key,
-        url_variable,
-        key_variable,
-        proxy=_proxy(url, environment),
-        ca_file=environment.get("SSL_CERT_FILE", ""),
-    )
+        raise UsageError(f"{vendor.key_variable} holds characters that no key has; was it copied whole?")
+    if vendor.path and parts.path in ("", "/"):
+        url = parts._replace(path=vendor.path).geturl()
+    proxy, ca_file = _proxy(url, environment), environment.get("SSL_CERT_FILE", "")
+    return Endpoint(vendor, url.rstrip("/"), key, proxy, ca_file)
 
 
 def _proxy(url: str, environment: Mapping[str, str]) -> str:
@@ -84,21 +96,3 @@ def _proxy(url: str, environment: Mapping[str, str]) -> str:
     no_proxy = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
     is_local = host in ("localhost", "127.0.0.1", "::1")
     return "" if is_local or proxy_bypass_environment(host, {"no": no_proxy}) else proxy
-
-
-def key_headers(endpoint: Endpoint) -> dict[str, str]:
-    """Return the headers that carry the endpoint's key; none without a key."""
-    if not endpoint.key:
-        return {}
-    headers = {"Authorization": f"Bearer {endpoint.key}"}
-    if endpoint.is_azure:
-        headers["api-key"] = endpoint.key  # where an Azure key, unlike an Azure token, is looked for
-    return headers
-
-
-def messages_headers(endpoint: Endpoint) -> dict[str, str]:
-    """Return the headers of every request to a server of the Messages API."""
-    headers = {**key_headers(endpoint), "anthropic-version": _MESSAGES_VERSION}
-    if endpoint.key and not endpoint.is_anthropic:
-        headers["x-api-key"] = endpoint.key  # where gateways look that do not know the newer header
-    return headers

@@ -44,22 +44,14 @@ class StreamError(Exception):
         self.body = body
 
 
-class AttemptError(Exception):
-    """An attempt that failed for another reason than an exception of the packages."""
-
-    def __init__(self, failure: FailedAttempt) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-
-
 class AnswerTooLong(Exception):
     """The answer is longer than any that a model needs. It counts as cut at the model's output limit."""
 
 
 def failure_of(error: Exception, endpoint: Endpoint, model: str) -> FailedAttempt:
     """Return the failure for an exception of a vendor's package, of its HTTP client or of reading the stream."""
-    if isinstance(error, AttemptError):
-        return error.failure
+    if isinstance(error, FailedAttempt):
+        return error
     # By attributes: the packages have classes of their own, and only one package is imported.
     status, body, response = (getattr(error, name, None) for name in ("status_code", "body", "response"))
     if isinstance(status, int) and status >= 300 and response is not None:
@@ -88,7 +80,7 @@ def _reported_failure(
         code = body.get("code") if isinstance(body, dict) else None
         status = code if isinstance(code, int) and 400 <= code < 600 else _STATUS_OF_KIND.get(kind)
     elif status < 400:
-        message = f"it redirects to {headers.get('location', 'nowhere')}; set {endpoint.url_variable} to that"
+        message = f"it redirects to {headers.get('location', 'nowhere')}; set {endpoint.vendor.url_variable} to that"
     overflow, no_funds = is_overflow(status, kind, message), kind in _NO_FUNDS or status == 402
     retryable = not overflow and not no_funds and headers.get("x-should-retry") != "false"
     retryable = retryable and (status is None or is_retryable(status))
@@ -122,8 +114,8 @@ def _connection_failure(error: Exception, endpoint: Endpoint) -> FailedAttempt:
 
 
 def _sentence(status: int | None, kind: str, message: str, endpoint: Endpoint, model: str) -> str:
-    key, near = endpoint.key_variable, similar_name(model)
-    advice = f"did you mean {near!r}?" if near else f"check --model and {endpoint.url_variable}"
+    key, near = endpoint.vendor.key_variable, similar_name(model)
+    advice = f"did you mean {near!r}?" if near else f"check --model and {endpoint.vendor.url_variable}"
     no_funds = f"the account of the key in {key} has no funds left at {endpoint} ({status})"
     sentences: dict[int | None, str] = {
         None: f"{endpoint} reported an error",

@@ -34,23 +34,21 @@ class _Limited(httpx2.SyncByteStream):
     def __init__(self, stream: httpx2.SyncByteStream, cut: Callable[[], None], *, is_error: bool) -> None:
         self._stream = stream
         self._cut = cut
-        self._is_error = is_error
-        self._pieces = self._limited()
+        self._pieces = self._limited(is_error)
         self._last = b""
 
     def __iter__(self) -> Iterator[bytes]:
-        for piece in self._pieces:
-            self._last = piece
-            yield piece
+        return self._pieces
 
-    def _limited(self) -> Iterator[bytes]:
-        left = _MAX_ERROR if self._is_error else MAX_RESPONSE
+    def _limited(self, is_error: bool) -> Iterator[bytes]:
+        left = _MAX_ERROR if is_error else MAX_RESPONSE
         for piece in self._stream:
             left -= len(piece)
-            if left < 0 and self._is_error:
-                return
             if left < 0:
+                if is_error:
+                    return
                 raise AnswerTooLong
+            self._last = piece
             yield piece
 
     def close(self) -> None:
@@ -69,20 +67,13 @@ class HttpClient(httpx2.Client):
     Holds a duplicate of the connection's socket: the original moves into the TLS layer during the handshake.
     """
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        headers: Mapping[str, str] | None,
-        *,
-        patience: Callable[[], float],
-        idle: float,
-    ) -> None:
-        """`headers` replace all others but those of the content; `None` leaves a request's headers as a cloud signed
-        them. `patience()` is the timeout in seconds until the response begins, `idle` the longest pause after that.
-        Redirects are not followed, since they would send the key to an unknown host.
+    def __init__(self, endpoint: Endpoint, *, patience: float, idle: float) -> None:
+        """The endpoint's headers replace all others but those of the content, if it has any. `patience` is the timeout
+        in seconds until a response begins, `idle` the longest pause after that. Redirects are not followed, since they
+        would send the key to an unknown host.
         """
-        self._sent_headers = headers
-        self._patience = patience
+        self.patience = patience
+        self._endpoint_headers = endpoint.headers
         self._idle = idle
         self._cut_lock = threading.Lock()
         self._connected = socket.socket()
@@ -98,7 +89,7 @@ class HttpClient(httpx2.Client):
             transport=transport,
             trust_env=False,
             follow_redirects=False,
-            timeout=httpx2.Timeout(patience(), connect=_CONNECT, write=_SEND, pool=_CONNECT),
+            timeout=httpx2.Timeout(patience, connect=_CONNECT, write=_SEND, pool=_CONNECT),
             event_hooks={"request": [self._before], "response": [self._after]},
         )
 
@@ -119,12 +110,14 @@ class HttpClient(httpx2.Client):
             self._connected.close()
 
     def _before(self, request: httpx2.Request) -> None:
-        if self._sent_headers is not None:
+        if self._is_cut:
+            raise httpx2.ConnectError("the client was cut before the request")
+        if self._endpoint_headers is not None:
             passed = {name: value for name, value in request.headers.items() if name in _PASSED}
-            own = {"User-Agent": "slash-agent", "Accept-Encoding": "identity", **self._sent_headers}
+            own = {"User-Agent": "slash-agent", "Accept-Encoding": "identity", **self._endpoint_headers}
             request.headers = httpx2.Headers({"Host": request.url.netloc.decode(), **passed, **own})
         request.extensions["trace"] = self._trace
-        request.extensions["timeout"]["read"] = self._patience()
+        request.extensions["timeout"]["read"] = self.patience
 
     def _after(self, response: httpx2.Response) -> None:
         # Read by the transport when the body's first byte is awaited, so it governs the stream alone.

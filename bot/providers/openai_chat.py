@@ -10,8 +10,8 @@ from typing import Any
 
 import openai.resources.chat.completions  # noqa: F401 - else the first request waits for it
 
-from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
-from bot.contracts.model import Complete, ModelInfo, ModelRequest
+from bot.contracts.messages import Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.model import Complete, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
@@ -29,121 +29,11 @@ from bot.providers.encoding import (
     sendable_arguments,
     string,
 )
-from bot.providers.endpoint import Endpoint
 from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
 from bot.providers.openai_provider import OpenAIProvider, openai_choice, refusal_words
-from bot.providers.presets import PLAIN, Dialect
 
 _ID = re.compile(r"[\x21-\x7e]{1,40}")
-
-
-class OpenAIChat(OpenAIProvider):
-    """Chat Completions through the `openai` package."""
-
-    format = "chat"
-
-    def __init__(self, endpoint: Endpoint, info: ModelInfo, dialect: Dialect = PLAIN) -> None:
-        super().__init__(endpoint, info)
-        self._dialect = dialect
-        signs = not info.name.startswith(("gemini-1", "gemini-2"))
-        self._call_signature = dialect.call_signature if signs else ""
-
-    def send(self, params: Mapping[str, Any]) -> Any:
-        return self.client.chat.completions.create(
-            model=self.info.name, messages=[], stream=True, extra_body=params
-        )
-
-    def reader(self, turn: int) -> ChatReader:
-        return ChatReader(self.writer, turn)
-
-    def params(self, request: ModelRequest) -> Mapping[str, Any]:
-        params: dict[str, Any] = {"stream_options": {"include_usage": True}}
-        if request.session and self.endpoint.is_openai:
-            # Other servers refuse what they do not know.
-            params["prompt_cache_key"] = request.session
-        if request.max_output:
-            # The newer name, which OpenAI insists on; others know the older one only.
-            name = "max_completion_tokens" if self.endpoint.is_openai else "max_tokens"
-            params[name] = request.max_output
-        if effort := effort_of(self.info, request.effort):
-            params["reasoning_effort"] = effort
-        if request.tools:
-            params["tools"] = [_tool(spec) for spec in request.tools]
-            if self._dialect.asks_parallel:
-                params["parallel_tool_calls"] = True
-        choice = openai_choice(request, self.info, nested=True, takes_named=self._dialect.named_choice)
-        if choice is not None:
-            params["tool_choice"] = choice
-        messages: list[dict[str, Any]] = []
-        if request.system.strip():
-            messages.append({"role": "system", "content": clean(request.system)})
-        for rows in map(self._message, request.messages):
-            messages += rows
-        return {**params, "messages": messages}
-
-    def _message(self, message: Message) -> list[dict[str, Any]]:
-        """Return the messages of the format: one, or one for each result; empty if nothing is left."""
-        if message.role == "assistant":
-            return self._assistant(message)
-        rows = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
-        # A result is text alone, so the pictures of results follow all of them, as the user's.
-        images = [image for part in message.parts if isinstance(part, ToolResult) for image in part.images]
-        return rows + self._user([*images, *message.parts])
-
-    def _user(self, parts: list[Part]) -> list[dict[str, Any]]:
-        """Return one user message: a string if it is only text, which every server accepts."""
-        content: list[dict[str, Any]] = []
-        for part in parts:
-            if isinstance(part, Image) and self.info.vision:
-                content.append({"type": "image_url", "image_url": {"url": data_url(part)}})
-            elif isinstance(part, Image):
-                content.append({"type": "text", "text": clean(image_note(part))})
-            elif isinstance(part, Text) and part.text.strip():
-                content.append({"type": "text", "text": clean(part.text)})
-        if not content:
-            return []
-        if all(item["type"] == "text" for item in content):
-            return [{"role": "user", "content": "\n\n".join(item["text"] for item in content)}]
-        return [{"role": "user", "content": content}]
-
-    def _assistant(self, message: Message) -> list[dict[str, Any]]:
-        text = clean(message.text)
-        own = self.wrote(message)
-        calls = [_call(part, own=own) for part in message.calls]
-        if not calls and not text.strip():
-            return []
-        if calls and self._call_signature and not any("extra_content" in call for call in calls):
-            calls[0]["extra_content"] = {"google": {"thought_signature": self._call_signature}}
-        row: dict[str, Any] = {"role": "assistant", "content": text or None}
-        for part in message.parts:
-            if isinstance(part, Thinking) and own:
-                if details := part.extra.get("reasoning_details"):
-                    row.setdefault("reasoning_details", []).extend(details)
-                elif self._dialect.returns_reasoning and (name := part.extra.get("field")):
-                    row[name] = row.get(name, "") + clean(part.text)
-        if calls:
-            row["tool_calls"] = calls
-        return [row]
-
-
-def _call(call: ToolCall, *, own: bool) -> dict[str, Any]:
-    function = {"name": clean(call.name), "arguments": sendable_arguments(call.arguments)}
-    row = {"id": fitting_id(call.id, _ID), "type": "function", "function": function}
-    return {**row, **call.extra} if own else row
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
-    return {"type": "function", "function": function}
-
-
-def _result(part: ToolResult) -> dict[str, Any]:
-    return {
-        "role": "tool",
-        "tool_call_id": fitting_id(part.call_id, _ID),
-        "content": clean(result_text(part)),
-    }
 
 
 REASONING = ("reasoning_content", "reasoning", "reasoning_text")
@@ -279,3 +169,101 @@ def _add_detail(details: list[dict[str, Any]], piece: Mapping[str, Any]) -> None
     for name, value in piece.items():
         grows = name in ("text", "summary") and isinstance(value, str) and isinstance(last.get(name), str)
         last[name] = last[name] + value if grows else (last.get(name) if value is None else value)
+
+
+class OpenAIChat(OpenAIProvider):
+    """Chat Completions through the `openai` package."""
+
+    format = "chat"
+    reader = ChatReader
+
+    def send(self, params: Mapping[str, Any]) -> Any:
+        return self.client.chat.completions.create(
+            model=self.info.name, messages=[], stream=True, extra_body=params
+        )
+
+    def params(self, request: ModelRequest) -> Mapping[str, Any]:
+        params: dict[str, Any] = {"stream_options": {"include_usage": True}}
+        if request.session and self.endpoint.is_openai:
+            # Other servers refuse what they do not know.
+            params["prompt_cache_key"] = request.session
+        if request.max_output:
+            # The newer name, which OpenAI insists on; others know the older one only.
+            name = "max_completion_tokens" if self.endpoint.is_openai else "max_tokens"
+            params[name] = request.max_output
+        if effort := effort_of(self.info, request.effort):
+            params["reasoning_effort"] = effort
+        if request.tools:
+            params["tools"] = [_tool(spec) for spec in request.tools]
+            if self.endpoint.vendor.asks_parallel:
+                params["parallel_tool_calls"] = True
+        choice = openai_choice(request, self.info, nested=True, takes_named=self.endpoint.vendor.named_choice)
+        if choice is not None:
+            params["tool_choice"] = choice
+        messages: list[dict[str, Any]] = []
+        if request.system.strip():
+            messages.append({"role": "system", "content": clean(request.system)})
+        for rows in map(self._message, request.messages):
+            messages += rows
+        return {**params, "messages": messages}
+
+    def _message(self, message: Message) -> list[dict[str, Any]]:
+        """Return the messages of the format: one, or one for each result; empty if nothing is left."""
+        if message.role == "assistant":
+            return self._assistant(message)
+        rows = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
+        # One user message: a string if it is only text, which every server accepts.
+        content: list[dict[str, Any]] = []
+        for part in message.parts:
+            if isinstance(part, Image) and self.info.vision:
+                content.append({"type": "image_url", "image_url": {"url": data_url(part)}})
+            elif isinstance(part, Image):
+                content.append({"type": "text", "text": clean(image_note(part))})
+            elif isinstance(part, Text) and part.text.strip():
+                content.append({"type": "text", "text": clean(part.text)})
+        if not content:
+            return rows
+        if all(item["type"] == "text" for item in content):
+            return [*rows, {"role": "user", "content": "\n\n".join(item["text"] for item in content)}]
+        return [*rows, {"role": "user", "content": content}]
+
+    def _assistant(self, message: Message) -> list[dict[str, Any]]:
+        text = clean(message.text)
+        own = self.wrote(message)
+        calls = [_call(part, own=own) for part in message.calls]
+        if not calls and not text.strip():
+            return []
+        signature = self.endpoint.vendor.call_signature
+        if self.info.name.startswith(("gemini-1", "gemini-2")):
+            signature = ""
+        if calls and signature and not any("extra_content" in call for call in calls):
+            calls[0]["extra_content"] = {"google": {"thought_signature": signature}}
+        row: dict[str, Any] = {"role": "assistant", "content": text or None}
+        for part in message.parts:
+            if isinstance(part, Thinking) and own:
+                if details := part.extra.get("reasoning_details"):
+                    row.setdefault("reasoning_details", []).extend(details)
+                elif self.endpoint.vendor.returns_reasoning and (name := part.extra.get("field")):
+                    row[name] = row.get(name, "") + clean(part.text)
+        if calls:
+            row["tool_calls"] = calls
+        return [row]
+
+
+def _call(call: ToolCall, *, own: bool) -> dict[str, Any]:
+    function = {"name": clean(call.name), "arguments": sendable_arguments(call.arguments)}
+    row = {"id": fitting_id(call.id, _ID), "type": "function", "function": function}
+    return {**row, **call.extra} if own else row
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
+    return {"type": "function", "function": function}
+
+
+def _result(part: ToolResult) -> dict[str, Any]:
+    return {
+        "role": "tool",
+        "tool_call_id": fitting_id(part.call_id, _ID),
+        "content": clean(result_text(part)),
+    }

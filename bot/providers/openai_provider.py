@@ -1,13 +1,11 @@
 """What the two formats of the `openai` package have in common."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from openai import OpenAI
 
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.encoding import clean
-from bot.providers.endpoint import Endpoint, key_headers
 from bot.providers.streaming import StreamingProvider
 
 
@@ -16,9 +14,6 @@ class OpenAIProvider(StreamingProvider):
 
     # Longer than for the Messages API: there are no pings here, and a model that reasons is silent meanwhile.
     idle = 300.0
-
-    def headers(self, endpoint: Endpoint) -> Mapping[str, str]:
-        return key_headers(endpoint)
 
     def open(self, options: dict[str, Any]) -> OpenAI:
         return OpenAI(**options)

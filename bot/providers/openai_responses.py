@@ -42,105 +42,6 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MIN_OUTPUT = 16
 
 
-class OpenAIResponses(OpenAIProvider):
-    """The Responses API through the `openai` package."""
-
-    format = "responses"
-
-    def send(self, params: Mapping[str, Any]) -> Any:
-        return self.client.responses.create(model=self.info.name, input=[], stream=True, extra_body=params)
-
-    def reader(self, turn: int) -> ResponsesReader:
-        return ResponsesReader(self.writer, turn)
-
-    def params(self, request: ModelRequest) -> Mapping[str, Any]:
-        params: dict[str, Any] = {"store": False}
-        if self.info.thinking != "off" or not self.info.known:
-            # Models known not to reason refuse to be asked for it.
-            params["include"] = ["reasoning.encrypted_content"]
-        if request.session:
-            params["prompt_cache_key"] = request.session
-        if request.max_output:
-            params["max_output_tokens"] = max(request.max_output, _MIN_OUTPUT)
-        if effort := effort_of(self.info, request.effort):
-            params["reasoning"] = {"effort": effort}
-        if request.tools:
-            params["tools"] = [_tool(spec) for spec in request.tools]
-        if request.system.strip():
-            params["instructions"] = clean(request.system)
-        choice = openai_choice(request, self.info, nested=False)
-        if choice is not None:
-            params["tool_choice"] = choice
-        return {**params, "input": list(chain.from_iterable(map(self._items, request.messages)))}
-
-    def _items(self, message: Message) -> list[dict[str, Any]]:
-        """Return the input items of a message; empty if nothing is left."""
-        if message.role == "assistant":
-            return _assistant(message.parts, own=self.wrote(message))
-        items = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
-        images = [image for part in message.parts if isinstance(part, ToolResult) for image in part.images]
-        content = [item for part in (*images, *message.parts) if (item := self._content(part)) is not None]
-        if content:
-            items.append({"type": "message", "role": "user", "content": content})
-        return items
-
-    def _content(self, part: Part) -> dict[str, Any] | None:
-        if isinstance(part, Image):
-            if self.info.vision:
-                return {"type": "input_image", "image_url": data_url(part)}
-            return {"type": "input_text", "text": clean(image_note(part))}
-        if isinstance(part, Text) and part.text.strip():
-            return {"type": "input_text", "text": clean(part.text)}
-        return None
-
-
-def _assistant(parts: tuple[Part, ...], *, own: bool) -> list[dict[str, Any]]:
-    """Return the model's own items. Reasoning is refused without the item it led to, so it is held until that."""
-    items: list[dict[str, Any]] = []
-    pending: list[dict[str, Any]] = []
-    for part in parts:
-        if isinstance(part, Thinking):
-            try:
-                thought = mapping(json.loads(part.signature or ""))
-            except (ValueError, RecursionError):
-                continue
-            if own and thought.get("type") == "reasoning" and thought.get("encrypted_content"):
-                pending.append({**thought})
-        elif isinstance(part, Text | ToolCall) and (item := _item(part)) is not None:
-            items += [*pending, {**item, **part.extra} if own else item]
-            pending = []
-    return items
-
-
-def _item(part: Text | ToolCall) -> dict[str, Any] | None:
-    if isinstance(part, ToolCall):
-        return {
-            "type": "function_call",
-            "call_id": fitting_id(part.id, _ID),
-            "name": clean(part.name),
-            "arguments": sendable_arguments(part.arguments),
-        }
-    if not part.text.strip():
-        return None
-    content = [{"type": "output_text", "text": clean(part.text), "annotations": []}]
-    return {"type": "message", "role": "assistant", "content": content}
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "name": spec.name,
-        "description": spec.description,
-        "parameters": dict(spec.parameters),
-        "strict": False,
-    }
-
-
-def _result(part: ToolResult) -> dict[str, Any]:
-    output = clean(result_text(part))
-    return {"type": "function_call_output", "call_id": fitting_id(part.call_id, _ID), "output": output}
-
-
 _KINDS: Mapping[str, Literal["text", "thinking", "call"]] = {
     "message": "text",
     "reasoning": "thinking",
@@ -263,3 +164,99 @@ def _summary(item: Mapping[str, Any]) -> str:
     summary = item.get("summary")
     pieces = [string(field(piece, "text")) for piece in summary] if isinstance(summary, list) else []
     return "\n\n".join(piece for piece in pieces if piece)
+
+
+class OpenAIResponses(OpenAIProvider):
+    """The Responses API through the `openai` package."""
+
+    format = "responses"
+    reader = ResponsesReader
+
+    def send(self, params: Mapping[str, Any]) -> Any:
+        return self.client.responses.create(model=self.info.name, input=[], stream=True, extra_body=params)
+
+    def params(self, request: ModelRequest) -> Mapping[str, Any]:
+        params: dict[str, Any] = {"store": False}
+        if self.info.thinking != "off" or not self.info.known:
+            # Models known not to reason refuse to be asked for it.
+            params["include"] = ["reasoning.encrypted_content"]
+        if request.session:
+            params["prompt_cache_key"] = request.session
+        if request.max_output:
+            params["max_output_tokens"] = max(request.max_output, _MIN_OUTPUT)
+        if effort := effort_of(self.info, request.effort):
+            params["reasoning"] = {"effort": effort}
+        if request.tools:
+            params["tools"] = [_tool(spec) for spec in request.tools]
+        if request.system.strip():
+            params["instructions"] = clean(request.system)
+        choice = openai_choice(request, self.info, nested=False)
+        if choice is not None:
+            params["tool_choice"] = choice
+        return {**params, "input": list(chain.from_iterable(map(self._items, request.messages)))}
+
+    def _items(self, message: Message) -> list[dict[str, Any]]:
+        """Return the input items of a message; empty if nothing is left."""
+        if message.role == "assistant":
+            return _assistant(message.parts, own=self.wrote(message))
+        items = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
+        content = [item for part in message.parts if (item := self._content(part)) is not None]
+        if content:
+            items.append({"type": "message", "role": "user", "content": content})
+        return items
+
+    def _content(self, part: Part) -> dict[str, Any] | None:
+        if isinstance(part, Image):
+            if self.info.vision:
+                return {"type": "input_image", "image_url": data_url(part)}
+            return {"type": "input_text", "text": clean(image_note(part))}
+        if isinstance(part, Text) and part.text.strip():
+            return {"type": "input_text", "text": clean(part.text)}
+        return None
+
+
+def _assistant(parts: tuple[Part, ...], *, own: bool) -> list[dict[str, Any]]:
+    """Return the model's own items. Reasoning is refused without the item it led to, so it is held until that."""
+    items: list[dict[str, Any]] = []
+    pending: list[dict[str, Any]] = []
+    for part in parts:
+        if isinstance(part, Thinking):
+            try:
+                thought = mapping(json.loads(part.signature or ""))
+            except (ValueError, RecursionError):
+                continue
+            if own and thought.get("type") == "reasoning" and thought.get("encrypted_content"):
+                pending.append({**thought})
+        elif isinstance(part, Text | ToolCall) and (item := _item(part)) is not None:
+            items += [*pending, {**item, **part.extra} if own else item]
+            pending = []
+    return items
+
+
+def _item(part: Text | ToolCall) -> dict[str, Any] | None:
+    if isinstance(part, ToolCall):
+        return {
+            "type": "function_call",
+            "call_id": fitting_id(part.id, _ID),
+            "name": clean(part.name),
+            "arguments": sendable_arguments(part.arguments),
+        }
+    if not part.text.strip():
+        return None
+    content = [{"type": "output_text", "text": clean(part.text), "annotations": []}]
+    return {"type": "message", "role": "assistant", "content": content}
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": dict(spec.parameters),
+        "strict": False,
+    }
+
+
+def _result(part: ToolResult) -> dict[str, Any]:
+    output = clean(result_text(part))
+    return {"type": "function_call_output", "call_id": fitting_id(part.call_id, _ID), "output": output}

@@ -13,10 +13,10 @@ import httpx2
 from bot.contracts.errors import UsageError
 from bot.contracts.model import Provider
 from bot.providers.encoding import field, string
-from bot.providers.endpoint import key_headers, messages_headers
+from bot.providers.endpoint import endpoint_of
 from bot.providers.failures import AnswerTooLong
 from bot.providers.http_client import HttpClient
-from bot.providers.presets import VENDORS, endpoint_of
+from bot.providers.presets import CLOUDS, VENDORS
 from bot.providers.streaming import StreamingProvider
 
 _PATIENCE = 10.0
@@ -46,7 +46,7 @@ class ProbeResult(NamedTuple):
 PROBED_PROVIDERS = tuple(
     name
     for name, vendor in VENDORS.items()
-    if vendor.format not in ("bedrock", "vertex") and name not in ("openai-responses", "openai-chat")
+    if vendor.format not in CLOUDS and name not in ("openai-responses", "openai-chat")
 )
 
 
@@ -61,8 +61,7 @@ def probe_provider(provider: str, environment: Mapping[str, str]) -> ProbeResult
     vendor = VENDORS[provider]
     try:
         endpoint = endpoint_of(vendor, environment)
-        headers = messages_headers(endpoint) if provider == "anthropic" else key_headers(endpoint)
-        with closing(HttpClient(endpoint, headers, patience=lambda: _PATIENCE, idle=_PATIENCE)) as client:
+        with closing(HttpClient(endpoint, patience=_PATIENCE, idle=_PATIENCE)) as client:
             path = "/v1/models?limit=1000" if provider == "anthropic" else "/models"
             response = client.get(endpoint.url + path)
         status = response.status_code
@@ -123,10 +122,7 @@ def with_served_window(provider: Provider) -> Provider:
     if vendor not in _LISTING_VENDORS:
         return provider
     try:
-        client = HttpClient(
-            endpoint, key_headers(endpoint), patience=lambda: _PATIENCE / 2, idle=_PATIENCE / 2
-        )
-        with closing(client):
+        with closing(HttpClient(endpoint, patience=_PATIENCE / 2, idle=_PATIENCE / 2)) as client:
             window = _served_window(client, endpoint.url, info.name, vendor)
     except (httpx2.HTTPError, httpx2.StreamError, AnswerTooLong, ValueError, RecursionError):
         return provider

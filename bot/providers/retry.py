@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
@@ -24,10 +25,11 @@ class RetryPolicy(NamedTuple):
 DEFAULT_POLICY = RetryPolicy()
 
 
-class FailedAttempt(NamedTuple):
+@dataclass(eq=False)
+class FailedAttempt(Exception):
     """Why one attempt failed. `wait` is the delay in seconds that the server requested, if any. `overflow`: the
-    conversation is too long, which no retry fixes. `unanswered`: the
-    request was accepted and no response came in time. `no_funds`: the account has none left."""
+    conversation is too long, which no retry fixes. `unanswered`: the request was accepted and no response came in time.
+    `no_funds`: the account has none left."""
 
     message: str
     status: int | None = None
@@ -42,12 +44,6 @@ class FailedAttempt(NamedTuple):
         """Whether the server is down or over a limit, so that another one may answer."""
         over_limit = self.status == 429 or self.no_funds
         return not self.overflow and (self.retryable or self.unanswered or over_limit)
-
-
-class GiveUp(NamedTuple):
-    """No further attempt. `reason` continues the failure's message; empty if that is complete."""
-
-    reason: str = ""
 
 
 def is_retryable(status: int) -> bool:
@@ -78,24 +74,25 @@ def next_wait(
     policy: RetryPolicy,
     random_fraction: Callable[[], float],
     seconds_left: float = float("inf"),
-) -> float | GiveUp:
-    """Return the seconds before attempt `attempt + 1`, or `GiveUp`.
+) -> float | str:
+    """Return the seconds before attempt `attempt + 1`, or why there is none: a clause that continues the failure's
+    message, empty if that is complete.
 
     `attempt` counts from 1; `random_fraction` returns a number in [0, 1); `seconds_left` is the time until the
     deadline. Full jitter: any delay up to the doubling bound, so that runs which failed together do not retry
     together.
     """
     if not failure.retryable:
-        return GiveUp()
+        return ""
     if attempt >= policy.attempts:
-        return GiveUp(f"after {attempt} attempts" if attempt > 1 else "")
+        return f"after {attempt} attempts" if attempt > 1 else ""
     if failure.wait is not None and failure.wait > policy.cap:
-        return GiveUp(f"the server asks to wait {failure.wait:.0f} s, over the limit of {policy.cap:.0f} s")
+        return f"the server asks to wait {failure.wait:.0f} s, over the limit of {policy.cap:.0f} s"
     wait = failure.wait
     if wait is None:
         wait = random_fraction() * min(policy.cap, policy.base * 2.0 ** (attempt - 1))
     if wait > seconds_left:
-        return GiveUp(f"after {attempt} attempts and {policy.deadline:.0f} s, the limit of one request")
+        return f"after {attempt} attempts and {policy.deadline:.0f} s, the limit of one request"
     return wait
 
 

@@ -20,9 +20,9 @@ from bot.contracts.messages import Message
 from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, OnRetry, Retrying, unreported
 from bot.providers.assembly import TOO_LONG, Reader
 from bot.providers.endpoint import Endpoint
-from bot.providers.failures import AnswerTooLong, AttemptError, StreamError, failure_of, reported_error
+from bot.providers.failures import AnswerTooLong, StreamError, failure_of, reported_error
 from bot.providers.http_client import HttpClient
-from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, next_wait
+from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, next_wait
 
 _MAY_STILL_ANSWER = (
     "not asked again, since it may still be working on the answer and bill it; the policy's `models: {{{}: {{timeout: "
@@ -43,6 +43,8 @@ class StreamingProvider(ABC):
     """
 
     format: ClassVar[str]
+    reader: ClassVar[Callable[[str, int], Reader]]
+    """The reader of one response; its arguments are those of `Reader`."""
     idle: ClassVar[float]
     """The longest pause in seconds inside an answer."""
 
@@ -54,9 +56,7 @@ class StreamingProvider(ABC):
         self.endpoint = endpoint
         self.info = info
         self.writer = f"{self.format}/{info.name}"
-        self.http = HttpClient(
-            endpoint, self.headers(endpoint), patience=lambda: self.info.timeout, idle=self.idle
-        )
+        self.http = HttpClient(endpoint, patience=info.timeout, idle=self.idle)
         for name in ("anthropic", "openai", "httpx2", "httpcore2"):
             logging.getLogger(name).setLevel(logging.WARNING)  # a variable has the packages print requests
         parts = urlsplit(endpoint.url)  # its query stays: Azure's has the API version
@@ -70,11 +70,7 @@ class StreamingProvider(ABC):
         try:
             self.client = self.open(options)
         except httpx2.InvalidURL as error:
-            raise UsageError(f"{endpoint.url_variable} is not a valid URL: {error}") from error
-
-    @abstractmethod
-    def headers(self, endpoint: Endpoint) -> Mapping[str, str] | None:
-        """Return the headers of `HttpClient`."""
+            raise UsageError(f"{endpoint.vendor.url_variable} is not a valid URL: {error}") from error
 
     @abstractmethod
     def open(self, options: dict[str, Any]) -> Any:
@@ -92,10 +88,6 @@ class StreamingProvider(ABC):
     def send(self, params: Mapping[str, Any]) -> Any:
         """Send the request once, and return the package's stream of events. Raises for anything but success."""
 
-    @abstractmethod
-    def reader(self, turn: int) -> Reader:
-        """Return the reader of one response; `turn` is as in `Reader`."""
-
     def wrote(self, message: Message) -> bool:
         """Whether thinking and `extra` of `message` may be sent."""
         return message.writer in ("", self.writer)
@@ -107,44 +99,35 @@ class StreamingProvider(ABC):
         self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
     ) -> Complete | Failed:
         params = self.params(request)
-        forget = cancel.on_fire(self.http.cut)
-        try:
-            return self._attempts(len(request.messages), params, cancel, retrying)
-        finally:
-            forget()
-
-    def _attempts(
-        self, turn: int, params: Mapping[str, Any], cancel: CancelToken, retrying: OnRetry
-    ) -> Complete | Failed:
+        self.http.patience = self.info.timeout
         attempt, interrupted = 1, 0
         deadline = self.clock() + max(self.policy.deadline, self.info.timeout)
         while True:
-            reader = self.reader(turn)
+            reader = self.reader(self.writer, len(request.messages))
+            self.http.arm()
+            forget = cancel.on_fire(self.http.cut)
             try:
-                complete = self._attempt(params, reader, cancel, deadline)
-                if complete is not None:
-                    return complete
-                failure = FailedAttempt("the request was canceled")
+                return self._attempt(params, reader, deadline)
             except Exception as error:  # noqa: BLE001  The border to the packages, which have errors of many libraries.
                 failure = failure_of(error, self.endpoint, self.info.name)
+            finally:
+                forget()
             partial = reader.partial
             if cancel.fired:
                 return Failed("the request was canceled", None, True, partial, reader.usage)
             wait = next_wait(failure, attempt, self.policy, random.random, deadline - self.clock())
             if partial is not None and interrupted >= _MAX_INTERRUPTED:
-                wait = GiveUp(f"after {attempt} attempts") if failure.retryable else GiveUp()
+                wait = f"after {attempt} attempts" if failure.retryable else ""
             if failure.unanswered and partial is None:
-                wait = GiveUp(_MAY_STILL_ANSWER.format(self.model or self.info.name))
-            if isinstance(wait, GiveUp):
-                message = f"{failure.message} ({wait.reason})" if wait.reason else failure.message
-                unavailable = failure.is_unavailable and partial is None and not interrupted
+                wait = _MAY_STILL_ANSWER.format(self.model or self.info.name)
+            if isinstance(wait, str):
                 return Failed(
-                    message,
+                    f"{failure.message} ({wait})" if wait else failure.message,
                     failure.status,
                     partial=partial,
                     usage=reader.usage,
                     overflow=failure.overflow,
-                    unavailable=unavailable,
+                    unavailable=failure.is_unavailable and partial is None and not interrupted,
                 )
             retrying(Retrying(attempt, wait, failure.message, partial, reader.usage))
             interrupted += partial is not None
@@ -152,38 +135,26 @@ class StreamingProvider(ABC):
             if cancel.wait(wait):
                 return Failed("the request was canceled", canceled=True)
 
-    def _attempt(
-        self, params: Mapping[str, Any], reader: Reader, cancel: CancelToken, deadline: float
-    ) -> Complete | None:
-        """Send one request and return its response; `None` only when the token fired."""
-        self.http.arm()
-        if cancel.wait(0):
-            return None
-        stream = self.send(params)
-        broken: Exception | None = None
-        try:
+    def _attempt(self, params: Mapping[str, Any], reader: Reader, deadline: float) -> Complete:
+        """Send one request and return its response. Raises whatever the packages do, and `FailedAttempt`."""
+        failure: Exception = FailedAttempt("the stream ended before the answer was whole", retryable=True)
+        with self.send(params) as stream:
             self._check_type(stream.response)
             try:
                 for event in stream:
-                    if cancel.fired:
-                        return None
                     if self.clock() > deadline:
                         limit = f"{self.policy.deadline:.0f} s, the limit of one request"
-                        failure = FailedAttempt(f"{self.endpoint} was still answering after {limit}")
-                        raise AttemptError(failure)
+                        raise FailedAttempt(f"{self.endpoint} was still answering after {limit}")
                     reader.grow(_EVENT)
                     reader.read(event)
             except AnswerTooLong:
                 return reader.complete(TOO_LONG)
             except Exception as error:  # noqa: BLE001  as above
-                broken = error
+                failure = error
             # The answer may be whole although the connection then broke, or was never ended.
             complete = reader.end()
-        finally:
-            stream.close()
         if complete is None:
-            cut = FailedAttempt("the stream ended before the answer was whole", retryable=True)
-            raise broken or AttemptError(cut)
+            raise failure
         return complete
 
     def _check_type(self, response: Any) -> None:
@@ -198,5 +169,5 @@ class StreamingProvider(ABC):
             error = None
         if error is not None:
             raise StreamError(error)
-        question = f"is {self.endpoint.url_variable} right? It sent {kind or 'no content type'}."
-        raise AttemptError(FailedAttempt(f"{self.endpoint} did not answer with an event stream; {question}"))
+        question = f"is {self.endpoint.vendor.url_variable} right? It sent {kind or 'no content type'}."
+        raise FailedAttempt(f"{self.endpoint} did not answer with an event stream; {question}")

@@ -9,10 +9,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.messages import Message, Part, Text, Thinking, ToolCall, ToolResult
 from bot.providers.anthropic_messages import AnthropicMessages
 from bot.providers.endpoint import Endpoint
 from bot.providers.models import model_info
+from bot.providers.presets import VENDORS
 from tests.support.provider_runs import ask, user
 
 LOOK_BACK = 20
@@ -42,23 +43,18 @@ class Cache:
         return served, marked[-1] + 1
 
 
-# One turn: how many calls, how much thinking, whether the host says something after it, whether a picture comes.
-TURNS = st.lists(
-    st.tuples(st.integers(0, 30), st.integers(0, 3), st.booleans(), st.booleans()), min_size=1, max_size=12
-)
+# One turn: how many calls, how much thinking, whether the host says something after it.
+TURNS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3), st.booleans()), min_size=1, max_size=12)
 
 
-def grown(history: list[Message], at: int, turn: tuple[int, int, bool, bool]) -> None:
-    calls, thoughts, host, picture = turn
+def grown(history: list[Message], at: int, turn: tuple[int, int, bool]) -> None:
+    calls, thoughts, host = turn
     parts: list[Part] = [Thinking(f"t{at}.{n}", "sig") for n in range(thoughts)]
     parts.append(Text(f"step {at}"))
     parts += [ToolCall(f"c{at}_{n}", "bash", "{}") for n in range(calls)]
     history.append(Message("assistant", tuple(parts)))
     if calls:
-        images = (Image("image/png", b"x", "shot.png"),) if picture else ()
-        results = [
-            ToolResult(f"c{at}_{n}", "bash", "" if n % 3 else "hi", images=images) for n in range(calls)
-        ]
+        results = [ToolResult(f"c{at}_{n}", "bash", "" if n % 3 else "hi") for n in range(calls)]
         history.append(Message("tool", tuple(results)))
     if host or not calls:
         history.append(user(f"go on {at}"))
@@ -66,10 +62,10 @@ def grown(history: list[Message], at: int, turn: tuple[int, int, bool, bool]) ->
 
 @settings(max_examples=30, deadline=None)
 @given(TURNS)
-def test_each_request_is_served_up_to_where_the_one_before_it_was_marked(
-    turns: list[tuple[int, int, bool, bool]],
-):
-    wire = AnthropicMessages(Endpoint("http://127.0.0.1:1", "k", "U", "K"), model_info("claude-sonnet-5-5"))
+def test_each_request_is_served_up_to_where_the_one_before_it_was_marked(turns: list[tuple[int, int, bool]]):
+    wire = AnthropicMessages(
+        Endpoint(VENDORS["anthropic"], "http://127.0.0.1:1", "k"), model_info("claude-sonnet-5-5")
+    )
     cache, history = Cache(), [user("do it")]
     request = ask()
     before = 0
@@ -84,12 +80,14 @@ def test_each_request_is_served_up_to_where_the_one_before_it_was_marked(
 
 def test_a_request_that_failed_leaves_no_gap_behind_it():
     """Nothing of it was kept, and the next has one user message more."""
-    wire = AnthropicMessages(Endpoint("http://127.0.0.1:1", "k", "U", "K"), model_info("claude-sonnet-5-5"))
+    wire = AnthropicMessages(
+        Endpoint(VENDORS["anthropic"], "http://127.0.0.1:1", "k"), model_info("claude-sonnet-5-5")
+    )
     cache, history = Cache(), [user("do it")]
     tools = ask().tools
     _, newest = cache.read(json.loads(json.dumps(wire.params(ask(*history, tools=tools)))))
     for at in range(2):
-        grown(history, at, (25, 1, False, False))
+        grown(history, at, (25, 1, False))
     served, _ = cache.read(json.loads(json.dumps(wire.params(ask(*history, tools=tools)))))
     wire.close()
     assert served == newest

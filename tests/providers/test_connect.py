@@ -15,9 +15,10 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.messages import Usage
 from bot.providers import http_client
 from bot.providers.connect import connect, default_model
-from bot.providers.endpoint import read_endpoint
+from bot.providers.endpoint import endpoint_of
 from bot.providers.http_client import HttpClient
 from bot.providers.models import DEFAULTS, model_info
+from bot.providers.presets import Vendor
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Say, Turn
 from tests.support.model_server import ModelServer
@@ -25,6 +26,7 @@ from tests.support.provider_runs import MODELS, ask, completed, failed
 from tests.support.tls import make_authority
 
 KEY = {"OPENAI_API_KEY": "k"}
+SERVER = Vendor("chat", "K", "U", "https://api.example.com/v1")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str):
 
 
 def test_an_endpoint_does_not_show_its_key():
-    endpoint = read_endpoint({"K": "sk-secret", "U": "https://user:pw@host/v1?token=t"}, "U", "K", "")
+    endpoint = endpoint_of(SERVER, {"K": "sk-secret", "U": "https://user:pw@host/v1?token=t"})
     assert "sk-secret" not in repr(endpoint)
     assert str(endpoint) == "https://host/v1"
 
@@ -99,12 +101,12 @@ def test_an_endpoint_does_not_show_its_key():
     ],
 )
 def test_the_usual_proxy_variables_are_obeyed(environment: dict[str, str], proxy: str):
-    assert read_endpoint(environment, "U", "K", "https://api.example.com/v1").proxy == proxy
+    assert endpoint_of(SERVER, environment).proxy == proxy
 
 
 def test_a_proxy_is_never_used_for_the_own_machine():
     environment = {"U": "http://127.0.0.1:8000", "HTTP_PROXY": "http://p:1"}
-    assert read_endpoint(environment, "U", "K", "").proxy == ""
+    assert endpoint_of(SERVER, environment).proxy == ""
 
 
 def test_a_request_goes_through_the_proxy():
@@ -211,8 +213,8 @@ def test_canceling_ends_a_tls_handshake_that_gets_no_answer(monkeypatch: pytest.
 def test_a_plain_http_endpoint_trusts_no_certificate_at_all(authority: tuple[Path, Path]):
     """The context made for http has no authorities in it: should TLS be spoken after all, it fails closed."""
     with ModelServer([Say("secret")], certificate=authority[1]) as server:
-        endpoint = read_endpoint({}, "U", "K", "http://127.0.0.1:1")
-        client = HttpClient(endpoint, {}, patience=lambda: 1.0, idle=1.0)
+        endpoint = endpoint_of(SERVER, {"U": "http://127.0.0.1:1"})
+        client = HttpClient(endpoint, patience=1.0, idle=1.0)
         with pytest.raises(httpx2.ConnectError, match="certificate verify failed"):
             client.get(f"https://localhost:{server.port}/")
         client.close()

@@ -173,7 +173,7 @@ def test_the_table_says_what_is_done_for_each_server():
     assert cells("named as") == models
     rows = ("reasoning", "too long", "one tool", "several calls")
     for name, reasoning, too_long, named, several in zip(SERVERS, *map(cells, rows), strict=True):
-        dialect = VENDORS[name].dialect
+        dialect = VENDORS[name]
         assert f"`{SERVERS[name].reasoning}`" in reasoning
         assert ("`required` is sent" in named) is not dialect.named_choice
         assert ("`parallel_tool_calls` is sent" in several) is dialect.asks_parallel

@@ -13,6 +13,7 @@ from bot.providers.connect import connect
 from bot.providers.endpoint import Endpoint
 from bot.providers.openai_chat import OpenAIChat
 from bot.providers.openai_responses import OpenAIResponses
+from bot.providers.presets import VENDORS
 from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Raw, Script, Step, chat_frames, messages_frames, responses_frames
@@ -104,7 +105,7 @@ def provider_with_timeouts(
         "openai-responses": OpenAIResponses,
     }
     url = server.url if kind == "anthropic" else f"{server.url}/v1"
-    endpoint = Endpoint(url, "test-key", "THE_URL", "THE_KEY")
+    endpoint = Endpoint(VENDORS[kind], url, "test-key")
     quick = type("Quick", (wires[kind],), {"idle": idle})
     provider: StreamingProvider = quick(endpoint, INFO._replace(timeout=patience))
     provider.policy = RetryPolicy(attempts=attempts, base=0.0)
