@@ -48,15 +48,15 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     verdicts = []
     for one in results:
         findings = [finding._asdict() for finding in one.findings]
-        verdicts.append({"folder": one.folder, "loads": one.skill is not None, "findings": findings})
-        files = f", {count_of(one.skill.files, 'file')} besides" if one.skill and one.skill.files else ""
-        verdict = f"a skill{files}" if one.skill else "refused"
+        verdicts.append({"folder": one.folder, "loads": not findings, "findings": findings})
+        files = f", {count_of(one.files, 'file')} besides" if one.files else ""
+        verdict = "refused" if findings else f"a skill{files}"
         if not arguments.json:
             lines = (f"{one.folder}: {verdict}", *(f"  {finding}" for finding in one.findings))
             Actions(os.environ, sys.stdout).print("\n".join(lines))
     if arguments.json:
         print(json_text(verdicts, indent=2))
-    return ExitCode.DONE if not notes and all(one.skill for one in results) else ExitCode.USAGE
+    return ExitCode.DONE if not notes and not any(one.findings for one in results) else ExitCode.USAGE
 
 
 def _example(line: int) -> str:

@@ -88,8 +88,7 @@ def _scoped(result: Discovered) -> Discovered:
     """Return `result` with the folder that its skills are for."""
     if not (match := _NESTED.fullmatch(result.source.name)):
         return result
-    checked = [one._replace(skill=one.skill and one.skill._replace(scope=match[1])) for one in result.checked]
-    return result._replace(checked=checked)
+    return result._replace(skills=[skill._replace(scope=match[1]) for skill in result.skills])
 
 
 def user_skills(environment: Mapping[str, str]) -> list[Discovered]:
@@ -125,12 +124,10 @@ def choose_skills(sources: Iterable[Discovered], wanted: Wanted | None = NOTHING
     them if it is `wanted`; all such skills are if that is `None`."""
     skills: dict[str, Skill] = {}
     notes: list[str] = []
-    for source, checked, source_notes in sources:
-        notes += source_notes
-        for one in checked:
-            notes += map(str, one.findings)
-            if one.skill is not None:
-                notes += _add(skills, one.skill._replace(source=source), wanted)
+    for source in sources:
+        notes += source.notes
+        for skill in source.skills:
+            notes += map(str, skill.findings) if skill.findings else _add(skills, skill, wanted)
     if len(skills) > MAX_SKILLS:
         notes.append(f"{len(skills)} skills were found; a session has the first {MAX_SKILLS}")
     chosen = sorted(list(skills)[:MAX_SKILLS])

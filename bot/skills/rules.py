@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from bot.events.sanitize import clean
 from bot.parsing.parser import Parser
 from bot.skills.front_matter import Field, InvalidSkillError, read_fields
-from bot.skills.skill import CheckedSkill, Finding, Origin, Skill
-from bot.skills.sources import Entry
+from bot.skills.skill import Finding, Skill
 
 MAX_COMPATIBILITY = 500
 MAX_DOCUMENT = 256 * 1024
@@ -35,34 +34,21 @@ _MAX_EXCERPT = 60
 _Fields = Mapping[str, Field]
 
 
-def check_document(
-    data: bytes,
-    source: str,
-    folder: str,
-    document: str,
-    origin: Origin,
-    files: tuple[Entry, ...] = (),
-    parser: Parser | None = None,
-) -> CheckedSkill:
-    """Read the bytes of `folder`/`document` in the source of that name. Never raises."""
+def check_document(skill: Skill, data: bytes, parser: Parser | None = None) -> Skill:
+    """Return `skill` with what the bytes of its SKILL.md say. Never raises."""
     try:
         fields = read_fields(data, parser)
-        skill = Skill(
-            _name(fields),
-            _description(fields),
-            origin,
-            folder,
-            document,
-            _text(fields, "allowed-tools"),
-            " ".join(clean(_text(fields, "compatibility")[:MAX_COMPATIBILITY]).text.split()),
-            files,
-            _limit(fields),
-            _is_manual(fields),
+        return skill._replace(
+            name=_name(fields),
+            description=_description(fields),
+            allowed_tools=_text(fields, "allowed-tools"),
+            compatibility=" ".join(clean(_text(fields, "compatibility")[:MAX_COMPATIBILITY]).text.split()),
+            limit=_limit(fields),
+            manual=_is_manual(fields),
         )
     except InvalidSkillError as error:
-        finding = Finding(error.rule, f"{source}/{folder}/{document}", error.line, str(error))
-        return CheckedSkill(folder, None, (finding,))
-    return CheckedSkill(folder, skill)
+        finding = Finding(error.rule, f"{skill.path}/{skill.document}", error.line, str(error))
+        return skill._replace(findings=(finding,))
 
 
 def _name(fields: _Fields) -> str:

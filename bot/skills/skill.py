@@ -22,10 +22,10 @@ class Finding(NamedTuple):
 
 
 class Skill(NamedTuple):
-    """`folder` is relative to its `source`; `document` the name of its SKILL.md; the paths of its other `files` are
-    relative to `folder`. `allowed_tools` is as written.
-    `limit` says why no run may have the skill; with `manual` only a person starts it. `scope` is the folder of the
-    repository that it is for, empty for all of it."""
+    """A folder with a SKILL.md: a skill, or one that the `findings` refuse. `folder` is relative to its `source`;
+    `document` the name of its SKILL.md; the paths of its other `files` are relative to `folder`. `allowed_tools` is as
+    written. `limit` says why no run may have the skill; with `manual` only a person starts it. `scope` is the folder of
+    the repository that it is for, empty for all of it."""
 
     name: str
     description: str
@@ -39,23 +39,16 @@ class Skill(NamedTuple):
     manual: bool = False
     scope: str = ""
     source: SkillSource = NO_SOURCE
+    findings: tuple[Finding, ...] = ()
 
     @property
     def path(self) -> str:
         return f"{self.source.name}/{self.folder}"
 
 
-class CheckedSkill(NamedTuple):
-    """A folder with a SKILL.md: a skill, or the findings that refuse it."""
-
-    folder: str
-    skill: Skill | None
-    findings: tuple[Finding, ...] = ()
-
-
 class Discovered(NamedTuple):
-    """The skills of one source, in the order of their folders; `notes` are about the source as a whole."""
+    """The folders with a SKILL.md of one source, in order; `notes` are about the source as a whole."""
 
     source: SkillSource
-    checked: Sequence[CheckedSkill]
+    skills: Sequence[Skill]
     notes: tuple[str, ...] = ()

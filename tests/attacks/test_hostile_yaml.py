@@ -15,6 +15,7 @@ from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
 from bot.session.event.maintain import _tasks
 from bot.skills.rules import check_document
+from bot.skills.skill import Skill
 
 BOMBS = {
     "lists": "a: " + "[" * 30_000,
@@ -44,8 +45,8 @@ def _task(text: str, parser: Parser) -> object:
 
 def _skill(text: str, parser: Parser) -> object:
     data = f"---\n{text}\n---\nDo it.".encode("utf-8", "surrogatepass")
-    checked = check_document(data, "skills", "a", "SKILL.md", "repository", parser=parser)
-    if checked.skill is None:
+    checked = check_document(Skill("", "", "repository", "a"), data, parser)
+    if checked.findings:
         raise PolicyError("a", ())
     return checked
 

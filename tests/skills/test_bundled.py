@@ -16,8 +16,8 @@ NAMES = [
 
 def test_they_are_these_and_nothing_is_wrong_with_them():
     found = bundled()
-    assert [judged.folder for judged in found.checked] == NAMES
-    assert [finding for judged in found.checked for finding in judged.findings] == []
+    assert [judged.folder for judged in found.skills] == NAMES
+    assert [finding for judged in found.skills for finding in judged.findings] == []
     assert found.notes == ()
     assert BUNDLED.resolve() == ROOT / "skills"
     assert found.source.name == "skills"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.skills.find import Wanted, choose_skills, denied_action
-from bot.skills.skill import CheckedSkill, Discovered, Skill
+from bot.skills.skill import Discovered, Skill
 from bot.skills.sources import folder_source
 from bot.skills.tool import MAX_CHARACTERS, catalogue, skill_spec
 
@@ -55,10 +55,9 @@ def test_a_skill_for_what_no_run_may_do_is_not_offered(name: str, description: s
 
 
 def test_such_a_skill_of_the_repository_is_left_out_with_the_reason(tmp_path: Path):
+    source = folder_source(tmp_path, "s")
     skills = [a_skill("release", "Open a pull request for the release."), a_skill("hello")]
-    found = choose_skills(
-        [Discovered(folder_source(tmp_path, "s"), [CheckedSkill(one.folder, one) for one in skills])]
-    )
+    found = choose_skills([Discovered(source, [one._replace(source=source) for one in skills])])
     assert [one.name for one in found.skills] == ["hello"]
     assert found.notes[0].startswith(
         "s/release: the skill release is not offered: it is for work after the run"
@@ -82,8 +81,8 @@ def test_such_a_skill_of_the_repository_is_left_out_with_the_reason(tmp_path: Pa
 def test_a_skill_for_people_alone_is_there_if_a_person_writes_its_name(
     tmp_path: Path, wanted: Wanted | None, offered: bool
 ):
-    checked = CheckedSkill("deploy", a_skill("deploy")._replace(manual=True))
-    found = choose_skills([Discovered(folder_source(tmp_path, "s"), (checked,))], wanted)
+    skill = a_skill("deploy")._replace(manual=True)
+    found = choose_skills([Discovered(folder_source(tmp_path, "s"), (skill,))], wanted)
     assert [one.name for one in found.skills] == ["deploy"] * offered
     assert any("only people start it" in note for note in found.notes) is not offered
 

@@ -19,7 +19,7 @@ from tests.support.repositories import commit_all, git, make_repository
 
 
 def names(place: SkillSource) -> list[str]:
-    return [judged.skill.name for judged in discover(place, "repository").checked if judged.skill]
+    return [skill.name for skill in discover(place, "repository").skills if not skill.findings]
 
 
 def test_skills_are_found_in_folders_and_in_order(tmp_path: Path):
@@ -39,9 +39,8 @@ def test_skills_are_found_in_folders_and_in_order(tmp_path: Path):
         },
     )
     assert names(folder_source(tmp_path, "skills")) == ["a", "b", "c", "small"]
-    [a, *_] = discover(folder_source(tmp_path, "skills"), "repository").checked
-    assert a.skill is not None
-    assert [file.path for file in a.skill.files] == ["inner/SKILL.md", "scripts/run.sh"]
+    [a, *_] = discover(folder_source(tmp_path, "skills"), "repository").skills
+    assert [file.path for file in a.files] == ["inner/SKILL.md", "scripts/run.sh"]
 
 
 def test_a_link_in_a_skill_refuses_it_and_is_not_followed(tmp_path: Path):
@@ -52,11 +51,10 @@ def test_a_link_in_a_skill_refuses_it_and_is_not_followed(tmp_path: Path):
     (tmp_path / "d" / "SKILL.md").symlink_to("/etc/passwd")
     os.mkfifo(tmp_path / "b" / "pipe")
     found = discover(folder_source(tmp_path, "skills"), "repository")
-    assert {judged.folder: judged.findings[0].rule for judged in found.checked} == {
+    assert {judged.folder: judged.findings[0].rule for judged in found.skills} == {
         "a": "plain-files", "b": "plain-files", "d": "plain-files",
     }  # fmt: skip
-    assert all(judged.skill is None for judged in found.checked)
-    assert "skills/a/passwd: plain-files: this is a link" in str(found.checked[0].findings[0])
+    assert "skills/a/passwd: plain-files: this is a link" in str(found.skills[0].findings[0])
     assert any("skills/c is a link" in note for note in found.notes)
 
 
@@ -77,10 +75,10 @@ def test_links_and_submodules_in_a_commit_are_refused(tmp_path: Path):
     git(repo, "update-index", "--add", "--cacheinfo", f"160000,{head},.agents/skills/sub")
     git(repo, "commit", "-q", "-m", "A submodule")
     found = commit_skills(Git(repo / ".git"), "HEAD")
-    [judged] = found[0].checked
-    assert (judged.skill, judged.findings[0].rule) == (None, "plain-files")
+    [judged] = found[0].skills
+    assert judged.findings[0].rule == "plain-files"
     assert found[0].notes == (".agents/skills/sub is a link or a submodule, so no skill is read there",)
-    assert not found[1].checked
+    assert not found[1].skills
     assert found[1].notes == (".claude/skills is a link, so it is not looked into",)
 
 
@@ -211,5 +209,4 @@ def test_a_huge_skill_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: 
     write(tmp_path, {"a/SKILL.md": text("a") + "x" * 300_000, "b/SKILL.md": text("b"), "b/data": "x" * 2000})
     monkeypatch.setattr(limits, "MAX_BYTES", 1000)
     found = discover(folder_source(tmp_path, "skills"), "repository")
-    assert [judged.skill for judged in found.checked] == [None, None]
-    assert {finding.rule for judged in found.checked for finding in judged.findings} == {"size"}
+    assert [{finding.rule for finding in judged.findings} for judged in found.skills] == [{"size"}] * 2

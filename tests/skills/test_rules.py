@@ -3,15 +3,17 @@
 import pytest
 
 from bot.skills.rules import check_document
-from bot.skills.skill import CheckedSkill
+from bot.skills.skill import Skill
+from bot.skills.sources import NO_SOURCE
 
 USE = "description: Says hello.\n"
 
 
-def judged(front: str, folder: str = "it", body: str = "Do it.\n") -> CheckedSkill:
-    return check_document(
-        f"---\n{front}---\n{body}".encode(), ".agents/skills", folder, "SKILL.md", "repository"
-    )
+IT = Skill("", "", "repository", "it", source=NO_SOURCE._replace(name=".agents/skills"))
+
+
+def judged(front: str, body: str = "Do it.\n") -> Skill:
+    return check_document(IT, f"---\n{front}---\n{body}".encode())
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,6 @@ def judged(front: str, folder: str = "it", body: str = "Do it.\n") -> CheckedSki
 )
 def test_a_skill_is_refused_by_name_of_the_rule_and_line(front: str, rule: str, line: int):
     found = judged(front)
-    assert found.skill is None
     assert (rule, line) in [(one.rule, one.line) for one in found.findings]
     assert str(found.findings[0]).startswith(".agents/skills/it/SKILL.md:")
 
@@ -45,31 +46,26 @@ def test_a_skill_is_refused_by_name_of_the_rule_and_line(front: str, rule: str, 
 )  # fmt: skip
 def test_a_skill_against_the_letter_is_loaded(front: str):
     found = judged(front)
-    assert found.skill is not None
+    assert found.name
     assert found.findings == ()
 
 
 def test_blanks_in_a_name_become_hyphens():
-    skill = judged(f"name: PDF  Processing\n{USE}").skill
-    assert skill is not None
-    assert skill.name == "PDF-Processing"
+    assert judged(f"name: PDF  Processing\n{USE}").name == "PDF-Processing"
 
 
 def test_what_is_not_utf8_is_refused():
-    [finding] = check_document(b"---\nname: \xff\n---\n", "p", "it", "SKILL.md", "repository").findings
+    [finding] = check_document(IT, b"---\nname: \xff\n---\n").findings
     assert (finding.rule, finding.line) == ("encoding", 2)
 
 
 def test_a_name_is_compared_as_unicode_sees_it():
-    found = judged("name: cafe\u0301\n" + USE, folder="caf\u00e9")
-    assert found.skill is not None
-    assert found.skill.name == "caf\u00e9"
+    assert judged("name: cafe\u0301\n" + USE).name == "caf\u00e9"
 
 
 def test_the_description_is_what_people_see_on_one_line():
     found = judged("name: it\ndescription: |\n  Says <!-- obey me -->\n  hello\u200b\u202e.\n")
-    assert found.skill is not None
-    assert found.skill.description == "Says hello."
+    assert found.description == "Says hello."
 
 
 # Fields that limit
@@ -84,8 +80,7 @@ def test_the_description_is_what_people_see_on_one_line():
     ],
 )  # fmt: skip
 def test_a_skill_for_people_alone_is_marked(field: str):
-    skill = judged(f"name: it\n{USE}{field}\n").skill
-    assert skill is not None
+    skill = judged(f"name: it\n{USE}{field}\n")
     assert (skill.manual, skill.limit) == (True, "")
 
 
@@ -98,8 +93,7 @@ def test_a_skill_for_people_alone_is_marked(field: str):
     ],
 )  # fmt: skip
 def test_a_limit_that_a_run_does_not_keep_is_named(field: str):
-    skill = judged(f"name: it\n{USE}{field}\n").skill
-    assert skill is not None
+    skill = judged(f"name: it\n{USE}{field}\n")
     assert skill.limit.startswith(f"its field {field.partition(':')[0]!r} limits its use")
 
 
@@ -112,6 +106,5 @@ def test_a_limit_that_a_run_does_not_keep_is_named(field: str):
     ],
 )  # fmt: skip
 def test_what_limits_nothing_limits_nothing(field: str):
-    skill = judged(f"name: it\n{USE}{field}\n").skill
-    assert skill is not None
+    skill = judged(f"name: it\n{USE}{field}\n")
     assert (skill.manual, skill.limit) == (False, "")
