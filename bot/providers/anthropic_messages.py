@@ -48,22 +48,14 @@ _MESSAGE_MARKS = 3
 class MessagesReader(Reader):
     """Blocks are identified by `index`; several may be open."""
 
-    def __init__(self, writer: str, turn: int) -> None:
-        super().__init__(writer, turn)
-        self._open: dict[int, Block] = {}
-        self._stop = ""
-        self._refusal = ""
-
     def end(self) -> Complete | None:
-        if not self._stop:
-            return None
-        for call in self.calls:  # some servers end no block
+        for call in self.calls if self.finish else ():  # some servers end no block
             self._end(call)
-        return self.complete(self._stop, self._refusal)
+        return super().end()
 
     def read(self, event: Any) -> None:
         index = field(event, "index")
-        block = self._open.get(index) if isinstance(index, int) else None
+        block = self.open.get(index) if isinstance(index, int) else None
         match field(event, "type"):
             case "content_block_delta" if block:
                 self._delta(block, field(event, "delta"))
@@ -75,33 +67,33 @@ class MessagesReader(Reader):
                 self._count(field(event, "message", "usage"))
             case "message_delta":
                 self._count(field(event, "usage"))
-                self._stop = string(field(event, "delta", "stop_reason")) or self._stop
-                self._refusal = _refusal(field(event, "delta", "stop_details")) or self._refusal
+                self.finish = string(event, "delta", "stop_reason") or self.finish
+                self.refusal = _refusal(field(event, "delta", "stop_details")) or self.refusal
             case "error":
                 raise StreamError(field(event, "error") or plain(event))
 
     def _start(self, index: int, content: Any) -> None:
         match field(content, "type"):
             case "text":
-                self._open[index] = self.add(Block("text"))
-                self.append(self._open[index], string(field(content, "text")))
+                self.open[index] = self.add(Block("text"))
+                self.append(self.open[index], string(content, "text"))
             case "thinking":
-                signature = string(field(content, "signature"))
-                self._open[index] = self.add(Block("thinking", signature=signature))
-                self.append(self._open[index], string(field(content, "thinking")))
+                signature = string(content, "signature")
+                self.open[index] = self.add(Block("thinking", signature=signature))
+                self.append(self.open[index], string(content, "thinking"))
             case "redacted_thinking":
-                redacted = string(field(content, "data"))
-                self._open[index] = self.add(Block("thinking", redacted=redacted))
+                redacted = string(content, "data")
+                self.open[index] = self.add(Block("thinking", redacted=redacted))
             case "tool_use":
-                call = Block("call", string(field(content, "id")), string(field(content, "name")))
+                call = Block("call", string(content, "id"), string(content, "name"))
                 call.input = field(content, "input")
-                self._open[index] = self.add(call)
+                self.open[index] = self.add(call)
 
     def _delta(self, block: Block, delta: Any) -> None:
         name = {"text": "text", "call": "partial_json", "thinking": "thinking"}[block.kind]
-        self.append(block, string(field(delta, name)))
+        self.append(block, string(delta, name))
         if block.kind == "thinking":
-            signature = string(field(delta, "signature"))
+            signature = string(delta, "signature")
             self.grow(len(signature))
             block.signature += signature
 
@@ -134,8 +126,8 @@ _CATEGORIES = {
 
 def _refusal(details: Any) -> str:
     """Return a clause for people with the category of a refusal, and the vendor's own words."""
-    category = " ".join(string(field(details, "category")).split())[:60]
-    explanation = clean(" ".join(string(field(details, "explanation")).split())[:300])
+    category = " ".join(string(details, "category").split())[:60]
+    explanation = clean(" ".join(string(details, "explanation").split())[:300])
     named = f"category {clean(category)!r}" if category else ""
     meaning = _CATEGORIES.get(category, "")
     return "; ".join(filter(None, (named, meaning, explanation and f"the vendor says: {explanation}")))

@@ -56,16 +56,27 @@ class Reader(ABC):
         self._writer = writer
         self._turn = turn
         self._blocks: list[Block] = []
-        self.usage = Usage()
         self._size = 0
+        self.usage = Usage()
+        self.open: dict[int | str, Block] = {}
+        """Blocks by the server's name for them."""
+        self.finish = ""
+        """The vendor's word for the end, empty before it."""
+        self.refusal = ""
+        """A clause for people: why the vendor refused to answer."""
+        self.said_refusal = ""
+        """The model's own words for its refusal."""
 
     @abstractmethod
     def read(self, event: Any) -> None:
         """Read one event. Raises only `StreamError`, whatever a server sends."""
 
-    @abstractmethod
     def end(self) -> Complete | None:
         """Return the whole response, `None` if it is incomplete. Called once."""
+        if self.finish and self.said_refusal:
+            words = " ".join(self.said_refusal.split())[:300]
+            return self.complete("refusal", f"it says: {clean(words)}")
+        return self.complete(self.finish, self.refusal) if self.finish else None
 
     @property
     def partial(self) -> Message | None:

@@ -123,8 +123,16 @@ def filter_words(results: Any) -> str:
     return f"filtered for {', '.join(clean(str(name))[:60] for name in names[:9])}" if names else ""
 
 
-def string(value: Any) -> str:
+def string(value: Any, *names: str) -> str:
+    """Return the text at `names` in an object of a vendor's package, as `field` does; empty for anything else."""
+    value = field(value, *names)
     return value if isinstance(value, str) else ""
+
+
+def entries(value: Any, *names: str) -> list[Any]:
+    """Return the list at `names`; empty for anything else."""
+    value = field(value, *names)
+    return value if isinstance(value, list) else []
 
 
 _MAX_TOKENS = 10**9

@@ -12,68 +12,67 @@ from bot.contracts.model import EFFORTS, LongPrompts, ModelInfo, ModelOverride, 
 _THOUSAND = 1_000
 
 
-# name: context window and longest output in thousands; input, output, cache read, cache write (5 minutes)
+# name: context window and longest output in thousands; input, output, cache read
 _ANTHROPIC = {
-    "claude-fable-5-2": (1000, 128, 8.0, 40.0, 0.2, 10.0),
-    "claude-fable-5-1": (1000, 128, 10.0, 50.0, 0.25, 12.5),
-    "claude-fable-5": (1000, 128, 10.0, 50.0, 1.0, 12.5),
-    "claude-mythos-5-2": (1000, 128, 8.0, 40.0, 0.2, 10.0),
-    "claude-mythos-5-1": (1000, 128, 10.0, 50.0, 0.25, 12.5),
-    "claude-mythos-5": (1000, 128, 10.0, 50.0, 1.0, 12.5),
-    "claude-opus-5-5": (1000, 128, 4.0, 20.0, 0.2, 5.0),
-    "claude-opus-5": (1000, 128, 5.0, 25.0, 0.5, 6.25),
-    "claude-opus-4-8": (1000, 128, 5.0, 25.0, 0.5, 6.25),
-    "claude-opus-4-7": (1000, 128, 5.0, 25.0, 0.5, 6.25),
-    "claude-opus-4-6": (1000, 128, 5.0, 25.0, 0.5, 6.25),
-    "claude-opus-4-5": (200, 64, 5.0, 25.0, 0.5, 6.25),
-    "claude-opus-4-1": (200, 32, 15.0, 75.0, 1.5, 18.75),
-    "claude-sonnet-5-5": (1000, 128, 2.0, 10.0, 0.1, 2.5),
-    "claude-sonnet-5": (1000, 128, 2.0, 10.0, 0.2, 2.5),
-    "claude-sonnet-4-6": (1000, 64, 3.0, 15.0, 0.3, 3.75),
-    "claude-sonnet-4-5": (200, 64, 3.0, 15.0, 0.3, 3.75),
-    "claude-haiku-5-5": (1000, 128, 0.1, 0.5, 0.01, 0.125),
-    "claude-haiku-4-5": (200, 64, 1.0, 5.0, 0.1, 1.25),
+    "claude-fable-5-2": (1000, 128, 8.0, 40.0, 0.2),
+    "claude-fable-5-1": (1000, 128, 10.0, 50.0, 0.25),
+    "claude-fable-5": (1000, 128, 10.0, 50.0, 1.0),
+    "claude-mythos-5-2": (1000, 128, 8.0, 40.0, 0.2),
+    "claude-mythos-5-1": (1000, 128, 10.0, 50.0, 0.25),
+    "claude-mythos-5": (1000, 128, 10.0, 50.0, 1.0),
+    "claude-opus-5-5": (1000, 128, 4.0, 20.0, 0.2),
+    "claude-opus-5": (1000, 128, 5.0, 25.0, 0.5),
+    "claude-opus-4-8": (1000, 128, 5.0, 25.0, 0.5),
+    "claude-opus-4-7": (1000, 128, 5.0, 25.0, 0.5),
+    "claude-opus-4-6": (1000, 128, 5.0, 25.0, 0.5),
+    "claude-opus-4-5": (200, 64, 5.0, 25.0, 0.5),
+    "claude-opus-4-1": (200, 32, 15.0, 75.0, 1.5),
+    "claude-sonnet-5-5": (1000, 128, 2.0, 10.0, 0.1),
+    "claude-sonnet-5": (1000, 128, 2.0, 10.0, 0.2),
+    "claude-sonnet-4-6": (1000, 64, 3.0, 15.0, 0.3),
+    "claude-sonnet-4-5": (200, 64, 3.0, 15.0, 0.3),
+    "claude-haiku-5-5": (1000, 128, 0.1, 0.5, 0.01),
+    "claude-haiku-4-5": (200, 64, 1.0, 5.0, 0.1),
 }
 _OPENAI = {
-    "gpt-6.2-astra": (1050, 128, 8.0, 40.0, 0.4, 10.0),
-    "gpt-6.2-sol": (1050, 128, 2.0, 10.0, 0.1, 2.5),
-    "gpt-6.1-sol": (1050, 128, 2.0, 10.0, 0.1, 2.5),
-    "gpt-6.1-terra": (1050, 128, 1.0, 5.0, 0.05, 1.25),
-    "gpt-6-astra": (1050, 128, 10.0, 50.0, 1.0, 12.5),
-    "gpt-6-sol": (1050, 128, 2.0, 10.0, 0.2, 2.5),
-    "gpt-6-luna": (1050, 128, 0.1, 0.5, 0.01, 0.125),
-    "gpt-5.6-sol": (1050, 128, 4.0, 20.0, 0.4, 5.0),
-    "gpt-5.6-terra": (1050, 128, 2.0, 12.0, 0.2, 2.5),
-    "gpt-5.6-luna": (1050, 128, 0.2, 1.2, 0.02, 0.25),
-    "gpt-5.5": (1050, 128, 5.0, 30.0, 0.5, 5.0),
-    "gpt-5.4": (1050, 128, 2.5, 15.0, 0.25, 2.5),
-    "gpt-5.4-mini": (400, 128, 0.75, 4.5, 0.075, 0.75),
-    "gpt-5.4-nano": (400, 128, 0.2, 1.25, 0.02, 0.2),
-    "gpt-5.2": (400, 128, 1.75, 14.0, 0.175, 1.75),
-    "gpt-5.1": (400, 128, 1.25, 10.0, 0.125, 1.25),
-    "gpt-5": (400, 128, 1.25, 10.0, 0.125, 1.25),
-    "gpt-5-mini": (400, 128, 0.25, 2.0, 0.025, 0.25),
-    "gpt-5-nano": (400, 128, 0.05, 0.4, 0.005, 0.05),
-    "gpt-4.1": (1047, 32, 2.0, 8.0, 0.5, 2.0),
-    "gpt-4.1-mini": (1047, 32, 0.4, 1.6, 0.1, 0.4),
-    "gpt-4.1-nano": (1047, 32, 0.1, 0.4, 0.025, 0.1),
-    "gpt-4o": (128, 16, 2.5, 10.0, 1.25, 2.5),
-    "gpt-4o-mini": (128, 16, 0.15, 0.6, 0.075, 0.15),
-    "o4-mini": (200, 100, 1.1, 4.4, 0.275, 1.1),
-    "o3": (200, 100, 2.0, 8.0, 0.5, 2.0),
+    "gpt-6.2-astra": (1050, 128, 8.0, 40.0, 0.4),
+    "gpt-6.2-sol": (1050, 128, 2.0, 10.0, 0.1),
+    "gpt-6.1-sol": (1050, 128, 2.0, 10.0, 0.1),
+    "gpt-6.1-terra": (1050, 128, 1.0, 5.0, 0.05),
+    "gpt-6-astra": (1050, 128, 10.0, 50.0, 1.0),
+    "gpt-6-sol": (1050, 128, 2.0, 10.0, 0.2),
+    "gpt-6-luna": (1050, 128, 0.1, 0.5, 0.01),
+    "gpt-5.6-sol": (1050, 128, 4.0, 20.0, 0.4),
+    "gpt-5.6-terra": (1050, 128, 2.0, 12.0, 0.2),
+    "gpt-5.6-luna": (1050, 128, 0.2, 1.2, 0.02),
+    "gpt-5.5": (1050, 128, 5.0, 30.0, 0.5),
+    "gpt-5.4": (1050, 128, 2.5, 15.0, 0.25),
+    "gpt-5.4-mini": (400, 128, 0.75, 4.5, 0.075),
+    "gpt-5.4-nano": (400, 128, 0.2, 1.25, 0.02),
+    "gpt-5.2": (400, 128, 1.75, 14.0, 0.175),
+    "gpt-5.1": (400, 128, 1.25, 10.0, 0.125),
+    "gpt-5": (400, 128, 1.25, 10.0, 0.125),
+    "gpt-5-mini": (400, 128, 0.25, 2.0, 0.025),
+    "gpt-5-nano": (400, 128, 0.05, 0.4, 0.005),
+    "gpt-4.1": (1047, 32, 2.0, 8.0, 0.5),
+    "gpt-4.1-mini": (1047, 32, 0.4, 1.6, 0.1),
+    "gpt-4.1-nano": (1047, 32, 0.1, 0.4, 0.025),
+    "gpt-4o": (128, 16, 2.5, 10.0, 1.25),
+    "gpt-4o-mini": (128, 16, 0.15, 0.6, 0.075),
+    "o4-mini": (200, 100, 1.1, 4.4, 0.275),
+    "o3": (200, 100, 2.0, 8.0, 0.5),
 }
 _TABLE = {**_ANTHROPIC, **_OPENAI}
+_WRITE = 1.25
+"""The price of writing to the cache for 5 minutes, as a factor of the input's, except for older models of OpenAI."""
+_FREE_WRITE = frozenset(name for name in _OPENAI if not name.startswith(("gpt-6", "gpt-5.6")))
 _LONG_OPENAI = LongPrompts(272_000, 2.0, 1.5)
 _LONG = {
     "claude-haiku-5-5": LongPrompts(100_000, 5.0, 5.0),
-    **{
-        name: _LONG_OPENAI
-        for name in _OPENAI
-        if name == "gpt-5.4" or name.startswith(("gpt-6", "gpt-5.6", "gpt-5.5"))
-    },
+    **dict.fromkeys(_OPENAI.keys() - _FREE_WRITE | {"gpt-5.5", "gpt-5.4"}, _LONG_OPENAI),
 }
 # For a model that nobody listed: the window that most have at least, and a high price, so that a budget binds early.
-_GUESS = (128, 8, 5.0, 25.0, 0.5, 6.25)
+_GUESS = (128, 8, 5.0, 25.0, 0.5)
 _SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 # Bedrock: us.anthropic.claude-sonnet-5-5-v1:0. Vertex: claude-haiku-4-5@20251001.
 _CLOUD_AFFIX = re.compile(r"^(?:[a-z-]+\.)?anthropic\.|(?:-v\d+)?(?::\d+)?$|@.*$")
@@ -114,9 +113,12 @@ def model_info(name: str, *, is_local: bool = False) -> ModelInfo:
     """
     listed = listed_name(name)
     row = _TABLE.get(listed)
-    known = row or _GUESS
-    prices = (0.0, 0.0, 0.0, 0.0) if row is None and is_local else known[2:]
-    info = ModelInfo(name, known[0] * _THOUSAND, known[1] * _THOUSAND, *prices, known=row is not None)
+    window, longest, asked, answered, cached = row or _GUESS
+    if row is None and is_local:
+        asked = answered = cached = 0.0
+    written = asked * (1.0 if listed in _FREE_WRITE else _WRITE)
+    limits = window * _THOUSAND, longest * _THOUSAND
+    info = ModelInfo(name, *limits, asked, answered, cached, written, known=row is not None)
     return _with_abilities(info, listed) if row else info
 
 

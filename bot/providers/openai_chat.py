@@ -10,15 +10,15 @@ from typing import Any
 
 import openai.resources.chat.completions  # noqa: F401 - else the first request waits for it
 
-from bot.contracts.messages import Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import Complete, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
     clean,
-    count,
     data_url,
     dumps_or_empty,
+    entries,
     field,
     filter_words,
     fitting_id,
@@ -31,7 +31,7 @@ from bot.providers.encoding import (
 )
 from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
-from bot.providers.openai_provider import OpenAIProvider, openai_choice, refusal_words
+from bot.providers.openai_provider import OpenAIProvider, openai_choice, openai_usage
 
 _ID = re.compile(r"[\x21-\x7e]{1,40}")
 
@@ -44,70 +44,58 @@ _BUSY = frozenset({"insufficient_system_resource", "overloaded", "error"})
 class ChatReader(Reader):
     """A call is known by its id first, then by its `index`."""
 
-    def __init__(self, writer: str, turn: int) -> None:
-        super().__init__(writer, turn)
-        self._calls: dict[str, Block] = {}
-        self._finish = ""
-        self._refusal = ""
-        self._filtered = ""
-
     def end(self) -> Complete | None:
-        if not self._finish:
-            return None
         # Not when the reason comes: some servers send it beside reasoning, before a call.
-        for call in self.calls:
+        for call in self.calls if self.finish else ():
             call.ended = True
-        return self.complete(
-            "refusal" if self._refusal else self._finish, refusal_words(self._refusal) or self._filtered
-        )
+        return super().end()
 
     def read(self, event: Any) -> None:
-        self._count(field(event, "usage"))
-        choices = field(event, "choices")
-        if not isinstance(choices, list) or not choices:
+        self.usage = openai_usage(field(event, "usage"), self.usage, "prompt", "completion")
+        choices = entries(event, "choices")
+        if not choices:
             if error := reported_error(plain(event)):
                 raise StreamError(error)
             return
         if error := field(choices[0], "error"):
             raise StreamError(plain(error))
         self._delta(field(choices[0], "delta"))
-        self._filtered = filter_words(field(choices[0], "content_filter_results")) or self._filtered
-        finish = string(field(choices[0], "finish_reason"))
+        self.refusal = filter_words(field(choices[0], "content_filter_results")) or self.refusal
+        finish = string(choices[0], "finish_reason")
         if finish in _BUSY:
             raise StreamError({"type": "overloaded_error", "message": f"the answer ended with {finish!r}"})
-        self._finish = self._finish or finish
+        self.finish = self.finish or finish
 
     def _delta(self, delta: Any) -> None:
         content, thoughts = _content(field(delta, "content"))
         # Some servers send the same reasoning under two names: the first that says something counts.
         name, reasoning = next(
-            ((name, text) for name in REASONING if (text := string(field(delta, name)))), ("", thoughts)
+            ((name, text) for name in REASONING if (text := string(delta, name))), ("", thoughts)
         )
-        details = field(delta, "reasoning_details")
-        if reasoning or (isinstance(details, list) and details):
+        details = entries(delta, "reasoning_details")
+        if reasoning or details:
             thinking = self.last("thinking")
             if name:
                 thinking.extra["field"] = name
             self.append(thinking, reasoning)
-            for detail in details if isinstance(details, list) else ():
+            for detail in details:
                 self.grow(len(dumps_or_empty(plain(detail))))
                 _add_detail(thinking.extra.setdefault("reasoning_details", []), mapping(plain(detail)))
-        refusal = string(field(delta, "refusal"))
-        self._refusal += refusal
+        refusal = string(delta, "refusal")
+        self.said_refusal += refusal
         if text := content + refusal:
             self.append(self.last("text"), text)
-        calls = field(delta, "tool_calls")
-        for piece in calls if isinstance(calls, list) else ():
+        for piece in entries(delta, "tool_calls"):
             self._call(piece)
 
     def _call(self, piece: Any) -> None:
-        id, name = string(field(piece, "id")), string(field(piece, "function", "name"))
+        id, name = string(piece, "id"), string(piece, "function", "name")
         index = field(piece, "index")
         key = str(index) if isinstance(index, int | str) else ""
         call = self._known(key, id, name)
         if call is None:
             call = self.add(Block("call", id, name))
-        self._calls[key] = call
+        self.open[key] = call
         content = mapping(plain(field(piece, "extra_content")))
         if content and (text := dumps_or_empty(content)):
             # Gemini's signature, without which it refuses its own call.
@@ -129,31 +117,15 @@ class ChatReader(Reader):
         same = next((call for call in calls if id and call.id == id), None)
         if same is not None or (id and name):
             return same
-        call = self._calls.get(index, calls[-1] if calls and not index else None)
+        call = self.open.get(index, calls[-1] if calls and not index else None)
         return None if call and name and (not index or call.is_whole) else call
-
-    def _count(self, usage: Any) -> None:
-        """`prompt_tokens` includes cached tokens, `completion_tokens` the reasoning. A field that a later chunk
-        leaves out keeps its value."""
-        old = self.usage
-        prompt = field(usage, "prompt_tokens_details")
-        read = count(field(prompt, "cached_tokens"), old.cache_read)
-        written = count(field(prompt, "cache_write_tokens"), old.cache_write)
-        whole = count(field(usage, "prompt_tokens"), old.input + old.cache_read + old.cache_write)
-        self.usage = Usage(
-            max(0, whole - read - written),
-            read,
-            written,
-            count(field(usage, "completion_tokens"), old.output),
-            count(field(usage, "completion_tokens_details", "reasoning_tokens"), old.reasoning),
-        )
 
 
 def _content(content: Any) -> tuple[str, str]:
     """Return the text and the thinking of a delta's content: some servers send a list of typed pieces."""
     if not isinstance(content, list):
         return string(content), ""
-    text = "".join(string(piece) or string(field(piece, "text")) for piece in content)
+    text = "".join(string(piece) or string(piece, "text") for piece in content)
     inner = [field(piece, "thinking") for piece in content]
     return text, "".join(_content(piece)[0] for piece in inner)
 

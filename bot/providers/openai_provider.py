@@ -4,8 +4,9 @@ from typing import Any
 
 from openai import OpenAI
 
+from bot.contracts.messages import Usage
 from bot.contracts.model import ModelInfo, ModelRequest
-from bot.providers.encoding import clean
+from bot.providers.encoding import count, field
 from bot.providers.streaming import StreamingProvider
 
 
@@ -19,9 +20,16 @@ class OpenAIProvider(StreamingProvider):
         return OpenAI(**options)
 
 
-def refusal_words(refusal: str) -> str:
-    """Return a model's own refusal as a clause for people; empty for none."""
-    return f"it says: {clean(' '.join(refusal.split())[:300])}" if refusal else ""
+def openai_usage(usage: Any, old: Usage, prompt: str, answer: str) -> Usage:
+    """Return the tokens of a response, by the format's names for its prompt, which includes cached tokens, and its
+    answer, which includes the reasoning. A field that a later event leaves out keeps its value."""
+    details = field(usage, f"{prompt}_tokens_details")
+    read = count(field(details, "cached_tokens"), old.cache_read)
+    written = count(field(details, "cache_write_tokens"), old.cache_write)
+    whole = count(field(usage, f"{prompt}_tokens"), old.input + old.cache_read + old.cache_write)
+    reasoning = count(field(usage, f"{answer}_tokens_details", "reasoning_tokens"), old.reasoning)
+    output = count(field(usage, f"{answer}_tokens"), old.output)
+    return Usage(max(0, whole - read - written), read, written, output, reasoning)
 
 
 def openai_choice(request: ModelRequest, info: ModelInfo, *, nested: bool, takes_named: bool = True) -> Any:

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import openai.resources.responses  # noqa: F401 - else the first request waits for it
 
-from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
-from bot.contracts.model import Complete, ModelRequest
+from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.model import ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
@@ -24,7 +24,7 @@ from bot.providers.encoding import (
     count,
     data_url,
     dumps_or_empty,
-    field,
+    entries,
     fitting_id,
     image_note,
     mapping,
@@ -35,7 +35,7 @@ from bot.providers.encoding import (
 )
 from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
-from bot.providers.openai_provider import OpenAIProvider, openai_choice, refusal_words
+from bot.providers.openai_provider import OpenAIProvider, openai_choice, openai_usage
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The least the API takes for `max_output_tokens`.
@@ -60,110 +60,75 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed", "respon
 class ResponsesReader(Reader):
     """Items are identified by `output_index`."""
 
-    def __init__(self, writer: str, turn: int) -> None:
-        super().__init__(writer, turn)
-        self._open: dict[int, Block] = {}
-        self._end = ""
-        self._refusal = ""
-
-    def end(self) -> Complete | None:
-        if not self._end:
-            return None
-        word = "refusal" if self._refusal else self._end
-        return self.complete(word, refusal_words(self._refusal))
-
     def read(self, event: Any) -> None:
         # As the JSON that was sent: an item goes back to the server as it came.
         data = mapping(plain(event))
-        kind = string(data.get("type"))
+        kind, index = string(data, "type"), count(data.get("output_index"), -1)
         if kind in _DELTAS:
-            self._delta(data, kind)
+            self._delta(self.open.get(index), kind, data)
         elif kind == "response.output_item.added":
-            self._start(data, mapping(data.get("item")))
+            self._block(index, mapping(data.get("item")))
         elif kind == "response.output_item.done":
-            self._done(data, mapping(data.get("item")))
+            self._done(index, mapping(data.get("item")))
         elif kind in _ENDS:
-            self._finish(kind, mapping(data.get("response")))
+            self._end(kind, mapping(data.get("response")))
         elif error := reported_error(data):
             raise StreamError(error)
 
-    def _start(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> None:
-        index, kind = _index(data), _KINDS.get(string(item.get("type")))
-        if kind is None or index in self._open:
-            return
-        self._open[index] = self.add(Block(kind, string(item.get("call_id")), string(item.get("name"))))
+    def _block(self, index: int, item: Mapping[str, Any]) -> Block | None:
+        """Return the block of an item, a new one if necessary; `None` if the item is no part of the answer."""
+        kind = _KINDS.get(string(item, "type"))
+        if kind and index not in self.open:
+            self.open[index] = self.add(Block(kind, string(item, "call_id"), string(item, "name")))
+        block = self.open.get(index)
+        return block if block and block.kind == kind else None
 
-    def _delta(self, data: Mapping[str, Any], kind: str) -> None:
-        block, section = self._open.get(_index(data)), data.get("summary_index")
-        text = string(data.get("delta"))
+    def _delta(self, block: Block | None, kind: str, data: Mapping[str, Any]) -> None:
+        text, section = string(data, "delta"), data.get("summary_index")
         if block is None or block.kind != _DELTAS[kind]:
             return
         if kind == "response.refusal.delta":
-            self._refusal += text
+            self.said_refusal += text
         if isinstance(section, int):
             if section != block.section and block.pieces:
                 self.append(block, "\n\n")
             block.section = section
         self.append(block, text)
 
-    def _done(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> None:
+    def _done(self, index: int, item: Mapping[str, Any]) -> None:
         """Read the complete item. Text without deltas is taken from here: some servers stream none."""
-        self._start(data, item)
-        block = self._open.get(_index(data))
-        if block is None or block.kind != _KINDS.get(string(item.get("type"))):
+        block = self._block(index, item)
+        if block is None:
             return
         if block.kind == "text":
             names = ("id", "status", "phase")
-            block.extra.update({name: text for name in names if (text := string(item.get(name)))})
-            content = item.get("content")
-            pieces = content if isinstance(content, list) else []
-            self._refusal = "".join(string(field(one, "refusal")) for one in pieces) or self._refusal
-            texts = (string(field(one, "text")) + string(field(one, "refusal")) for one in pieces)
+            block.extra.update({name: text for name in names if (text := string(item, name))})
+            pieces = entries(item, "content")
+            self.said_refusal = "".join(string(one, "refusal") for one in pieces) or self.said_refusal
+            texts = (string(one, "text") + string(one, "refusal") for one in pieces)
             self.set_final_text(block, "".join(texts))
         elif block.kind == "thinking":
             signature = dumps_or_empty({name: value for name, value in item.items() if value is not None})
             self.grow(len(signature))
             block.signature = signature
             if not block.pieces:
-                self.append(block, _summary(item))
+                summary = (string(piece, "text") for piece in entries(item, "summary"))
+                self.append(block, "\n\n".join(filter(None, summary)))
         else:
             if item.get("id"):
-                block.extra["id"] = string(item["id"])
-            self.set_final_text(block, string(item.get("arguments")))
+                block.extra["id"] = string(item, "id")
+            self.set_final_text(block, string(item, "arguments"))
             block.ended = block.ended or item.get("status") != "incomplete"
 
-    def _finish(self, kind: str, response: Mapping[str, Any]) -> None:
-        self._count(mapping(response.get("usage")))
-        status = string(response.get("status")) or kind.removeprefix("response.")
+    def _end(self, kind: str, response: Mapping[str, Any]) -> None:
+        self.usage = openai_usage(response.get("usage"), self.usage, "input", "output")
+        status = string(response, "status") or kind.removeprefix("response.")
         if status == "failed":
             raise StreamError(response.get("error") or {"message": "the response failed"})
-        output = response.get("output")
-        for index, item in enumerate(output if isinstance(output, list) else ()):
-            if index not in self._open:
-                self._done({"output_index": index}, mapping(item))
-        self._end = string(field(response, "incomplete_details", "reason")) or status
-
-    def _count(self, usage: Mapping[str, Any]) -> None:
-        """`input_tokens` includes cached tokens, `output_tokens` the reasoning."""
-        read = count(field(usage, "input_tokens_details", "cached_tokens"))
-        written = count(field(usage, "input_tokens_details", "cache_write_tokens"))
-        self.usage = Usage(
-            max(0, count(usage.get("input_tokens")) - read - written),
-            read,
-            written,
-            count(usage.get("output_tokens")),
-            count(field(usage, "output_tokens_details", "reasoning_tokens")),
-        )
-
-
-def _index(data: Mapping[str, Any]) -> int:
-    return count(data.get("output_index"), -1)
-
-
-def _summary(item: Mapping[str, Any]) -> str:
-    summary = item.get("summary")
-    pieces = [string(field(piece, "text")) for piece in summary] if isinstance(summary, list) else []
-    return "\n\n".join(piece for piece in pieces if piece)
+        for index, item in enumerate(entries(response, "output")):
+            if index not in self.open:
+                self._done(index, mapping(item))
+        self.finish = string(response, "incomplete_details", "reason") or status
 
 
 class OpenAIResponses(OpenAIProvider):

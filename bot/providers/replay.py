@@ -13,13 +13,9 @@ class ReplayProvider:
     """Answers request n with response n. Further requests fail."""
 
     def __init__(self, responses: Sequence[Complete], info: ModelInfo) -> None:
+        self.info = info
         self._responses = tuple(responses)
-        self._info = info
         self._played = 0
-
-    @property
-    def info(self) -> ModelInfo:
-        return self._info
 
     def respond(
         self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported

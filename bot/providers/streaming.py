@@ -43,8 +43,8 @@ class StreamingProvider(ABC):
     """
 
     format: ClassVar[str]
-    reader: ClassVar[Callable[[str, int], Reader]]
-    """The reader of one response; its arguments are those of `Reader`."""
+    reader: ClassVar[type[Reader]]
+    """That of one response."""
     idle: ClassVar[float]
     """The longest pause in seconds inside an answer."""
 

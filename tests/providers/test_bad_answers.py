@@ -178,7 +178,7 @@ def test_canceling_a_stalled_stream_ends_it_at_once(model: str, stall: int):
         assert isinstance(provider, StreamingProvider)
         begun: list[Reader] = []
         make = provider.reader
-        provider.reader = lambda *of: begun.append(make(*of)) or begun[-1]  # type: ignore[misc, func-returns-value]
+        provider.reader = lambda *of: begun.append(make(*of)) or begun[-1]  # type: ignore[misc, assignment, func-returns-value]
         fire_once(
             lambda: bool(begun and begun[0].partial is not None) if stall else bool(server.requests), cancel
         )
