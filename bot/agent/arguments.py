@@ -151,6 +151,8 @@ class _Checker:
             if name not in present:
                 expected = _KINDS[properties[name]["type"]].words
                 self._mismatch(f"{prefix}{name}", expected, "nothing (it is required)")
+        if not properties:
+            return present
         if unknown := [f"{prefix}{name[:_MAX_EXCERPT]}" for name in present if name not in properties]:
             known = ", ".join(properties)
             self.repairs.append(f"{_IGNORED} {', '.join(unknown[:5])} (known: {known})")

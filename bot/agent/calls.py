@@ -4,10 +4,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bot.agent.compaction import Files
-from bot.agent.conversation_context import ConversationContext
+from bot.agent.conversation_context import ConversationContext, Files
 from bot.agent.limits import SessionUsage, Stop, cancel_stop, command_limit_stop
-from bot.agent.toolbox import CallExecution, Mask
+from bot.agent.toolbox import CallExecution, Mask, error_result
 from bot.contracts.journal import CallStarted, PermissionDecision, Result
 from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.outcome import StopReason
@@ -47,30 +46,25 @@ class CallRunner:
         return Files(tuple(self._read), tuple(self._changed))
 
     def run(
-        self, turn: int, calls: Sequence[ToolCall], mask: Mask | None
+        self, turn: int, calls: Sequence[ToolCall], mask: Mask | None, stop: Stop | None
     ) -> tuple[list[ToolResult], Stop | None]:
         """Run the calls in order; after the first stop, answer the rest without running them. Return a result for each
         call, in order, and the reason why the conversation ends with them, if it does."""
         self._turn, self._mask, self.failed = turn, mask, False
         self._context.toolbox.begin_answer(calls)
-        stop: Stop | None = None
         results: list[ToolResult] = []
         for call in calls:
             if stop is None and self._context.cancel.fired:
                 stop = cancel_stop(self._context.cancel, self._context.limits)
             if stop is not None:
-                results.append(self._skip(call, stop))
+                prefix = "canceled" if stop.stop in (StopReason.CANCELED, StopReason.TIME) else "Not run"
+                results.append(self._record_result(error_result(call, f"{prefix}: {stop.reason}")))
                 continue
             result, stopped = self._run(call)
             stop = stopped or command_limit_stop(self._context.limits, self._usage)
             stop = stop or self._context.hooks.stop_after_call()
             results.append(result)
         return results, stop
-
-    def skip(self, turn: int, calls: Sequence[ToolCall], stop: Stop) -> list[ToolResult]:
-        """Answer each call without running it."""
-        self._turn = turn
-        return [self._skip(call, stop) for call in calls]
 
     def _run(self, call: ToolCall) -> tuple[ToolResult, Stop | None]:
         """Run the call and record its result."""
@@ -82,15 +76,13 @@ class CallRunner:
         key = (call.name, call.arguments, _comparable(executed))
         times = self._times = self._times + 1 if key == self._last_call else 1
         self._last_call = key
-        result = executed.result
-        if times == REPEATS_BEFORE_NOTICE:
-            result = result._replace(content=result.content + REPEAT_NOTICE)
+        note = REPEAT_NOTICE if times == REPEATS_BEFORE_NOTICE else ""
         if (number := self._count_changes(executed)) > SUCCESSES_WITHOUT_NUMBER:
-            result = result._replace(content=f"{result.content}\n({call.name}: number {number} in a row)")
+            note += f"\n({call.name}: number {number} in a row)"
         if executed.permission is not None:
             allow, rule, reason, _ = executed.permission
             self._context.write(PermissionDecision(call.name, allow, rule, reason, call.id))
-        self._record_result(result, executed, duration)
+        result = self._record_result(executed, note, duration)
         metadata = executed.outcome.metadata
         self._record_files(metadata)
         if isinstance(metadata.get("command"), str):
@@ -141,25 +133,19 @@ class CallRunner:
             return Stop(StopReason.LOOP, words)
         return None
 
-    def _skip(self, call: ToolCall, stop: Stop) -> ToolResult:
-        prefix = "canceled" if stop.stop in (StopReason.CANCELED, StopReason.TIME) else "Not run"
-        result = ToolResult(call.id, call.name, f"{prefix}: {stop.reason}", is_error=True)
-        self._record_result(result, None, 0.0)
-        return result
-
-    def _record_result(self, result: ToolResult, executed: CallExecution | None, duration: float) -> None:
+    def _record_result(self, executed: CallExecution, note: str = "", duration: float = 0.0) -> ToolResult:
+        """Write the result, with `note` behind its text, and return it."""
+        result = executed.result._replace(content=executed.result.content + note)
         record = Result(
             self._turn,
-            result.call_id,
-            result.name,
-            result.content,
-            result.is_error,
-            executed=executed is not None and executed.ran,
-            denied=executed is not None and executed.denied,
+            *result,
+            executed=executed.ran,
+            denied=executed.denied,
             duration=duration,
-            metadata=executed.outcome.metadata if executed else {},
+            metadata=executed.outcome.metadata,
         )
         self._context.write(record)
+        return result
 
 
 def _comparable(executed: CallExecution) -> str:

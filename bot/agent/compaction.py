@@ -5,17 +5,16 @@ the program: files read and changed, the open list, the path of the whole transc
 result.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from bot.agent.context_window import tokens_of, tokens_of_text, usable_tokens
-from bot.agent.message_history import cut_middle, transcript_text
+from bot.agent.conversation_context import ConversationContext, Files
+from bot.agent.message_history import MessageHistory, cut_middle, transcript_text
 from bot.agent.prompt import new_marker, render
-from bot.agent.receive import receive, with_timeout
-from bot.contracts.cancel import CancelToken
+from bot.agent.receive import receive
 from bot.contracts.journal import CompactionRecord
 from bot.contracts.messages import Message, Text, Usage
-from bot.contracts.model import Complete, Failed, ModelRequest, Provider
+from bot.contracts.model import Failed, ModelRequest, Provider
 from bot.contracts.plain_text import quoted_names
 
 RECENT_TOKENS = 20_000
@@ -33,23 +32,6 @@ TRIES_WINDOW = 3
 _MAX_NAMES = 40
 
 
-class Files(NamedTuple):
-    """Paths as the tools reported them, each once, in the order of first use."""
-
-    read: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-
-
-class CompactionInput(NamedTuple):
-    """`tokens` is the size of the conversation, `verbatim` are texts to keep word for word."""
-
-    turn: int
-    tokens: int
-    messages: Sequence[Message]
-    files: Files
-    verbatim: tuple[str, ...]
-
-
 class SummaryError(Exception):
     """There is no summary: why, in a sentence. `unavailable` is why the model could not be asked, if that is it."""
 
@@ -59,24 +41,14 @@ class SummaryError(Exception):
 
 
 class SummaryCompaction:
-    """When and how a conversation is compacted: by the session's own model, or by a `small` one whose window the text
-    fits. `archive(text)` stores the transcript and returns where the model finds it; `idle` is that of
-    `bot.agent.receive.receive`."""
+    """When and how a conversation is compacted: by its own model, or by a small one whose window the text fits."""
 
-    def __init__(
-        self,
-        provider: Provider,
-        archive: Callable[[str], str],
-        small: Callable[[], Provider | None],
-        idle: Callable[[str], None],
-    ) -> None:
-        self._small = small
-        self._idle = idle
-        self._archive = archive
+    def __init__(self, context: ConversationContext) -> None:
+        self._context = context
         self._turns: list[int] = []
         self._overflowed_at = 0
         self._usage, self._cost = Usage(), 0.0
-        self.use(provider)
+        self.use(context.provider)
 
     def use(self, provider: Provider) -> None:
         """The conversation continues with `provider`, which may have another window."""
@@ -96,91 +68,80 @@ class SummaryCompaction:
         self._capacity = max(min(self._capacity, tokens * 4 // 5), 1)
         return True
 
-    def shorten(self, state: CompactionInput, cancel: CancelToken) -> tuple[CompactionRecord, str]:
+    def shorten(self, turn: int, history: MessageHistory, files: Files) -> tuple[CompactionRecord, str]:
         """Return what to do, with the usage of all tries, and why the model is unavailable if that is the failure."""
         self._usage, self._cost = Usage(), 0.0
         unavailable = ""
         try:
-            record = self._shortened(state, cancel)
+            record = self._shortened(turn, history, files)
         except SummaryError as error:
-            record, unavailable = CompactionRecord(state.turn, failure=str(error)), error.unavailable
-        return record._replace(before=state.tokens, usage=self._usage, cost=self._cost), unavailable
+            record, unavailable = CompactionRecord(turn, failure=str(error)), error.unavailable
+        return record._replace(before=history.tokens, usage=self._usage, cost=self._cost), unavailable
 
-    def _shortened(self, state: CompactionInput, cancel: CancelToken) -> CompactionRecord:
-        first_kept = split_index(state.messages, self._keep(state))
-        old = state.messages[1:first_kept]
-        recent = [turn for turn in self._turns if state.turn - turn < TRIES_WINDOW]
+    def _shortened(self, turn: int, history: MessageHistory, files: Files) -> CompactionRecord:
+        messages = history.view()
+        estimated = sum(map(tokens_of, messages))
+        # Fewer if the vendor counts more than the estimate.
+        keep = min(RECENT_TOKENS, self._capacity // 4) * estimated // max(estimated, history.tokens)
+        first_kept = split_index(messages, keep)
+        recent = [one for one in self._turns if turn - one < TRIES_WINDOW]
         if len(recent) + 1 >= TRIES:
             raise SummaryError(
                 f"The conversation filled the model's window {TRIES} times within {TRIES_WINDOW} turns: what the task "
                 "needs at once does not fit. Ask for a smaller part of it."
             )
-        if not old:
+        if first_kept <= 1:
             raise SummaryError(
                 "The conversation fills the model's window and holds nothing that could be left out. Ask for less at "
                 "once, or take a model with a larger window."
             )
-        summary = self._summary(old, cancel)
-        transcript = self._archive(transcript_text(state.messages[:first_kept]))
-        self._turns.append(state.turn)
-        text = compose_summary(summary, state, transcript)
-        return CompactionRecord(state.turn, text, first_kept, transcript=transcript)
+        summary = self._summary(messages[1:first_kept])
+        transcript = self._context.archive(transcript_text(messages[:first_kept]))
+        self._turns.append(turn)
+        text = compose_summary(summary, files, self._context.hooks.verbatim_texts(), transcript)
+        return CompactionRecord(turn, text, first_kept, transcript=transcript)
 
-    def _keep(self, state: CompactionInput) -> int:
-        """Return how many estimated tokens of the newest turns stay; fewer if the vendor counts more than the
-        estimate."""
-        estimated = sum(map(tokens_of, state.messages))
-        keep = min(RECENT_TOKENS, self._capacity // 4)
-        return keep * estimated // max(estimated, state.tokens)
-
-    def _summary(self, old: Sequence[Message], cancel: CancelToken) -> str:
+    def _summary(self, old: Sequence[Message]) -> str:
         """Return the model's summary. Raises `SummaryError`."""
         text, most = transcript_text(old, MAX_PART), self._capacity - MAX_SUMMARY
         if tokens_of_text(text) > most:
             text = cut_middle(text, max(most, 2) * 3)  # characters: three a token
-        small = self._small()
+        models, small, problem = [self._provider] * TRIES, self._context.small(), "the run was canceled."
         # The small model is tried once: its failure costs the run no more than the time until the next.
         if small is not None and tokens_of_text(text) <= usable_tokens(small.info) - MAX_SUMMARY:
-            token = with_timeout(cancel, SMALL_SECONDS)
-            summary = self._ask(small, text, token)
-            token.fire("time")  # ends its timer
-            if not _problem(summary, text):
-                return str(summary)
-        problem = "the run was canceled."
-        for _ in range(TRIES):
-            if cancel.fired:
+            models.insert(0, small)
+        for model in models:
+            if self._context.cancel.fired:
                 break
-            summary = self._ask(self._provider, text, cancel)
-            if not (problem := _problem(summary, text)):
-                return str(summary)
-            if isinstance(summary, Failed) and summary.unavailable:
+            summary, problem, unavailable = self._ask(model, text, SMALL_SECONDS if model is small else None)
+            if not problem:
+                return summary
+            if unavailable and model is not small:
                 reason = "The conversation fills the model's window, and the summary failed"
                 raise SummaryError(f"{reason}: {problem}", problem)
         raise SummaryError(
             f"The conversation fills the model's window, and {TRIES} summaries failed: {problem}"
         )
 
-    def _ask(self, provider: Provider, text: str, cancel: CancelToken) -> str | Failed:
+    def _ask(self, provider: Provider, text: str, seconds: float | None) -> tuple[str, str, bool]:
+        """Return the summary of `text`, what is wrong with it, and whether the model is unavailable."""
         request = ModelRequest(
             render("summary"),
             (),
             (Message("user", (Text(render("sum_up", transcript=text, marker=new_marker())),)),),
             max_output=min(MAX_SUMMARY, provider.info.max_output),
         )
-        response = receive(provider, request, cancel, self._idle)
+        response = receive(self._context, provider, request, seconds=seconds)
         usage = response.usage + response.discarded
         self._usage += usage
         self._cost += provider.info.cost(usage)
-        return response.message.text.strip() if isinstance(response, Complete) else response
-
-
-def _problem(summary: str | Failed, text: str) -> str:
-    """Return why `summary` is none of `text`."""
-    if isinstance(summary, Failed):
-        return summary.message
-    if not summary:
-        return "the model's summary was empty."
-    return "the model's summary was longer than what it sums up." if len(summary) >= max(len(text), 1) else ""
+        if isinstance(response, Failed):
+            return "", response.message, response.unavailable
+        summary = response.message.text.strip()
+        if not summary:
+            return "", "the model's summary was empty.", False
+        is_longer = len(summary) >= max(len(text), 1)
+        return summary, "the model's summary was longer than what it sums up." if is_longer else "", False
 
 
 def split_index(messages: Sequence[Message], keep: int) -> int:
@@ -199,17 +160,15 @@ def split_index(messages: Sequence[Message], keep: int) -> int:
     return first
 
 
-def compose_summary(summary: str, state: CompactionInput, transcript: str) -> str:
-    """Return the message that replaces the removed ones."""
-    facts = [f"Files read: {_names(state.files.read)}", f"Files changed: {_names(state.files.changed)}"]
+def compose_summary(summary: str, files: Files, verbatim: Sequence[str], transcript: str) -> str:
+    """Return the message that replaces the removed ones; `verbatim` are texts to keep word for word."""
+    facts = [f"Files read: {_names(files.read)}", f"Files changed: {_names(files.changed)}"]
     if transcript:
         facts.append(f"The whole transcript so far, to be searched or viewed: {transcript}")
-    verbatim = "\n\n".join(state.verbatim)
-    return render(
-        "compacted", summary=summary, known="\n".join(f"- {line}" for line in facts), verbatim=verbatim
-    ).rstrip()
+    known, kept = "\n".join(f"- {line}" for line in facts), "\n\n".join(verbatim)
+    return render("compacted", summary=summary, known=known, verbatim=kept).rstrip()
 
 
-def _names(paths: Iterable[str]) -> str:
-    newest_first = list(paths)[::-1]
-    return quoted_names(newest_first, _MAX_NAMES) if newest_first else "none"
+def _names(paths: Sequence[str]) -> str:
+    """Return the paths, the newest first."""
+    return quoted_names(paths[::-1], _MAX_NAMES) if paths else "none"

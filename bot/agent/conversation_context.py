@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from bot.agent.compaction import Files
 from bot.agent.journal import Journal
 from bot.agent.limits import LimitShare, SessionUsage, Stop
 from bot.agent.toolbox import Masking, RequestState, Toolbox, no_mask
@@ -14,6 +13,13 @@ from bot.contracts.messages import ToolCall, Usage
 from bot.contracts.model import Provider, Retrying
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
+
+
+class Files(NamedTuple):
+    """Paths as the tools reported them, each once, in the order of first use."""
+
+    read: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 class TurnInfo(NamedTuple):

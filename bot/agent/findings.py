@@ -120,19 +120,18 @@ class ReportFinding:
             return ToolOutcome(f"Not taken. {anchored}", is_error=True)
         finding = anchored.finding
         if anchored.known:
-            return ToolOutcome(anchored.known, metadata=_metadata(finding))
-        if first := next((one for one in self._findings if same_fault(one, finding)), None):
+            words = anchored.known
+        elif first := next((one for one in self._findings if same_fault(one, finding)), None):
             words = (
                 f"Not taken: it is the finding “{first.title}”, {_position(first)}, of the same kind on the same "
                 "lines. Another fault there is another kind, or stands on other lines."
             )
-            return ToolOutcome(words, metadata=_metadata(finding))
-        if not self._add(finding):
+        elif not self._add(finding):
             words = (
                 f"There are {self._max_findings} findings as grave as this one or graver: it was left out."
             )
-            return ToolOutcome(words, metadata=_metadata(finding))
-        words = f"Noted, {_position(finding)}. {anchored.remark}".rstrip()
+        else:
+            words = f"Noted, {_position(finding)}. {anchored.remark}".rstrip()
         return ToolOutcome(words, metadata=_metadata(finding))
 
     def _add(self, finding: Finding) -> bool:

@@ -236,7 +236,11 @@ def parse_journal(data: bytes, name: str) -> JournalFile:
     try:
         header = _line(first).record
     except ValueError as error:
-        raise UsageError(f"{name} is no journal: its first line cannot be read ({error}).") from error
+        why = str(error)
+        if isinstance(error, ValidationError):
+            first_problem = error.errors(include_url=False, include_input=False)[0]
+            why = f"{'.'.join(map(str, first_problem['loc']))}: {first_problem['msg']}"
+        raise UsageError(f"{name} is no journal: its first line cannot be read ({why}).") from error
     if not isinstance(header, Header):
         raise UsageError(f"{name} is no journal: its first line is no header.")
     if header.schema > SCHEMA_VERSION:
@@ -269,22 +273,13 @@ def _line(row: bytes) -> JournalLine:
         plain = json.loads(row, **_NUMBERS)
     except (ValueError, RecursionError) as error:
         raise ValueError("it is not JSON") from error
-    kind = RECORDS.get(str(plain.pop("type", ""))) if isinstance(plain, dict) else None
+    kind: Any = RECORDS.get(str(plain.pop("type", ""))) if isinstance(plain, dict) else None
     if kind is None:
         raise ValueError("it has no type of a journal's line")
     at, agent = plain.pop("at", 0.0), plain.pop("agent", "")
     if not isinstance(at, float | int) or not isinstance(agent, str):
         raise ValueError("its time or its agent is none")
-    return JournalLine(float(at), _validate(kind, _decode(plain)), agent)
-
-
-def _validate(kind: type[R], value: Any) -> R:
-    try:
-        checked: R = _adapter(kind).validate_python(value)  # type: ignore[arg-type]  # a type can be hashed
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise ValueError(f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}") from error
-    return checked
+    return JournalLine(float(at), _adapter(kind).validate_python(_decode(plain)), agent)
 
 
 def _decode(plain: dict[str, Any]) -> dict[str, Any]:
@@ -301,12 +296,12 @@ def _decode(plain: dict[str, Any]) -> dict[str, Any]:
 
 def _part(part: Any) -> Any:
     tag = part.pop("type", "") if isinstance(part, dict) else ""
-    kind = PARTS.get(tag) if isinstance(tag, str) else None
+    kind: Any = PARTS.get(tag) if isinstance(tag, str) else None
     if kind is None:
         raise ValueError(f"there is no message part {tag!r}")
     if isinstance(part.get("data"), dict):
         part["data"] = _bytes(part["data"])
-    return _validate(kind, _decode(part))
+    return _adapter(kind).validate_python(part)
 
 
 _DIGITS = 18

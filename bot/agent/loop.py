@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from bot.agent.calls import MAX_TRUNCATIONS, CallRunner
-from bot.agent.compaction import CompactionInput, Files, SummaryCompaction
+from bot.agent.compaction import SummaryCompaction
 from bot.agent.context_window import fixed_tokens, max_response
-from bot.agent.conversation_context import ConversationContext, LoopEnd, TurnInfo
+from bot.agent.conversation_context import ConversationContext, Files, LoopEnd, TurnInfo
 from bot.agent.journal import JournalError
 from bot.agent.limits import SessionUsage, Stop, cancel_stop, ending, limit_shares, limit_stop
 from bot.agent.message_history import MessageHistory
@@ -28,7 +28,7 @@ from bot.contracts.journal import (
     UserText,
 )
 from bot.contracts.messages import FinishReason, Image, Message, Usage
-from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Retrying
+from bot.contracts.model import Complete, Failed, ModelRequest, Retrying
 from bot.contracts.outcome import StopReason
 
 
@@ -52,15 +52,13 @@ def _run_turns(conversation: Conversation, first: str, images: Sequence[Image]) 
         if stop := conversation.stop_before_request() or conversation.compact_if_due():
             return stop
         response = conversation.ask()
-        if conversation.retry_after_overflow(response) or conversation.fall_back(response):
+        if conversation.is_asked_again(response):
             continue
         stop = ending(response, conversation.context.cancel, conversation.context.limits)
         message = conversation.record_response(response)
-        if stop:
-            stop = conversation.skip_calls(message, stop)
-        elif message.calls:
-            stop = conversation.run_calls(message)
-        else:
+        if message.calls:
+            stop = conversation.run_calls(message, stop)
+        elif not stop:
             stop = conversation.continue_or_end(message)
         if stop:
             return stop
@@ -87,13 +85,10 @@ class Conversation:
         self._empty_before = False
         self._provider = context.provider
         self._long_cache = False
-        self._max_output = max_response(context.provider.info)
         self._overflow = ""  # the API's refusal of a conversation that is too long
         self._mask: Mask | None = None
         self._calls = CallRunner(context, self.session_usage)
-        self._compaction = SummaryCompaction(
-            context.provider, context.archive, context.small, context.hooks.idle
-        )
+        self._compaction = SummaryCompaction(context)
 
     @property
     def files(self) -> Files:
@@ -121,14 +116,11 @@ class Conversation:
 
     def compact_if_due(self) -> Stop | None:
         """Compact the conversation if the next request would not fit; return a stop if that fails."""
-        turn, before = self.turn + 1, self._history.tokens
-        if not self._overflow and (self.context.hooks.has_result() or not self._compaction.due(before)):
+        turn, is_due = self.turn + 1, self._compaction.due(self._history.tokens)
+        if not self._overflow and (self.context.hooks.has_result() or not is_due):
             return None
         overflow, self._overflow = self._overflow, ""
-        messages = self._history.view()
-        verbatim = tuple(self.context.hooks.verbatim_texts())
-        state = CompactionInput(turn, before, messages, self.files, verbatim)
-        record, unavailable = self._compaction.shorten(state, self.context.cancel)
+        record, unavailable = self._compaction.shorten(turn, self._history, self.files)
         self._add_usage(record.usage, record.cost)
         if record.failure:
             self.context.write(record)
@@ -142,26 +134,23 @@ class Conversation:
         self.context.write(record._replace(after=self._history.tokens))
         return None
 
-    def retry_after_overflow(self, response: Complete | Failed) -> bool:
-        """Whether to send a compacted request, since the model refused the conversation as too long. The next
-        `compact_if_due` compacts it; the refused request does not count as a turn."""
-        if not isinstance(response, Failed) or not response.overflow:
+    def is_asked_again(self, response: Complete | Failed) -> bool:
+        """Whether to send the request in another form, which does not count as a turn: compacted by the next
+        `compact_if_due`, since the model refused the conversation as too long, or to another model, since the
+        conversation's own is unavailable."""
+        if not isinstance(response, Failed):
             return False
-        if not self._compaction.overflowed(self.turn, self._history.tokens):
+        model = self._provider.info
+        if response.overflow and self._compaction.overflowed(self.turn, self._history.tokens):
+            self._overflow = response.message.rstrip(".")
+        elif not response.unavailable or not self._replace_model(self.turn, response.message):
             return False
-        self._withdraw(response, self._provider.info)
-        self._overflow = response.message.rstrip(".")
-        return True
-
-    def fall_back(self, response: Complete | Failed) -> bool:
-        """Whether to send the request to another model, since the conversation's own is unavailable. The first request
-        does not count as a turn."""
-        if not isinstance(response, Failed) or not response.unavailable:
-            return False
-        before = self._provider.info
-        if not self._replace_model(self.turn, response.message):
-            return False
-        self._withdraw(response, before)
+        usage = response.usage + response.discarded
+        cost = model.cost(usage)
+        self._add_usage(usage, cost)
+        self.context.write(_response_record(self.turn, response, Message("assistant", ()), cost))
+        self.turn -= 1
+        self.session_usage.requests -= 1
         return True
 
     def _replace_model(self, turn: int, reason: str) -> bool:
@@ -170,19 +159,9 @@ class Conversation:
         if provider is None:
             return False
         self._provider = provider
-        self._max_output = max_response(provider.info)
         self._compaction.use(provider)
         self.context.write(ModelChanged(turn, provider.info.name, reason))
         return True
-
-    def _withdraw(self, response: Failed, model: ModelInfo) -> None:
-        """Record a request to `model` that is sent again in another form."""
-        usage = response.usage + response.discarded
-        cost = model.cost(usage)
-        self._add_usage(usage, cost)
-        self.context.write(_response_record(self.turn, response, Message("assistant", ()), cost))
-        self.turn -= 1
-        self.session_usage.requests -= 1
 
     def ask(self) -> Complete | Failed:
         """Send one request and return its response."""
@@ -206,12 +185,12 @@ class Conversation:
             tool_choice=choice,
             allowed=mask.allowed if mask and mask.allowed else None,
             session=context.identity,
-            max_output=self._max_output,
+            max_output=max_response(self._provider.info),
             moved=self._history.moved,
             effort=context.effort,
             long_cache=self._long_cache,
         )
-        return receive(self._provider, request, context.cancel, context.hooks.idle, self._retrying)
+        return receive(context, self._provider, request, self._retrying)
 
     def _retrying(self, event: Retrying) -> None:
         self.context.write(ProviderRetry(self.turn, event.attempt, event.delay, event.reason))
@@ -248,9 +227,9 @@ class Conversation:
         self.own_usage.add(usage, cost)
         self.session_usage.add(usage, cost)
 
-    def run_calls(self, message: Message) -> Stop | None:
-        """Run the calls in order; return a stop if the conversation ends with them."""
-        results, stop = self._calls.run(self.turn, message.calls, self._mask)
+    def run_calls(self, message: Message, stop: Stop | None) -> Stop | None:
+        """Run the calls in order, none of them after a `stop`; return a stop if the conversation ends with them."""
+        results, stop = self._calls.run(self.turn, message.calls, self._mask, stop)
         self._empty_before = False
         self._history.add_results(results)
         info = self._turn_info(message, failed=self._calls.failed)
@@ -263,12 +242,6 @@ class Conversation:
         if stop is None:
             for text in self.context.hooks.after_results(info):
                 self.add_user_text(text, "added")
-        return stop
-
-    def skip_calls(self, message: Message, stop: Stop) -> Stop:
-        """End the conversation: answer every call of `message` without running it."""
-        if message.calls:
-            self._history.add_results(self._calls.skip(self.turn, message.calls, stop))
         return stop
 
     def continue_or_end(self, message: Message) -> Stop | None:

@@ -1,7 +1,6 @@
 """Render the prompt files under `prompts/`: strictly, once a session, without time or randomness in the prefix."""
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Template
@@ -9,7 +8,6 @@ from string import Template
 from bot.contracts.tools import ToolSpec
 
 _FOLDER = Path(__file__).parent / "prompts"
-_NAME = re.compile(r"\$(\w+)")
 
 
 class PromptError(Exception):
@@ -27,38 +25,29 @@ def prompt_text(name: str) -> str:
 
 
 def system_prompt(text: str, tools: Iterable[ToolSpec]) -> str:
-    """Return the system text. It may name only tools of the session (S-100).
+    """Return the system text. It may name only tools of the session (S-100)."""
+    return _filled(text, "of the system", _Names({tool.name: f"`{tool.name}`" for tool in tools}))
 
-    A name that is no tool is a file under `parts/`. If such a part names a tool that the session lacks, the
-    file `..._without` replaces it.
-    """
-    named = {tool.name: f"`{tool.name}`" for tool in tools}
-    return _with_parts(text, "of the system", named)
+
+class _Names(dict[str, str]):
+    """The session's tools. Any other name is a file under `parts/`, which may have names too. If it names a tool that
+    the session lacks, the file `..._without` replaces it."""
+
+    def __missing__(self, name: str) -> str:
+        part, without = (_FOLDER / "parts" / f"{one}.md" for one in (name, f"{name}_without"))
+        if not part.exists():
+            raise KeyError(name)
+        try:
+            return Template(part.read_text("utf-8")).substitute(self).rstrip("\n")
+        except KeyError:
+            if not without.exists():
+                raise
+            return without.read_text("utf-8").rstrip("\n")
 
 
 def new_marker() -> str:
     """Return a random marker that no author of the thread can know. Use one a session."""
     return os.urandom(8).hex()
-
-
-def _with_parts(text: str, name: str, tools: Mapping[str, str]) -> str:
-    values = dict(tools)
-    for used in set(_NAME.findall(text)) - tools.keys():
-        if _part_file(used).exists():
-            values[used] = _with_parts(_part(used, tools), used, tools)
-    return _filled(text, name, values)
-
-
-def _part(name: str, tools: Mapping[str, str]) -> str:
-    text, alternative = prompt_text(f"parts/{name}"), f"{name}_without"
-    missing = [used for used in _NAME.findall(text) if used not in tools and not _part_file(used).exists()]
-    if missing and _part_file(alternative).exists():
-        return prompt_text(f"parts/{alternative}").rstrip("\n")
-    return text.rstrip("\n")
-
-
-def _part_file(name: str) -> Path:
-    return _FOLDER / "parts" / f"{name}.md"
 
 
 def _filled(text: str, name: str, values: Mapping[str, str]) -> str:

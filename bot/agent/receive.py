@@ -5,9 +5,11 @@ Without an estimate, neither the limits on tokens and money nor compaction would
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 
 from bot.agent.context_window import fixed_tokens, tokens_of
+from bot.agent.conversation_context import ConversationContext
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError
@@ -16,28 +18,31 @@ from bot.contracts.messages import Message, Usage
 from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, Provider, Retrying, unreported
 
 
-def with_timeout(cancel: CancelToken, seconds: float) -> CancelToken:
-    """Return a token that fires with `cancel`, or after `seconds`. To be fired at the end, which ends the timer."""
+@contextmanager
+def _within(cancel: CancelToken, seconds: float) -> Iterator[CancelToken]:
+    """A token that fires with `cancel`, or after `seconds`."""
     token = CancelToken()
     timer = threading.Timer(seconds, token.fire, args=("time",))
     timer.daemon = True
     retry_at_capacity(timer.start)
     forget = cancel.on_fire(lambda: token.fire(cancel.reason))
-    token.on_fire(timer.cancel)
-    token.on_fire(forget)
-    return token
+    try:
+        yield token
+    finally:
+        timer.cancel()
+        forget()
 
 
 def receive(
+    context: ConversationContext,
     provider: Provider,
     request: ModelRequest,
-    cancel: CancelToken,
-    idle: Callable[[str], None],
     retrying: OnRetry = unreported,
+    seconds: float | None = None,
 ) -> Complete | Failed:
-    """Return the response to `request`. Every error of the provider becomes a `Failed`. `idle` is called from another
-    thread with a sentence while nothing comes, `retrying` before the wait for another attempt."""
-    discarded, silence = Usage(), IdleReporter("the provider", idle)
+    """Return the response to `request`, which may take `seconds`. Every error of the provider becomes a `Failed`.
+    `retrying` is called before the wait for another attempt."""
+    discarded, silence = Usage(), IdleReporter("the provider", context.hooks.idle)
 
     def report(event: Retrying) -> None:
         nonlocal discarded
@@ -45,13 +50,15 @@ def receive(
         silence.reset(event.delay)
         retrying(event)
 
+    limit = nullcontext(context.cancel) if seconds is None else _within(context.cancel, seconds)
     try:
-        with silence.waiting():
+        with silence.waiting(), limit as cancel:
             response = provider.respond(request, cancel, report)
     except AgentError:
         raise  # of `retrying`: the journal cannot be written
     except Exception as error:  # noqa: BLE001  An adapter's bug ends the session with what it has, not the process.
-        response = Failed(f"The provider broke: {type(error).__name__}: {error}.", canceled=cancel.fired)
+        message = f"The provider broke: {type(error).__name__}: {error}."
+        response = Failed(message, canceled=context.cancel.fired)
     return with_usage(response, request)._replace(discarded=discarded)
 
 

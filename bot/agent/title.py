@@ -9,7 +9,7 @@ from collections.abc import Callable
 from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.limits import SessionUsage, limit_stop
 from bot.agent.prompt import new_marker, render
-from bot.agent.receive import receive, with_timeout
+from bot.agent.receive import receive
 from bot.agent.submission_tools import MAX_CHANGE_TITLE
 from bot.contracts.journal import BudgetChanged, Note
 from bot.contracts.messages import FinishReason, Message, Text
@@ -41,9 +41,7 @@ def title_change(
     if limit_stop(context.limits, used, 0.0):
         return "", end
     provider = model()
-    token = with_timeout(context.cancel, seconds)
-    response = receive(provider, _request(instruction, end), token, context.hooks.idle)
-    token.fire("time")  # ends the timer's work, too
+    response = receive(context, provider, _request(instruction, end), seconds=seconds)
     usage, cost = end.usage + response.usage, end.cost + provider.info.cost(response.usage)
     context.write(BudgetChanged(end.turns, usage, cost))
     title = ""

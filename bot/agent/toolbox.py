@@ -201,7 +201,11 @@ class Toolbox:
         try:
             permission = self._permit(spec.name, values)
             if not permission.allow:
-                return error_result(call, denial_text(permission))._replace(permission=permission)
+                rule, reason = permission.rule, permission.reason or "no reason given"
+                # The rule appears once, even if the reason begins with it.
+                named = f" by the rule {rule}" if rule and not reason.startswith(rule) else ""
+                denied = error_result(call, f"Permission denied{named}: {reason}")
+                return denied._replace(permission=permission)
             ran = True
             outcome = self._handlers[spec.name](values, cancel)
         except AgentError as error:
@@ -232,10 +236,3 @@ def error_result(call: ToolCall, message: str, metadata: Mapping[str, Any] | Non
 def _tool_result(call: ToolCall, outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolResult:
     note = f"\n\n(Arguments repaired: {'; '.join(repairs)}.)" if repairs else ""
     return ToolResult(call.id, call.name, outcome.content + note, outcome.is_error)
-
-
-def denial_text(permission: Permission) -> str:
-    """Return the text for the model. The rule appears once, even if the reason begins with it."""
-    reason = permission.reason or "no reason given"
-    named = permission.rule and not reason.startswith(permission.rule)
-    return f"Permission denied{f' by the rule {permission.rule}' if named else ''}: {reason}"

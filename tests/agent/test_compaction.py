@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -261,7 +263,8 @@ def test_a_cut_in_the_wrong_place_is_a_bug_of_ours(name: str):
 
 
 def test_after_an_overflow_four_fifths_of_what_was_refused_are_taken_for_the_window():
-    summaries = SummaryCompaction(ScriptedProvider(()), str, lambda: None, print)
+    context: Any = SimpleNamespace(provider=ScriptedProvider(()))
+    summaries = SummaryCompaction(context)
     assert not summaries.due(8_000)
     assert summaries.overflowed(1, 8_000)
     assert (summaries.due(6_400), summaries.due(6_401)) == (False, True)

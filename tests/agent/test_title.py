@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.compaction import Files
-from bot.agent.conversation_context import ConversationContext, LoopEnd
+from bot.agent.conversation_context import ConversationContext, Files, LoopEnd
 from bot.agent.journal import Journal, read_journal
 from bot.agent.title import title_change
 from bot.agent.toolbox import Permission, Toolbox

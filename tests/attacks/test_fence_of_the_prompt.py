@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.agent.compaction import CompactionInput, Files, compose_summary
+from bot.agent.compaction import compose_summary
+from bot.agent.conversation_context import Files
 from bot.agent.first_message import LastRun, TaskFacts, first_message
 from bot.contracts.evidence import Problem, Severity
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
@@ -122,11 +123,10 @@ def test_a62_nor_does_what_a_task_or_a_word_of_the_host_is_made_of(text: str):
     assert SPEAKS not in outside(first_message(request, facts, "0f" * 8, last))
     approved = request._replace(verb="approve", plan=Plan(text, (PlanStep(text, (text,)),), text))
     assert not at_the_margin(first_message(approved, facts, "0f" * 8))
-    situation = CompactionInput(3, 9, (), Files((text,), (text,)), ())
     failed = CheckRun(CheckState.FAILED, 1, 0.1, text)
     result = CheckResult("tests", text, CheckRun(CheckState.PASSED, 0, 0.1, ""), failed)
     for user_text in (
-        compose_summary("Nothing.", situation, ""),
+        compose_summary("Nothing.", Files((text,), (text,)), (), ""),
         problems.new_errors_message([Problem("ruff", text, 1, 2, Severity.ERROR, text, text, snippet=text)]),
         failing_checks.failing_checks_message([result]),
         NEW_ERRORS.format(errors=quoted_lines(text)),
