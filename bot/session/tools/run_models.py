@@ -123,11 +123,9 @@ def _clause(error: AgentError) -> str:
 def connect_model(model: str, environment: Mapping[str, str]) -> Provider:
     """The provider for `provider/name`; `replay/PATH` plays the responses of the journal at PATH.
 
-    Imports the vendor's package and may ask the server for its window: call it on a thread of its own.
+    Imports the vendor's package: call it on a thread of its own.
     """
     if model.startswith(RECORDED):
         recorded = read_journal(Path(model.removeprefix(RECORDED)))
         return ReplayProvider(recorded.responses(), recorded.header.info)
-    from bot.providers.probe import with_served_window  # with the HTTP client, on that thread too
-
-    return with_served_window(connect(model, environment))
+    return connect(model, environment)
