@@ -76,37 +76,31 @@ class TextReader:
         return self._tiers[author.id]
 
 
-class SelectionRules(NamedTuple):
-    """`requester` is the tier for texts that GitHub does not store. `blind`: the model has no vision; `ended`:
-    the run has ended."""
-
-    tiers: Collection[Tier]
-    requester: Tier
-    blind: bool = False
-    ended: Callable[[], bool] = lambda: False
-    seconds: float = SECONDS
-    clock: Callable[[], float] = time.monotonic
-
-
 @dataclass
 class AttachmentSelector:
     """Call `marked` for the texts of one request, the most important first. `images` are for the model; `picture_lines`
     has a line for each (which it is, where it stands, its size), `omissions` a sentence for each that is not shown, and
-    `file_omissions` for each attached file that the model is not given."""
+    `file_omissions` for each attached file that the model is not given. `requester` is the tier for texts that GitHub
+    does not store. `blind`: the model has no vision; `ended`: the run has ended."""
 
     site: Site
     reader: TextReader
     fetcher: Fetcher
     redraw: Redraw
     files: AttachedFiles
-    rules: SelectionRules
+    tiers: Collection[Tier]
+    requester: Tier
+    blind: bool = False
+    ended: Callable[[], bool] = lambda: False
+    seconds: float = SECONDS
+    clock: Callable[[], float] = time.monotonic
     images: list[Image] = field(default_factory=list)
     picture_lines: list[str] = field(default_factory=list)
     omissions: list[str] = field(default_factory=list)
     file_omissions: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._start_time = self.rules.clock()
+        self._start_time = self.clock()
         self._numbers: dict[str, int] = {}
         self._picture_count = 0
 
@@ -155,7 +149,7 @@ class AttachmentSelector:
         address, key = picture.address, identity(picture.address) or picture.address
         if not self.site.is_picture(address):
             raise Omitted("it is not an attachment on GitHub")
-        if self.rules.blind:
+        if self.blind:
             raise Omitted("this model cannot see images")
         self._check_limits(picture)
         number = self._numbers.get(key)
@@ -177,15 +171,15 @@ class AttachmentSelector:
     def _check_limits(self, attached: Link) -> None:
         if attached.quoted:
             raise Omitted("it stands in a quotation")
-        if not self.rules.tiers:
+        if not self.tiers:
             raise Omitted("the policy's `attachments` allows nobody's")
-        if self.rules.ended() or self.rules.clock() - self._start_time > self.rules.seconds:
+        if self.ended() or self.clock() - self._start_time > self.seconds:
             raise Omitted("there was no time left for it")
 
     def _check_author(self, source: TextSource, address: str) -> list[str]:
         """Return the addresses of the pictures in the text as GitHub rendered it."""
         if source.kind is None:
-            tier: Tier | None = self.rules.requester
+            tier: Tier | None = self.requester
             author, html = "whoever started this", ""
         else:
             text = self.reader.text(source.kind, source.identity)
@@ -193,7 +187,7 @@ class AttachmentSelector:
             if not any(name in unescape(text.body) for name in (address, identity(address)) if name):
                 raise Omitted("it is not in the text any more")
             tier = self.reader.tier(text.author)
-        if tier not in self.rules.tiers:
-            allowed = ", ".join(sorted(one.value for one in self.rules.tiers))
+        if tier not in self.tiers:
+            allowed = ", ".join(sorted(one.value for one in self.tiers))
             raise Omitted(f"it is by {author}, and the policy's `attachments` shows those of {allowed}")
         return list(sources_in(html))

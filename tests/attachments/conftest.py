@@ -9,7 +9,7 @@ import pytest
 
 from bot.attachments.fetch import FILE_LIMITS, PICTURE_LIMITS, AttachedFiles, Fetcher, FetchLimits, site_of
 from bot.attachments.redraw import RedrawnPicture
-from bot.attachments.selector import AttachmentSelector, SelectionRules, TextReader
+from bot.attachments.selector import AttachmentSelector, TextReader
 from bot.contracts.request import Actor, Request, Thread, Tier
 from bot.github.client import connect
 from bot.github.retry import Pace
@@ -51,10 +51,10 @@ class World:
         """The sandbox has tests of its own: here what was fetched is the picture."""
         site = site_of(self.forge.url)
         github = connect(self.token, self.forge.api_url, REPO, pace=Pace(0, sleep=lambda _: None))
-        rules = SelectionRules(**{"tiers": {Tier.MAINTAINER}, "requester": request.actor.tier, **terms})
+        rules = {"tiers": {Tier.MAINTAINER}, "requester": request.actor.tier, **terms}
         files = AttachedFiles(self.folder / "attachments", Fetcher(site, limits or FILE_LIMITS))
         reader, fetcher = TextReader(github, request, bots), Fetcher(site, limits or PICTURE_LIMITS)
-        looker = AttachmentSelector(site, reader, fetcher, drawn, files=files, rules=rules)
+        looker = AttachmentSelector(site, reader, fetcher, drawn, files=files, **rules)
         return collect_attachments(request, looker)
 
     def fetched(self) -> list[str]:

@@ -4,7 +4,7 @@ import re
 
 from bot.attachments.fetch import FILE_LIMITS, AttachedFiles, Fetcher, file_line, site_of
 from bot.attachments.redraw import Redrawer
-from bot.attachments.selector import AttachmentSelector, SelectionRules, TextReader, TextSource
+from bot.attachments.selector import AttachmentSelector, TextReader, TextSource
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import Request, Thread
 from bot.contracts.threads import TextKind
@@ -23,9 +23,17 @@ def load_attachments(where: GitHubEnvironment, run: Run, vision: bool) -> Attach
     reader = TextReader(github, run.request, run.policy.verbs_of_bots)
     files = AttachedFiles(run.folder.archive / "attachments", Fetcher(site, FILE_LIMITS))
     redrawer = Redrawer(run.confinement, run.folder.root / "workspace-pictures")
-    tiers = run.policy.attachments.tiers
-    rules = SelectionRules(tiers, run.tier, blind=not vision, ended=lambda: run.stop.fired)
-    selector = AttachmentSelector(site, reader, Fetcher(site), redrawer, files=files, rules=rules)
+    selector = AttachmentSelector(
+        site,
+        reader,
+        Fetcher(site),
+        redrawer,
+        files,
+        tiers=run.policy.attachments.tiers,
+        requester=run.tier,
+        blind=not vision,
+        ended=lambda: run.stop.fired,
+    )
     return collect_attachments(run.for_model, selector)
 
 
