@@ -174,16 +174,12 @@ class Conversation:
         self.session_usage.requests += 1
         context.write(RequestSent(self.turn, len(messages)))
         context.hooks.request_sent(self.turn)
-        mask = self._mask
-        choice: Literal["auto", "required", "none"] = "auto"
-        if mask is not None and (mask.required or not mask.allowed):
-            choice = "required" if mask.allowed else "none"
         request = ModelRequest(
             context.system,
             context.toolbox.specs,
             messages,
-            tool_choice=choice,
-            allowed=mask.allowed if mask and mask.allowed else None,
+            required=self._mask is not None and self._mask.required,
+            allowed=self._mask and self._mask.allowed,
             session=context.identity,
             max_output=max_response(self._provider.info),
             moved=self._history.moved,
@@ -197,16 +193,10 @@ class Conversation:
         self.context.hooks.retrying(event)
 
     def _state(self) -> RequestState:
-        context = self.context
-        limits = [
-            limit - used
-            for limit, used in (
-                (context.limits.turns, self.session_usage.requests),
-                (context.own_turn_limit, self.turn),
-            )
-            if limit is not None
-        ]
-        return RequestState(min(limits) if limits else None, self.turn == 0, context.hooks.has_result())
+        turns, own = self.context.limits.turns, self.context.own_turn_limit
+        limits = ((turns, self.session_usage.requests), (own, self.turn))
+        left = min((limit - used for limit, used in limits if limit is not None), default=None)
+        return RequestState(left, self.turn == 0, self.context.hooks.has_result())
 
     def record_response(self, response: Complete | Failed) -> Message:
         """Append the response, complete or partial, and add its usage."""

@@ -72,10 +72,9 @@ ModelOverride = Mapping[str, Any]
 class ModelRequest(NamedTuple):
     """One request. `system` and `tools` are frozen for the session; `messages` only ever grows at its end.
 
-    `tool_choice`: `auto` lets the model choose, `required` demands a call, `none` forbids calls. `allowed`
-    names the tools that may be called now, `None` for all; `required` with a single name demands that tool. Not
-    every vendor supports all of this, and some refuse it while a model thinks, so the caller still checks the
-    calls. `session` is the session's id, a vendor's cache key. `max_output` caps the response in tokens; 0 is
+    `allowed` names the tools that may be called now, `None` for all; `required` demands a call of one of them. Not
+    every vendor supports this, and some refuse it while a model thinks, so the caller still checks the calls. `session`
+    is the session's id, a vendor's cache key. `max_output` caps the response in tokens; 0 is
     the model's own limit. `moved` is the number of messages whose preceding messages were replaced by a
     summary: some vendors tie a model's thinking to the preceding messages.
     """
@@ -83,7 +82,7 @@ class ModelRequest(NamedTuple):
     system: str
     tools: tuple[ToolSpec, ...]
     messages: Sequence[Message]
-    tool_choice: Literal["auto", "required", "none"] = "auto"
+    required: bool = False
     allowed: tuple[str, ...] | None = None
     session: str = ""
     max_output: int = 0

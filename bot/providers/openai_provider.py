@@ -40,9 +40,9 @@ def openai_choice(request: ModelRequest, info: ModelInfo, *, nested: bool, takes
     names = None
     if request.allowed is not None:
         names = tuple(spec.name for spec in request.tools if spec.name in request.allowed)
-    if request.tool_choice == "none" or names == ():
+    if names == ():
         return "none"
-    required = request.tool_choice == "required" and info.forced_choice
+    required = request.required and info.forced_choice
 
     def tool(name: str) -> dict[str, Any]:
         return (

@@ -176,7 +176,7 @@ def test_in_the_last_request_only_the_tools_that_hand_over_may_be_called(tmp_pat
     )
     assert isinstance(here.provider, Keeping)
     assert [request.allowed for request in here.provider.asked] == [None, ("hand_over",)]
-    assert [request.tool_choice for request in here.provider.asked] == ["auto", "auto"]
+    assert [request.required for request in here.provider.asked] == [False, False]
 
 
 def test_where_nothing_hands_over_the_last_answer_is_words(tmp_path: Path):
@@ -184,7 +184,7 @@ def test_where_nothing_hands_over_the_last_answer_is_words(tmp_path: Path):
     here.run()
     assert isinstance(here.provider, Keeping)
     [request] = here.provider.asked
-    assert (request.tool_choice, request.allowed) == ("none", None)
+    assert (request.required, request.allowed) == (False, ())
     [refused] = here.journal().records(Result)
     assert "Answer in words." in refused.content
 
@@ -210,9 +210,9 @@ def test_what_is_said_names_how_to_hand_over():
 LOOKING = first_and_last_mask(["hand_over"], final=True, first_tools=["echo"])
 
 
-def asked_for(here: Bench) -> list[tuple[str, tuple[str, ...] | None]]:
+def asked_for(here: Bench) -> list[tuple[bool, tuple[str, ...] | None]]:
     assert isinstance(here.provider, Keeping)
-    return [(request.tool_choice, request.allowed) for request in here.provider.asked]
+    return [(request.required, request.allowed) for request in here.provider.asked]
 
 
 def test_the_first_request_asks_to_look_and_a_result_in_its_response_is_refused(tmp_path: Path):
@@ -220,20 +220,20 @@ def test_the_first_request_asks_to_look_and_a_result_in_its_response_is_refused(
     here = bench(tmp_path, LOOKING, None, first, says(call("hand_over", "{}", "c")), says("Done."))
     here.tools = {**here.tools, "todo": lambda values, cancel: ToolOutcome("Kept.")}
     here.run()
-    assert asked_for(here) == [("required", ("echo",)), ("auto", None), ("auto", None)]
+    assert asked_for(here) == [(True, ("echo",)), (False, None), (False, None)]
     assert [name for name, _ in here.ran] == ["todo", "hand_over"]
     refused = "hand_over is not available now: look at the code first. Allowed: echo."
     assert here.results()[0].content == refused
 
 
-@pytest.mark.parametrize(("handed_over", "choice"), [(False, "required"), (True, "auto")])
+@pytest.mark.parametrize("handed_over", [False, True])
 def test_what_must_be_handed_over_is_required_in_the_last_request_until_it_was(
-    tmp_path: Path, handed_over: bool, choice: str
+    tmp_path: Path, handed_over: bool
 ):
     here = bench(tmp_path, LOOKING, 2, says(call("echo", "{}", "a")), says(call("hand_over", "{}", "b")))
     here.hooks = Hooks(has_result=lambda: handed_over)
     here.run()
-    assert asked_for(here)[1:] == [(choice, ("hand_over",))]
+    assert asked_for(here)[1:] == [(not handed_over, ("hand_over",))]
 
 
 @pytest.mark.parametrize("verb", sorted(MODEL_VERBS))

@@ -155,7 +155,7 @@ def test_no_other_server_or_model_gets_reasoning_that_it_did_not_write():
 @each_server
 def test_a_single_tool_is_asked_for_as_the_server_can_be_told(name: str):
     """llama.cpp takes an object for `auto` without a word, so it is told at least that a call is wanted."""
-    body = sent(name, ask()._replace(tool_choice="required", allowed=("bash",)))
+    body = sent(name, ask()._replace(required=True, allowed=("bash",)))
     named = {"type": "function", "function": {"name": "bash"}}
     assert body["tool_choice"] == ("required" if name == "llamacpp" else named)
     assert body.get("parallel_tool_calls") == (True if name == "llamacpp" else None)

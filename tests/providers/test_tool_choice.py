@@ -25,8 +25,8 @@ FORCED = INFO._replace(forced_choice=True)
 TAKES_ALL = FORCED._replace(allowed_tools=True)
 
 
-def wanting(choice: Any = "auto", allowed: tuple[str, ...] | None = None) -> ModelRequest:
-    return ask(tools=TOOLS)._replace(tool_choice=choice, allowed=allowed)
+def wanting(required: bool = False, allowed: tuple[str, ...] | None = None) -> ModelRequest:
+    return ask(tools=TOOLS)._replace(required=required, allowed=allowed)
 
 
 def flat(name: str) -> dict[str, Any]:
@@ -38,52 +38,53 @@ def nested(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("choice", "allowed", "wanted"),
+    ("required", "allowed", "wanted"),
     [
-        ("auto", None, None),
-        ("none", None, "none"),
-        ("required", None, "required"),
-        ("auto", (), "none"),
-        ("required", ("view",), flat("view")),
-        ("none", ("view",), "none"),
-        ("auto", ("nothing",), "none"),
+        (False, None, None),
+        (True, None, "required"),
+        (False, (), "none"),
+        (True, (), "none"),
+        (True, ("view",), flat("view")),
+        (False, ("nothing",), "none"),
         (
-            "auto",
+            False,
             ("view", "bash"),
             {"type": "allowed_tools", "mode": "auto", "tools": [flat("bash"), flat("view")]},
         ),
         (
-            "required",
+            True,
             ("view", "bash", "gone"),
             {"type": "allowed_tools", "mode": "required", "tools": [flat("bash"), flat("view")]},
         ),
     ],
 )
-def test_responses_takes_every_mode_and_a_list(choice: str, allowed: tuple[str, ...] | None, wanted: object):
-    assert openai_choice(wanting(choice, allowed), TAKES_ALL, nested=False) == wanted
+def test_responses_takes_every_mode_and_a_list(
+    required: bool, allowed: tuple[str, ...] | None, wanted: object
+):
+    assert openai_choice(wanting(required, allowed), TAKES_ALL, nested=False) == wanted
 
 
 def test_chat_names_the_same_in_its_own_way():
     listed = {"mode": "auto", "tools": [nested("bash"), nested("view")]}
     wanted = {"type": "allowed_tools", "allowed_tools": listed}
-    assert openai_choice(wanting("auto", ("bash", "view")), TAKES_ALL, nested=True) == wanted
-    assert openai_choice(wanting("required", ("view",)), TAKES_ALL, nested=True) == nested("view")
+    assert openai_choice(wanting(False, ("bash", "view")), TAKES_ALL, nested=True) == wanted
+    assert openai_choice(wanting(True, ("view",)), TAKES_ALL, nested=True) == nested("view")
 
 
 def test_a_server_that_knows_no_list_is_told_the_mode_alone():
-    assert openai_choice(wanting("auto", ("bash",)), FORCED, nested=True) is None
-    assert openai_choice(wanting("required", ("bash", "view")), FORCED, nested=True) == "required"
+    assert openai_choice(wanting(False, ("bash",)), FORCED, nested=True) is None
+    assert openai_choice(wanting(True, ("bash", "view")), FORCED, nested=True) == "required"
 
 
 def test_a_model_that_refuses_to_be_forced_is_only_told_what_is_allowed():
     listing = INFO._replace(allowed_tools=True)
     listed = {"type": "allowed_tools", "mode": "auto", "tools": [flat("view")]}
-    assert openai_choice(wanting("required", ("view",)), listing, nested=False) == listed
-    assert openai_choice(wanting("required", ("view",)), INFO, nested=False) is None
+    assert openai_choice(wanting(True, ("view",)), listing, nested=False) == listed
+    assert openai_choice(wanting(True, ("view",)), INFO, nested=False) is None
 
 
 def test_without_tools_nothing_is_said_of_them():
-    without_extras = wanting("required", ("bash",))._replace(tools=())
+    without_extras = wanting(True, ("bash",))._replace(tools=())
     assert openai_choice(without_extras, TAKES_ALL, nested=False) is None
 
 
@@ -92,18 +93,18 @@ NESTED = {
     "type": "allowed_tools",
     "allowed_tools": {"mode": "required", "tools": [nested("edit"), nested("view")]},
 }
-STATES: dict[str, tuple[Any, tuple[str, ...] | None, object, object, object]] = {
-    "auto: in between": ("auto", None, None, None, None),
-    "required: the first answer looks": ("required", ("view", "edit"), LIST, NESTED, None),
-    "specified: the last one hands over": ("required", ("edit",), flat("edit"), nested("edit"), None),
-    "reply first: the last one is words": ("none", None, "none", "none", "none"),
+STATES: dict[str, tuple[bool, tuple[str, ...] | None, object, object, object]] = {
+    "auto: in between": (False, None, None, None, None),
+    "required: the first answer looks": (True, ("view", "edit"), LIST, NESTED, None),
+    "specified: the last one hands over": (True, ("edit",), flat("edit"), nested("edit"), None),
+    "reply first: the last one is words": (False, (), "none", "none", "none"),
 }
 
 
 @pytest.mark.parametrize("state", STATES)
 def test_each_state_as_each_wire_says_it(state: str):
     """Anthropic's cache drops all messages when `tool_choice` changes, and servers that speak alike may refuse it."""
-    choice, allowed, responses, chat, alike = STATES[state]
+    required, allowed, responses, chat, alike = STATES[state]
     doors = {
         "openai-responses/gpt-6.2-sol": responses,
         "openai-chat/gpt-6.2-sol": chat,
@@ -118,7 +119,7 @@ def test_each_state_as_each_wire_says_it(state: str):
             if model.startswith("openai-"):
                 environment |= {"OPENAI_BASE_URL": "http://api.openai.com/v1", "HTTP_PROXY": server.url}
             provider = connect(model, environment)
-            completed(provider.respond(wanting(choice, allowed), CancelToken()))
+            completed(provider.respond(wanting(required, allowed), CancelToken()))
             provider.close()
             assert server.requests[0].json.get("tool_choice") == wanted, model
 
@@ -131,11 +132,11 @@ def test_what_may_be_called_changes_nothing_else_and_takes_no_tool_away(model: s
         Message("assistant", (ToolCall("a", "bash", "{}"),)),
         Message("tool", (ToolResult("a", "bash", "hi"),)),
     )
-    wishes = list(itertools.product(("auto", "required", "none"), (None, (), ("bash",), ("bash", "view"))))
+    wishes = list(itertools.product((False, True), (None, (), ("bash",), ("bash", "view"))))
     with ModelServer([Say("ok") for _ in wishes]) as server:
         provider = connect(model, server.environment())
-        for choice, allowed in wishes:
-            request = ask(*history, tools=TOOLS)._replace(tool_choice=choice, allowed=allowed)
+        for required, allowed in wishes:
+            request = ask(*history, tools=TOOLS)._replace(required=required, allowed=allowed)
             completed(provider.respond(request, CancelToken()))
         provider.close()
         bodies = [raw_values(request.body) for request in server.requests]
