@@ -99,39 +99,12 @@ def test_a_whole_answer_with_an_unknown_reason_ends_the_turn(model: str):
     assert (end.finish, end.raw_reason) == (FinishReason.END_TURN, "a_reason_of_next_year")
 
 
-def test_a_stream_cut_in_the_middle_is_sent_again_and_fails_with_its_part(model: str):
-    retries: list[Retrying] = []
-    severed = Turn((Say("never whole " * 40),), pieces=7, drop=3500)
-    end = played(model, severed, attempts=3, retrying=retries.append)
-    assert [event.attempt for event in retries] == [1, 2]
-    partial = failed(end).partial
-    assert partial is not None
-    assert partial.text.startswith("never whole")
-
-
-def test_a_rate_limit_is_waited_for_as_long_as_it_asks(model: str):
-    end = failed(played(model, Status(429, "slow down", {"retry-after": "7"}, "rate_limit_error")))
-    assert (end.status, end.overflow) == (429, False)
-    assert "limits the rate" in end.message
-
-
 def test_an_overload_is_tried_again_with_one_event_an_attempt(model: str):
     retries: list[Retrying] = []
     overloaded = Status(503, "busy", kind="overloaded_error")
     end = played(model, overloaded, attempts=3, retrying=retries.append)
     assert [event.attempt for event in retries] == [1, 2]
     assert failed(end).status == 503
-
-
-def test_a_conversation_that_is_too_long_is_known_as_that(model: str):
-    overflow = Status(400, "prompt is too long: 9 tokens > 8 maximum", kind="invalid_request_error")
-    end = failed(played(model, overflow, attempts=3, retrying=pytest.fail))
-    assert (end.overflow, end.status) == (True, 400)
-
-
-def test_a_refused_key_is_final(model: str):
-    refused = Status(401, "invalid key", kind="authentication_error")
-    assert failed(played(model, refused, attempts=3, retrying=pytest.fail)).status == 401
 
 
 def test_usage_counts_input_without_the_cache_and_output_whole(model: str):
