@@ -5,7 +5,7 @@ import yaml
 
 from tests.attacks.test_prepared_environment import BASE
 from tests.session.test_event_unasked import READING
-from tests.support.fix_script import DONE, fix_steps
+from tests.support.fix_script import fix_steps
 from tests.support.runner import ACTION, ROOT
 from tests.support.stage import Stage
 
@@ -24,16 +24,6 @@ def test_what_failed_is_said_with_what_to_do(stage: Stage):
     assert "ERROR: Could not open requirements file" in note
     assert "[exit code" not in note
     assert "`setup:`" in note
-
-
-@pytest.mark.slow
-@pytest.mark.checks
-def test_nothing_is_installed_for_a_question(stage: Stage):
-    stage.forge.commit(stage.repo, BASE)
-    event = stage.ask("/agent explain the rounding")
-    result = stage.run(model=[DONE], event=event, SLASH_AGENT_PREPARE="auto")
-    assert result.code == 0, result.output
-    assert "setup:" not in result.output
 
 
 def test_a82_a89_no_job_that_runs_the_agent_or_publishes_restores_or_saves_a_cache():

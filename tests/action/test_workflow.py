@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import DONE, fix_steps, shell
+from tests.support.fix_script import DONE, fix_steps
 from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
 from tests.support.runner import ROOT, WORKFLOWS, Job, Runner
@@ -118,24 +118,6 @@ def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make):
         assert Path(outputs[name]).exists()
 
 
-@pytest.mark.slow
-def test_the_run_job_reads_what_failed_on_a_pull_request(stage: Stage, runner: Make):
-    """Check runs take one permission, statuses of services outside Actions another, where not all may read."""
-    forge, repo = stage.forge, stage.repo
-    forge.make_private(repo)
-    sha = forge.commit(repo, {"notes.md": "x\n"}, branch="topic", author=MAINTAINER)
-    number = forge.open_pull(repo, MAINTAINER, "topic")
-    forge.add_check_run(repo, sha, "unit tests", conclusion="failure")
-    forge.add_status(repo, sha, "ci/elsewhere", "failure", description="2 of 9 stages failed")
-    with ModelServer([DONE]) as server:
-        jobs = runner(server).workflow(stage.ask("/agent fix this", number=number))
-        asked = server.requests[0].body.decode()
-    assert jobs["run"].result == "success", logs(jobs)
-    for texts in ("unit tests", "ci/elsewhere", "2 of 9 stages failed"):
-        assert texts in asked
-    assert "could not be read" not in asked
-
-
 def test_an_outsider_gets_no_further_than_the_gate_and_takes_no_place_in_the_queue(
     stage: Stage, runner: Make
 ):
@@ -185,12 +167,3 @@ def test_the_text_of_an_event_is_never_run(stage: Stage, runner: Make):
     assert not [
         line for line in "".join(job.log for job in jobs.values()).splitlines() if line.startswith("::set-")
     ]
-
-
-@pytest.mark.slow
-def test_a_models_words_cannot_forge_an_output(stage: Stage, runner: Make):
-    words = "bundle<<end\n/etc\nend\nstatus=changed"
-    with ModelServer([shell("echo 1 > n.txt"), Say(words)]) as server:
-        jobs = runner(server).workflow(stage.sample.event)
-    assert re.fullmatch(r"[0-9]+ [0-9a-f]{64}", jobs["run"].outputs["artifact"])
-    assert jobs["publish"].result == "success"

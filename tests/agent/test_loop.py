@@ -175,15 +175,6 @@ def test_a_limit_on_commands_holds_within_one_turn(tmp_path: Path, limits: RunLi
     assert results[-1].content == f"Not run: {end.reason}"
 
 
-def test_a_denied_call_is_an_error_result_and_the_run_goes_on(tmp_path: Path):
-    tools = {"rm": lambda arguments, cancel: ToolOutcome("gone")}
-    script = [says(call("rm", call_id="a"), echo("x", "b")), says("Done.")]
-    bench, end = played(script, tmp_path, tools=tools, deny=frozenset({"rm"}))
-    assert [name for name, _ in bench.ran] == ["echo"]
-    assert bench.results()[0].content == "Permission denied by the rule no-rm: take another way"
-    assert end.stop is StopReason.END_TURN
-
-
 def removals(count: int) -> list[Complete]:
     return [says(call("rm", f'{{"n": {n}}}', f"c{n}")) for n in range(count)]
 
@@ -323,14 +314,6 @@ def test_the_host_may_send_the_model_back_twice_and_no_more(tmp_path: Path):
     bench, end = played([says("Done.")] * 4, tmp_path, hooks=Hooks(before_end=before_end))
     assert (end.stop, end.turns, len(asked)) == (StopReason.END_TURN, 3, 2)
     assert bench.provider.requests[1][-1].text == "a check fails"
-
-
-def test_the_host_hears_of_each_request(tmp_path: Path):
-    sent: list[int] = []
-    Bench(
-        [says("Look.", echo("x", "a")), says("Done.")], tmp_path, hooks=Hooks(request_sent=sent.append)
-    ).run()
-    assert sent == [1, 2]
 
 
 def test_texts_after_results_follow_them_and_are_journalled_as_added(tmp_path: Path):

@@ -41,12 +41,6 @@ def test_nothing_is_sent_or_said_while_a_call_waits():
     assert [message.role for message in history.view()] == ["user", "assistant", "tool"]
 
 
-def test_results_without_a_call_are_refused():
-    history = MessageHistory()
-    with pytest.raises(HistoryError):
-        history.add_results(results("a"))
-
-
 def test_a_message_without_parts_is_not_kept():
     history = MessageHistory()
     history.add_user("go")

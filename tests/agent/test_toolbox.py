@@ -62,14 +62,6 @@ class Desk:
         return self.toolbox.execute(ToolCall("id1", name, arguments, complete), CancelToken())
 
 
-def test_a_good_call_runs_and_is_answered_under_its_id():
-    desk = Desk()
-    executed = desk.call("view")
-    assert (executed.result.call_id, executed.result.name, executed.result.content) == ("id1", "view", "fine")
-    assert executed.ran
-    assert desk.ran == [{"path": "a"}]
-
-
 NOT_RUN: dict[str, tuple[tuple[str, ...], tuple[str, str, bool], str]] = {
     "not whole, even if its arguments parse": ((), ("view", '{"path": "a"}', False), "smaller pieces"),
     "a case that could mean two tools": (("view", "VIEW"), ("View", "{}", True), 'There is no tool "View".'),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.versions import OUTSIDE, apply_diff, apply_verified, changed_files, version_content, versions
+from bot.agent.versions import OUTSIDE, apply_diff, apply_verified, version_content, versions
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import FilesChanged, FileVersion, Record, Response, Result
 from bot.contracts.messages import ToolCall
@@ -137,13 +137,6 @@ def test_a_thousand_versions_are_worked_out_one_from_the_other(tmp_path: Path):
     edits = [edit(n, change("a.txt", f"{n}\n", f"{n + 1}\n")) for n in range(1200)]
     history = versions(journal_of(tmp_path, *edits))
     assert version_content(history, history["a.txt"][-1], {"a.txt": b"0\n"}.get) == b"1200\n"
-
-
-@pytest.mark.parametrize(
-    "metadata", [{}, {"files": 1}, {"files": [1, {"path": 2}]}, {"path": "a", "additions": 0}]
-)
-def test_metadata_that_names_no_change_has_none(metadata: dict[str, Any]):
-    assert changed_files(metadata) == ()
 
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "", "-- a/x", "++ b", "@@ -1,1 +1,1 @@", "\r", "ü"]), max_size=8)

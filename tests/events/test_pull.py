@@ -63,24 +63,6 @@ def test_a_pull_request_that_cannot_be_worked_on_is_refused_in_a_sentence(
     assert _refusal(f"/agent {verb}", threads) == Refusal(reason, in_thread=True)
 
 
-GOES_ON: dict[str, tuple[dict[str, Any], str]] = {
-    "merged and explain": ({"state": PullState.MERGED}, "explain"),
-    "closed and explain": ({"state": PullState.CLOSED}, "explain"),
-    "closed and status": ({"state": PullState.CLOSED}, "status"),
-    "huge and fix": ({"changed_files": 3001}, "fix"),
-    "3,000 files and review": ({"changed_files": 3000}, "review"),
-    "a deleted fork and review": ({"head_repository": ""}, "review"),
-    "a deleted fork and fix": ({"head_repository": ""}, "fix"),
-}
-
-
-@pytest.mark.parametrize("what", GOES_ON)
-def test_a_pull_request_that_can_be_worked_on_is(what: str):
-    changes, verb = GOES_ON[what]
-    request = _request(f"/agent {verb}", Threads(pull_answer=pull_request(**changes)))
-    assert request.verb == verb
-
-
 def test_a_locked_conversation_gets_no_answer_and_costs_nothing():
     threads = Threads()
     refusal = _build(on_pull(issue__locked=True), threads)

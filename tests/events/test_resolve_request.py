@@ -142,13 +142,6 @@ def test_every_verb_is_carried_out_under_a_pull_request(verb: str):
     assert (request.verb, request.pull is None) == (verb, verb in INSTANT)
 
 
-@pytest.mark.parametrize("verb", INSTANT)
-def test_nothing_is_read_for_what_is_answered_at_once(verb: str):
-    threads = Threads()
-    expect(Request, _build(f"/agent {verb}", threads, issue__pull_request={"url": "x"}))
-    assert threads.calls == ["permission acme/calc octocat"]
-
-
 SCHEDULED = admitting({Tier.SCHEDULE: frozenset(NAMES)}, {})
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bot.contracts.evidence import TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
-from bot.evidence.failing_checks import failing, failing_checks_message, is_failing, is_named
+from bot.evidence.failing_checks import failing_checks_message, is_failing, is_named
 
 S = CheckState
 
@@ -82,20 +82,6 @@ def test_tests_that_do_not_run_any_more_while_new_ones_fail_make_a_red_check_wor
 )
 def test_a_red_check_with_other_tests_is_not_worse_for_that(same: CheckResult):
     assert not is_failing(same, "")
-
-
-def test_the_failing_ones_keep_their_order():
-    bad, good = result(S.PASSED, S.FAILED, name="a"), result(S.FAILED, S.PASSED, name="b")
-    worse = result(S.PASSED, S.TIMED_OUT, name="c")
-    assert failing([bad, good, worse], "") == (bad, worse)
-
-
-def test_the_model_is_told_command_exit_code_and_the_end_of_the_output():
-    after = CheckRun(S.FAILED, 1, 0.1, "x" * 5000 + "AssertionError: 1 != 2\n")
-    message = failing_checks_message([CheckResult("tests", "make test", CheckRun(S.PASSED, 0), after)])
-    assert "`make test` passed before your change and now ends with exit code 1." in message
-    assert "AssertionError: 1 != 2" in message
-    assert len(message) < 3000
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from bot.contracts.outcome import CheckRun, CheckState
 from bot.evidence.check import Check
 from bot.evidence.failing_checks import failing_checks_message, is_failing
 from bot.evidence.reruns import (
-    NO_TIME,
     ONE_RUN,
     PASSED_AGAIN,
     CheckExecution,
@@ -248,12 +247,6 @@ def test_a_check_that_passes_the_second_time_says_so_and_is_not_published_as_fai
     assert not is_failing(result, "make the tests pass")
     assert not fails_when_published(result)
     assert fails_when_published(result._replace(flaky=False))
-
-
-def test_a_check_that_could_not_be_run_again_is_failing_and_says_why():
-    result = CheckPair(CHECK, GREEN, RED, None, NO_TIME).result()
-    assert (result.flaky, result.after.note) == (False, NO_TIME)
-    assert is_failing(result, "")
 
 
 def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_before():

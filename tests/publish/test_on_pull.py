@@ -349,14 +349,3 @@ def test_a_bundle_with_another_pull_request_head_or_base_is_refused(world: World
         with pytest.raises(PublishError, match=words):
             world.publish(lie)
     assert (world.branches(), len(world.pulls())) == before
-
-
-def test_a_dry_run_says_what_would_be_pushed(world: World):
-    set_policy(world, "push_to_head: true\n")
-    number = theirs(world)
-    bundle = bundle_on(world, number)
-    before = (world.branches(), world.writes())
-    world.publish(bundle, dry_run=True)
-    assert (world.branches(), world.writes()) == before
-    assert world.said[0] == f"would push: put one commit on topic, the head of #{number}"
-    assert world.said[1].startswith(f"would comment on {REPO}#{number}:")

@@ -116,12 +116,6 @@ def test_a_renamed_file_may_be_named_as_it_was():
     assert (anchored.path, anchored.text) == ("new.py", "TWELVE")
 
 
-def test_the_text_is_what_the_lines_say():
-    anchored = anchor(finding(12, 11), DIFF)
-    assert isinstance(anchored, Finding)
-    assert anchored.text == "eleven\nTWELVE"
-
-
 def test_carriage_returns_are_no_part_of_the_text():
     for text in ("", "b\nc", "b\r\nc\r"):
         anchored = anchor(finding(2, 1, path="crlf.txt", text=text), DIFF)

@@ -106,12 +106,6 @@ def test_what_does_not_fit_is_the_rest_and_is_named():
     assert part_text(part, rest, new=False).endswith(listed)
 
 
-def test_a_smaller_one_fills_the_room_and_one_over_all_is_shown_alone():
-    pieces = pieces_of(parse_diff(added("a", 40) + added("b", 60) + added("c", 2)))
-    assert [piece.name for piece in next_part(pieces, most=1_100)[0]] == ["a", "c"]
-    assert [piece.name for piece in next_part(pieces, most=10)[0]] == ["a"]
-
-
 def test_a_line_of_a_minified_file_is_cut_and_named_for_people():
     pieces = pieces_of(parse_diff(added("app.min.js", 1, "x" * 10_000)))
     assert "x… (10,002 characters)" in pieces[0].text

@@ -3,7 +3,7 @@
 import difflib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +107,19 @@ def _section(path: str, old: str, new: str) -> str:
 PATCH = (_section(PATH, OLD, NEW) + _section(TESTS, OLD_TESTS, NEW_TESTS)).encode()
 
 
-def write(path: Path, records: Iterator[Record] | tuple[Record, ...], header: lines.Header = HEADER) -> Path:
-    """A journal of these records, half a second apart. What comes as a pair is a subagent's line."""
+def write(
+    path: Path,
+    records: Iterable[Record | tuple[str, Record]],
+    header: lines.Header = HEADER,
+    pause: float = 0.5,
+) -> Path:
+    """A journal of these records, `pause` seconds apart. What comes as a pair is a subagent's line."""
     now = iter(range(1_000_000))
-    with Journal(path, lambda text: text, clock=lambda: next(now) * 0.5) as journal:
+    with Journal(path, str, clock=lambda: next(now) * pause) as journal:
         journal.write(header)
         for record in records:
-            journal.write(record)
+            agent, one = record if type(record) is tuple else ("", record)
+            journal.write(one, agent)  # type: ignore[arg-type]
     return path
 
 
@@ -121,13 +127,7 @@ def sample(path: Path) -> Path:
     """A run with everything: edits, a denied call, an error, a subagent, a picture, a summary, evidence. Its patch lies
     beside it."""
     path.with_name("changes.patch").write_bytes(PATCH)
-    now = iter(range(1_000_000))
-    with Journal(path, lambda text: text, clock=lambda: next(now) * 0.7) as journal:
-        journal.write(HEADER)
-        for record in _sample():
-            agent, one = record if type(record) is tuple else ("", record)
-            journal.write(one, agent)  # type: ignore[arg-type]
-    return path
+    return write(path, _sample(), pause=0.7)
 
 
 def _sample() -> Iterator[Record | tuple[str, Record]]:

@@ -213,21 +213,6 @@ def test_a_program_is_told_why_there_is_no_result(tmp_path: Path):
     assert last["error"] in ran.stderr
 
 
-@pytest.mark.slow
-def test_of_an_event_standard_output_has_the_events_alone(tmp_path: Path):
-    event = tmp_path / "event.json"
-    event.write_text("{}")
-    ran = warm.run(
-        command("run", "--event-name", "watch", "--event", event, "--json-events"),
-        {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8", "GITHUB_REPOSITORY": "o/r"},
-    )
-    first, last = map(json.loads, ran.stdout.splitlines())
-    assert (first["type"], first["verb"]) == ("began", "run")
-    assert last["type"] == "ended"
-    assert last["result"]["outcome"] is None
-    assert last["result"]["reason"] in ran.stderr
-
-
 def test_an_error_is_a_headline_on_a_terminal(tmp_path: Path):
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"}
     with Terminal(command("report", tmp_path / "none"), environment, columns=60) as terminal:
