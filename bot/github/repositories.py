@@ -1,7 +1,6 @@
 """Read a repository: its data, permissions, settings, files, branches and commits; and create git objects in it."""
 
 import base64
-from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -13,15 +12,6 @@ from github.InputGitTreeElement import InputGitTreeElement
 
 from bot.contracts.threads import Permission, RepositoryData
 from bot.github.transport import HIDDEN, PAGE, ApiPart
-
-
-class TreeEntry(NamedTuple):
-    """A file of a tree that is to be made: its `text`, or the blob `sha`; with neither it is removed."""
-
-    path: str
-    mode: str
-    text: str | None = None
-    sha: str = ""
 
 
 class ActionsSettings(NamedTuple):
@@ -115,10 +105,9 @@ class Repositories(ApiPart):
         text = base64.b64encode(content).decode()
         return self._parsed(lambda: self.source.create_git_blob(text, "base64").sha)
 
-    def create_tree(self, base_tree: str, entries: Sequence[TreeEntry]) -> str:
+    def create_tree(self, base_tree: str, entries: list[InputGitTreeElement]) -> str:
         """Create a tree from `base_tree` with `entries` replaced. Returns its id."""
-        elements, base = [_entry(one) for one in entries], self._tree(base_tree)
-        return self._parsed(lambda: self.source.create_git_tree(elements, base).sha)
+        return self._parsed(lambda: self.source.create_git_tree(entries, self._tree(base_tree)).sha)
 
     def create_commit(self, *, message: str, tree: str, parent: str) -> str:
         """Create a commit by the token's account, dated now. Returns its id."""
@@ -196,9 +185,3 @@ def _text(content: ContentFile | list[ContentFile]) -> str | None:
 def _files(content: ContentFile | list[ContentFile]) -> list[str]:
     """Return `[]` for a file: it is an object and not a list."""
     return [entry.name for entry in content if entry.type == "file"] if isinstance(content, list) else []
-
-
-def _entry(one: TreeEntry) -> InputGitTreeElement:
-    if one.text is not None:
-        return InputGitTreeElement(one.path, one.mode, "blob", content=one.text)
-    return InputGitTreeElement(one.path, one.mode, "blob", sha=one.sha or None)

@@ -6,11 +6,10 @@ executed, and waits are capped.
 """
 
 import os
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
 
@@ -61,7 +60,6 @@ class Pace:
     sleep: Callable[[float], None] = time.sleep
     say: Callable[[str], None] = _log
     now: Callable[[], float] = time.time
-    _lock: threading.Lock = field(default_factory=threading.Lock)
     _last_write: float = 0.0
 
     def wait(self, seconds: float) -> None:
@@ -75,11 +73,10 @@ class Pace:
         self.sleep(seconds)
 
     def before_write(self) -> None:
-        with self._lock:
-            wait = self._last_write + self.between_writes - self.now()
-            if wait > 0:
-                self.sleep(min(wait, self.between_writes))
-            self._last_write = self.now()
+        wait = self._last_write + self.between_writes - self.now()
+        if wait > 0:
+            self.sleep(min(wait, self.between_writes))
+        self._last_write = self.now()
 
 
 def with_retries(attempt: Callable[[], T | Failure], pace: Pace, action: str, *, safe: bool) -> T:

@@ -1,9 +1,9 @@
 """Reviews of a pull request and their comments on lines of the diff."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from github.Commit import Commit
 from github.GithubObject import NotSet
@@ -46,14 +46,14 @@ class ReviewCommentData(CommentData):
         return f"discussion_r{self.id}"
 
 
-class ReviewDraft(NamedTuple):
-    """A comment of a review that is to be made. GitHub takes all of a review's comments or none."""
-
-    path: str
-    body: str
-    line: int
-    side: Side = Side.RIGHT
-    start_line: int = 0
+def draft_comment(
+    path: str, body: str, line: int, side: Side = Side.RIGHT, start_line: int = 0
+) -> ReviewComment:
+    """Return a comment of a review that is to be made. GitHub takes all of a review's comments or none."""
+    draft = ReviewComment(path=path, body=fit(body), line=line, side=str(side))
+    if start_line not in (0, line):  # a range of one line is refused
+        draft |= {"start_line": start_line, "start_side": str(side)}
+    return draft
 
 
 _THREADS = """
@@ -96,18 +96,12 @@ class Reviews(RenderedTexts):
         return self._each(comments, self._keeping(TextKind.REVIEW_COMMENT, _review_comment))
 
     def create_review(
-        self, number: int, *, sha: str, body: str, event: str, drafts: Sequence[ReviewDraft]
+        self, number: int, *, sha: str, body: str, event: str, drafts: list[ReviewComment]
     ) -> PullRequestReview:
         """`event` is `COMMENT`, `REQUEST_CHANGES` or `APPROVE`. One anchor outside of the diff is a 422 for all."""
         create = self.source.get_pull(number).create_review
         commit = Commit(self.requester, {}, {"sha": sha})
-        comments = []
-        for one in drafts:
-            draft = ReviewComment(path=one.path, body=fit(one.body), line=one.line, side=str(one.side))
-            if one.start_line not in (0, one.line):  # a range of one line is refused
-                draft |= {"start_line": one.start_line, "start_side": str(one.side)}
-            comments.append(draft)
-        return self._parsed(lambda: unchanged(create(commit, body, event, comments)))
+        return self._parsed(lambda: unchanged(create(commit, body, event, drafts)))
 
     def reply_to_review_comment(self, number: int, comment_id: int, body: str) -> ReviewCommentData:
         """`comment_id` is the thread's first comment: GitHub takes no replies to replies."""

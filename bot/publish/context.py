@@ -18,7 +18,7 @@ from bot.contracts.request import Request
 from bot.contracts.threads import Account
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.tokens import token_facts
+from bot.github.tokens import ACTIONS_LOGIN, INSTALLATION
 from bot.publish.body.render import NO_LINKS, Links
 from bot.publish.bundle import Bundle
 from bot.publish.remote import Remote
@@ -102,10 +102,8 @@ class PublishContext:
     @property
     def starts_runs(self) -> bool:
         """Whether a push with this token starts workflows; true if that cannot be determined."""
-        facts = token_facts(self.remote.token)
-        if facts.starts_workflows is None and (me := self.github.me) is not None:
-            facts = token_facts(self.remote.token, login=me.login)
-        return facts.starts_workflows is not False
+        me = self.github.me if self.remote.token.startswith(INSTALLATION) else None
+        return me is None or me.login != ACTIONS_LOGIN
 
     @property
     def accounts(self) -> tuple[Account | None, ...]:

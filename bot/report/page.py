@@ -139,7 +139,7 @@ def _template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=make_visible(),
+        finalize=make_visible,
     )
     templates.filters.update(
         short=words.shortened,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -42,19 +42,11 @@ _ALLOWED = "\n\t"
 _HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
-@cache
-def make_visible() -> Callable[[object], object]:
-    """Return a function that makes invisible characters visible. Markup is unchanged."""
-    escapes = _Escapes()
-
-    def visible(value: object) -> object:
-        if not isinstance(value, str) or hasattr(value, "__html__"):
-            return value
-        if value.isascii() and not _CONTROLS.search(value):
-            return value
-        return value.translate(escapes)
-
-    return visible
+def make_visible(value: object) -> object:
+    """Return a text with its invisible characters made visible. Markup is unchanged."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return value if value.isascii() and not _CONTROLS.search(value) else value.translate(_ESCAPES)
 
 
 class _Escapes(dict[int, str]):
@@ -66,6 +58,9 @@ class _Escapes(dict[int, str]):
         escaped = f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
         replacement = self[code] = escaped if hides else character
         return replacement
+
+
+_ESCAPES = _Escapes()
 
 
 def safe_link(url: str) -> str:
@@ -93,12 +88,12 @@ def _markdown() -> MarkdownIt:
 
 
 def markdown(text: str) -> Markup:
-    return Markup(_markdown().render(str(make_visible()(text))))  # noqa: S704 - what it renders is escaped
+    return Markup(_markdown().render(str(make_visible(text))))  # noqa: S704 - what it renders is escaped
 
 
 def markdown_line(text: str) -> Markup:
     """Return the text as one line, in which only code and bold text are marked."""
-    return Markup(_markdown().renderInline(str(make_visible()(text))))  # noqa: S704 - as above
+    return Markup(_markdown().renderInline(str(make_visible(text))))  # noqa: S704 - as above
 
 
 # Diffs

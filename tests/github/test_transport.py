@@ -13,7 +13,7 @@ import responses
 
 from bot.github.client import connect
 from bot.github.errors import GitHubError
-from bot.github.reviews import ReviewDraft
+from bot.github.reviews import draft_comment
 from tests.support.tables import API, NAME, REPO, Client, comment, next_page
 
 COMMENTS = f"{REPO}/issues/7/comments"
@@ -146,7 +146,7 @@ def test_a_refused_review_says_why(web: Web, client: Client, errors: object, sai
     refusal = {"message": "Unprocessable Entity", "errors": errors}
     web.post(f"{REPO}/pulls/7/reviews", status=422, json=refusal)
     with pytest.raises(GitHubError) as caught:
-        draft = ReviewDraft("a.py", "text", 3)
+        draft = draft_comment("a.py", "text", 3)
         client.github.create_review(7, sha="a" * 40, body="b", event="COMMENT", drafts=[draft])
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 import responses
+from github.InputGitTreeElement import InputGitTreeElement
 
 from bot.contracts.pulls import Side
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.repositories import TreeEntry
-from bot.github.reviews import ReviewDraft
+from bot.github.reviews import draft_comment
 from tests.support.tables import ANN, NAME, REPO, TIME, Client, comment, writers
 
 Web = responses.RequestsMock
@@ -25,11 +25,15 @@ ISSUE = {
 }  # fmt: skip
 END = {"ref": "agent/x", "sha": SHA, "repo": {"full_name": NAME}}
 PULL = {**ISSUE, "draft": True, "head": END, "base": END}
-ENTRIES = [TreeEntry("a", "100644", text=""), TreeEntry("b", "100755", sha=SHA), TreeEntry("c", "100644")]
+ENTRIES = [
+    InputGitTreeElement("a", "100644", "blob", ""),
+    InputGitTreeElement("b", "100755", "blob", sha=SHA),
+    InputGitTreeElement("c", "100644", "blob", sha=None),
+]
 DRAFTS = [
-    ReviewDraft("a.py", "one", 5),
-    ReviewDraft("a.py", "two", 9, Side.LEFT, start_line=7),
-    ReviewDraft("b.py", "three", 3, start_line=3),
+    draft_comment("a.py", "one", 5),
+    draft_comment("a.py", "two", 9, Side.LEFT, start_line=7),
+    draft_comment("b.py", "three", 3, start_line=3),
 ]
 
 

@@ -92,11 +92,11 @@ def test_on_lines_of_a_diff_it_is_a_reply_there(world: World):
     number = world.open("topic")
     first = world.github(world.forge.token("ann"))
     head = first.pull(number).head_sha
-    from bot.github.reviews import ReviewDraft
+    from bot.github.reviews import draft_comment
 
     first.create_review(
         number, sha=head, body="", event="COMMENT",
-        drafts=[ReviewDraft("invoice.py", "/agent explain", 2, Side.RIGHT)],
+        drafts=[draft_comment("invoice.py", "/agent explain", 2, Side.RIGHT)],
     )  # fmt: skip
     [remark] = list(first.review_comments(number))
     outcome = world.on_pull(

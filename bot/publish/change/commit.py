@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from github.InputGitTreeElement import InputGitTreeElement
+
 from bot.checkout.branches import commit_tree
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git, GitError
@@ -23,7 +25,6 @@ from bot.gate.judge import Verdict, judge_patch
 from bot.gate.markdown import HOSTS, break_foreign_threads
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_message as clean_message_body
-from bot.github.repositories import TreeEntry
 from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.values import Policy
 from bot.publish.body.render import title
@@ -124,17 +125,7 @@ def with_trailers(message: str, actor: Actor, rules: BaseRules, url: str) -> str
 
 
 _MOST_COMPARED = 30
-_TREE = re.compile(rb"tree ([0-9a-f]+)\n")
-_PARENT = re.compile(rb"^parent ([0-9a-f]+)$", re.MULTILINE)
 _GONE = "D"
-
-
-class _Content(NamedTuple):
-    """The parts of a commit that identify its change, independent of author and date."""
-
-    tree: str
-    parents: tuple[str, ...]
-    message: str
 
 
 def signed(context: PublishContext, commit: CheckedCommit, existing: Iterable[str]) -> CheckedCommit:
@@ -152,37 +143,36 @@ def same_change(context: PublishContext, sha: str, other: str) -> bool:
     """Whether two commits have the same tree and parents; false if one cannot be fetched."""
     if not _fetched(context, sha):
         return False
-    one, two = _content(context.git, sha), _content(context.git, other)
-    return (one.tree, one.parents) == (two.tree, two.parents)
+    return _content(context.git, sha)[0] == _content(context.git, other)[0]
 
 
-def _create_commit(context: PublishContext, commit: CheckedCommit, wanted: _Content) -> str:
-    [parent] = wanted.parents
+def _create_commit(context: PublishContext, commit: CheckedCommit, wanted: tuple[list[str], str]) -> str:
+    (judged, parent), message = wanted
     base_tree = context.git.run("rev-parse", f"{parent}^{{tree}}").decode().strip()
     entries = list(_entries(context, parent, commit.sha))
     tree = context.github.create_tree(base_tree, entries)
-    if tree != wanted.tree:
+    if tree != judged:
         raise PublishError("GitHub made another tree than the one that was judged: nothing was pushed.")
-    sha = context.github.create_commit(message=wanted.message, tree=tree, parent=parent)
+    sha = context.github.create_commit(message=message, tree=tree, parent=parent)
     if not _fetched(context, sha) or _content(context.git, sha) != wanted:
         raise PublishError("GitHub made a different commit from the requested one. Nothing was pushed.")
     return sha
 
 
-def _entries(context: PublishContext, parent: str, commit: str) -> Iterator[TreeEntry]:
+def _entries(context: PublishContext, parent: str, commit: str) -> Iterator[InputGitTreeElement]:
     """Yield the entries that the commit changes: text inline, other bytes as blobs."""
     listing = context.git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", parent, commit)
     fields = os.fsdecode(listing).split("\0")[:-1]
     for head, path in zip(fields[::2], fields[1::2], strict=True):
         old_mode, mode, _, blob, status = head.lstrip(":").split(" ")
         if status == _GONE:
-            yield TreeEntry(path, old_mode)
+            yield InputGitTreeElement(path, old_mode, "blob", sha=None)
             continue
         content = context.git.run("cat-file", "blob", blob)
         try:
-            yield TreeEntry(path, mode, text=content.decode())
+            yield InputGitTreeElement(path, mode, "blob", content.decode())
         except UnicodeDecodeError:
-            yield TreeEntry(path, mode, sha=context.github.create_blob(content))
+            yield InputGitTreeElement(path, mode, "blob", sha=context.github.create_blob(content))
 
 
 def _fetched(context: PublishContext, sha: str) -> bool:
@@ -197,9 +187,8 @@ def _fetched(context: PublishContext, sha: str) -> bool:
     return True
 
 
-def _content(git: Git, sha: str) -> _Content:
-    raw = git.run("cat-file", "commit", sha)
-    head, _, message = raw.partition(b"\n\n")
-    tree = _TREE.match(head)
-    parents = tuple(parent.decode() for parent in _PARENT.findall(head))
-    return _Content(tree.group(1).decode() if tree else "", parents, message.decode(errors="replace").strip())
+def _content(git: Git, sha: str) -> tuple[list[str], str]:
+    """Return the tree and the parents of a commit, and its message: what identifies its change, not author and date."""
+    head, _, message = git.run("cat-file", "commit", sha).decode(errors="replace").partition("\n\n")
+    ids = [line.split()[1] for line in head.splitlines() if line.startswith(("tree ", "parent "))]
+    return ids, message.strip()

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from github.PullRequestReview import PullRequestReview
 
 from bot.checkout.branches import branch_name
-from bot.checkout.git import GitError
-from bot.checkout.objects import diff_between
+from bot.checkout.objects import blobs_at, diff_between
 from bot.checkout.pull import PullBase
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of
@@ -24,14 +23,14 @@ from bot.contracts.pulls import PullRequest, Side
 from bot.gate.path_rules import protection
 from bot.github.accounts import account
 from bot.github.errors import GitHubError
-from bot.github.reviews import ReviewDraft
+from bot.github.reviews import draft_comment
 from bot.github.text_limits import BODY_LIMIT
 from bot.policy.decide import protected_files
 from bot.policy.values import Policy
 from bot.publish.body.render import render_body, title
 from bot.publish.change.base_rules import check_ci_wait, ci_note, read_rules, start_workflows
 from bot.publish.change.commit import CheckedCommit, build_commit, signed
-from bot.publish.change.pull_request import Proposal, branch_patterns, find_target, propose
+from bot.publish.change.pull_request import Proposal, branch_patterns, propose, with_target
 from bot.publish.context import PublishContext, check_now, check_open, check_request, fetch_ends
 from bot.publish.markdown import suggestion_refusal
 from bot.publish.own_pulls import own_pull
@@ -88,9 +87,8 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
             context = context.with_notes(f"The commit could not be pushed to {current.head_ref}: {error}")
             way = choose_route(head, replace(commit.policy, push_to_head=False), refs.default)
     never = frozenset({refs.default, current.base_ref, way.base})
-    proposal = Proposal(commit, name, way.base, refs, never, fork)
-    target = find_target(context, proposal)
-    if fork and not target.done and commit.policy.forks != "pull_request":
+    proposal = with_target(context, Proposal(commit, name, way.base, refs, never, fork))
+    if fork and not proposal.done and commit.policy.forks != "pull_request":
         check_open(current)
         useless = "" if current.head_repository else "the fork is deleted, so they cannot be applied"
         useless = "its head has moved on since the run began" if moved else useless
@@ -98,11 +96,11 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
         if isinstance(posted, PublishResult):
             return posted
         context = context.with_notes(f"The change is not posted as suggestions on {head.mention}: {posted}.")
-    if not target.done:
+    if not proposal.done:
         check_open(current)
         if fork:
             _check_foreign(context, head, commit.policy, ends)
-    return propose(context.with_notes(way.note), proposal, target)
+    return propose(context.with_notes(way.note), proposal)
 
 
 def _is_own(context: PublishContext, current: PullRequest) -> bool:
@@ -235,9 +233,9 @@ def post_suggestions(
         if why := suggestion_refusal(one.path, one.text, one.suggestion, protected_files(commit.policy)):
             return f"{one.path}: {why}"
     drafts = [
-        ReviewDraft(one.path, block(one.suggestion), one.last, Side.RIGHT, one.first) for one in suggestions
+        draft_comment(one.path, block(one.suggestion), one.last, Side.RIGHT, one.first) for one in suggestions
     ]
-    if any(len(draft.body) > BODY_LIMIT - _MARK_ROOM for draft in drafts):
+    if any(len(draft["body"]) > BODY_LIMIT - _MARK_ROOM for draft in drafts):
         return "a suggestion would be longer than a comment may be"
     body = _suggested_text(context, commit, len(suggestions))
 
@@ -255,17 +253,10 @@ def post_suggestions(
 
 def _changes(context: PublishContext, commit: CheckedCommit) -> Iterator[ChangedFile]:
     """Yield every file that the commit changes, with its old and new contents."""
-    head, sha = context.outcome.base_sha, commit.sha
-    for file in parse_diff(diff_between(context.git, head, sha)).files:
-        yield ChangedFile(file, _blob(context, head, file.old_path), _blob(context, sha, file.path))
-
-
-def _blob(context: PublishContext, commit: str, path: str) -> bytes:
-    """Empty if there is no such file."""
-    try:
-        return context.git.run("cat-file", "blob", f"{commit}:{path}")
-    except GitError:
-        return b""
+    git, head, sha = context.git, context.outcome.base_sha, commit.sha
+    for file in parse_diff(diff_between(git, head, sha)).files:
+        before, after = blobs_at(git, head, [file.old_path]), blobs_at(git, sha, [file.path])
+        yield ChangedFile(file, before.get(file.old_path, b""), after.get(file.path, b""))
 
 
 def _suggested_text(context: PublishContext, commit: CheckedCommit, number: int) -> str:

@@ -18,7 +18,6 @@ from bot.contracts.outcome import Status, StopReason
 from bot.contracts.request import Tier
 from bot.github.accounts import account
 from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
-from bot.maintenance.task import path_of
 from bot.publish.body.render import render_body, title
 from bot.publish.change.base_rules import check_ci_wait, ci_note, read_rules, start_workflows
 from bot.publish.change.commit import CheckedCommit, build_commit, same_change, signed
@@ -30,20 +29,6 @@ from bot.publish.result import CancelledAfterPublishing, PublishResult
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 
 _MOST_BRANCHES = 100
-
-
-class Target(NamedTuple):
-    """The destination of the commit. `expected` is the branch's current commit, empty if the branch does not exist.
-
-    `pull` is the pull request to edit, `None` if a new one is opened. `left_alone` are pull requests of ours that
-    others have committed to. `done`: `pull`, in whatever state, has the commit already.
-    """
-
-    branch: str
-    expected: str
-    pull: PullRequest | None = None
-    left_alone: tuple[int, ...] = ()
-    done: bool = False
 
 
 def branch_patterns(number: int | None, name: str) -> tuple[str, ...]:
@@ -68,12 +53,6 @@ def free_branch(name: str, commit: str, heads: Mapping[str, str], occupied: Set[
 
 
 _MOST_PULLS = 300
-
-
-def task_branch(task: str) -> str:
-    """Return the branch of a task. Raises `UsageError` for an invalid name."""
-    path_of(task)
-    return f"{PREFIX}task-{task}"
 
 
 def close_obsolete(context: PublishContext) -> None:
@@ -102,6 +81,10 @@ class Proposal(NamedTuple):
 
     `refs` has the server's branches that may be ours, `never` are those that people work on. `foreign`: the branch
     will contain commits of a fork.
+
+    `with_target` sets the rest: the `branch` and its current commit `expected`, empty if it does not exist; the `pull`
+    request to edit, `None` if a new one is opened; the numbers of ours that others have committed to, `left_alone`.
+    `done`: `pull`, in whatever state, has the commit already.
     """
 
     commit: CheckedCommit
@@ -110,19 +93,24 @@ class Proposal(NamedTuple):
     refs: Refs
     never: frozenset[str]
     foreign: bool = False
+    branch: str = ""
+    expected: str = ""
+    pull: PullRequest | None = None
+    left_alone: tuple[int, ...] = ()
+    done: bool = False
 
 
-def find_target(context: PublishContext, proposal: Proposal) -> Target:
+def with_target(context: PublishContext, proposal: Proposal) -> Proposal:
     """Choose the target by our own pull requests on GitHub. One that this bundle was published in counts in any state:
     it may be merged or closed by now, and its branch deleted. Raises `PublishError` if all names exist, or if people
     have committed to the task's open pull request."""
     heads = {branch: sha for branch, sha in proposal.refs.heads.items() if branch not in proposal.never}
     owned = _own_pulls(context, sorted(heads, key=len))
-    if (done := _published(owned, proposal.commit)) is not None:
+    if (done := _published(owned, proposal)) is not None:
         return done
-    left_alone = []
+    left_alone, sha = [], proposal.commit.sha
     for own in owned:
-        pull, sha = own.pull, proposal.commit.sha
+        pull = own.pull
         if pull.state != "open" or pull.base.ref != proposal.base:
             continue
         tip = heads[pull.head.ref]
@@ -130,26 +118,27 @@ def find_target(context: PublishContext, proposal: Proposal) -> Target:
             context.github, own, proposal.commit.policy.identity, tip
         ):
             is_same = bool(context.request.task) and same_change(context, tip, sha)
-            return Target(pull.head.ref, tip, pull, done=is_same)
+            return proposal._replace(branch=pull.head.ref, expected=tip, pull=pull, done=is_same)
         left_alone.append(pull)
     occupied = proposal.never | {pull.head.ref for pull in left_alone}
-    branch = free_branch(proposal.name, proposal.commit.sha, heads, occupied)
-    if branch not in heads and (done := _published(_own_pulls(context, [branch]), proposal.commit)):
+    branch = free_branch(proposal.name, sha, heads, occupied)
+    if branch not in heads and (done := _published(_own_pulls(context, [branch]), proposal)):
         return done
+    numbers = tuple(pull.number for pull in left_alone)
     if context.request.task and left_alone:
-        others = ", ".join(f"#{pull.number}" for pull in left_alone)
+        others = ", ".join(f"#{number}" for number in numbers)
         raise PublishError(
             f"People have committed to {others}, the pull request of the task {context.request.task}: there is one "
             "at a time, so nothing was pushed."
         )
-    return Target(branch, heads.get(branch, ""), left_alone=tuple(pull.number for pull in left_alone))
+    return proposal._replace(branch=branch, expected=heads.get(branch, ""), left_alone=numbers)
 
 
-def _published(owned: Iterable[OwnPull], commit: CheckedCommit) -> Target | None:
-    """Return the pull request that this change was published in; `None` if there is none."""
+def _published(owned: Iterable[OwnPull], proposal: Proposal) -> Proposal | None:
+    """Return the proposal with the pull request that it was published in; `None` if there is none."""
     for own in owned:
-        if own.fields.get("change", own.recorded) == commit.change:
-            return Target(own.pull.head.ref, own.pull.head.sha, own.pull, done=True)
+        if own.fields.get("change", own.recorded) == proposal.commit.change:
+            return proposal._replace(branch=own.pull.head.ref, pull=own.pull, done=True)
     return None
 
 
@@ -171,25 +160,25 @@ def subject_of(context: PublishContext) -> dict[str, str]:
     return {"issue": str(thread.number) if thread and not task else "none", "task": task}
 
 
-def propose(context: PublishContext, proposal: Proposal, target: Target) -> PublishResult:
-    """Push to the target's branch, then edit its pull request or open one, unless that was done already."""
+def propose(context: PublishContext, proposal: Proposal) -> PublishResult:
+    """Push to the branch, then edit its pull request or open one, unless that was done already."""
 
     def published(pull: PullRequest, *, created: bool, ended: str = "") -> PublishResult:
         sha = proposal.commit.sha
-        return PublishResult(pull.html_url, pull.number, target.branch, created, sha, ended=ended)
+        return PublishResult(pull.html_url, pull.number, proposal.branch, created, sha, ended=ended)
 
-    pull, created = target.pull, False
-    if target.done and pull is not None:
+    pull, created = proposal.pull, False
+    if proposal.done and pull is not None:
         ended = "" if pull.state == "open" else "merged" if pull.merged_at else "closed"
         return published(pull, created=False, ended=ended)
     check_ci_wait(context)
-    _push(context, proposal, target)
-    body = _body(context, proposal, target)
+    _push(context, proposal)
+    body = _body(context, proposal)
     if pull is not None:
         context.github.edit_pull(pull.number, title=title(context.outcome), body=body)
     try:
         if pull is None:
-            pull, created = _open(context, proposal, target, body)
+            pull, created = _open(context, proposal, body)
             # Not every one may review.
             actor, people = context.request.actor, (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER)
             if created and actor.tier in people and actor.id != account(pull.user).id:
@@ -198,34 +187,34 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
             if (labels := proposal.commit.rules.labels) and pull.number:
                 with context.tolerating(f"{count_of(labels, 'label')} could not be set"):
                     context.github.add_labels(pull.number, list(labels))
-        start_workflows(context, proposal.commit.policy, target.branch, foreign=proposal.foreign)
+        start_workflows(context, proposal.commit.policy, proposal.branch, foreign=proposal.foreign)
     except KeyboardInterrupt:
         opened = pull
         if opened is None and not context.github.is_dry:
             # GitHub may have received the request.
-            opened = context.github.opened_meanwhile(target.branch)
+            opened = context.github.opened_meanwhile(proposal.branch)
         if opened is None:
             raise
-        result = published(opened, created=target.pull is None)
+        result = published(opened, created=proposal.pull is None)
         raise CancelledAfterPublishing(result) from None
     return published(pull, created=created)
 
 
-def _push(context: PublishContext, proposal: Proposal, target: Target) -> None:
+def _push(context: PublishContext, proposal: Proposal) -> None:
     sha = proposal.commit.sha
-    if target.expected == sha:
+    if proposal.expected == sha:
         return
     if context.github.is_dry:
-        was = target.expected[:12]
-        action = f"move {target.branch} from {was} to" if was else f"make {target.branch} with"
+        was = proposal.expected[:12]
+        action = f"move {proposal.branch} from {was} to" if was else f"make {proposal.branch} with"
         files = count_of(proposal.commit.verdict.files, "file")
         context.github.requester.record(f"push: {action} one commit on {proposal.base}, {files}")
         return
-    context.remote.push(sha, target.branch, expected=target.expected, never=proposal.never)
+    context.remote.push(sha, proposal.branch, expected=proposal.expected, never=proposal.never)
 
 
-def _body(context: PublishContext, proposal: Proposal, target: Target) -> str:
-    commit, others = proposal.commit, ", ".join(f"#{number}" for number in target.left_alone)
+def _body(context: PublishContext, proposal: Proposal) -> str:
+    commit, others = proposal.commit, ", ".join(f"#{number}" for number in proposal.left_alone)
     later = f"There are later commits on {others}, so this is a new pull request." if others else ""
     ci = ci_note(context, commit.policy, foreign=proposal.foreign)
     outcome = context.with_notes(later, ci).outcome
@@ -242,7 +231,7 @@ def _body(context: PublishContext, proposal: Proposal, target: Target) -> str:
     return marked(body, mark(PULL_REQUEST, **{name: value for name, value in fields.items() if value}))
 
 
-def _open(context: PublishContext, proposal: Proposal, target: Target, body: str) -> tuple[PullRequest, bool]:
+def _open(context: PublishContext, proposal: Proposal, body: str) -> tuple[PullRequest, bool]:
     """Return the pull request, and whether this call opened it."""
     heading = title(context.outcome)
     rule = proposal.commit.policy.pull_request
@@ -250,7 +239,7 @@ def _open(context: PublishContext, proposal: Proposal, target: Target, body: str
     draft = rule.always_draft or context.request.draft(bool(rule.draft))
 
     def create(as_draft: bool) -> PullRequest:
-        head, base = target.branch, proposal.base
+        head, base = proposal.branch, proposal.base
         return context.github.open_pull(title=heading, body=body, head=head, base=base, draft=as_draft)
 
     try:
@@ -260,22 +249,21 @@ def _open(context: PublishContext, proposal: Proposal, target: Target, body: str
             if not (draft and error.status == 422 and error.says("draft")):
                 raise
             if rule.always_draft:
-                raise OpeningRefusedError(
-                    f"The branch {target.branch} is pushed, but GitHub makes no drafts in this repository, and its "
-                    "policy says `draft: always` under `pull_request`: with `draft: true` it is opened as ready if "
-                    "there are no drafts.",
-                    _compare_url(context, proposal.base, target.branch),
-                ) from error
+                why = (
+                    "makes no drafts in this repository, and its policy says `draft: always` under `pull_request`: "
+                    "with `draft: true` it is opened as ready if there are no drafts."
+                )
+                raise _refused(context, proposal, why) from error
             # Private repositories of some plans have no drafts.
             return create(False), True
     except GitHubError as error:
-        return _theirs(context, proposal, target, error), False
+        return _theirs(context, proposal, error), False
 
 
-def _theirs(context: PublishContext, proposal: Proposal, target: Target, error: GitHubError) -> PullRequest:
+def _theirs(context: PublishContext, proposal: Proposal, error: GitHubError) -> PullRequest:
     """Return the pull request that others opened from the branch, or raise `OpeningRefusedError`."""
     if error.status == 422 and error.says("already exists"):
-        for pull in context.github.pulls_from(target.branch):
+        for pull in context.github.pulls_from(proposal.branch):
             return pull
     failure = error.failure
     if error.status != 403 and not failure.rate_limited:
@@ -287,21 +275,20 @@ def _theirs(context: PublishContext, proposal: Proposal, target: Target, error: 
         hint = f"the repository is archived ({failure.message}): unarchive it, then publish again"
     elif failure.rate_limited:
         hint = str(error).rstrip(".")
-    raise OpeningRefusedError(
-        f"The branch {target.branch} is pushed, but GitHub refused to open the pull request: {hint}.",
-        _compare_url(context, proposal.base, target.branch),
-    ) from error
+    raise _refused(context, proposal, f"refused to open the pull request: {hint}.") from error
 
 
-def _compare_url(context: PublishContext, base: str, branch: str) -> str:
-    return f"{context.web}/compare/{quote(base)}...{branch}?expand=1"
+def _refused(context: PublishContext, proposal: Proposal, why: str) -> OpeningRefusedError:
+    branch = proposal.branch
+    url = f"{context.web}/compare/{quote(proposal.base)}...{branch}?expand=1"
+    return OpeningRefusedError(f"The branch {branch} is pushed, but GitHub {why}", url)
 
 
 def publish_on_branch(context: PublishContext) -> PublishResult:
     """The base commit, which has policy and template, must be in the base branch. Raises `PublishError`."""
     thread, base, task = context.request.thread, context.request.base_ref, context.request.task
     number, sha = thread.number if thread and not task else None, context.outcome.base_sha
-    name = task_branch(task) if task else branch_name(number, title(context.outcome))
+    name = f"{PREFIX}task-{task}" if task else branch_name(number, title(context.outcome))
     refs = context.remote.refs(base, *branch_patterns(number, name))
     if base not in refs.heads:
         raise PublishError(f"The base branch {base} no longer exists.")
@@ -311,4 +298,4 @@ def publish_on_branch(context: PublishContext) -> PublishResult:
     context, rules = read_rules(context, sha)
     commit = signed(context, build_commit(context, rules), refs.heads.values())
     proposal = Proposal(commit, name, base, refs, frozenset({refs.default, base}))
-    return propose(context, proposal, find_target(context, proposal))
+    return propose(context, with_target(context, proposal))

@@ -11,7 +11,7 @@ from bot.contracts.formatting import count_of, money
 from bot.contracts.request import Request
 from bot.contracts.review import Finding, Review, Severity
 from bot.github.errors import GitHubError
-from bot.github.reviews import ReviewDraft
+from bot.github.reviews import draft_comment
 from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
@@ -103,7 +103,7 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
             body=marked(body_text(report, room=len(written)), written),
             event=event,
             drafts=[
-                ReviewDraft(one.path, comment_text(one, protected), one.line, one.side, one.start_line)
+                draft_comment(one.path, comment_text(one, protected), one.line, one.side, one.start_line)
                 for one in report.anchored
             ],
         ).html_url

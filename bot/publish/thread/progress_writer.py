@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from queue import SimpleQueue
 from types import MappingProxyType
 
 from bot.contracts.capacity import CapacityError, retry_at_capacity
@@ -41,45 +42,47 @@ class ProgressWriter:
         self._thread_ref = thread_ref._replace(lines=0)
         self._interval = interval
         self._comment = comment
-        self._changed = threading.Condition()
-        self._pending: str | None = None
-        self._closed = False
+        self._bodies: SimpleQueue[tuple[str, bool]] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         self.problem = ""
 
     def update(self, text: str, fields: Mapping[str, str] = MappingProxyType({})) -> None:
         """Write `text`, safe Markdown, after the interval; returns at once. `fields` go into the mark."""
-        with self._changed:
-            self._set(text, {**ON, **fields})
+        self._put(text, {**ON, **fields}, is_last=False)
 
     def close(
         self, text: str, fields: Mapping[str, str] = MappingProxyType({}), timeout: float = _CLOSING_TIME
     ) -> None:
         """Write the last text and stop; waits at most `timeout` seconds for GitHub."""
-        with self._changed:
-            self._set(text, {**OVER, **fields})
-            self._closed = True
+        self._put(text, {**OVER, **fields}, is_last=True)
+        self._closed.set()
         if self._thread is not None:
             self._thread.join(timeout)
 
-    def _set(self, text: str, fields: Mapping[str, str]) -> None:
-        if self._closed:
-            return
-        self._pending = self._thread_ref.marked(PROGRESS, text, fields)
-        if self._thread is None:
-            thread = threading.Thread(target=self._run, name="progress", daemon=True)
-            with suppress(CapacityError):  # not now: with the next text
-                retry_at_capacity(thread.start, patience=0)
-                self._thread = thread
-        self._changed.notify_all()
+    def _put(self, text: str, fields: Mapping[str, str], *, is_last: bool) -> None:
+        with self._lock:
+            if self._closed.is_set():
+                return
+            self._bodies.put((self._thread_ref.marked(PROGRESS, text, fields), is_last))
+            if self._thread is None:
+                thread = threading.Thread(target=self._run, name="progress", daemon=True)
+                with suppress(CapacityError):  # not now: with the next text
+                    retry_at_capacity(thread.start, patience=0)
+                    self._thread = thread
 
     def _run(self) -> None:
         try:
             thread_ref = self._thread_ref._replace(github=self._connect())
             found = None if self._comment else thread_ref.find(PROGRESS)
             comment_id = found.data.id if found else self._comment
-            written_at = float("-inf")
-            while (body := self._next(written_at + self._interval)) is not None:
+            is_last, written_at = False, float("-inf")
+            while not is_last:
+                body, is_last = self._bodies.get()
+                self._closed.wait(written_at + self._interval - time.monotonic())
+                while not is_last and not self._bodies.empty():
+                    body, is_last = self._bodies.get()
                 if comment_id:
                     thread_ref.github.edit_comment(comment_id, body)
                 else:
@@ -89,13 +92,3 @@ class ProgressWriter:
             # No run fails because its comment was deleted or may not be written.
             is_deleted = isinstance(error, GitHubError) and error.status == 404
             self.problem = "" if is_deleted else str(error)
-
-    def _next(self, not_before: float) -> str | None:
-        """Wait for the newest body and the interval; return `None` if closed and nothing is pending."""
-        with self._changed:
-            while self._pending is None and not self._closed:
-                self._changed.wait()
-            while not self._closed and (wait := not_before - time.monotonic()) > 0:
-                self._changed.wait(wait)
-            body, self._pending = self._pending, None
-            return body
