@@ -121,12 +121,6 @@ def test_beside_an_approved_plan_no_words_count():
     assert "leave out step 2" not in text
 
 
-def test_a_request_without_a_thread_says_nothing_of_one():
-    text = first_message(request(thread=None), FACTS, "m")
-    assert text.startswith("# Request\nfix the total\n")
-    assert "Thread" not in text
-
-
 def test_a_thread_is_given_whole_with_what_intake_left_out():
     comments = tuple(Comment(n, "eve", f"<{n}>" + "x" * 9_000, "day", "day") for n in range(5))
     thread = Thread(1, "t", "y" * 30_000, "bob", "url", comments, left_out=("2 comments of this bot's own",))

@@ -123,10 +123,3 @@ def test_a_file_that_moves_to_another_project_takes_its_problems_with_it():
     projects = [looked("tsc", [TY_PROBLEM], [], "a"), looked("tsc", [], [ty_problem(path="b.py")], "b")]
     (row,) = compare_projects(projects, {"b.py": "a.py"})
     assert (row.new_count, row.fixed_count, row.remaining) == (0, 0, 1)
-
-
-def test_notes_name_the_projects_that_they_are_of():
-    doubtful = ToolRun(Answer.COMPLETE, note="no environment")
-    projects = [looked("ty", [], [], "a"), ProjectRuns(in_folder("ty", "b"), side(run=doubtful), side())]
-    assert compare_projects(projects, {})[0].before.note == "b: no environment"
-    assert compare_projects(projects[1:], {})[0].before.note == "no environment"

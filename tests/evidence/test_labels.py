@@ -2,23 +2,8 @@
 
 import pytest
 
-from bot.contracts.evidence import Answer, CheckerComparison, TestChanges, ToolRun
-from bot.evidence.labels import kinds_of, no_figures
-
-
-def test_the_worst_is_told_first_and_what_is_not_named_is_counted():
-    tests = TestChanges(
-        appeared=("a", "c"),
-        new_failing=("b",),
-        vanished=("d",),
-        counts=(("appeared", 7), ("new_failing", 2), ("vanished", 1)),
-    )
-    lines = [(kind.number, kind.words, list(kind.names), kind.grave) for kind in kinds_of(tests)]
-    assert lines == [
-        (2, "new and failing", ["b"], True),
-        (1, "did not run", ["d"], False),
-        (7, "appeared", ["a", "c"], False),
-    ]
+from bot.contracts.evidence import Answer, CheckerComparison, ToolRun
+from bot.evidence.labels import no_figures
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import base64
 import os
-import shutil
 import zlib
 from pathlib import Path
 
@@ -85,13 +84,6 @@ def test_an_empty_patch_is_no_change(desk: Bench):
     verdict = judged(desk, b"")
     assert (verdict.patch, verdict.files) == (b"", ())
     assert verdict.tree_sha == desk.repository.git("rev-parse", "HEAD^{tree}")
-
-
-def test_no_work_tree_is_needed(desk: Bench):
-    desk.write("a.txt", "changed\n")
-    patch = desk.judge().patch
-    shutil.rmtree(desk.tree)
-    assert [file.path for file in judged(desk, patch).files] == ["a.txt"]
 
 
 def test_a_file_that_the_base_ignores_may_come_by_patch(desk: Bench):

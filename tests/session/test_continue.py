@@ -14,7 +14,7 @@ import pytest
 
 from tests.session.conftest import Cli, command
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps
-from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Turn
+from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git, sample_repository
 from tests.support.stage import CommandResult
@@ -105,18 +105,6 @@ def test_the_list_goes_on_too_and_its_open_items_are_recalled(cli: Cli, repo: Pa
         recalled = json.dumps(asked[1]["messages"][-1])
         assert "2. [ ] Say so" in recalled
         assert "your list has open items" in recalled
-
-
-@pytest.mark.slow
-def test_a_branch_of_a_run_that_only_goes_on_is_named_by_the_first_request(cli: Cli, repo: Path):
-    first = first_run(cli, repo)
-    stopped: list[Step] = [Turn((EDITS[1],)), Status(401)]
-    for _ in range(2):
-        ran, asked = go_on(cli, repo, first, steps=stopped)
-        assert ran.json["branch"].startswith("agent/fix-the-rounding")
-        assert "Go on where the last run ended" in json.dumps(asked[0]["messages"])
-        first = Path(ran.json["bundle"]).parent
-        stopped = [Status(401)]
 
 
 @pytest.mark.slow

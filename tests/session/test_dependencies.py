@@ -93,12 +93,3 @@ def test_what_the_step_prepared_becomes_a_pull_request(stage: Stage, prepared: P
     [pull] = stage.pulls()
     assert pull["head"]["ref"] == "agent/task-update-dependencies"
     assert [label["name"] for label in pull["labels"]] == ["dependencies"]
-
-
-@pytest.mark.slow
-def test_without_the_earlier_step_it_says_what_is_missing(stage: Stage):
-    workspace = stage.folder / "empty"
-    workspace.mkdir()
-    ran, _ = run(stage, workspace, shell("ls"))
-    assert ran.code == 2
-    assert "brings .agent-input, which is not there" in ran.err

@@ -51,17 +51,6 @@ def test_an_explanation_stands_under_the_lines_and_its_progress_in_the_conversat
     assert len(replies(stage, number, comment)) == 1
 
 
-@pytest.mark.slow
-def test_where_the_token_may_not_the_conversation_has_the_answer_once(stage: Stage):
-    number = open_pull(stage)
-    comment, event = ask(stage, number, "/agent help")
-    token = stage.forge.token(BOT, READING, repo=stage.repo)
-    for _ in range(2):
-        assert stage.run(event=event, name=EVENT, token=token).code == 0
-    assert replies(stage, number, comment) == []
-    assert len(stage.bot_comments(number)) == 1
-
-
 def test_ids_of_the_two_kinds_of_comments_are_told_apart(stage: Stage):
     """GitHub numbers them apart, so the same number can stand for one of each."""
     number = open_pull(stage)

@@ -105,14 +105,6 @@ def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path,
     assert b"x.yml" in (out / "withheld.patch").read_bytes()
 
 
-@pytest.mark.slow
-def test_only_protected_changes_end_with_the_gate_exit_code(cli: Cli, repo: Path):
-    steps: list[Step] = [shell("mkdir -p .github/workflows; echo a > .github/workflows/x.yml"), DONE]
-    ran = cli.on(repo, "fix", "x", model=steps)
-    assert ran.code == 7
-    assert ".github/workflows/x.yml" in ran.out
-
-
 def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path):
     (repo / ".github" / "agent.yml").write_text("version: 1\nbudget:\n  turns: 3\n")
     commit_all(repo)
@@ -160,13 +152,3 @@ def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path
     assert answer.strip() in ran.out
     assert "last words" not in ran.output
     assert git(repo, "branch", "--list", "agent/*") == ""
-
-
-@pytest.mark.slow
-def test_the_model_is_told_how_titles_are_written_here_and_the_commit_follows(cli: Cli, repo: Path):
-    for number in range(18):
-        commit_all(repo, f"feat: take line {number}")
-    ran = cli.on(repo, "fix", "--json", "fix the rounding", model=fix_steps())
-    assert "the title of a change is `type(scope): subject`" in ran.requests[0].body.decode()
-    subject = git(repo, "log", "-1", "--format=%s", ran.json["branch"])
-    assert subject == "fix: round durations before splitting them"

@@ -76,19 +76,6 @@ def test_a_question_is_read_again_from_its_comment_where_its_bundle_is_gone(stag
 
 
 @pytest.mark.slow
-def test_nobodys_commit_is_lost_where_others_have_committed_to_the_branch(stage: Stage):
-    first = fixed(stage)
-    branch = first["head"]["ref"]
-    theirs = stage.forge.commit(stage.repo, {"mine.txt": "x\n"}, branch=branch, author=MAINTAINER)
-    asked = carry_out(stage, "/agent continue", fix_steps())
-    assert "go by the thread" in asked[0]
-    assert "Its change is in the work tree already." not in asked[0]
-    assert stage.branches()[branch] == theirs
-    [new] = [pull for pull in stage.pulls() if pull["number"] != first["number"]]
-    assert f"other people have committed to #{first['number']}, which stays unchanged" in new["body"]
-
-
-@pytest.mark.slow
 def test_a_strangers_pull_request_with_the_same_mark_is_not_gone_on_from(stage: Stage):
     first = fixed(stage)
     stage.forge.set_thread(stage.repo, first["number"], state="closed")

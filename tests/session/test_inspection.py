@@ -77,15 +77,6 @@ def test_a_checker_has_one_core(begin: Begin):
     assert (tsc.before.problems, tsc.new_count, tsc.fixed_count) == (1, 0, 0)
 
 
-@pytest.mark.slow
-def test_without_a_change_nothing_is_waited_for_and_nothing_compared(begin: Begin):
-    trial = begin(BASE | FAKE | {"behaviour": "sleep 600\n"})
-    trial.rounds.start()
-    assert trial.compare(None) == {}
-    trial.rounds.stop()  # the one that hangs is ended with the run
-    assert trial.opened in ([], ["checkers-before"])
-
-
 def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and_of_no_others(begin: Begin):
     trial = begin({"a.py": "", "lib/b.py": "", "lib/Makefile": "lint:\n\truff check\n"})
     tree = trial.changed_tree({"a.py": "print(gone)\n", "lib/b.py": "print(lost)\n"})

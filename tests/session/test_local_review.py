@@ -73,15 +73,6 @@ def test_a_folder_that_is_not_there_is_found_before_the_model_is_paid(cli: Cli, 
     assert "there is no folder" in ran.err
 
 
-@pytest.mark.slow
-def test_the_checkout_stays_as_it_is_and_what_it_has_uncommitted_is_counted(cli: Cli, topic: Path):
-    (topic / "stats.py").write_text("mine\n")
-    before = git(topic, "status", "--porcelain"), git(topic, "rev-parse", "HEAD")
-    ran, _ = reviewed(cli, topic, report())
-    assert (git(topic, "status", "--porcelain"), git(topic, "rev-parse", "HEAD")) == before
-    assert "The agent worked on HEAD and did not see 1 uncommitted file." in ran.out
-
-
 # What is looked at
 
 

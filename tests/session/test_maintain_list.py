@@ -104,22 +104,6 @@ def test_a_bundle_for_another_entry_than_the_jobs_is_refused(entries: Entries, s
 
 
 @pytest.mark.slow
-def test_each_token_reaches_one_repository_and_only_the_publishing_one_can_push(
-    entries: Entries, stage: Stage
-):
-    entries.plan(stage.repo, NOTES)
-    with ModelServer(writing()) as model:
-        entries.run(NOTES, model)
-    made = stage.forge.tokens_of(BOT)
-    assert [token.repositories for token in made] == [{stage.repo}, {NOTES}, {NOTES}]
-    assert {access for token in made for access in (token.permissions or {}).values()} == {"read"}
-    entries.publish(NOTES)
-    newest = stage.forge.tokens_of(BOT)[-1]
-    assert newest.repositories == {NOTES}
-    assert newest.permissions == {**GRANTED, "actions": "read"}
-
-
-@pytest.mark.slow
 def test_the_token_that_was_made_for_the_run_leaks_nowhere(entries: Entries, stage: Stage):
     """A model that learned it says it in words, in a command, in a file's text, in its account of the change."""
 

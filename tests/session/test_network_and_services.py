@@ -218,34 +218,6 @@ def test_each_round_has_a_server_of_its_own_and_the_machine_has_none(cli: Cli, t
     assert states(outcome) == ["passed", "passed"], json.dumps(outcome["checks"])
 
 
-CI = """
-on: pull_request
-jobs:
-  test:
-    runs-on: ubuntu-latest
-    services:
-      cache:
-        image: redis:7
-        ports: ["{port}:6379"]
-    steps:
-    - name: Test
-      run: test $(redis-cli -p $PORT incr a) = 1
-      env:
-        PORT: ${{{{ job.services.cache.ports[6379] }}}}
-"""
-
-
-@pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis is not here")
-@pytest.mark.slow
-@pytest.mark.checks
-def test_without_a_policy_cis_own_service_runs_inside(cli: Cli, tmp_path: Path):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        ci = CI.format(port=taken.getsockname()[1])
-        repo = make_repository(tmp_path / "app", {".github/workflows/ci.yml": ci, "a.txt": "a\n"})
-        outcome = fixed(cli, repo, "bubblewrap", shell("echo b > b.sh"))
-    assert states(outcome) == ["passed", "passed"], json.dumps(outcome["checks"])
-
-
 @pytest.mark.slow
 def test_a_server_that_never_answers_is_named_and_nothing_is_green(cli: Cli, tmp_path: Path):
     service = {"name": "database", "command": "sleep 600", "ready": "echo no answer >&2; false", "timeout": 1}

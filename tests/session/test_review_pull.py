@@ -168,28 +168,6 @@ def test_a_push_after_a_review_that_had_nothing_to_say_is_looked_at_alone(review
     assert (reviews.posted, stage.get(f"issues/{reviews.number}/comments")) == ([], conversation)
 
 
-@pytest.mark.slow
-def test_what_did_not_fit_is_looked_at_first_next_time_until_nothing_is_left(reviews: Reviews):
-    """300 files with 1.3 million characters: three parts an event, and the fourth event has nothing to look at."""
-    rows = "".join(f"    value_{n} = {n} * total\n" for n in range(100))
-    files = {f"pkg/m{n:03}.py": f"def f{n}(total):\n{rows}    return total\n" for n in range(298)}
-    reviews.open(**files, **{"docs/guide.md": "x\n", "action.yml": "on: push\n"})
-    shown: list[set[str]] = []
-    for event in range(3):
-        told = reviews.asked(Say("One part."), Say("Another part."))
-        texts = "\n".join(told)
-        shown.append({name for name in (*files, "docs/guide.md", "action.yml") if f"## {name} (" in texts})
-        if event < 2:
-            body = reviews.posted[-1]["body"]
-            waiting = 300 - sum(map(len, shown))
-            assert body.startswith("**No findings in what was looked at.**")
-            assert f"**Not looked at yet:** {waiting} files. The next review begins with them: `pkg/m" in body
-    assert sum(map(len, shown)) == len(set().union(*shown)) == 300
-    assert "action.yml" in shown[0]
-    assert reviews.last_word.startswith("**No findings.**")
-    assert reviews.asked() == []
-
-
 def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Reviews):
     reviews.stage.forge.commit(reviews.stage.repo, {POLICY: "review: { request_changes: true }\n"})
     reviews.open(stats_py=CODE)
@@ -202,16 +180,6 @@ def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Rev
     [answer] = reviews.comments(replies=True)
     assert answer["body"].strip() == f"No longer found as of {head}."
     assert f"No longer found as of {head}: No test." in reviews.posted[0]["body"]
-    assert reviews.last_word.startswith("**No new findings.** No earlier finding is open.")
-
-
-@pytest.mark.slow
-def test_where_the_token_may_not_resolve_threads_the_code_still_counts(reviews: Reviews):
-    reviews.open(stats_py=CODE)
-    reviews.asked(report())
-    reviews.push(stats_py=FIXED)
-    reviews.asked(token=reviews.token(contents="read"))
-    assert reviews.comments(replies=True) == []
     assert reviews.last_word.startswith("**No new findings.** No earlier finding is open.")
 
 

@@ -24,7 +24,7 @@ from bot.session.run_folder import RunFolder
 from tests.contracts.test_regular_files import IRREGULAR
 from tests.session.conftest import Cli, command
 from tests.support import warm
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
+from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, sample_repository
@@ -59,16 +59,6 @@ def test_a_check_that_ran_before_the_change_is_told_and_one_after_it_is_not_made
     [check] = salvaged(cli, repo, [VIEW, Turn(EDITS)])["checks"]
     assert (check["before"]["state"], check["after"]["state"]) == ("failed", "not_run")
     assert check["after"]["note"] == "the run ended before"
-
-
-@pytest.mark.slow
-def test_the_description_that_was_handed_over_is_kept(cli: Cli, repo: Path):
-    (repo / ".github" / "agent.yml").write_text(
-        "version: 1\nchecks: ['git diff --quiet || exec sleep 600']\n"
-    )
-    commit_all(repo)
-    outcome = salvaged(cli, repo, [VIEW, Turn(EDITS), DESCRIBE], until='"type":"session_ended"')
-    assert outcome["description"]["title"] == "Round durations before splitting them"
 
 
 @pytest.mark.slow

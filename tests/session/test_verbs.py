@@ -126,19 +126,6 @@ def test_going_on_after_the_same_lines_changed_is_refused_in_words(stage: Stage,
         go_on(stage, changed)
 
 
-@pytest.mark.slow
-def test_going_on_where_the_change_is_there_already_changes_nothing_twice(stage: Stage, changed: Path):
-    base = git(stage.forge.git_folder(stage.repo), "show", "main:tidytime/format.py")
-    after = base
-    for edit in EDITS:
-        assert isinstance(edit.arguments, dict)
-        after = after.replace(edit.arguments["old"], edit.arguments["new"])
-    stage.forge.commit(stage.repo, {"tidytime/format.py": after})
-    came = go_on(stage, changed)
-    assert came.outcome.status is Status.NO_CHANGE
-    assert "left no change in the work tree" in came.first_request_text
-
-
 # pull requests
 
 

@@ -10,7 +10,6 @@ from tests.support import warm
 from tests.support.fix_script import fix_steps
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
-from tests.support.stage import Stage
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -44,9 +43,3 @@ def test_a_reader_that_goes_away_ends_no_run(cli: Cli, repo: Path, tmp_path: Pat
             process.stderr.close()
     assert (out / "outcome.json").exists()
     assert git(repo, "branch", "--list", "agent/*")
-
-
-@pytest.mark.slow
-def test_the_log_of_a_job_says_each_call_and_where_the_bundle_is(stage: Stage):
-    ran = stage.run(model=fix_steps())
-    assert {"  1  view tidytime/format.py", f"  bundle    {stage.bundle}"} <= set(ran.out.splitlines())

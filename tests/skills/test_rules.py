@@ -74,19 +74,6 @@ def test_the_description_is_what_people_see_on_one_line():
 @pytest.mark.parametrize(
     "field",
     [
-        "disable-model-invocation: true", "disable-model-invocation: yes", "disable-model-invocation: 'True'",
-        "disable-model-invocation: [x]", "disableModelInvocation: true", "disable_model_invocation: 1",
-        "metadata:\n  disable-model-invocation: true",
-    ],
-)  # fmt: skip
-def test_a_skill_for_people_alone_is_marked(field: str):
-    skill = judged(f"name: it\n{USE}{field}\n")
-    assert (skill.manual, skill.limit) == (True, "")
-
-
-@pytest.mark.parametrize(
-    "field",
-    [
         "paths: src/**", "paths: [src/**]", "context: fork", "agent: Explore", "hooks:\n  PreToolUse: x",
         "disallowed-tools: Bash", "disallowedTools: Bash", "tools: Read", "enabled: false", "disabled: true",
         "platforms: windows", "only-for: ci", "globs: '*.ts'", "model-invocable: false",
