@@ -88,7 +88,7 @@ class ReportFinding:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings, most severe first, then in the order of the reports."""
-        return tuple(sorted(self._findings, key=lambda finding: _rank(finding.severity)))
+        return tuple(self._findings)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -135,14 +135,13 @@ class ReportFinding:
         return ToolOutcome(words, metadata=_metadata(finding))
 
     def _add(self, finding: Finding) -> bool:
+        severities = list(Severity)
         self._findings.append(finding)
+        self._findings.sort(key=lambda one: severities.index(one.severity))
         if len(self._findings) <= self._max_findings:
             return True
         self._dropped_count += 1
-        # Of equals `max` finds the first one, and the last one reported is to go.
-        mildest = max(reversed(self._findings), key=lambda one: _rank(one.severity))
-        self._findings.remove(mildest)
-        return mildest is not finding
+        return self._findings.pop() is not finding
 
 
 def finding_of(arguments: Mapping[str, Any]) -> Finding:
@@ -160,10 +159,6 @@ def finding_of(arguments: Mapping[str, Any]) -> Finding:
         suggestion=None if suggestion is None else str(suggestion),
         kind=Kind(arguments.get("kind", Kind.OTHER)),
     )
-
-
-def _rank(severity: Severity) -> int:
-    return list(Severity).index(severity)
 
 
 def _position(finding: Finding) -> str:

@@ -119,17 +119,21 @@ PERSON = "person"
 
 
 class CallExecution(NamedTuple):
-    """The execution of a call.
+    """The execution of a call. The text of `outcome` says which arguments were repaired.
 
     `permission` is `None` if the policy was not asked; `ran` is true if the handler was entered. `fatal` is a
     sentence if no further call can succeed, since the workspace is gone.
     """
 
-    result: ToolResult
+    call: ToolCall
     outcome: ToolOutcome
     permission: Permission | None = None
     ran: bool = False
     fatal: str = ""
+
+    @property
+    def result(self) -> ToolResult:
+        return ToolResult(self.call.id, self.call.name, self.outcome.content, self.outcome.is_error)
 
     @property
     def denied(self) -> bool:
@@ -176,10 +180,9 @@ class Toolbox:
             arguments = parse_arguments(call.arguments, spec.parameters)
         except BadArgumentsError as error:
             return error_result(call, str(error))
-        repairs = arguments.repairs
-        if spec.name != call.name:
-            repairs = (f"took the tool name {call.name} as {spec.name}", *repairs)
-        return self._run(call, spec, arguments.values, repairs, cancel)
+        named = [f"took the tool name {call.name} as {spec.name}"] if spec.name != call.name else []
+        repairs = "; ".join([*named, *arguments.repairs])
+        return self._run(call, spec.name, arguments.values, repairs, cancel)
 
     def find(self, name: str) -> ToolSpec | None:
         """Return the tool of that name; the case is ignored if that is unambiguous."""
@@ -189,17 +192,12 @@ class Toolbox:
         return alike[0] if len(alike) == 1 else None
 
     def _run(
-        self,
-        call: ToolCall,
-        spec: ToolSpec,
-        values: Mapping[str, Any],
-        repairs: tuple[str, ...],
-        cancel: CancelToken,
+        self, call: ToolCall, tool: str, values: Mapping[str, Any], repairs: str, cancel: CancelToken
     ) -> CallExecution:
         permission: Permission | None = None
         ran = False
         try:
-            permission = self._permit(spec.name, values)
+            permission = self._permit(tool, values)
             if not permission.allow:
                 rule, reason = permission.rule, permission.reason or "no reason given"
                 # The rule appears once, even if the reason begins with it.
@@ -207,7 +205,10 @@ class Toolbox:
                 denied = error_result(call, f"Permission denied{named}: {reason}")
                 return denied._replace(permission=permission)
             ran = True
-            outcome = self._handlers[spec.name](values, cancel)
+            outcome = self._handlers[tool](values, cancel)
+            if repairs:
+                content = f"{outcome.content}\n\n(Arguments repaired: {repairs}.)"
+                outcome = outcome._replace(content=content)
         except AgentError as error:
             execution = error_result(call, f"{FATAL_PREFIX}{error}")
             return execution._replace(permission=permission, ran=ran, fatal=str(error))
@@ -217,7 +218,7 @@ class Toolbox:
             metadata = {"traceback": traceback.format_exception(error)[-12:]}
             execution = error_result(call, f"The tool failed: {words}", metadata)
             return execution._replace(permission=permission, ran=ran)
-        return CallExecution(_tool_result(call, outcome, repairs), outcome, permission, ran)
+        return CallExecution(call, outcome, permission, ran)
 
 
 FATAL_PREFIX = "The tool cannot go on: "
@@ -229,10 +230,4 @@ TRUNCATED = (
 
 def error_result(call: ToolCall, message: str, metadata: Mapping[str, Any] | None = None) -> CallExecution:
     """Return the result of a call that is not run or failed, with the reason for the model."""
-    outcome = ToolOutcome(message, is_error=True, metadata=metadata or {})
-    return CallExecution(_tool_result(call, outcome, ()), outcome)
-
-
-def _tool_result(call: ToolCall, outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolResult:
-    note = f"\n\n(Arguments repaired: {'; '.join(repairs)}.)" if repairs else ""
-    return ToolResult(call.id, call.name, outcome.content + note, outcome.is_error)
+    return CallExecution(call, ToolOutcome(message, is_error=True, metadata=metadata or {}))

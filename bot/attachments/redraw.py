@@ -135,7 +135,12 @@ def _exchange(output: int, stdin: int, data: bytes, deadline: float) -> bytes:
         if not ready:
             raise Omitted("reading it took too long")
         if stdin in ready:
-            view = view[_write(stdin, view) :]
+            try:
+                view = view[os.write(stdin, view) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                view = view[:0]  # it ended before it had read all: what it says, or does not, is the answer
         if output in ready:
             piece = os.read(output, 1 << 18)
             if not piece:
@@ -143,12 +148,3 @@ def _exchange(output: int, stdin: int, data: bytes, deadline: float) -> bytes:
             answer += piece
             if len(answer) > MAX_OUTPUT:
                 raise Omitted("what came of it is too large")
-
-
-def _write(fd: int, view: memoryview) -> int:
-    try:
-        return os.write(fd, view)
-    except BlockingIOError:
-        return 0
-    except OSError:
-        return len(view)  # it ended before it had read all: what it says, or does not, is the answer

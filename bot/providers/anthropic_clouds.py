@@ -7,6 +7,7 @@ sign with.
 
 import importlib.util
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -14,8 +15,8 @@ from anthropic import AnthropicBedrock, AnthropicVertex
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo
-from bot.providers.anthropic_messages import AnthropicMessages, Client
-from bot.providers.endpoint import Endpoint, endpoint_of
+from bot.providers.anthropic_messages import AnthropicMessages
+from bot.providers.endpoint import endpoint_of
 from bot.providers.presets import Vendor
 
 # What the package may send beside the signature: it adds telemetry and whatever its own environment variables name.
@@ -47,7 +48,7 @@ def _bedrock(vendor: Vendor, info: ModelInfo, environment: Mapping[str, str]) ->
         "aws_session_token": "AWS_SESSION_TOKEN",
         "aws_profile": "AWS_PROFILE",
     }
-    client_options = {
+    client_options: dict[str, Any] = {
         name: environment[variable] for name, variable in names.items() if environment.get(variable)
     }
     if endpoint.key:
@@ -60,7 +61,8 @@ def _bedrock(vendor: Vendor, info: ModelInfo, environment: Mapping[str, str]) ->
             f"bedrock/{info.name} needs credentials: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and "
             "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE."
         )
-    return _Cloud(endpoint, info, _BedrockClient, {"aws_region": region, "api_key": None, **client_options})
+    client = partial(_BedrockClient, aws_region=region, **{"api_key": None, **client_options})
+    return AnthropicMessages(endpoint, info, client)
 
 
 def _vertex(vendor: Vendor, info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
@@ -76,8 +78,9 @@ def _vertex(vendor: Vendor, info: ModelInfo, environment: Mapping[str, str]) -> 
     endpoint = endpoint_of(vendor._replace(default_url=url), environment)
     if not endpoint.key:
         _require_package("vertex", "google.auth")
-    credentials = {"region": region, "project_id": project, "access_token": endpoint.key or None}
-    return _Cloud(endpoint, info, _VertexClient, credentials)
+    token = endpoint.key or None
+    client = partial(_VertexClient, region=region, project_id=project, access_token=token)
+    return AnthropicMessages(endpoint, info, client)
 
 
 def _require_package(extra: str, package: str) -> None:
@@ -107,22 +110,3 @@ class _BedrockClient(_SignedRequests, AnthropicBedrock):
 
 class _VertexClient(_SignedRequests, AnthropicVertex):
     """The package's client."""
-
-
-class _Cloud(AnthropicMessages):
-    """`client` is the package's class, and `credentials` are its options that name region and credentials."""
-
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        info: ModelInfo,
-        client: type[_BedrockClient | _VertexClient],
-        credentials: Mapping[str, Any],
-    ) -> None:
-        self._client = client
-        self._credentials = credentials
-        super().__init__(endpoint, info)
-
-    def open(self, options: dict[str, Any]) -> Client:
-        del options["api_key"]
-        return self._client(**options, **self._credentials, open_telemetry=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -29,6 +30,7 @@ from bot.providers.encoding import (
     plain,
     string,
 )
+from bot.providers.endpoint import Endpoint
 from bot.providers.failures import StreamError
 from bot.providers.models import effort_of
 from bot.providers.streaming import StreamingProvider
@@ -140,10 +142,10 @@ class AnthropicMessages(StreamingProvider):
     reader = MessagesReader
     idle = 90.0
 
-    def open(self, options: dict[str, Any]) -> Client:
-        # People set the URL with or without the version.
-        options["base_url"] = options["base_url"].rstrip("/").removesuffix("/v1")
-        return Anthropic(**options, open_telemetry=False)
+    def __init__(
+        self, endpoint: Endpoint, info: ModelInfo, client: Callable[..., Client] = Anthropic
+    ) -> None:
+        super().__init__(endpoint, info, partial(client, open_telemetry=False))
 
     def send(self, params: Mapping[str, Any]) -> Any:
         limit = params["max_tokens"]

@@ -11,7 +11,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, ModelOverride, Provider
 from bot.contracts.nearest import nearest
 from bot.providers.endpoint import Endpoint, endpoint_of
-from bot.providers.lifecycle import CLOSED_PROVIDERS, refuse_ended
+from bot.providers.lifecycle import CLOSED_PROVIDERS, end_of
 from bot.providers.models import CHAT_EFFORTS, DEFAULTS, apply_override, full_name_of, listed_name, model_info
 from bot.providers.presets import CLOUDS, VENDORS, Vendor
 from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
@@ -43,9 +43,14 @@ def default_model(environment: Mapping[str, str]) -> str:
 
 def check_model(model: str, environment: Mapping[str, str], today: date | None = None) -> None:
     """Raise the `UsageError` of `connect` as far as it needs no package. `today` is the date in UTC by default."""
-    vendor, _ = _split(model)
-    if vendor.format not in CLOUDS:
-        refuse_ended(model, _endpoint(model, vendor, environment), today or datetime.now(UTC).date())
+    vendor, name = _split(model)
+    if vendor.format in CLOUDS:
+        return
+    endpoint = _endpoint(model, vendor, environment)
+    # Other servers keep models for longer.
+    end = end_of(name) if endpoint.is_anthropic or endpoint.is_openai_itself else None
+    if end is not None and end.day <= (today or datetime.now(UTC).date()):
+        raise UsageError(f"{model} ended on {end.day}: use {model.partition('/')[0]}/{end.instead} instead.")
 
 
 def connect(

@@ -84,6 +84,8 @@ def endpoint_of(vendor: Vendor, environment: Mapping[str, str]) -> Endpoint:
         raise UsageError(f"{vendor.key_variable} holds characters that no key has; was it copied whole?")
     if vendor.path and parts.path in ("", "/"):
         url = parts._replace(path=vendor.path).geturl()
+    if vendor.format == "messages":  # people set the URL with or without the version
+        url = parts._replace(path=parts.path.rstrip("/").removesuffix("/v1")).geturl()
     proxy, ca_file = _proxy(url, environment), environment.get("SSL_CERT_FILE", "")
     return Endpoint(vendor, url.rstrip("/"), key, proxy, ca_file)
 

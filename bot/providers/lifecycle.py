@@ -8,8 +8,6 @@ import re
 from datetime import date
 from typing import NamedTuple
 
-from bot.contracts.errors import UsageError
-from bot.providers.endpoint import Endpoint
 from bot.providers.models import listed_name
 
 
@@ -70,13 +68,3 @@ def end_of(name: str) -> End | None:
             if pattern.fullmatch(candidate):
                 return end
     return None
-
-
-def refuse_ended(model: str, endpoint: Endpoint, today: date) -> None:
-    """Raise `UsageError` if `model`, given as `provider/name`, no longer exists at its vendor's own server."""
-    if not (endpoint.is_anthropic or endpoint.is_openai_itself):
-        return
-    provider, _, name = model.partition("/")
-    end = end_of(name)
-    if end is not None and end.day <= today:
-        raise UsageError(f"{model} ended on {end.day}: use {provider}/{end.instead} instead.")

@@ -7,6 +7,7 @@ from openai import OpenAI
 from bot.contracts.messages import Usage
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.encoding import count, field
+from bot.providers.endpoint import Endpoint
 from bot.providers.streaming import StreamingProvider
 
 
@@ -16,8 +17,8 @@ class OpenAIProvider(StreamingProvider):
     # Longer than for the Messages API: there are no pings here, and a model that reasons is silent meanwhile.
     idle = 300.0
 
-    def open(self, options: dict[str, Any]) -> OpenAI:
-        return OpenAI(**options)
+    def __init__(self, endpoint: Endpoint, info: ModelInfo) -> None:
+        super().__init__(endpoint, info, OpenAI)
 
 
 def openai_usage(usage: Any, old: Usage, prompt: str, answer: str) -> Usage:

@@ -3,6 +3,7 @@
 `Retry-After` follows RFC 9110, section 10.2.3; `retry-after-ms` and `x-should-retry` are the vendors' own.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 _RETRYABLE = frozenset({408, 409, 425, 429, 529})
+_NUMBER = re.compile(r"\d+\.?\d*|\.\d+", re.ASCII)
 
 
 class RetryPolicy(NamedTuple):
@@ -54,13 +56,9 @@ def is_retryable(status: int) -> bool:
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the delay in seconds that a server requests, from `retry-after-ms` or `Retry-After` (seconds or an
     HTTP date); `None` if there is no valid value. `headers` has lower-case names or ignores case."""
-    milliseconds = _number(headers.get("retry-after-ms", ""))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    value = headers.get("retry-after", "")
-    seconds = _number(value)
-    if seconds is not None:
-        return seconds
+    for name, in_a_second in (("retry-after-ms", 1000), ("retry-after", 1)):
+        if _NUMBER.fullmatch(value := headers.get(name, "").strip()):
+            return float(value) / in_a_second
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:
@@ -94,11 +92,3 @@ def next_wait(
     if wait > seconds_left:
         return f"after {attempt} attempts and {policy.deadline:.0f} s, the limit of one request"
     return wait
-
-
-def _number(value: str) -> float | None:
-    """Parse a plain non-negative decimal; no sign, exponent, infinity or NaN."""
-    text = value.strip()
-    if not text.isascii() or not text.replace(".", "", 1).isdigit():
-        return None
-    return float(text)

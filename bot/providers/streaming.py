@@ -52,7 +52,8 @@ class StreamingProvider(ABC):
     policy = DEFAULT_POLICY
     clock: Callable[[], float] = staticmethod(time.monotonic)
 
-    def __init__(self, endpoint: Endpoint, info: ModelInfo) -> None:
+    def __init__(self, endpoint: Endpoint, info: ModelInfo, client: Callable[..., Any]) -> None:
+        """`client` makes the package's client. The options keep it from retries of its own and from the environment."""
         self.endpoint = endpoint
         self.info = info
         self.writer = f"{self.format}/{info.name}"
@@ -60,21 +61,18 @@ class StreamingProvider(ABC):
         for name in ("anthropic", "openai", "httpx2", "httpcore2"):
             logging.getLogger(name).setLevel(logging.WARNING)  # a variable has the packages print requests
         parts = urlsplit(endpoint.url)  # its query stays: Azure's has the API version
-        options = {
-            "api_key": endpoint.key or _NO_KEY,
+        options: dict[str, Any] = {
             "base_url": parts._replace(query="", fragment="").geturl(),
             "default_query": dict(parse_qsl(parts.query)),
             "max_retries": 0,
             "http_client": self.http,
         }
+        if endpoint.headers is not None:
+            options["api_key"] = endpoint.key or _NO_KEY
         try:
-            self.client = self.open(options)
+            self.client = client(**options)
         except httpx2.InvalidURL as error:
             raise UsageError(f"{endpoint.vendor.url_variable} is not a valid URL: {error}") from error
-
-    @abstractmethod
-    def open(self, options: dict[str, Any]) -> Any:
-        """Return the package's client. The options keep it from retries of its own and from the environment."""
 
     @abstractmethod
     def params(self, request: ModelRequest) -> Mapping[str, Any]:
