@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.agent.conversation_context import ConversationContext, Files
-from bot.agent.limits import SessionUsage, Stop, cancel_stop, command_limit_stop
+from bot.agent.limits import SessionUsage, Stop, cancel_stop, limit_stop
 from bot.agent.toolbox import CallExecution, Mask, error_result
 from bot.contracts.journal import CallStarted, PermissionDecision, Result
 from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.outcome import StopReason
+from bot.contracts.request import RunLimits
 from bot.contracts.workspace_tools import OUTPUT_NAME
 
 REPEATS_BEFORE_NOTICE = 3
@@ -25,6 +26,17 @@ REPEAT_NOTICE = (
 )
 
 
+class _Row:
+    """Counts how often in a row the same value came; `None` ends the row."""
+
+    def __init__(self) -> None:
+        self.length, self._last = 0, None
+
+    def add(self, value: Any) -> None:
+        self.length = 0 if value is None else self.length + 1 if value == self._last else 1
+        self._last = value
+
+
 class CallRunner:
     def __init__(self, context: ConversationContext, usage: SessionUsage) -> None:
         self._context = context
@@ -33,10 +45,7 @@ class CallRunner:
         self._mask: Mask | None = None
         self.failed = False
         """Whether a call of the last `run`, or a command of one, failed."""
-        self._last_call: tuple[str, str, str] | None = None
-        self._times = 0
-        self._changing_tool, self._changes = "", 0
-        self._denials = 0
+        self._repeats, self._changes, self._denials = _Row(), _Row(), _Row()
         self._read: dict[str, None] = {}
         self._changed: dict[str, None] = {}
 
@@ -61,7 +70,8 @@ class CallRunner:
                 results.append(self._record_result(error_result(call, f"{prefix}: {stop.reason}")))
                 continue
             result, stopped = self._run(call)
-            stop = stopped or command_limit_stop(self._context.limits, self._usage)
+            limits = RunLimits(commands=self._context.limits.commands, output=self._context.limits.output)
+            stop = stopped or limit_stop(limits, self._usage, 0.0)
             stop = stop or self._context.hooks.stop_after_call()
             results.append(result)
         return results, stop
@@ -73,36 +83,24 @@ class CallRunner:
         started = clock()
         executed = self._context.toolbox.execute(call, self._context.cancel, self._mask)
         duration = round(clock() - started, 4)
-        key = (call.name, call.arguments, _comparable(executed))
-        times = self._times = self._times + 1 if key == self._last_call else 1
-        self._last_call = key
-        note = REPEAT_NOTICE if times == REPEATS_BEFORE_NOTICE else ""
-        if (number := self._count_changes(executed)) > SUCCESSES_WITHOUT_NUMBER:
-            note += f"\n({call.name}: number {number} in a row)"
+        metadata, failed = executed.outcome.metadata, executed.outcome.is_error
+        changes = not failed and ("before_hash" in metadata or isinstance(metadata.get("files"), list))
+        self._repeats.add((call.name, call.arguments, _comparable(executed)))
+        self._changes.add(call.name if changes else None)
+        note = REPEAT_NOTICE if self._repeats.length == REPEATS_BEFORE_NOTICE else ""
+        if self._changes.length > SUCCESSES_WITHOUT_NUMBER:
+            note += f"\n({call.name}: number {self._changes.length} in a row)"
         if executed.permission is not None:
             allow, rule, reason, _ = executed.permission
             self._context.write(PermissionDecision(call.name, allow, rule, reason, call.id))
         result = self._record_result(executed, note, duration)
-        metadata = executed.outcome.metadata
         self._record_files(metadata)
         if isinstance(metadata.get("command"), str):
             size = metadata.get("bytes")
             self._usage.commands += 1
             self._usage.output += size if type(size) is int else 0
-        self.failed |= result.is_error or bool(metadata.get("exit_code"))
-        return result, self._stop_after(executed, times)
-
-    def _count_changes(self, executed: CallExecution) -> int:
-        """Return how often in a row this tool has changed files; 0 if this call changed none."""
-        metadata, tool = executed.outcome.metadata, executed.result.name
-        if executed.result.is_error or not (
-            "before_hash" in metadata or isinstance(metadata.get("files"), list)
-        ):
-            self._changing_tool, self._changes = "", 0
-        else:
-            self._changes = self._changes + 1 if tool == self._changing_tool else 1
-            self._changing_tool = tool
-        return self._changes
+        self.failed |= failed or bool(metadata.get("exit_code"))
+        return result, self._stop_after(executed)
 
     def _record_files(self, metadata: Mapping[str, Any]) -> None:
         """Record the files that a tool reported as read or changed."""
@@ -117,18 +115,19 @@ class CallRunner:
             paths.pop(path, None)
             paths[path] = None
 
-    def _stop_after(self, executed: CallExecution, times: int) -> Stop | None:
+    def _stop_after(self, executed: CallExecution) -> Stop | None:
         name, by_policy = executed.result.name, executed.denied and not executed.person_answer
-        self._denials = self._denials + 1 if by_policy else 0
+        self._denials.add(by_policy or None)
         if executed.fatal:
             return Stop(StopReason.ERROR, executed.fatal)
         if executed.person_answer == "no":
             return Stop(StopReason.DENIED, f"A person said no to a call of {name}.")
         if by_policy and self._context.stop_on_denial:
             return Stop(StopReason.DENIED, f"A call of {name} was denied, and policy ends the run.")
-        if self._denials >= MAX_DENIALS:
-            return Stop(StopReason.DENIED, f"{self._denials} calls in a row were denied.")
-        if times > REPEATS_BEFORE_NOTICE:
+        if self._denials.length >= MAX_DENIALS:
+            return Stop(StopReason.DENIED, f"{self._denials.length} calls in a row were denied.")
+        if self._repeats.length > REPEATS_BEFORE_NOTICE:
+            times = self._repeats.length
             words = f"The model repeated one call of {name} with the same result {times} times."
             return Stop(StopReason.LOOP, words)
         return None

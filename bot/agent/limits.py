@@ -79,11 +79,6 @@ def limit_stop(limits: RunLimits, used: SessionUsage, seconds: float) -> Stop | 
     return next((share.stop for share in limit_shares(limits, used, seconds) if share.used >= 1), None)
 
 
-def command_limit_stop(limits: RunLimits, used: SessionUsage) -> Stop | None:
-    """Return a stop if a limit forbids a further command; also checked between the calls of one turn."""
-    return limit_stop(RunLimits(commands=limits.commands, output=limits.output), used, 0.0)
-
-
 def cancel_stop(cancel: CancelToken, limits: RunLimits) -> Stop:
     """Return the stop for a fired token."""
     if cancel.reason == "time":

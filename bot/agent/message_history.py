@@ -1,6 +1,6 @@
 """The conversation so far: it only grows, at its end, and cannot be sent while a call has no result. Its plain text."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from bot.agent.context_window import tokens_of
 from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
@@ -91,23 +91,21 @@ class MessageHistory:
 def transcript_text(messages: Iterable[Message], max_length: int | None = None) -> str:
     """Return `messages` as plain text. With `max_length`, each call and result is cut to that many characters
     and thinking is left out."""
-    return "\n\n".join(_transcript_parts(messages, max_length))
-
-
-def _transcript_parts(messages: Iterable[Message], max_length: int | None) -> Iterator[str]:
+    texts: list[str] = []
     for message in messages:
         for part in message.parts:
             if isinstance(part, Text) and part.text.strip():
-                yield f"[{'user' if message.role == 'user' else 'agent'}]\n{part.text.strip()}"
+                texts.append(f"[{'user' if message.role == 'user' else 'agent'}]\n{part.text.strip()}")
             elif isinstance(part, Thinking) and max_length is None and part.text.strip():
-                yield f"[agent, thinking]\n{part.text.strip()}"
+                texts.append(f"[agent, thinking]\n{part.text.strip()}")
             elif isinstance(part, ToolCall):
-                yield f"[agent calls {part.name}]\n{cut_middle(part.arguments, max_length)}"
+                texts.append(f"[agent calls {part.name}]\n{cut_middle(part.arguments, max_length)}")
             elif isinstance(part, ToolResult):
                 kind = "error" if part.is_error else "result"
-                yield f"[{kind} of {part.name}]\n{cut_middle(part.content, max_length)}"
+                texts.append(f"[{kind} of {part.name}]\n{cut_middle(part.content, max_length)}")
             elif isinstance(part, Image):
-                yield f"[picture {part.name}]"
+                texts.append(f"[picture {part.name}]")
+    return "\n\n".join(texts)
 
 
 def cut_middle(text: str, max_length: int | None) -> str:

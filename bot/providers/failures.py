@@ -162,20 +162,14 @@ def _clean(text: str, endpoint: Endpoint) -> str:
     return line if len(line) <= _MAX_MESSAGE else line[:_MAX_MESSAGE] + "…"
 
 
-_OVERFLOW_CODES = frozenset(
-    {
-        "context_length_exceeded",  # OpenAI, Azure, DeepSeek
-        "context_window_exceeded",
-        "exceed_context_size_error",  # llama.cpp
-        "model_context_window_exceeded",
-        "request_too_large",  # Anthropic: 32 MB
-        "tokens_limit_reached",  # Azure AI
-        "string_above_max_length",  # OpenAI: one message too long
-    }
-)
-_OVERFLOW_MESSAGES = re.compile(
+_OVERFLOW = re.compile(
     "|".join(
         (
+            r"context_(length|window)_exceeded",  # OpenAI, Azure, DeepSeek; Anthropic
+            r"exceed_context_size_error",  # llama.cpp
+            r"request_too_large",  # Anthropic: 32 MB
+            r"tokens_limit_reached",  # Azure AI
+            r"string_above_max_length",  # OpenAI: one message too long
             r"prompt (is |was )?too long",  # Anthropic, Ollama
             r"input length and `?max_tokens`? exceed",  # Anthropic
             r"input is too long for (the )?requested model",  # Bedrock
@@ -208,4 +202,4 @@ def is_overflow(status: int | None, kind: str, message: str) -> bool:
     status, `kind` the vendor's code or type; each may be missing."""
     if status in _NOT_OVERFLOW or (status is not None and status < 400):
         return False
-    return status == 413 or kind in _OVERFLOW_CODES or _OVERFLOW_MESSAGES.search(message[:4000]) is not None
+    return status == 413 or _OVERFLOW.search(f"{kind} {message[:4000]}") is not None
