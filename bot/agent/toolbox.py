@@ -7,13 +7,13 @@ cache (`bot/providers`); the toolbox enforces it for all."""
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.messages import ToolCall, ToolResult
+from bot.contracts.nearest import nearest
 from bot.contracts.tools import ToolOutcome, ToolSpec
 
 NOTICE_AT = 3
@@ -169,9 +169,8 @@ class Toolbox:
             return error_result(call, TRUNCATED)
         spec = self.find(call.name)
         if spec is None:
-            folded = {one.name.casefold(): one.name for one in self.specs}
-            close = get_close_matches(call.name.casefold()[:100], list(folded), n=1)
-            hint = f' Did you mean "{folded[close[0]]}"?' if close else ""
+            near = nearest(call.name.lower(), self._specs)
+            hint = f' Did you mean "{near}"?' if near else ""
             known = ", ".join(self._specs)
             return error_result(call, f'There is no tool "{call.name[:100]}".{hint} The tools are: {known}.')
         if mask is not None and (refusal := mask.refusal(spec.name)):

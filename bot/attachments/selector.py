@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from html import unescape
 from typing import NamedTuple
 
@@ -47,7 +48,7 @@ class TextReader:
         self._number = request.thread.number if request.thread else 0
         self._bots = bots
         self._texts: dict[tuple[TextKind, int], RenderedText | None] = {}
-        self._tiers: dict[int, Tier | None] = {}
+        self.tier = cache(self._tier)
 
     def text(self, kind: TextKind, identity: int) -> RenderedText:
         """Raises `Omitted` for a text that is gone or cannot be read."""
@@ -60,20 +61,16 @@ class TextReader:
             raise Omitted("GitHub did not say who wrote it")
         return text
 
-    def tier(self, author: Account) -> Tier | None:
+    def _tier(self, author: Account) -> Tier | None:
         """Return the author's tier, `None` for an account unknown to the policy. Raises `Omitted`."""
-        if author.id not in self._tiers:
-            self._tiers[author.id] = None
-            try:
-                if author.id:
-                    actor = resolve_actor(author, self._github, self._bots)
-                    self._tiers[author.id] = actor.tier
-            except RefusedError:
-                pass
-            except AgentError as error:
-                del self._tiers[author.id]
-                raise Omitted("GitHub did not say what its author may") from error
-        return self._tiers[author.id]
+        try:
+            if not author.id:
+                return None
+            return resolve_actor(author, self._github, self._bots).tier
+        except RefusedError:
+            return None
+        except AgentError as error:
+            raise Omitted("GitHub did not say what its author may") from error
 
 
 @dataclass
