@@ -19,8 +19,6 @@ from bot.contracts.tools import ToolSpec
 
 SCHEMA_VERSION = 1
 
-_NOTHING: Mapping[str, Any] = {}
-
 
 class PlannedCheck(NamedTuple):
     """A check that the run is to make before and after its change."""
@@ -147,7 +145,7 @@ class Result(NamedTuple):
     executed: bool = True
     denied: bool = False
     duration: float = 0.0
-    metadata: Mapping[str, Any] = _NOTHING
+    metadata: Mapping[str, Any] = {}
 
 
 class FileVersion(NamedTuple):

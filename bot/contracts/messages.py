@@ -115,14 +115,7 @@ class Usage(NamedTuple):
     hour_write: int = 0
 
     def __add__(self, other: Usage) -> Usage:  # type: ignore[override]  # of tuples
-        return Usage(
-            self.input + other.input,
-            self.cache_read + other.cache_read,
-            self.cache_write + other.cache_write,
-            self.output + other.output,
-            self.reasoning + other.reasoning,
-            self.hour_write + other.hour_write,
-        )
+        return Usage(*map(sum, zip(self, other, strict=True)))
 
     @property
     def total(self) -> int:

@@ -44,14 +44,11 @@ class StopReason(StrEnum):
 
 
 _EXIT_CODES = {
-    StopReason.END_TURN: ExitCode.DONE,
-    StopReason.CHECKS_FAILING: ExitCode.DONE,
-    StopReason.NEEDS_INPUT: ExitCode.DONE,
-    StopReason.MAX_TOKENS: ExitCode.BUDGET,
-    StopReason.BUDGET: ExitCode.BUDGET,
-    StopReason.TIME: ExitCode.BUDGET,
-    StopReason.TURNS: ExitCode.BUDGET,
-    StopReason.LOOP: ExitCode.BUDGET,
+    **dict.fromkeys((StopReason.END_TURN, StopReason.CHECKS_FAILING, StopReason.NEEDS_INPUT), ExitCode.DONE),
+    **dict.fromkeys(
+        (StopReason.MAX_TOKENS, StopReason.BUDGET, StopReason.TIME, StopReason.TURNS, StopReason.LOOP),
+        ExitCode.BUDGET,
+    ),
     StopReason.DENIED: ExitCode.REFUSED,
     StopReason.CANCELED: ExitCode.CANCELLED,
     StopReason.PROVIDER_ERROR: ExitCode.PROVIDER,

@@ -85,23 +85,20 @@ def cap_name(write: Write, *, is_pull_request: bool) -> str:
     return "close_pulls" if write.kind == "close" and is_pull_request else write.kind
 
 
+_DESCRIPTIONS: Mapping[WriteKind, str] = {
+    "comment": "comment on #{0.number}",
+    "reply": "reply to review comment {0.comment_id} on #{0.number}",
+    "add_label": "label #{0.number} with `{0.label}`",
+    "remove_label": "take the label `{0.label}` off #{0.number}",
+    "close": "close #{0.number} as {reason}",
+    "edit": "edit the {what} of #{0.number}",
+}
+
+
 def describe_write(write: Write) -> str:
     """Return a short description of `write`."""
-    number = f"#{write.number}"
-    match write.kind:
-        case "comment":
-            return f"comment on {number}"
-        case "reply":
-            return f"reply to review comment {write.comment_id} on {number}"
-        case "add_label":
-            return f"label {number} with `{write.label}`"
-        case "remove_label":
-            return f"take the label `{write.label}` off {number}"
-        case "close":
-            return f"close {number} as {write.reason.replace('_', ' ')}"
-        case "edit":
-            what = " and ".join(name for name in FIELDS["edit"] if getattr(write, name))
-            return f"edit the {what} of {number}"
+    what = " and ".join(name for name in FIELDS["edit"] if getattr(write, name))
+    return _DESCRIPTIONS[write.kind].format(write, reason=write.reason.replace("_", " "), what=what)
 
 
 def texts_of(write: Write) -> tuple[str, ...]:

@@ -91,7 +91,13 @@ class Redactor:
         return what and f"withheld: it holds {what} in a disguise"
 
     def _matches(self, data: bytes) -> Iterator[Span]:
-        return _pieces_of(self._secrets).all(data) if self._secrets else iter(())
+        """Yield every match in `data`, in order."""
+        search, origins = _compiled(self._secrets)
+        end = 0
+        while origins and (hit := search(data, end)):
+            match = max(_extended(data, hit.start(), hit.end(), origin) for origin in origins[hit.group()])
+            yield match
+            end = match.end
 
 
 def _not_searched(error: Exception) -> str:
@@ -169,40 +175,23 @@ class _Origin(NamedTuple):
     name: str
 
 
-class _Pieces:
-    """All forms of some secrets, and all pieces of their values. Immutable."""
-
-    def __init__(self, secrets: Mapping[str, str]) -> None:
-        origins: dict[bytes, list[_Origin]] = {}
-        for name, secret in secrets.items():
-            for form in forms(secret):
-                origins.setdefault(form, []).append(_Origin(form, 0, name))
-            value = next(forms(secret), b"")
-            for offset in _beginnings(value):
-                origins.setdefault(value[offset : offset + _RUN], []).append(_Origin(value, offset, name))
-        self._origins = origins
-        options = re2.Options()
-        options.max_mem = _MEMORY
-        options.encoding = re2.Options.Encoding.LATIN1
-        options.longest_match = True
-        options.never_capture = True
-        union = b"|".join(piece if piece.isalnum() else re2.escape(piece) for piece in sorted(origins))
-        self._search = re2.compile(union, options).search if origins else None
-
-    def all(self, data: bytes) -> Iterator[Span]:
-        """Yield every match in `data`, in order."""
-        end = 0
-        while self._search and (hit := self._search(data, end)):
-            start = hit.start()
-            match = max(_extended(data, start, hit.end(), origin) for origin in self._origins[hit.group()])
-            yield match
-            end = match.end
-
-
-@lru_cache(maxsize=8)
-def _pieces_of(secrets: frozenset[tuple[str, str]]) -> _Pieces:
-    """Cached, since a run has several redactors for the same secrets."""
-    return _Pieces(dict(sorted(secrets)))
+@lru_cache(maxsize=8)  # a run has several redactors for the same secrets
+def _compiled(secrets: frozenset[tuple[str, str]]):  # type: ignore[no-untyped-def]  # google-re2 has no types
+    """Return the search for all forms of some secrets and all pieces of their values, and the origins of each."""
+    origins: dict[bytes, list[_Origin]] = {}
+    for name, secret in sorted(secrets):
+        for form in forms(secret):
+            origins.setdefault(form, []).append(_Origin(form, 0, name))
+        value = next(forms(secret), b"")
+        for offset in _beginnings(value):
+            origins.setdefault(value[offset : offset + _RUN], []).append(_Origin(value, offset, name))
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.longest_match = True
+    options.never_capture = True
+    union = b"|".join(piece if piece.isalnum() else re2.escape(piece) for piece in sorted(origins))
+    return re2.compile(union, options).search, origins
 
 
 def _extended(data: bytes, start: int, end: int, origin: _Origin) -> Span:

@@ -5,8 +5,9 @@ or merge it, most of them with the project's secrets, before anybody has reviewe
 """
 
 from collections.abc import Collection, Iterator
-from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple, Protocol
+
+from bot.contracts.name_patterns import is_one_of
 
 # A pattern matches a file or folder of that name at any depth, with a slash in front only at the root: services can be
 # told to look for a file in a folder of a monorepo, but not for their own folder.
@@ -73,7 +74,6 @@ SERVICES = {
     "xcode-cloud": "ci_scripts",
     "zuul": "/.zuul.yaml /zuul.yaml /.zuul.d /zuul.d",
 }
-_PATTERNS = [(pattern, service) for service, patterns in SERVICES.items() for pattern in patterns.split()]
 
 
 Kind = Literal["text", "binary", "link", "deletion"]
@@ -109,8 +109,7 @@ class ProtectedFiles(NamedTuple):
 
 def services_of(path: str) -> Iterator[str]:
     """Yield the services that read the file at `path` (in lower case)."""
-    parts = path.split("/")
-    for pattern, service in _PATTERNS:
-        names = parts[:1] if pattern.startswith("/") else parts
-        if any(fnmatchcase(name, pattern.removeprefix("/")) for name in names):
+    names = path.split("/")
+    for service, patterns in SERVICES.items():
+        if any(is_one_of(patterns, name) for name in (f"/{names[0]}", *names)):
             yield service
