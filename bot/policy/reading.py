@@ -12,7 +12,6 @@ from pydantic_core import ErrorDetails
 from bot.contracts.nearest import nearest
 from bot.parsing.parser import Parser
 from bot.parsing.yaml_document import KEY, Problem, YamlError, read_yaml
-from bot.policy.json_schema import json_schema
 from bot.policy.problems import VARIANT, PolicyError, Reading
 
 Model = TypeVar("Model")
@@ -51,7 +50,7 @@ def read_document(
     try:
         model = adapter.validate_python(value, extra="forbid", context=reading)
     except ValidationError as error:
-        schema = json_schema(adapter)
+        schema = adapter.json_schema()
         keys = {key for one in (schema, *schema["$defs"].values()) for key in one.get("properties", ())}
         described = (_problem(one, reading, keys) for one in error.errors(include_url=False)[:_MOST])
         problems += filter(None, described)
