@@ -133,10 +133,6 @@ class Request(NamedTuple):
         """Whether a person on their own checkout allowed deleting more than half of its files."""
         return self.actor.tier is Tier.LOCAL and self.options.get(ALLOW_DELETIONS) == "true"
 
-    def draft(self, otherwise: bool) -> bool:
-        """Whether the pull request is opened as a draft; `otherwise` is the default."""
-        return {"true": True, "false": False}.get(self.options.get("draft", ""), otherwise)
-
 
 class ThreadState(NamedTuple):
     """State of a thread. Times are RFC 3339 in UTC.

@@ -34,10 +34,6 @@ class _Rule(NamedTuple):
     def ignores(self) -> bool:
         return bool(self.pattern) and not self.pattern.startswith(b"!")
 
-    @property
-    def for_folders(self) -> bool:
-        return self.pattern.endswith(b"/")
-
 
 class IgnoreRules:
     """The base's rules, written to a scratch folder on first use."""
@@ -78,7 +74,7 @@ class IgnoreRules:
         doubtful: list[str] = []
         for path in folders:
             rule = rules[path + self._inner]
-            if rule.ignores and rule.for_folders:
+            if rule.ignores and rule.pattern.endswith(b"/"):
                 yield path
             elif rule.ignores and rule == rules[path]:
                 os.makedirs(self._folder / path, exist_ok=True)

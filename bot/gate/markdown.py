@@ -167,7 +167,8 @@ def _block_parser(html: bool) -> MarkdownIt:
 HOSTS = frozenset({"github.com", "docs.github.com"})
 """The hosts that links may lead to. The host of an Enterprise Server is added if there is one."""
 
-_BREAK = "\u200b"
+BREAK = "\u200b"
+"""Keeps what it breaks from having an effect."""
 # `scheme://`, and what browsers accept in its place: `https:\\`, `https:/\`.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:(?=[/\\]{2})")
 _BARE = re.compile(r"(?<![A-Za-z0-9])(?:www(?=\.)|(?:mailto|xmpp)(?=:))", re.IGNORECASE)
@@ -186,7 +187,8 @@ _PATH = r"[\w.~!$&*+,;=:@%/-]*"
 def plain_addresses(text: str, hosts: Collection[str] = HOSTS) -> str:
     """Break each link, bare, inline or by reference, to a host other than `hosts`, and cut the queries from addresses
     on these. Idempotent."""
-    address = _address_on(hosts)
+    # It ends behind the host: `github.com.evil` does not match.
+    address = rf"\bhttps?://(?:{_any_of(hosts)})(?![\w.:@\\%-])"
     listed = re.compile(address, re.IGNORECASE)
     whole = re.compile(rf"({address}(?:/{_PATH})?(?:#[\w./%~+-]*)?)(?:{_QUERY})?", re.IGNORECASE)
 
@@ -197,10 +199,10 @@ def plain_addresses(text: str, hosts: Collection[str] = HOSTS) -> str:
             opened = re.compile(r"\(\s{0,9}<?").match(text, match.end())
             assert opened is not None, "only looked at before a parenthesis"
             start = opened.end()
-        return match[0] if near or listed.match(text, start) else f"{match[0]}{_BREAK}"
+        return match[0] if near or listed.match(text, start) else f"{match[0]}{BREAK}"
 
     text = whole.sub(r"\1", text)
-    text = _BARE.sub(rf"\g<0>{_BREAK}", _REFERENCE.sub(rf"\g<0>{_BREAK}", text))
+    text = _BARE.sub(rf"\g<0>{BREAK}", _REFERENCE.sub(rf"\g<0>{BREAK}", text))
     text = _DESTINATION.sub(break_unlisted, text)
     return _SCHEME.sub(break_unlisted, text)
 
@@ -211,13 +213,8 @@ def break_foreign_threads(text: str, repository: str, hosts: Collection[str] = H
     kinds = r"([\w.%-]{1,100}/[\w.%-]{1,100})/(?:issues|pulls?|discussions|commits?)/"
     threads = re.compile(rf"\b(https?:)(?=//(?:{_any_of(hosts)})/{kinds})", re.IGNORECASE)
     return threads.sub(
-        lambda match: match[0] if match[2].lower() == repository.lower() else f"{match[1]}{_BREAK}", text
+        lambda match: match[0] if match[2].lower() == repository.lower() else f"{match[1]}{BREAK}", text
     )
-
-
-def _address_on(hosts: Collection[str]) -> str:
-    """The pattern of the beginning of an address, which ends behind the host: `github.com.evil` does not match."""
-    return rf"\bhttps?://(?:{_any_of(hosts)})(?![\w.:@\\%-])"
 
 
 def _any_of(hosts: Collection[str]) -> str:

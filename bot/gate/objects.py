@@ -107,11 +107,6 @@ class Scratch:
     render: Git
     object_format: str
 
-    @property
-    def objects(self) -> dict[str, str]:
-        """The environment in which `render` reads the objects of `git`."""
-        return {"GIT_OBJECT_DIRECTORY": str(self.git.git_dir / "objects")}
-
 
 @contextmanager
 def scratch(git: Git, base_sha: str, limits: ChangeLimits = DEFAULT_LIMITS) -> Iterator[Scratch]:
@@ -169,7 +164,8 @@ def write_tree(scratch: Scratch, changes: Sequence[Change]) -> str:
 
 def render(scratch: Scratch, old: str, new: str) -> bytes:
     """Return the patch from tree `old` to tree `new`. Raises `GateError` over the limit."""
-    patch = scratch.render.run("diff-tree", *_DIFF_OPTIONS.split(), old, new, env=scratch.objects)
+    objects = {"GIT_OBJECT_DIRECTORY": str(scratch.git.git_dir / "objects")}
+    patch = scratch.render.run("diff-tree", *_DIFF_OPTIONS.split(), old, new, env=objects)
     if len(patch) > (limit := scratch.limits.patch_bytes):
         raise GateError(f"the patch is {len(patch)} bytes; the limit is {limit}")
     return patch

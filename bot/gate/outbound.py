@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from bot.contracts.errors import GateError
 from bot.contracts.threads import OWN_MARKER
-from bot.gate.markdown import HOSTS, break_foreign_threads, plain_addresses
+from bot.gate.markdown import BREAK, HOSTS, break_foreign_threads, plain_addresses
 from bot.gate.redact import Redactor
 from bot.gate.text import break_images, split_code, without_unseen
 
@@ -30,7 +30,6 @@ _CONTENT = "content"
 _PULL = re.compile(r"/repos/[^/]+/[^/]+/pulls(?:/\d+)?")
 _OWN = re.compile(r"/repos/([^/]+/[^/]+)/")
 _PLAIN = ("message",)
-_BREAK = "\u200b"
 # Tags that we write: formatting only, with no attribute but `open`.
 _OWN_TAG = (
     r"/?(?:details|summary|sub|sup|code|pre|br|hr|kbd|b|i|em|strong|p|h[1-6]|ul|ol|li|table|t[hdr]|thead|tbody|blockquote)"
@@ -73,7 +72,7 @@ class OutboundFilter:
 
     def _rendered(self, text: str, links: bool, repository: str) -> str:
         seen = _without_comments(without_unseen(text))
-        broken = break_images(_FOREIGN_TAG.sub(rf"\g<0>{_BREAK}", seen))
+        broken = break_images(_FOREIGN_TAG.sub(rf"\g<0>{BREAK}", seen))
         near = break_foreign_threads(broken, repository, self._hosts)
         return plain_addresses(near, self._hosts) if links else near
 

@@ -17,13 +17,12 @@ from contextlib import suppress
 from itertools import count
 
 from bot.contracts.plain_text import UNSEEN
-from bot.gate.markdown import LANGUAGE, CodeBlock, SlowText, code_blocks, live_part, plain_addresses
+from bot.gate.markdown import BREAK, LANGUAGE, CodeBlock, SlowText, code_blocks, live_part, plain_addresses
 
 MAX_CHARACTERS = 65_536
 """GitHub's limit for a body."""
 
 _CUT = "…"
-_ZERO_WIDTH = "\u200b"
 _IMAGE = re.compile(r"!(?=\[)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _MENTION = re.compile(r"@(?=\\{0,3}[A-Za-z0-9._-])")
@@ -171,7 +170,7 @@ def _prose(text: str, harmless: Callable[[str], str], references: Iterator[int])
     """Neutralise text without code blocks, and break lines that a parser could take for a fence."""
     text = harmless(_FENCE_LIKE.sub(lambda match: f"{match[1]}{match[2][:2]}{match[3]}", text))
     return _REFERENCE.sub(
-        lambda match: match[0] if next(references) <= _MOST_REFERENCES else f"{match[0]}{_ZERO_WIDTH}", text
+        lambda match: match[0] if next(references) <= _MOST_REFERENCES else f"{match[0]}{BREAK}", text
     )
 
 
@@ -205,19 +204,25 @@ def _split(text: str) -> list[str]:
 
 def break_images(text: str) -> str:
     """Insert a zero-width character into the markup of each image, so that it is rendered as a link or as text."""
-    return _IMAGE.sub(rf"\g<0>{_ZERO_WIDTH}", text)
+    return _broken(text, _IMAGE)
 
 
 def without_unseen(text: str) -> str:
     """Remove what shows nothing, except the zero-width character that this module inserts."""
-    return _ZERO_WIDTH.join(UNSEEN.sub("", part) for part in text.split(_ZERO_WIDTH))
+    return BREAK.join(UNSEEN.sub("", part) for part in text.split(BREAK))
 
 
 def break_commit_words(text: str) -> str:
     """Break what has an effect in a commit message: words that close issues, and words that turn off CI."""
-    for pattern in (_CLOSING, _TRACKED, _SKIPS_CI):
-        text = pattern.sub(rf"\g<0>{_ZERO_WIDTH}", text)
-    return _KEY_LINE.sub(lambda line: _MARKED_WORD.sub(rf"\g<0>{_ZERO_WIDTH}", line[0]), text)
+    text = _broken(text, _CLOSING, _TRACKED, _SKIPS_CI)
+    return _KEY_LINE.sub(lambda line: _broken(line[0], _MARKED_WORD), text)
+
+
+def _broken(text: str, *patterns: re.Pattern[str]) -> str:
+    """Insert a zero-width character after each match."""
+    for pattern in patterns:
+        text = pattern.sub(rf"\g<0>{BREAK}", text)
+    return text
 
 
 def _code_or_why_not(block: CodeBlock, source: str, harmless: Callable[[str], str]) -> str:
@@ -239,11 +244,9 @@ def _code_or_why_not(block: CodeBlock, source: str, harmless: Callable[[str], st
 def _harmless(text: str) -> str:
     """Break mentions, closing keywords, slash and workflow commands by a zero-width character."""
     # Addresses first: they lose their queries, and the remaining text may have an effect.
-    text = _MENTION.sub(f"@{_ZERO_WIDTH}", plain_addresses(text))
-    text = _SLASH_COMMAND.sub(rf"\1{_ZERO_WIDTH}/", text)
-    text = _NUMBERED.sub(rf"\g<0>{_ZERO_WIDTH}", break_commit_words(text))
-    text = _FOREIGN_REFERENCE.sub(rf"\1#{_ZERO_WIDTH}", text)
-    return _WORKFLOW_COMMAND.sub(rf"\1{_ZERO_WIDTH}\2", text)
+    text = _SLASH_COMMAND.sub(rf"\1{BREAK}/", _broken(plain_addresses(text), _MENTION))
+    text = _broken(break_commit_words(text), _NUMBERED, _FOREIGN_REFERENCE)
+    return _WORKFLOW_COMMAND.sub(rf"\1{BREAK}\2", text)
 
 
 def _harmless_markdown(text: str) -> str:
@@ -252,10 +255,7 @@ def _harmless_markdown(text: str) -> str:
     A zero-width character is used, never a backslash or an entity: those have different meanings inside and outside
     inline code, and parsers disagree on where inline code ends.
     """
-    text = plain_addresses(text)
-    for pattern in (_ENTITY, _TAG):
-        text = pattern.sub(rf"\g<0>{_ZERO_WIDTH}", text)
-    return _harmless(break_images(text))
+    return _harmless(_broken(plain_addresses(text), _ENTITY, _TAG, _IMAGE))
 
 
 def _shortened(text: str, limit: int) -> str:

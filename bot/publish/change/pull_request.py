@@ -236,7 +236,8 @@ def _open(context: PublishContext, proposal: Proposal, body: str) -> tuple[PullR
     heading = title(context.outcome)
     rule = proposal.commit.policy.pull_request
     # The bundle's request is untrusted, so the policy's rule applies here, too.
-    draft = rule.always_draft or context.request.draft(bool(rule.draft))
+    wanted = {"true": True, "false": False}.get(context.request.options.get("draft", ""), bool(rule.draft))
+    draft = rule.always_draft or wanted
 
     def create(as_draft: bool) -> PullRequest:
         head, base = proposal.branch, proposal.base
