@@ -1,7 +1,5 @@
 """Resolve the lock for every Python and both architectures, wheels only, without installing: `make lock-check`."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """`make schema`: write the schemas in docs/, and the tables of docs/policy.md and docs/commands.md."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from policy_table import as_table

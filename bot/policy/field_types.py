@@ -77,12 +77,12 @@ class Kind:
 
 def whole(least: int, most: int) -> Any:
     """Return the annotation of a whole number."""
-    return Field(ge=least, le=most)
+    return Field(ge=least, le=most, title=f"a whole number from {least:,} to {most:,}")
 
 
 def decimal(most: int) -> Any:
     """Return the annotation of a number from 0 on."""
-    return Field(ge=0, le=most, allow_inf_nan=False)
+    return Field(ge=0, le=most, allow_inf_nan=False, title=f"a number from 0 to {most:,}")
 
 
 def _read(read: Callable[[str], object], schema: JsonSchema) -> Kind:

@@ -114,12 +114,18 @@ class Policy:
         title="a list of commands, or of `{command, timeout, egress}`",
     )
     run_services: Annotated[tuple[ServiceSpec, ...], Field(max_length=3)] = key(
-        (), "Servers that tests need; they start inside the sandbox, anew in each round."
+        (),
+        "Servers that tests need; they start inside the sandbox, anew in each round.",
+        title="a list of `{name, command, ready, timeout}`",
     )
     bring: Folders = key((), "Folders from earlier workflow steps to copy into the sandbox.")
     history: Annotated[
         int | Literal["full"], Kind(lambda _: int_schema(ge=1, le=1_000_000)), word("full", "full")
-    ] = key(1, "Commits in the work tree's git history; `full` for tools that compute a version from git.")
+    ] = key(
+        1,
+        "Commits in the work tree's git history; `full` for tools that compute a version from git.",
+        title="full, or a whole number from 1 to 1,000,000",
+    )
     model: Model = key("", "The model of runs in Actions, unless the request or the workflow names one.")
     models: Annotated[Mapping[Model, Annotated[ModelOverride, OVERRIDE]], FROZEN] = key(
         None,

@@ -83,7 +83,9 @@ def test_a_mistake_is_the_schemas_too_or_one_that_only_the_loader_can_know(text:
     assert not VALIDATOR.is_valid(as_json(text)), messages
 
 
-BOUNDED = [(path, one) for path, one in policy_table.every_key() if {"minimum", "maximum"} <= set(one)]
+BOUNDED = [
+    (path, one) for path, one in policy_table.every_key().items() if {"minimum", "maximum"} <= set(one)
+]
 
 
 def _document(path: str, value: Any) -> Any:
