@@ -9,7 +9,6 @@ from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
 from bot.github.repositories import Repositories
 from tests.publish.conftest import FIXED, REPO, World
-from tests.publish.test_on_pull import bundle_on, parent, theirs
 
 POLICY = {
     ".github/agent.yml": "pull_request: {signed: true}\npush_to_head: true\ndiff: {binaries: [image.bin]}\n"
@@ -40,23 +39,6 @@ def test_the_commit_is_githubs_with_the_tree_that_was_judged(world: World):
     before = (world.branches(), world.pulls(), world.writes())
     assert world.publish(bundle).commit == published.commit
     assert (world.branches(), world.pulls(), world.writes()) == before
-
-
-@pytest.mark.slow
-def test_onto_a_head_twice_is_one_commit_also_beneath_later_ones(world: World):
-    number = theirs(world)
-    bundle = bundle_on(world, number)
-    head = world.base_sha
-    published = world.publish(bundle)
-    assert world.branches()["topic"] == published.commit
-    assert parent(world, published.commit) == head
-    assert AUTHOR in world.commit(published.commit)
-    world.publish(bundle)
-    later = world.forge.commit(REPO, {"notes.md": "later\n"}, branch="topic", author="ann")
-    world.publish(bundle)
-    assert world.branches()["topic"] == later
-    assert len(made(world)) == 1
-    assert len(world.pulls()) == 1
 
 
 def staged(world: World, entries: Mapping[str, tuple[str, bytes] | None]) -> bytes:

@@ -120,21 +120,6 @@ def test_mypy_writes_its_cache_where_the_next_round_gets_a_copy():
     assert folder.replace("{tmp}/home", "~") in build_caches._IN_HOME
 
 
-@pytest.mark.slow
-@both
-def test_downloads_of_the_home_are_there_and_never_written(cli: Cli, tmp_path: Path, sandbox: str):
-    check = (
-        "[ -e ~/.m2/repository/old ] && touch ~/.m2/repository/new && "
-        "[ -e ~/.gem/ruby/old ] && ! touch ~/.gem/ruby/new 2>/dev/null && [ ! -e ~/.m2/settings.xml ]"
-    )
-    repo = make_repository(tmp_path / "app", {**FILES, "pom.xml": "<project/>", "check.sh": check})
-    for name in (".m2/repository/old", ".gem/ruby/old", ".m2/settings.xml"):
-        write_file(cli.home / name, "x")
-    outcome = fixed(cli, repo, sandbox, change_to("changed"))
-    assert states(outcome) == ["passed", "passed"], outcome["checks"]
-    assert not (cli.home / ".m2/repository/new").exists()
-
-
 def test_a_repository_of_maven_that_is_too_large_is_linked_and_not_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

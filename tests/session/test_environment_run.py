@@ -138,23 +138,6 @@ def test_what_is_installed_by_its_place_is_tested_in_the_changed_tree(
     assert [file["path"] for file in outcome["files"]] == [path]
 
 
-@pytest.mark.bubblewrap
-@pytest.mark.slow
-def test_a_brought_environment_is_not_copied_without_setup(cli: Cli, tmp_path: Path):
-    policy = "version: 1\nbring: [.venv, cache]\n"
-    files = {**PYTHON, ".github/agent.yml": policy, ".gitignore": ".venv\ncache\n"}
-    repo = make_repository(tmp_path / "app", files)
-    editable(repo, "pip")
-    (repo / "cache").mkdir()
-    (repo / "cache/file").touch()
-    look = shell("echo x > cache/file && echo written; .venv/bin/python -c 'import app; print(app.answer())'")
-    ran = cli.on(repo, "fix", "--json", "x", model=[look, DONE, DONE])
-    printed = ran.requests[1].json["messages"][-1]["content"][0]["content"]
-    assert printed.startswith("written\n42\n")
-    assert "bringing cache" in ran.err
-    assert "bringing .venv" not in ran.err
-
-
 LOOK = """
 which python; python -c 'import installed; print(installed.__file__)'; .venv/bin/python -c 'print("as a path")'
 echo x > .venv/planted; echo y > .venv/lib/python*/site-packages/installed.py; git status --short; ls -a; tool

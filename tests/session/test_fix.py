@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -114,20 +113,6 @@ def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path):
     outcome = ran.json["outcome"]
     assert (ran.code, outcome["status"], outcome["stop_reason"]) == (4, "partial", "turns")
     assert ran.json["branch"]
-
-
-@pytest.mark.slow
-def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_nothing(cli: Cli, tmp_path: Path):
-    """The refusal usually comes before the probe is over."""
-    empty, temporary = tmp_path / "empty", tmp_path / "temporary"
-    empty.mkdir()
-    temporary.mkdir()
-    git(empty, "init", "-q")
-    probing = {"TMPDIR": str(temporary), "SLASH_AGENT_TEST_PROBE": "1"}
-    ran = cli.on(empty, "fix", "x", model=[DONE], **probing)
-    assert ran.code == 2
-    assert "commit" in ran.err
-    assert os.listdir(temporary) == []
 
 
 def test_a_secret_in_the_diff_refuses_it_by_name(cli: Cli, repo: Path, tmp_path: Path):

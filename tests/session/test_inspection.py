@@ -182,21 +182,6 @@ def test_a_project_that_the_change_removes_or_adds_is_not_compared(begin: Begin)
     assert (web.projects, web.complete, web.after.note) == (("web",), False, "the change removes its project")
 
 
-@pytest.mark.slow
-def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(begin: Begin):
-    files = SHARED | {name: text for number in range(10) for name, text in project(f"p{number}", OLD).items()}
-    trial = begin(files, named=("tsc",))
-    trial.rounds.start()
-    tree = trial.changed_tree(
-        {"p9/behaviour": files["p9/behaviour"] + f"echo 'a.ts({NEW}'\n", "p9/a.ts": "1\n2\n3\n"}
-    )
-    tsc = trial.compare(tree)["tsc"]
-    assert [each.path for each in tsc.new] == ["p9/a.ts"]
-    assert (tsc.remaining, len(tsc.projects)) == (9, 9)
-    assert tsc.before.note == "1 more project not looked at: p8"
-    assert trial.opened == ["checkers-before", "checkers-on-base", "checkers-after-1"]
-
-
 @pytest.mark.parametrize(
     ("verb", "policy", "some"),
     [

@@ -8,10 +8,9 @@ import pytest
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
 from tests.support.files import write_file
-from tests.support.fix_script import DONE, fix_steps, shell
+from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Step
 from tests.support.repositories import make_repository
-from tests.support.stage import Stage
 
 pytestmark = pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
 
@@ -76,16 +75,3 @@ def test_setup_and_checks_work_behind_landlock(cli: Cli, tmp_path: Path):
     tree = seen.partition("42\\n")[2].partition("\\n")[0]
     assert tree.endswith("/tree")
     assert f"repository root: {tree}" in asked
-
-
-@pytest.mark.slow
-def test_prepare_auto_says_that_nothing_was_installed_and_what_to_do(stage: Stage):
-    steps = "steps:\n      - run: pip install -r r.txt\n      - run: pytest\n"
-    ci = f"on: push\njobs:\n  t:\n    runs-on: ubuntu-24.04\n    {steps}"
-    files = {".github/agent.yml": "version: 1\n", ".github/workflows/ci.yml": ci, "r.txt": "pytest\n"}
-    stage.forge.commit(stage.repo, files)
-    ran = stage.run(model=fix_steps(), SLASH_AGENT_PREPARE="auto", SLASH_AGENT_SANDBOX="landlock")
-    assert ran.code == 0, ran.output
-    [note] = [note for note in stage.outcome()["notes"] if "was not installed" in note]
-    assert "setup-sandbox" in note
-    assert "`bring:`" in note

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pytest
 
 from bot.contracts.errors import UsageError
-from bot.contracts.outcome import Status
 from bot.contracts.request import Tier
 from bot.contracts.sandbox import HostUse
 from bot.session.workspaces.network import Network, network_notes
@@ -31,19 +30,6 @@ pytestmark = pytest.mark.bubblewrap
 
 HOST = "packages.test"
 PROBE = "exec 3<>/dev/tcp/127.0.0.1/3128 && echo there is a proxy; env"
-
-POLICY = """version: 1
-setup:
-  - command: curl -sS --max-time 20 https://packages.test:PORT/simple/tidyhello/ > index.html
-    egress: [python]
-  - command: "! curl -sS --max-time 20 https://packages.test:PORT/simple/tidyhello/"
-checks:
-  - name: has its index
-    command: grep -q tidyhello index.html
-tiers:
-  maintainer:
-    egress: [python]
-"""
 
 
 class Mirror(NamedTuple):
@@ -72,32 +58,6 @@ def mirror(authority: tuple[Path, int], monkeypatch: pytest.MonkeyPatch) -> Mirr
     return Mirror(
         port, {"SSL_CERT_FILE": str(trusted), "SLASH_AGENT_MIRRORS": f"python=https://{HOST}:{port}/simple"}
     )
-
-
-def give_policy(stage: Stage, port: int) -> None:
-    stage.forge.commit(
-        stage.repo, {".github/agent.yml": POLICY.replace("PORT", str(port)), ".gitignore": "index.html\n"}
-    )
-
-
-@pytest.mark.slow
-def test_policy_gives_setup_commands_and_checks_their_registry_and_nothing_else(stage: Stage, mirror: Mirror):
-    give_policy(stage, mirror.port)
-    get = f"curl -sS --max-time 20 https://{HOST}:{mirror.port}/simple/tidyhello/"
-    came = run_verb(
-        stage,
-        request_in(stage, "fix"),
-        [shell(get), shell("curl -sS --max-time 20 https://evil.test/"), Turn((Say("Done."),))],
-        more=mirror.environment,
-    )
-    assert "tidyhello-1.0" in came.results[0]
-    assert "Refused by the sandbox" in came.results[1] or "403" in came.results[1]
-    assert came.outcome.status is Status.NO_CHANGE
-    uses = {(use.host.partition(":")[0], use.allowed): use for use in came.outcome.network}
-    assert uses[HOST, True].tunnels == 2  # setup's first step, and the model's command
-    assert uses[HOST, False].why == "not on the list of allowed hosts"  # setup's second step
-    assert uses["evil.test", False].tunnels == 1
-    assert any(note.startswith("Network: evil.test was refused (1 tunnel)") for note in came.outcome.notes)
 
 
 @pytest.mark.slow

@@ -106,17 +106,3 @@ def test_help_is_never_refused(stage: Stage):
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     stage.add_run("success")
     assert act(stage, stage.ask("/agent help"))[0].code == 0
-
-
-@pytest.mark.slow
-def test_what_fails_before_a_model_is_asked_is_none_of_the_days_runs(stage: Stage):
-    """A branch that is not there, a recording that nobody may name, a refused command: then one that is carried out."""
-    tier = "{runs_a_day: 2}"
-    stage.forge.commit(stage.repo, {".github/agent.yml": f"version: 1\ntiers: {{maintainer: {tier}}}\n"})
-    for words in ("fix --base nowhere it", "fix --model replay/x it", "fix --full it"):
-        run = stage.add_run()
-        done, asked = act(stage, stage.ask(f"/agent {words}"), run)
-        assert (done.code, asked) == (2, 0), done.output
-        stage.forge.set_run(stage.repo, run, conclusion="failure")
-    done, asked = act(stage, stage.ask("/agent explain this"))
-    assert asked > 0, done.output

@@ -140,23 +140,6 @@ def folder(kept: RunFolder, tmp_path: Path) -> RunFolder:
     return RunFolder(tmp_path / "run")
 
 
-def spoil_a_line(folder: RunFolder) -> None:
-    rows = folder.journal.read_bytes().split(b"\n")
-    rows[len(rows) // 2] = b"\0" * 100
-    folder.journal.write_bytes(b"\n".join(rows))
-
-
-@pytest.mark.slow
-def test_a_damaged_line_of_the_journal_costs_no_change(folder: RunFolder, tmp_path: Path):
-    spoil_a_line(folder)
-    outcome = salvage(folder.root, {}, tmp_path / "out").outcome
-    assert [file.path for file in outcome.files] == CHANGED
-    assert any("1 line of the journal could not be read" in note for note in outcome.notes)
-    assert [file.path for file in read_bundle(tmp_path / "out").outcome.files] == CHANGED
-    again = salvage(folder.root, {}, tmp_path / "out").outcome
-    assert [file.path for file in again.files] == CHANGED
-
-
 KINDS: dict[str, Callable[[Path], object]] = {
     **IRREGULAR,
     "empty": Path.touch,

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 import bot.maintenance
-from bot.github.client import connect
 from bot.publish.thread.markers import WRITE, read_mark
-from bot.session.event.maintain import run_results
 from slash_forge import Forge
-from slash_forge.forge import ACTIONS_BOT
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage, open_stage
@@ -149,19 +146,3 @@ def test_after_the_second_period_it_is_closed(stage: Stage, old: int, clock: Clo
     assert f"written: close #{old} as not planned" in published(stage)
     assert state(stage, old) == ("closed", "not_planned")
     assert "written" not in published(stage)
-
-
-@pytest.mark.slow
-def test_the_dashboard_counts_the_writes_that_were_made_and_those_that_were_not(stage: Stage, old: int):
-    reader = stage.forge.token(ACTIONS_BOT, {"actions": "read", "issues": "read"}, repo=stage.repo)
-    github = connect(reader, stage.forge.api_url, stage.repo)
-
-    def result() -> tuple[int, int]:
-        number = stage.add_task_run("stale-triage")
-        [last] = run_results(github, number, datetime.now(UTC), lambda _: github).values()
-        return last.made, last.held
-
-    run(stage, *speak(old))
-    assert result() == (0, 2), "not published"
-    published(stage)
-    assert result() == (2, 0)

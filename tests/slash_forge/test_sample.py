@@ -3,7 +3,6 @@
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -83,29 +82,3 @@ def first_line(process: subprocess.Popen[str]) -> dict[str, Any]:
     assert process.stdout is not None
     answer: dict[str, Any] = json.loads(process.stdout.readline())
     return answer
-
-
-@pytest.mark.slow
-def test_the_process_says_where_it_is_and_a_second_one_that_its_port_is_taken(
-    process: subprocess.Popen[str], git: Run, tmp_path: Path
-):
-    announcement = first_line(process)
-    assert announcement["api_url"] == f"{announcement['url']}/api/v3"
-    assert set(announcement["tokens"]) == {"run", "publish", "maintainer"}
-    event = json.loads(Path(announcement["event"]).read_text())
-    assert event["repository"]["clone_url"] == announcement["clone_url"]
-    assert git("ls-remote", announcement["clone_url"], "HEAD").stdout
-    port = announcement["url"].rpartition(":")[2]
-    second = subprocess.run(
-        [sys.executable, "-m", "slash_forge", "--port", port], capture_output=True, text=True, check=False
-    )
-    assert second.returncode == 2
-    assert second.stderr.startswith(f"forge: port {port} cannot be used")
-    assert "Traceback" not in second.stderr
-    ends_and_leaves_nothing(process, tmp_path, signal.SIGTERM)
-
-
-def ends_and_leaves_nothing(process: subprocess.Popen[str], folder: Path, number: signal.Signals) -> None:
-    process.send_signal(number)
-    assert process.wait(timeout=60) == 0
-    assert list(folder.iterdir()) == []
