@@ -60,9 +60,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     where, findings = read_github_environment(os.environ), list(_local_findings(root, arguments))
     findings += _github_findings(where, repository, root, [finding.name for finding in findings])
     if where.app_id or where.app_key:
-        from bot.github.app import installation
+        from bot.github.app import permissions_of
 
-        check = partial(installation, where.app_id, where.app_key, api_url=where.api_url)
+        check = partial(permissions_of, where.app_id, where.app_key, api_url=where.api_url)
         findings += check_app(repository, repositories, check)
     else:
         findings += without_app(repository, repositories)

@@ -1,7 +1,7 @@
 """Check GitHub: the token and its kind, the repository, settings that stop a pull request, rules for our branches, and
 the permissions of a GitHub App."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from bot.contracts.errors import AgentError, UsageError
@@ -9,7 +9,7 @@ from bot.doctor.requirements import Finding, check_demands, missing, ok, unknown
 from bot.github.client import GitHub
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.repositories import BranchDemands
-from bot.github.tokens import Installation, TokenKind, token_facts
+from bot.github.tokens import TokenKind, token_facts
 from bot.policy.values import Policy
 from bot.publish.remote import PREFIX
 
@@ -178,9 +178,9 @@ _RANK = {"read": 1, "write": 2, "admin": 3}
 _GRANT = "grant it on the app's settings page, under Permissions; then accept it where the app is installed"
 
 
-def check_app(own: str, listed: Sequence[str], check: Callable[[str], Installation]) -> list[Finding]:
-    """`own` is the workflow's repository; `listed` those that it looks after, it among them or not. `check` returns how
-    the app is installed on a repository, and raises an `AgentError` where it is not, or cannot sign in."""
+def check_app(own: str, listed: Sequence[str], check: Callable[[str], Mapping[str, str]]) -> list[Finding]:
+    """`own` is the workflow's repository; `listed` those that it looks after, it among them or not. `check` returns
+    what the app may do on a repository, and raises an `AgentError` where it is not installed, or cannot sign in."""
     repositories = dict.fromkeys([*([own] if own and not listed else []), *listed])
     fine: list[str] = []
     findings: list[Finding] = []
@@ -188,7 +188,7 @@ def check_app(own: str, listed: Sequence[str], check: Callable[[str], Installati
         name, its_own = f"app on {repository}", repository.lower() == own.lower()
         wanted = _WANTED if its_own else _WANTED_OF_A_LIST
         try:
-            granted = check(repository).permissions
+            granted = check(repository)
         except AgentError as error:
             if isinstance(error, UsageError) or (isinstance(error, GitHubError) and error.status == 401):
                 # Id or key are wrong: it is the same for all others.

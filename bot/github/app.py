@@ -1,6 +1,5 @@
 """A GitHub App's installation token for one repository, valid for an hour."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -11,7 +10,7 @@ from github.Auth import AppAuth
 from bot.contracts.errors import UsageError
 from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.retry import Pace
-from bot.github.tokens import Access, Installation
+from bot.github.tokens import Access
 from bot.github.transport import ApiPart, ApiRequester
 
 # Seconds. GitHub's tolerance and PyGithub's margin allow for so much difference between the clocks.
@@ -22,17 +21,9 @@ _CLOCK_TOLERANCE = 60
 _READABLE = ("actions", "checks", "contents", "issues", "metadata", "pull_requests", "statuses")
 
 
-@dataclass(frozen=True, slots=True)
-class InstallationToken:
-    """`login` is the bot that the app acts as, such as `slash-agent[bot]`."""
-
-    token: str = field(repr=False)
-    login: str
-
-
 def installation_token(
     app_id: str, private_key: str, repository: str, api_url: str, *, access: Access, pace: Pace | None = None
-) -> InstallationToken:
+) -> str:
     """A token for `repository` alone, with no more permissions than `access` needs, of those that the app has there.
 
     `private_key` is PEM, with line ends or with `\\n` written out. Two requests. Raises `UsageError` for a key or id
@@ -42,10 +33,11 @@ def installation_token(
     return _App(requester, repository, app_id.strip()).token(access)
 
 
-def installation(app_id: str, private_key: str, repository: str, api_url: str) -> Installation:
-    """How the app is installed on `repository`, and what it may do there. Raises as `installation_token` does."""
+def permissions_of(app_id: str, private_key: str, repository: str, api_url: str) -> dict[str, str]:
+    """What the app may do on `repository`: by GitHub's names `read`, `write` or `admin`. Raises as
+    `installation_token` does."""
     requester = ApiRequester(api_url, _signer(app_id, private_key), Pace())
-    return _App(requester, repository, app_id.strip()).installation()
+    return _App(requester, repository, app_id.strip()).installation()[1]
 
 
 class _App(ApiPart):
@@ -55,25 +47,24 @@ class _App(ApiPart):
         super().__init__(requester, repository)
         self._app_id = app_id
 
-    def token(self, access: Access) -> InstallationToken:
-        installation = self.installation()
-        granted = installation.permissions
+    def token(self, access: Access) -> str:
+        identity, granted = self.installation()
         # A request for more than was granted is refused; a request without permissions gets all of them.
         reads = [name for name in _READABLE if name in granted]
         writes = [name for name in access.value if granted.get(name, "read") != "read"]
         permissions = {"metadata": "read", **dict.fromkeys(reads, "read"), **dict.fromkeys(writes, "write")}
         body = {"repositories": [self.name.partition("/")[2]], "permissions": permissions}
-        login = f"{installation.slug}[bot]" if installation.slug else ""
         try:
-            data = self._post(f"/app/installations/{installation.id}/access_tokens", body)
+            data = self._post(f"/app/installations/{identity}/access_tokens", body)
         except GitHubError as error:
             # The installation was found, by a redirect, and the name that it was asked for is not in it.
             if error.status == 422 and error.says("repository that does not exist"):
                 raise RepositoryMovedError(f"asking for a token of the app for {self.name}") from error
             raise
-        return self._parsed(lambda: InstallationToken(str(data["token"]), login))
+        return self._parsed(lambda: str(data["token"]))
 
-    def installation(self) -> Installation:
+    def installation(self) -> tuple[int, dict[str, str]]:
+        """The id, and the permissions."""
         try:
             return self._get(f"{self.root}/installation", _installation)
         except GitHubError as error:
@@ -102,9 +93,9 @@ class _App(ApiPart):
         )
 
 
-def _installation(data: Any) -> Installation:
+def _installation(data: Any) -> tuple[int, dict[str, str]]:
     granted = {str(name): str(access) for name, access in (data.get("permissions") or {}).items()}
-    return Installation(int(data["id"]), str(data.get("app_slug") or ""), granted)
+    return int(data["id"]), granted
 
 
 def _signer(app_id: str, private_key: str) -> AppAuth:

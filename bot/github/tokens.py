@@ -76,14 +76,6 @@ def token_kind(token: str, *, login: str = "") -> TokenKind:
     return TokenKind.ACTIONS if login == ACTIONS_LOGIN else TokenKind.APP
 
 
-class Installation(NamedTuple):
-    """How an app is installed. `permissions` by GitHub's names are `read`, `write` or `admin`."""
-
-    id: int
-    slug: str
-    permissions: Mapping[str, str]
-
-
 class Access(Enum):
     """The permissions that a token may write. It may read all others of `_READABLE`."""
 

@@ -115,14 +115,6 @@ class Remote:
             raise _push_error(branch, doing, f"{error.stdout}\n{error.stderr}", hidden) from None
 
 
-def no_room(existing: str, branch: str) -> str:
-    """Return the reason why git cannot create `branch`."""
-    return (
-        f"The branch {existing} exists on the server, and git cannot keep {branch} beside it: rename or delete "
-        f"{existing}."
-    )
-
-
 # What to do about a refusal, by the server's words. GitHub documents these in "Troubleshooting rules", "About protected
 # branches", "About large files on GitHub" and "Working with push protection from the command line".
 _ADVICE = {

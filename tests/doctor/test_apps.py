@@ -7,7 +7,6 @@ import pytest
 
 from bot.doctor.github import check_app, without_app
 from bot.doctor.requirements import Finding, State
-from bot.github.tokens import Installation
 from tests.support.apps import App, make_app
 from tests.support.repositories import sample_repository
 from tests.support.stage import CommandResult, Stage
@@ -19,7 +18,7 @@ OWN, NOTES = "riverbend/tidytime", "riverbend/notes"
 
 
 def found(permissions: Permissions, repository: str = OWN, listed: Sequence[str] = ()) -> Finding:
-    [finding] = check_app(OWN, listed or [repository], lambda name: Installation(1, "app", permissions))
+    [finding] = check_app(OWN, listed or [repository], lambda name: permissions)
     return finding
 
 

@@ -111,10 +111,8 @@ def signed_in(where: GitHubEnvironment, repository: str, access: Access) -> GitH
     if where.app_id or where.app_key:
         from bot.github.app import installation_token
 
-        installation = installation_token(
-            where.app_id, where.app_key, repository, where.api_url, access=access
-        )
-        return replace(where, token=installation.token, minted=True)
+        token = installation_token(where.app_id, where.app_key, repository, where.api_url, access=access)
+        return replace(where, token=token, minted=True)
     if not where.token:
         raise UsageError("There is no GitHub token: set GITHUB_TOKEN (in Actions, the input github-token).")
     if not where.token.isprintable():

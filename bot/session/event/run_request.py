@@ -17,7 +17,7 @@ from bot.policy.run_budget import least
 from bot.providers.connect import MissingKeyError, check_model, default_model
 from bot.providers.replay import RECORDED
 from bot.publish.convention.read import newest_subjects
-from bot.publish.remote import PREFIX, Remote, no_room
+from bot.publish.remote import PREFIX, Remote
 from bot.publish.review.posted_reviews import read_history, read_memory
 from bot.review.fingerprints import NO_MEMORY, ReviewMemory
 from bot.run.run import run
@@ -92,7 +92,12 @@ def _cannot_publish(context: EventContext, request: Request) -> str:
         refs = Remote(Path(os.devnull), where.git_url(name), where.token).refs(root)
     except AgentError:
         return ""  # The checkout will report it.
-    return f"{no_room(root, PREFIX)} Then ask again." if root in refs.heads else ""
+    if root not in refs.heads:
+        return ""
+    return (
+        f"The branch {root} exists on the server, and git cannot keep {PREFIX} beside it: rename or delete {root}. "
+        "Then ask again."
+    )
 
 
 def _run(context: EventContext, request: Request, model: str, comment: int) -> EventResult:
