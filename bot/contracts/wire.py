@@ -42,14 +42,15 @@ def send_encoded(fd: int, frame: bytes) -> None:
 
 def receive(fd: int) -> dict[str, Any] | None:
     """Read one frame from `fd`; `None` at a clean end. Raises `WireError` for anything else."""
-    header = _read_exactly(fd, _HEADER, at_boundary=True)
-    if header is None:
+    header = _read(fd, _HEADER)
+    if not header:
         return None
     length = int.from_bytes(header, "big")
     if length > MAX_FRAME:
         raise WireError(f"a frame of {length} bytes is over the limit of {MAX_FRAME}")
-    body = _read_exactly(fd, length, at_boundary=False)
-    assert body is not None
+    body = _read(fd, length)
+    if len(header) < _HEADER or len(body) < length:
+        raise WireError("the pipe ended in the middle of a frame")
     return decode(body)
 
 
@@ -70,18 +71,12 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _read_exactly(fd: int, size: int, *, at_boundary: bool) -> bytes | None:
-    chunks: list[bytes] = []
-    missing = size
-    while missing:
-        try:
-            chunk = os.read(fd, min(missing, 1 << 20))
-        except OSError as error:
-            raise WireError(f"the pipe cannot be read: {error.strerror}") from error
-        if not chunk:
-            if at_boundary and missing == size:
-                return None
-            raise WireError("the pipe ended in the middle of a frame")
-        chunks.append(chunk)
-        missing -= len(chunk)
-    return b"".join(chunks)
+def _read(fd: int, size: int) -> bytes:
+    """Return the next `size` bytes; fewer at the end of the pipe."""
+    data = bytearray()
+    try:
+        while chunk := os.read(fd, min(size - len(data), 1 << 20)):
+            data += chunk
+    except OSError as error:
+        raise WireError(f"the pipe cannot be read: {error.strerror}") from error
+    return bytes(data)

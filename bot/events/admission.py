@@ -3,7 +3,7 @@ answer to an account without access.
 
 The tier comes from GitHub's permission API. The payload's `author_association`, a `[bot]` suffix and an account's type
 proved forgeable or meaningless elsewhere. The login is only the API's key: the id in its answer must be the payload's,
-since a login can pass to another account. What each tier may do by default: `bot/policy/run_budget.py`.
+since a login can pass to another account. What each tier may do by default: `bot/policy/tiers.py`.
 """
 
 from __future__ import annotations

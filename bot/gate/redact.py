@@ -17,7 +17,15 @@ from urllib.parse import quote, quote_plus, unquote_to_bytes
 
 import re2
 
-from bot.gate.secrets import MOST, Span, credential_kind, replaced, withhold_if_secret, without_credentials
+from bot.gate.secrets import (
+    MOST,
+    Span,
+    credential_kind,
+    replaced,
+    search_options,
+    withhold_if_secret,
+    without_credentials,
+)
 
 
 class Redactor:
@@ -157,7 +165,6 @@ def _raw(text: str) -> bytes:
 
 
 _RUN = 10
-_MEMORY = 1 << 28
 _TWO_CLASSES = re.compile(rb"[a-z][^a-z]*[A-Z0-9]|[A-Z][^A-Z]*[a-z0-9]|[0-9][^0-9]*[A-Za-z]")
 # What anybody may write: the beginnings that vendors give to all of their keys.
 _PUBLIC = re.compile(
@@ -185,13 +192,8 @@ def _compiled(secrets: frozenset[tuple[str, str]]):  # type: ignore[no-untyped-d
         value = next(forms(secret), b"")
         for offset in _beginnings(value):
             origins.setdefault(value[offset : offset + _RUN], []).append(_Origin(value, offset, name))
-    options = re2.Options()
-    options.max_mem = _MEMORY
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.longest_match = True
-    options.never_capture = True
     union = b"|".join(piece if piece.isalnum() else re2.escape(piece) for piece in sorted(origins))
-    return re2.compile(union, options).search, origins
+    return re2.compile(union, search_options()).search, origins
 
 
 def _extended(data: bytes, start: int, end: int, origin: _Origin) -> Span:

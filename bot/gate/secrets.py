@@ -5,7 +5,7 @@ Known values are matched by `bot.gate.redact`. The patterns are compiled at the 
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import re2
 
@@ -72,16 +72,21 @@ def credentials_in(data: bytes) -> Iterator[Span]:
             yield Span(start, at, kind)
 
 
-@cache
-def _compiled():  # type: ignore[no-untyped-def]  # google-re2 has no types
-    """Return the search for all patterns in one, the set that tells which pattern a match is of, and the search for
-    placeholders."""
-
+def search_options() -> Any:  # google-re2 has no types
+    """Return the options of google-re2 for a search of bytes by thousands of alternatives."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.longest_match = True
-    options.max_mem = 1 << 26
+    options.max_mem = 1 << 28
     options.never_capture = True
+    return options
+
+
+@cache
+def _compiled():  # type: ignore[no-untyped-def]  # as above
+    """Return the search for all patterns in one, the set that tells which pattern a match is of, and the search for
+    placeholders."""
+    options = search_options()
     union = "|".join(f"(?:{regex})" for regex in PATTERNS.values()).encode()
     kinds = re2.Set.FullMatchSet(options)
     for regex in PATTERNS.values():

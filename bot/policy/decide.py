@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from bot.contracts.globs import matches
 from bot.contracts.request import Tier
+from bot.contracts.workspace_tools import SHELL
 from bot.policy import matching
 from bot.policy.dangerous import dangerous
 from bot.policy.protected import Kind, MayWrite, ProtectedFiles
@@ -67,7 +68,12 @@ def decide(
     rules = [rule for rule in policy.rules if tier in rule.tiers]
     match = matching.call(rules, tool, arguments, root)
     if match is None:
-        return _built_in(policy, tool, arguments, root, outside)
+        command = arguments.get("command") if tool == SHELL else None
+        lifted = policy.dangerous.allow
+        built_in = dangerous(command, root, lifted, outside=outside) if isinstance(command, str) else None
+        if built_in is None:
+            return Decision(Effect.ALLOW)
+        return Decision(Effect.DENY, f"{BUILT_IN}{built_in.name}", built_in.reason, built_in.nearest)
     rule, nearest = match
     if rule.effect is Effect.ASK and not can_ask:
         nobody = "a person has to approve this, and there is no terminal"
@@ -82,17 +88,6 @@ def allows_commands(policy: Policy, tier: Tier) -> bool:
         isinstance(rule, CommandRule) and rule.effect is Effect.ALLOW and tier in rule.tiers
         for rule in policy.rules
     )
-
-
-def _built_in(policy: Policy, tool: str, arguments: Mapping[str, Any], root: str, outside: bool) -> Decision:
-    """Return the decision if no rule of the policy matches."""
-    command = arguments.get("command")
-    if tool != "bash" or not isinstance(command, str):
-        return Decision(Effect.ALLOW)
-    match = dangerous(command, root, policy.dangerous.allow, outside=outside)
-    if match is None:
-        return Decision(Effect.ALLOW)
-    return Decision(Effect.DENY, f"{BUILT_IN}{match.name}", match.reason, match.nearest)
 
 
 def may_write(

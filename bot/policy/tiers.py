@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -11,6 +11,8 @@ from bot.contracts.request import Tier
 from bot.policy.egress import PRESETS
 from bot.policy.field_types import ONCE, about, decimal, key, one_of, raise_problems, repeated, whole, word
 from bot.verbs.registry import NAMES, verbs_of
+
+Limit = TypeVar("Limit", int, float)
 
 Usd = Annotated[float, decimal(1000)]
 Minutes = Annotated[float, decimal(360)]
@@ -114,3 +116,8 @@ class Budget:
     commands: Commands | None = key(None, "Commands of the agent in any run at most.")
     output: Output | None = key(None, "Output of the agent's commands in any run at most, in MiB.")
     check_minutes: Minutes | None = key(None, "The longest duration of a run's checks, all rounds together.")
+
+
+def least(one: Limit | None, other: Limit | None) -> Limit | None:
+    """Return the smaller limit, where `None` is no limit."""
+    return min((limit for limit in (one, other) if limit is not None), default=None)

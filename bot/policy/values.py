@@ -6,8 +6,8 @@ here, or in the module of its section.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
@@ -37,7 +37,7 @@ from bot.policy.run_settings import (
     ServiceSpec,
     SetupStep,
 )
-from bot.policy.tiers import Bot, BotId, Budget, Tiers, default_tiers, once_by_id
+from bot.policy.tiers import Bot, BotId, Budget, TierPolicy, Tiers, default_tiers, least, once_by_id
 from bot.verbs.registry import READ_ONLY
 
 _Models = Annotated[
@@ -164,6 +164,13 @@ class Policy:
     diff: DiffPolicy = key(DiffPolicy(), "Changes that a reviewer cannot see in the diff.")
     sandbox: SandboxPolicy = key(SandboxPolicy(), "Limits of the sandbox.")
     identity: Identity = key(Identity(), "The author of the commits.")
+
+    def limits(self, tier: Tier, requested_usd: float | None = None) -> TierPolicy:
+        """Return the tier's limits, lowered by those of all runs and by `requested_usd`, the request's `--budget`."""
+        own, caps = self.tiers[tier], self.budget
+        names = ("usd", "turns", "minutes", "tokens", "commands", "output")
+        lowered: dict[str, Any] = {name: least(getattr(own, name), getattr(caps, name)) for name in names}
+        return replace(own, **lowered | {"usd": least(lowered["usd"], requested_usd)})
 
     @property
     def model_names(self) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from bot.ecosystems.record import guarded_folder
 from bot.environment.detection import Detection
 from bot.environment.prepared import facts, lock_files_digest
 from bot.policy.decide import allows_commands, may_write
-from bot.policy.run_budget import run_budget
 from bot.policy.run_settings import SetupStep
 from bot.policy.values import Policy
 from bot.publish.bundle import Bundle
@@ -112,7 +111,7 @@ def granted_profile(
     profile = profile_of(spec.request, earlier, writes=writes)
     profile = replace(profile, helper_tools=(*profile.helper_tools, SKILL_TOOL))
     granted = not profile.granted or allows_commands(policy, spec.tier)
-    budget = run_budget(policy, spec.tier, spec.budget_usd)
+    budget = policy.limits(spec.tier, spec.budget_usd)
     return profile if budget.runs_commands and granted else without_commands(profile)
 
 

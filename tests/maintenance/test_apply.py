@@ -6,7 +6,6 @@ from bot.maintenance.apply import with_task_instruction, with_task_limits
 from bot.maintenance.task import Task, path_of
 from bot.policy.decide import decide, may_write
 from bot.policy.load import load_policy
-from bot.policy.run_budget import run_budget
 from bot.policy.tiers import Budget
 
 LINKS = Task("links", "Mend links.", paths=("docs/**", "README.md"), limits=Budget(usd=1, turns=10))
@@ -58,7 +57,7 @@ def test_what_the_policy_forbids_stays_forbidden():
 
 def test_the_smaller_limit_holds_whoever_sets_it():
     assert with_task_limits(POLICY, LINKS).budget == Budget(usd=0.5, turns=10, minutes=7, check_minutes=3)
-    assert run_budget(with_task_limits(POLICY, LINKS), Tier.SCHEDULE, None).usd == 0.5
+    assert with_task_limits(POLICY, LINKS).limits(Tier.SCHEDULE).usd == 0.5
 
 
 @pytest.mark.parametrize("name", ["../../x", "a/b", "A", "", "a.md", "a\n", "-"])

@@ -14,7 +14,6 @@ from bot.contracts.request import Tier
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
 from bot.policy.publish_settings import Identity, PullRequestPolicy, ReviewPolicy
-from bot.policy.run_budget import run_budget
 from bot.policy.run_settings import CheckSpec, SetupStep
 from bot.policy.tiers import Budget
 from bot.policy.values import MaintenancePolicy, Policy
@@ -260,7 +259,7 @@ def test_no_text_makes_the_reader_raise_anything_else(text: str):
 def test_a_run_gets_the_least_of_all_limits():
     policy = load_policy("budget: {usd: 3, minutes: 60, tokens: 9, commands: 900, output: 0.5}")
     own = policy.tiers[Tier.MAINTAINER]
-    assert run_budget(policy, Tier.MAINTAINER) == replace(own, usd=3, tokens=9, output=0.5)
+    assert policy.limits(Tier.MAINTAINER) == replace(own, usd=3, tokens=9, output=0.5)
     assert (own.turns, own.minutes, own.commands) == (80, 30, 500)
 
 
@@ -275,8 +274,8 @@ def test_egress_is_named_by_tier_and_by_step():
 
 
 def test_a_request_can_lower_its_budget_and_not_raise_it():
-    assert run_budget(load_policy(None), Tier.MAINTAINER, 2).usd == 2
-    assert run_budget(load_policy(None), Tier.MAINTAINER, 500).usd == 5
+    assert load_policy(None).limits(Tier.MAINTAINER, 2).usd == 2
+    assert load_policy(None).limits(Tier.MAINTAINER, 500).usd == 5
 
 
 def test_without_a_file_neither_yaml_nor_the_shell_grammar_is_imported():

@@ -28,7 +28,6 @@ from bot.contracts.sandbox import SandboxInfo
 from bot.contracts.writes import Writes
 from bot.gate.redact import Redactor
 from bot.maintenance.apply import with_task_instruction
-from bot.policy.run_budget import run_budget
 from bot.policy.tiers import TierPolicy
 from bot.policy.values import Policy
 from bot.publish.convention.read import Conventions
@@ -154,7 +153,7 @@ class Run(RunSpec):
 
     @property
     def budget(self) -> TierPolicy:
-        return run_budget(self.policy, self.tier, self.budget_usd)
+        return self.policy.limits(self.tier, self.budget_usd)
 
     @property
     def for_model(self) -> Request:
