@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 from bot.doctor.prepare_job import prepare_steps, repeated_steps
@@ -62,7 +61,7 @@ def propose(
 
 
 def policy_text(
-    detected: Detection, unfit: Mapping[str, str] = MappingProxyType({}), *, fallback: bool = False
+    detected: Detection, unfit: Mapping[str, str] | None = None, *, fallback: bool = False
 ) -> str:
     """A policy file that loads, without what the built-in policy has already. Checks in `unfit` become comments with
     its reason. With `fallback`, the checks for when no test of CI can run are in it."""
@@ -72,7 +71,7 @@ def policy_text(
         "policy.yml",
         editor_line=EDITOR_LINE,
         checks=checks,
-        unfit=unfit,
+        unfit=unfit or {},
         detected=detected,
         left_out=left_out,
     )
@@ -92,13 +91,13 @@ def _filled(template: str, **values: object) -> str:
 
     # GitHub's expressions have the usual brackets.
     templates = jinja2.Environment(
-        "<%", "%>", "<<", ">>",
+        *("<%", "%>", "<<", ">>"),
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         undefined=jinja2.StrictUndefined,
         autoescape=False,  # noqa: S701 - YAML: each value passes a filter
         keep_trailing_newline=True,
         trim_blocks=True,
-    )  # fmt: skip
+    )
     # In YAML's double-quoted scalar a file's name in a command stays part of it.
     quoted = partial(json.dumps, ensure_ascii=False)
     templates.filters |= {"quoted": quoted, "comment": source_of, "commented": _commented}

@@ -4,16 +4,16 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.jvm import ASSERTION, SKIP, TEST
-from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Setup, Suite, uses
+from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Suite, uses
 
 
 def _checks(files: Files) -> Iterator[str]:
     yield "dotnet test"
 
 
-def _setup(files: Files, checks: Sequence[str]) -> Setup:
+def _setup(files: Files, checks: Sequence[str]) -> str:
     locked = any(path.endswith("packages.lock.json") for path in files.paths)
-    return Setup(f"dotnet restore{' --locked-mode' if locked else ''}", ("dotnet",))
+    return f"dotnet restore{' --locked-mode' if locked else ''}"
 
 
 ECOSYSTEM = Ecosystem(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from bot.ecosystems.checker import ANY, PATH, Checker, each_with
 from bot.ecosystems.language_server import Server, server_beside
-from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Setup, Suite, uses
+from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Suite, uses
 from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, printed
 
@@ -15,11 +15,11 @@ def _checks(files: Files) -> Iterator[str]:
     yield "go test ./..."
 
 
-def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
+def _setup(files: Files, checks: Sequence[str]) -> str:
     """Put dependencies into `vendor`, which Go uses by default."""
     if "require" not in (files.text("go.mod") or "") or "vendor/modules.txt" in files.paths:
-        return None
-    return Setup("go work vendor" if "go.work" in files.paths else "go mod vendor", ("go",), "vendor")
+        return ""
+    return "go work vendor" if "go.work" in files.paths else "go mod vendor"
 
 
 _GO_PACKAGE = re.compile(r"(ok  |FAIL|---|\?   )\t(\S+)(?:\t.*| \[.*\])?")
@@ -102,6 +102,7 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"-run[= ]'?(\^\$|NONE|XXX|\^#)'?(?=\s|$)|\s--?(list|c)\b|-exec[= ]true"),
     checks=_checks,
     setup=_setup,
+    makes="vendor",
     locks=("go.sum", "go.work.sum"),
     home_packages=("go/pkg/mod", "go/bin"),
     compiles=True,

@@ -21,7 +21,6 @@ from bot.ecosystems.record import (
     Ecosystem,
     Files,
     Pin,
-    Setup,
     Suite,
     listed,
     uses,
@@ -52,14 +51,14 @@ def _checks(files: Files) -> Iterator[str]:
         yield from [f"{manager} run {name}" for name in names if name in scripts][:1]
 
 
-def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
+def _setup(files: Files, checks: Sequence[str]) -> str:
     content = _manifest(files)
     if not any(content.get(key) for key in ("dependencies", "devDependencies", "workspaces")):
-        return None
+        return ""
     manager, version = _manager(files)
     if manager == "npm":
         locked = any(lock in files.paths for lock in _NPM_LOCKS)
-        return Setup(f"npm {'ci' if locked else 'install --no-package-lock'}", ("node",), MODULES)
+        return f"npm {'ci' if locked else 'install --no-package-lock'}"
     is_berry = ".yarnrc.yml" in files.paths
     frozen = "--immutable" if is_berry else "--frozen-lockfile"
     locked = any(lock in files.paths for lock in _LOCKS)
@@ -76,8 +75,7 @@ def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
         f"npx --yes {package}{install} && npm install --silent --global --prefix {MODULES}/.manager {package} && "
         f"mkdir -p {MODULES}/.bin && ln -sf ../.manager/bin/{manager} {MODULES}/.bin/{manager}"
     )
-    command = f"if command -v {manager} >/dev/null; then {manager}{install}; else {get}; fi"
-    return Setup(command, ("node",), MODULES)
+    return f"if command -v {manager} >/dev/null; then {manager}{install}; else {get}; fi"
 
 
 _FILES = {
@@ -158,6 +156,7 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"--(listTests|list|dry-run|showConfig|passWithNoTests --listTests)\b"),
     checks=_checks,
     setup=_setup,
+    makes=MODULES,
     locks=(*_LOCKS, "bun.lock", "bun.lockb", "deno.lock"),
     home_packages=(".cache/node/corepack", ".yarn/berry"),
     packages=("bin", "lib/node_modules"),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Setup, Suite, listed, uses
+from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Suite, listed, uses
 
 _SUFFIXES = (".java", ".kt", ".kts", ".scala", ".groovy")
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
@@ -21,14 +21,14 @@ def _program(files: Files, name: str) -> str:
     return f"./{name}w" if f"{name}w" in files.paths else name
 
 
-def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
+def _setup(files: Files, checks: Sequence[str]) -> str:
     """Run one test class: Maven resolves some plugins only then. Gradle reads the proxy from Maven's options."""
     if "pom.xml" not in files.paths:
-        return Setup(f"{_program(files, 'gradle')} testClasses $MAVEN_OPTS", ("java",))
+        return f"{_program(files, 'gradle')} testClasses $MAVEN_OPTS"
     found = (match[1] for path in files.paths if (match := _TEST_CLASS.search(path)))
     tests = sorted(found, key=lambda name: (len(name), name))
     chosen = f" -Dtest={tests[0]}" if tests else ""
-    return Setup(f"{_program(files, 'mvn')} -B verify{chosen} {_ONE_TEST}", ("java",))
+    return f"{_program(files, 'mvn')} -B verify{chosen} {_ONE_TEST}"
 
 
 ASSERTION = (

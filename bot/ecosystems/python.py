@@ -104,6 +104,7 @@ ECOSYSTEM = Ecosystem(
     ),
     checks=python_commands.checks,
     setup=python_commands.setup,
+    makes=python_commands.VENV,
     locks=("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "*requirements*.txt", "environment.y*ml"),
     home_packages=(".local/lib", ".cache/pre-commit"),
     home_environments=listed("""

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from bot.ecosystems.checker import is_in, table
-from bot.ecosystems.record import Files, Setup
+from bot.ecosystems.record import Files
 from bot.ecosystems.registry import unwrapped
 from bot.ecosystems.suite_files import named_as_test
 from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, command_line, is_plain, plain_words
@@ -130,17 +130,17 @@ def checks(files: Files) -> Iterator[str]:
     yield f"python3 -m unittest{start}"
 
 
-def setup(files: Files, checks: Sequence[str]) -> Setup | None:
+def setup(files: Files, checks: Sequence[str]) -> str:
     """Return the install, in a virtual environment of the tree."""
     lines = _from_manifests(files, checks)
     if not lines:
-        return None
+        return ""
     used = " ".join((*lines, *checks))
     managers = [name for name in _MANAGERS if re.search(rf"(^|[\s&]){name} ", used)]
     first = [f"python -m pip install -q {' '.join(managers)}"] if managers else []
     scm = [_NEWEST_TAG] if version_tools(lambda name: files.text(name) or "") else []
     make = [f"python3 -m venv {VENV}", f". {VENV}/bin/activate"]
-    return Setup(" && ".join((*scm, *make, *first, *lines)), ("python",), VENV)
+    return " && ".join((*scm, *make, *first, *lines))
 
 
 def _from_manifests(files: Files, checks: Sequence[str]) -> list[str]:

@@ -243,7 +243,9 @@ class Ecosystem(NamedTuple):
     # At a terminal `checks` can read the files that a user's builds leave in the checkout as well.
     checks: Callable[[Files], Iterable[str]] = nothing
     builds_leave: Names = ()
-    setup: Callable[[Files, Sequence[str]], Setup | None] = nothing
+    setup: Callable[[Files, Sequence[str]], str] = nothing
+    # The folder that the install creates; if that is there, it need not run.
+    makes: str = ""
     # Whether its test command builds what it needs.
     compiles: bool = False
     # The tools that compute a version from git's history, by a function that reads a file.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.record import MODULES, Action, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
+from bot.ecosystems.record import MODULES, Action, Dependencies, Ecosystem, Files, Pin, Suite, uses
 from bot.ecosystems.test_results import FAILED, Named, Runner, by_names
 
 
@@ -20,12 +20,12 @@ def _checks(files: Files) -> Iterator[str]:
     yield command  # with the gems of the system
 
 
-def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
+def _setup(files: Files, checks: Sequence[str]) -> str:
     if "Gemfile" not in files.paths:
-        return None
+        return ""
     settings = ["path vendor/bundle", *(["frozen true"] if "Gemfile.lock" in files.paths else [])]
     configure = [f"bundle config set --local {setting}" for setting in settings]
-    return Setup(" && ".join((*configure, "bundle install")), ("ruby",), "vendor/bundle")
+    return " && ".join((*configure, "bundle install"))
 
 
 _RSPEC_END = re.compile(
@@ -55,6 +55,7 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"--dry-run\b|\brake (-T|--tasks|-n|--dry-run)\b"),
     checks=_checks,
     setup=_setup,
+    makes="vendor/bundle",
     locks=("Gemfile.lock", "gems.locked"),
     home_packages=(".gem", ".local/share/gem"),
     packages=("bin", "lib/ruby/gems"),

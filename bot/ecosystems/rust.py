@@ -21,7 +21,7 @@ from bot.ecosystems.checker import (
     topmost_with,
 )
 from bot.ecosystems.language_server import Server, server_beside
-from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
+from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Pin, Suite, uses
 from bot.ecosystems.test_command import MOST_PATHS, Related, command_line
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Named, Runner, by_names
 
@@ -31,8 +31,8 @@ def _checks(files: Files) -> Iterator[str]:
     yield "cargo test --workspace" if is_workspace else "cargo test"
 
 
-def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
-    return Setup(f"cargo fetch{' --locked' if 'Cargo.lock' in files.paths else ''}", ("rust",))
+def _setup(files: Files, checks: Sequence[str]) -> str:
+    return f"cargo fetch{' --locked' if 'Cargo.lock' in files.paths else ''}"
 
 
 # No code of the project is run.

@@ -150,11 +150,11 @@ class _Detector:
             # A check belongs to it, or to none by its words.
             if not commands or not one.is_in(self.read) or named.isdisjoint({one.name, "", "general"}):
                 continue
-            if step := one.setup(self.read, commands):
-                setup.append(step)
+            if command := one.setup(self.read, commands):
+                setup.append(Setup(command, (one.egress,), one.makes))
                 # What compiles also downloads in its tests, so CI need not install.
                 if of_jobs and one.compiles and not self.workflows.copilot:
-                    raw = {"run": step.command}
+                    raw = {"run": command}
                     self.prepare.append(CIStep("Download what the tests need", one.name, raw=raw))
         return Detection(
             tuple(setup),
