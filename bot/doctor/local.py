@@ -22,6 +22,7 @@ from bot.doctor.requirements import (
     unknown,
     warning,
 )
+from bot.ecosystems.record import guarded_folder
 from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect
 from bot.environment.detection import Detection
@@ -167,12 +168,11 @@ def detect_environment(root: Path, environment: Mapping[str, str]) -> Detection:
     """How the checkout is checked, by its files, and the setup that it lacks: none where an environment is there."""
     detected = detect(_paths(root), lambda path: read_text(root / path))
     has_python = bool(environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX"))
-    setup = tuple(
-        step
-        for step in detected.setup
-        if not (has_python and "python" in step.egress) and not (step.makes and (root / step.makes).is_dir())
+    steps = (step for step in detected.setup if not (has_python and "python" in step.egress))
+    lacking = (
+        step for step in steps if not (folder := guarded_folder(step.command)) or not (root / folder).is_dir()
     )
-    return detected._replace(setup=setup)
+    return detected._replace(setup=tuple(lacking))
 
 
 def checkout_policy(root: Path) -> tuple[Policy, Finding]:

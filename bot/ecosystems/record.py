@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from bot.ecosystems.checker import Checker, Form, Names
 from bot.ecosystems.language_server import Server
@@ -143,37 +143,22 @@ class Dependencies(NamedTuple):
     lists: tuple[str, str, str] = ("(?!)", "", "")
 
 
-class Files(Protocol):
-    """The files of one commit."""
+class Files(NamedTuple):
+    """The files of one commit. `text` returns the text of a file, `parsed` what a function makes of it, as values of
+    JSON: the repository's, which may be anything. Both return `None` if there is none, or if it cannot be parsed."""
 
-    @property
-    def paths(self) -> Collection[str]: ...
-
-    def text(self, path: str) -> str | None:
-        """Return the text of a file, `None` if there is none."""
-        ...
-
-    def parsed(self, path: str, function: Callable[[str], Any]) -> Any:
-        """Return what `function` makes of a file, as values of JSON; `None` if there is none or it does not parse."""
-        ...
+    paths: Collection[str]
+    text: Callable[[str], str | None]
+    parsed: Callable[[str, Callable[[str], Any]], Any]
 
 
-class Setup(NamedTuple):
-    """The command that installs what checks need, the registries it reaches (presets of egress), and the folder that
-    it creates; if that is there, it need not run."""
-
-    command: str
-    egress: Names = ()
-    makes: str = ""
-
-    @property
-    def guarded(self) -> str:
-        """The command, guarded by a test for `makes`."""
-        return f"[ -d {self.makes} ] || ({self.command})" if self.makes else self.command
+def guarded(command: str, makes: str) -> str:
+    """Return `command`, guarded by a test for the folder that it makes; if that is there, it need not run."""
+    return f"[ -d {makes} ] || ({command})" if makes else command
 
 
 def guarded_folder(command: str) -> str:
-    """Return the folder in the guard of `Setup.guarded`; empty for any other command."""
+    """Return the folder in the guard of `guarded`; empty for any other command."""
     match = re.match(r"\[ -d ([\w./-]+) \] \|\| \(", command)
     return match[1] if match else ""
 
@@ -244,7 +229,7 @@ class Ecosystem(NamedTuple):
     checks: Callable[[Files], Iterable[str]] = nothing
     builds_leave: Names = ()
     setup: Callable[[Files, Sequence[str]], str] = nothing
-    # The folder that the install creates; if that is there, it need not run.
+    # The folder that the install creates.
     makes: str = ""
     # Whether its test command builds what it needs.
     compiles: bool = False

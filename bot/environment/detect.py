@@ -8,15 +8,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from textwrap import shorten
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bot.ecosystems.record import Setup, Use, use_of_name
+from bot.ecosystems.record import Files, Use, guarded, use_of_name
 from bot.ecosystems.registry import ecosystems, use_of
 from bot.ecosystems.services import Service
-from bot.environment.detection import CIStep, DetectedCheck, Detection, Omission, Read, source_of
+from bot.environment.detection import CIStep, DetectedCheck, Detection, Omission, source_of
 from bot.environment.scripts import Statement, statements
 from bot.environment.workflows import CIJob, Workflows
-from bot.parsing.parser import Parser
+from bot.parsing.parser import ParseError, Parser
+from bot.policy.run_settings import SetupStep
 
 _LARGEST = 400_000
 _OF_RUNNER = {
@@ -43,16 +44,27 @@ def detect(paths: Collection[str], text: Callable[[str], str | None], *, sockets
     """Detect checks and setup from the files of one commit. `paths` are all files, relative to the root; `text` returns
     the text of one. Nothing is run. Text of the repository is used only in commands and their sources. Without
     `sockets`, jobs that need a server are left out."""
-    names = frozenset(paths)
+    names, unread = frozenset(paths), dict[str, Omission]()
 
     @cache
     def bounded(path: str) -> str | None:
         content = text(path) if path in names else None
         return content if content is not None and len(content) <= _LARGEST else None
 
+    @cache
+    def parsed(path: str, function: Callable[[str], Any]) -> Any:
+        content = bounded(path)
+        try:
+            return parser.parse(function, content) if content else None
+        except ParseError as error:
+            source = source_of(path)
+            unread[path] = Omission(source, f"it could not be parsed, and was left out: {error}", source)
+            return None
+
     with Parser() as parser:
-        read = Read(names, bounded, parser)
-        return _Detector(read, Workflows(read, sockets).read_all()).detected()
+        files = Files(names, bounded, parsed)
+        detected = _Detector(files, Workflows(files, sockets).read_all()).detected()
+    return detected._replace(unread=tuple(unread.values()))
 
 
 def files_read(paths: Collection[str]) -> list[str]:
@@ -120,7 +132,7 @@ class _Classified(NamedTuple):
 
 @dataclass(slots=True)
 class _Detector:
-    read: Read
+    files: Files
     workflows: Workflows
     checks: list[DetectedCheck] = field(default_factory=list)
     prepare: list[CIStep] = field(default_factory=list)
@@ -145,13 +157,13 @@ class _Detector:
         self.checks.sort(key=lambda check: (-check.use, check.fallback))
         commands = [check.command for check in self.checks]
         named = {part.ecosystem for command in commands for part in statements(command)}
-        setup: list[Setup] = []
+        setup: list[SetupStep] = []
         for one in ecosystems():
             # A check belongs to it, or to none by its words.
-            if not commands or not one.is_in(self.read) or named.isdisjoint({one.name, "", "general"}):
+            if not commands or not one.is_in(self.files) or named.isdisjoint({one.name, "", "general"}):
                 continue
-            if command := one.setup(self.read, commands):
-                setup.append(Setup(command, (one.egress,), one.makes))
+            if command := one.setup(self.files, commands):
+                setup.append(SetupStep(guarded(command, one.makes), egress=(one.egress,)))
                 # What compiles also downloads in its tests, so CI need not install.
                 if of_jobs and one.compiles and not self.workflows.copilot:
                     raw = {"run": command}
@@ -160,9 +172,8 @@ class _Detector:
             tuple(setup),
             tuple(self.checks),
             tuple({(one.what, one.reason): one for one in self.workflows.omissions}.values()),
-            tuple(self.read.unread.values()),
-            tuple(self.prepare),
-            tuple(services.values()),
+            prepare=tuple(self.prepare),
+            services=tuple(services.values()),
         )
 
     @property
@@ -224,7 +235,9 @@ class _Detector:
             for name, path in (step.raw.get("with") or {}).items():
                 tool, _, rest = name.partition("-version-")
                 pattern = _VERSION.format(re.escape(tool))
-                if rest == "file" and (match := re.search(pattern, self.read.text(path) or "", re.MULTILINE)):
+                if rest == "file" and (
+                    match := re.search(pattern, self.files.text(path) or "", re.MULTILINE)
+                ):
                     versions[name] = match[1] or match[2]
             reason = step.reason or _unfit_elsewhere(step)
             self.prepare.append(step._replace(reason=reason, versions=versions))
@@ -264,11 +277,11 @@ class _Detector:
     def _suggest(self, *, fallback: bool) -> None:
         """Add the commands that the manifests suggest; as a `fallback`, only tests."""
         for ecosystem in ecosystems():
-            if not ecosystem.is_in(self.read) and ecosystem.name != "python":
+            if not ecosystem.is_in(self.files) and ecosystem.name != "python":
                 continue  # a test file is enough for Python
             if ecosystem.name == "general" and not fallback and self._has_tests:
                 continue
-            for command in ecosystem.checks(self.read):
+            for command in ecosystem.checks(self.files):
                 line = command.rpartition(" && ")[2]
                 use = use_of(shlex.split(line)) or Use.TESTS
                 is_new = all(check.command != command for check in self.checks)

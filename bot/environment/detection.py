@@ -1,13 +1,12 @@
 """Results of detection: checks, the setup that they need where nothing is installed, and what was left out, and why."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from bot.ecosystems.record import Setup, Use
+from bot.ecosystems.record import Use
 from bot.ecosystems.services import Service
-from bot.parsing.parser import ParseError, Parser
+from bot.policy.run_settings import SetupStep
 
 
 class CIStep(NamedTuple):
@@ -45,36 +44,8 @@ class Omission(NamedTuple):
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """The files of one commit: a `bot.ecosystems.record.Files`."""
-
-    paths: frozenset[str]
-    text: Callable[[str], str | None]
-    parser: Parser
-    unread: dict[str, Omission] = field(default_factory=dict)
-    """Files that could not be parsed, by path."""
-    _values: dict[tuple[str, str], Any] = field(default_factory=dict)
-
-    def parsed(self, path: str, function: Callable[[str], Any]) -> Any:
-        """Return what `function` returns for the file; `None` if there is no file or it cannot be parsed. The value is
-        the repository's, and may be anything that JSON can hold."""
-        content = self.text(path)
-        if not content:
-            return None
-        key = (path, function.__qualname__)
-        if key not in self._values:
-            try:
-                self._values[key] = self.parser.parse(function, content)
-            except ParseError as error:
-                source, self._values[key] = source_of(path), None
-                reason = f"it could not be parsed, and was left out: {error}"
-                self.unread[path] = Omission(source, reason, source)
-        return self._values[key]
-
-
 class Detection(NamedTuple):
-    setup: tuple[Setup, ...] = ()
+    setup: tuple[SetupStep, ...] = ()
     checks: tuple[DetectedCheck, ...] = ()
     omissions: tuple[Omission, ...] = ()
     unread: tuple[Omission, ...] = ()

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bot.ecosystems.checker import Table, table
+from bot.ecosystems.record import Files
 from bot.ecosystems.services import Service, service_for
-from bot.environment.detection import CIStep, Omission, Read, source_of
+from bot.environment.detection import CIStep, Omission, source_of
 from bot.environment.expressions import MOST_COMBINATIONS, UNKNOWN, evaluate, legs_of, list_of, substitute
 from bot.parsing.child import yaml_texts
 
@@ -58,7 +59,7 @@ class Workflows:
     """The jobs, the steps of `copilot-setup-steps.yml`, and what of the workflows cannot be taken, with the reason.
     `sockets`: commands can open some, so that servers can run; `servers` are those of all jobs, by port."""
 
-    read: Read
+    files: Files
     sockets: bool = True
     omissions: list[Omission] = field(default_factory=list)
     jobs: list[CIJob] = field(default_factory=list)
@@ -68,9 +69,9 @@ class Workflows:
 
     def read_all(self) -> Workflows:
         pattern = rf"{re.escape(_FOLDER)}[^/]+\.ya?ml"
-        files = sorted(path for path in self.read.paths if re.fullmatch(pattern, path))
+        files = sorted(path for path in self.files.paths if re.fullmatch(pattern, path))
         if _COPILOT in files:
-            own = Workflows(self.read, omissions=self.omissions)
+            own = Workflows(self.files, omissions=self.omissions)
             bases = [{"github.event_name": "pull_request"}]
             own.read_file(_COPILOT, source_of(_COPILOT), bases, "copilot-setup-steps")
             self.copilot = own.jobs[0].steps if own.jobs else []
@@ -83,14 +84,14 @@ class Workflows:
         return self
 
     def content(self, path: str) -> dict[str, Any]:
-        return table(self.read.parsed(path, yaml_texts))
+        return table(self.files.parsed(path, yaml_texts))
 
     def read_file(
         self, path: str, source: str, bases: list[dict[str, Any]], only: str = "", level: int = 1
     ) -> None:
         """Add the jobs of a workflow. It is started with each of `bases`: the event, and the inputs of a call."""
         content = self.content(path)
-        used = frozenset(re.findall(r"env\.\w+", self.read.text(path) or ""))
+        used = frozenset(re.findall(r"env\.\w+", self.files.text(path) or ""))
         jobs = table(content, "jobs")
         for name in [only] if only else itertools.islice(jobs, max(_MOST_JOBS - len(self.jobs), 0)):
             job = _Job(source_of(source, f"job {name}"), content, table(jobs, name), used, self)

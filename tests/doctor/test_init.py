@@ -20,11 +20,12 @@ from bot.doctor.propose import (
     propose,
     workflow_text,
 )
-from bot.ecosystems.record import Setup, Use
+from bot.ecosystems.record import Use
 from bot.environment.detect import detect
 from bot.environment.detection import DetectedCheck, Detection, Omission
 from bot.maintenance.task import read_task
 from bot.policy.load import load_policy
+from bot.policy.run_settings import SetupStep
 from tests.support import warm
 from tests.support.repositories import commit_all, make_repository
 from tests.support.runner import ROOT
@@ -68,7 +69,7 @@ def test_it_writes_a_policy_with_the_checks_that_were_found(repo: Path):
 def test_any_command_survives_being_written_down(commands: list[str]):
     printable = [command for command in commands if command.isprintable()]
     checks = tuple(DetectedCheck(f"{n}", one, Use.TESTS, "a file") for n, one in enumerate(printable))
-    policy = load_policy(policy_text(Detection(checks=checks, setup=tuple(map(Setup, printable)))))
+    policy = load_policy(policy_text(Detection(checks=checks, setup=tuple(map(SetupStep, printable)))))
     assert [check.command for check in policy.checks] == printable
     assert [step.command for step in policy.setup] == printable
 
@@ -313,7 +314,7 @@ def test_each_shape_of_repository_gets_its_checks_and_what_they_need(shape: str)
     files, checks, setup = SHAPES[shape]
     found = detect(files, files.get)
     assert [check.command for check in found.checks] == checks
-    assert [step.guarded for step in found.setup] == setup
+    assert [step.command for step in found.setup] == setup
     policy = load_policy(policy_text(found))
     assert [check.command for check in policy.checks] == checks
     assert [step.command for step in policy.setup] == setup
@@ -324,7 +325,7 @@ def test_no_source_or_reason_becomes_a_line_of_the_policy():
     hostile = "x\nsetup:\n  - touch /tmp/x\r\u2028# "
     found = Detection(
         checks=(DetectedCheck("a", "true", Use.TESTS, hostile),),
-        setup=(Setup("true"),),
+        setup=(SetupStep("true"),),
         omissions=(Omission(hostile, hostile, hostile),),
     )
     policy = load_policy(policy_text(found))

@@ -16,7 +16,7 @@ from bot.maintenance import apply
 from bot.maintenance.task import Task, path_of, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
-from bot.policy.run_settings import SETUP_TIMEOUT, CheckSpec, ServiceSpec, SetupStep
+from bot.policy.run_settings import CheckSpec, ServiceSpec, SetupStep
 from bot.policy.values import Policy
 from bot.publish.convention.read import Conventions, read_conventions
 from bot.session.context.run import RunSpec
@@ -106,9 +106,7 @@ def services_of(policy: Policy, detected: Detection) -> tuple[ServiceSpec, ...]:
 
 def detected_setup(policy: Policy, detected: Detection) -> tuple[SetupStep, ...]:
     """Return the detected setup; none if the policy has its own."""
-    if policy.setup or policy.bring:
-        return ()
-    return tuple(SetupStep(one.guarded, SETUP_TIMEOUT, one.egress) for one in detected.setup)
+    return () if policy.setup or policy.bring else detected.setup
 
 
 def detected_at(checkout: Checkout, origin: Path | None = None, *, sockets: bool = True) -> Detection:
