@@ -45,22 +45,19 @@ def table(data: Any, *keys: str) -> dict[str, Any]:
     return dict(data) if isinstance(data, Mapping) else {}
 
 
-class Tree:
-    """The files of a commit."""
+class Files(NamedTuple):
+    """The files of one commit. `text` returns the text of a file, `parsed` what a function makes of it, as values of
+    JSON: the repository's, which may be anything. Both return `None` if there is none, or if it cannot be parsed."""
 
-    def __init__(self, paths: Collection[str], read: Read) -> None:
-        self.paths = sorted(paths)
-        self.names = frozenset(paths)
-        self._read = read
+    paths: Collection[str]
+    text: Read
+    parsed: Callable[[str, Callable[[str], Any]], Any]
 
-    def text(self, path: str) -> str | None:
-        return self._read(path) if path in self.names else None
 
-    def folders_with(self, *names: str) -> list[str]:
-        """Return the folders with one of these files that are not vendored, the most important first; the root is
-        empty."""
-        folders = {dirname(path) for path in self.paths if path.rpartition("/")[2] in names}
-        return ranked(folder for folder in folders if not _VENDORED & set(folder.split("/")))
+def folders_with(files: Files, *names: str) -> list[str]:
+    """Return the folders with one of these files that are not vendored, the most important first; the root is empty."""
+    folders = {dirname(path) for path in files.paths if basename(path) in names}
+    return ranked(folder for folder in folders if not _VENDORED & set(folder.split("/")))
 
 
 def ranked(folders: Iterable[str]) -> list[str]:
@@ -104,9 +101,9 @@ def own_files(paths: Iterable[str], folder: str, apart: Collection[str]) -> list
     ]
 
 
-def everywhere(checker: Checker, tree: Tree) -> Iterator[Checker]:
+def everywhere(checker: Checker, files: Files) -> Iterator[Checker]:
     """Yield the checker once, if there is a file for it."""
-    if any(path.endswith(checker.suffixes) for path in tree.paths):
+    if any(path.endswith(checker.suffixes) for path in files.paths):
         yield checker
 
 
@@ -117,16 +114,16 @@ def beside(checker: Checker, folders: Sequence[str]) -> Iterator[Checker]:
         yield checker._replace(folder=folder, excluded_folders=inside)
 
 
-Projects = Callable[["Checker", Tree], Iterator["Checker"]]
+Projects = Callable[["Checker", Files], Iterator["Checker"]]
 
 
 def topmost_with(*names: str) -> Projects:
     """For a checker that finds the settings of nested folders by itself."""
-    return lambda checker, tree: beside(checker, topmost(tree.folders_with(*names)))
+    return lambda checker, files: beside(checker, topmost(folders_with(files, *names)))
 
 
 def each_with(*names: str) -> Projects:
-    return lambda checker, tree: beside(checker, tree.folders_with(*names))
+    return lambda checker, files: beside(checker, folders_with(files, *names))
 
 
 class Checker(NamedTuple):

@@ -13,14 +13,15 @@ from bot.ecosystems.checker import (
     PROJECT,
     WARNING,
     Checker,
+    Files,
     Find,
     Form,
     FormError,
-    Tree,
     by_key,
     by_line,
     each_with,
     entries,
+    folders_with,
     number_of,
     parsed,
     ranked,
@@ -79,11 +80,11 @@ _COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 _LARGEST = 200_000
 
 
-def _typescript_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
+def _typescript_projects(checker: Checker, files: Files) -> Iterator[Checker]:
     """Referenced projects are separate ones: `tsc --build` would write output."""
     projects: dict[tuple[str, str], None] = {}
-    for number, folder in enumerate(tree.folders_with(checker.manifest)):
-        settings = _json(tree.text(join(folder, checker.manifest))) if number < CONSIDERED else {}
+    for number, folder in enumerate(folders_with(files, checker.manifest)):
+        settings = _json(files.text(join(folder, checker.manifest))) if number < CONSIDERED else {}
         # One that is only extended or refers to others has no files.
         if settings.get("files") != [] or settings.get("include"):
             projects[folder, checker.manifest] = None
@@ -92,7 +93,7 @@ def _typescript_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
         for entry in references if isinstance(references, list) else ():
             path = table(entry).get("path")
             referred = normpath(join(folder, path)) if isinstance(path, str) else ""
-            if referred.endswith(".json") and referred in tree.names:
+            if referred.endswith(".json") and referred in files.paths:
                 projects[dirname(referred), basename(referred)] = None
     order = ranked({folder for folder, _ in projects})
     for folder, file in sorted(projects, key=lambda each: (order.index(each[0]), each[1])):

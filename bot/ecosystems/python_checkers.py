@@ -12,16 +12,17 @@ from bot.ecosystems.checker import (
     SETTINGS,
     WARNING,
     Checker,
+    Files,
     Find,
     Form,
     FormError,
-    Tree,
     above,
     beside,
     by_key,
     by_line,
     entries,
     everywhere,
+    folders_with,
     has_settings,
     parsed,
     table,
@@ -69,43 +70,43 @@ FORMS: Mapping[str, Form] = {"mypy": _mypy, "pyright": _pyright, "ruff": _ruff, 
 _SUFFIXES = (".py", ".pyi")
 
 
-def _ty_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
+def _ty_projects(checker: Checker, files: Files) -> Iterator[Checker]:
     """Yield the folders with Python files of their own, and the root for the other files."""
-    folders = tree.folders_with(*SETTINGS["ty"])
+    folders = folders_with(files, *SETTINGS["ty"])
     known = {"", *folders}
-    python = (path for path in tree.paths if path.endswith(_SUFFIXES))
+    python = (path for path in files.paths if path.endswith(_SUFFIXES))
     owners = {next(folder for folder in above(path) if folder in known) for path in python}
     for project in beside(checker, folders if "" in folders else ["", *folders]):
         if project.folder in owners:
             yield project
 
 
-def _ruff_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
+def _ruff_projects(checker: Checker, files: Files) -> Iterator[Checker]:
     """ruff reads settings of nested folders itself. Without any it reports only errors that keep code from running."""
-    select = () if _configured(checker.name, tree) else ("--select", "E9,F")
-    for project in everywhere(checker._replace(suffixes=_SUFFIXES), tree):
+    select = () if _configured(checker.name, files) else ("--select", "E9,F")
+    for project in everywhere(checker._replace(suffixes=_SUFFIXES), files):
         yield project._replace(suffixes=(), arguments=(*checker.arguments, *select))
 
 
-def _configured_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
-    return beside(checker, _configured(checker.name, tree))
+def _configured_projects(checker: Checker, files: Files) -> Iterator[Checker]:
+    return beside(checker, _configured(checker.name, files))
 
 
-def _mypy_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
-    for project in _configured_projects(checker, tree):
-        texts = [tree.text(join(project.folder, file)) or "" for file in SETTINGS["mypy"]]
+def _mypy_projects(checker: Checker, files: Files) -> Iterator[Checker]:
+    for project in _configured_projects(checker, files):
+        texts = [files.text(join(project.folder, file)) or "" for file in SETTINGS["mypy"]]
         named = any(re.search(r"(?m)^\s*(?:files|packages|modules)\s*=", text) for text in texts)
         yield project if named else project._replace(arguments=(*project.arguments, "."))
 
 
-def _configured(name: str, tree: Tree) -> list[str]:
+def _configured(name: str, files: Files) -> list[str]:
     """Return the folders with settings of the tool; basedpyright's are also pyright's."""
-    folders = tree.folders_with(*SETTINGS[name])[:CONSIDERED]
+    folders = folders_with(files, *SETTINGS[name])[:CONSIDERED]
     other = "basedpyright" if name == "pyright" else ""
     return [
         folder
         for folder in folders
-        if has_settings(name, folder, tree.text) and not has_settings(other, folder, tree.text)
+        if has_settings(name, folder, files.text) and not has_settings(other, folder, files.text)
     ]
 
 

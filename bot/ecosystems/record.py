@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.ecosystems.checker import Checker, Form, Names
+from bot.ecosystems.checker import Files as Files  # which the languages use, too
 from bot.ecosystems.language_server import Server
 from bot.ecosystems.test_command import CheckCommand, Related
 from bot.ecosystems.test_results import Runner
@@ -141,15 +142,6 @@ class Dependencies(NamedTuple):
     settings: str = ""
     usual: str = ""
     lists: tuple[str, str, str] = ("(?!)", "", "")
-
-
-class Files(NamedTuple):
-    """The files of one commit. `text` returns the text of a file, `parsed` what a function makes of it, as values of
-    JSON: the repository's, which may be anything. Both return `None` if there is none, or if it cannot be parsed."""
-
-    paths: Collection[str]
-    text: Callable[[str], str | None]
-    parsed: Callable[[str, Callable[[str], Any]], Any]
 
 
 def guarded(command: str, makes: str) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
 from bot.contracts.formatting import count_of
-from bot.ecosystems.checker import Checker, Read, Tree, above, is_in, own_files
+from bot.ecosystems.checker import Checker, Files, Read, above, is_in, own_files
 from bot.ecosystems.registry import checkers
 from bot.evidence.problems import Delta, compare
 
@@ -169,12 +169,13 @@ def choose_checkers(
 ) -> tuple[Checker, ...]:
     """Return a checker for each project of a commit with the files `paths`: the first project of each tool, then the
     second of each. `named` are the only tools to use, if the policy names any."""
-    tree = Tree(paths, cache(read))
+    names = frozenset(paths)
+    files = Files(names, cache(lambda path: read(path) if path in names else None), lambda *_: None)
     numbered = [
         (number, checker)
         for kind in checkers()
         if named is None or kind.name in named
-        for number, checker in enumerate(kind.projects(kind, tree))
+        for number, checker in enumerate(kind.projects(kind, files))
     ]
     return tuple(checker for _, checker in sorted(numbered, key=lambda each: each[0]))
 
