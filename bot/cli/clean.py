@@ -3,7 +3,6 @@ active run is never removed."""
 
 import argparse
 import os
-import sys
 from pathlib import Path
 
 from bot.cli.options import add_flag, add_path, confirm
@@ -25,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     parent = parent_folder(os.environ)
     check_private(parent)
-    printer = Printer(sys.stdout, os.environ)
+    printer = Printer()
     named = bool(arguments.folders)
     runs = [_named(path, parent) for path in arguments.folders]
     if not named and parent.is_dir():

@@ -5,7 +5,6 @@ sandbox, tools, checks, gate."""
 import argparse
 import os
 import signal
-import sys
 
 from bot.cli.options import add_flag
 from bot.cli.result import print_result
@@ -23,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    printer = Printer(sys.stdout, os.environ)
+    printer = Printer()
     with run_demo(os.environ, printer.line, LineViewer(printer.line)) as demo:
         _say(demo, printer, is_kept=arguments.keep)
         if arguments.keep:

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         )
         print(json.dumps([*rows], indent=1))
     else:
-        printer = Printer(sys.stdout, os.environ)
+        printer = Printer()
         for state, (mark, style) in _MARKS.items():
             for finding in (one for one in findings if one.state is state):
                 printer.field(mark, f"{finding.name}: {finding.message}", style)

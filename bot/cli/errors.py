@@ -57,7 +57,7 @@ def say(line: str, *, headline: bool = True) -> None:
     """An error may quote what a command of the repository printed: nothing of it is a command to the runner, and no
     secret."""
     if headline and sys.stderr.isatty():
-        Printer(sys.stderr, os.environ).headline("bad", _masked(line))
+        Printer(sys.stderr).headline("bad", _masked(line))
     else:
         Actions(os.environ, sys.stderr).print(_masked(line))
 

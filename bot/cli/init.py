@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     options = {"tasks": arguments.tasks, "reviews": arguments.reviews}
     proposed = propose(detected, arguments.provider, replies=checkout_policy(root)[0].replies, **options)
     missing = [file for file in proposed if not (root / file.path).exists()]
-    printer = Printer(sys.stdout, os.environ)
+    printer = Printer()
     for check in detected.checks:
         printer.line(f"taken     {check.name}  ({check.source})")
     for one in (*detected.unread, *detected.omissions):

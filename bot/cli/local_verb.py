@@ -173,7 +173,7 @@ def _publish(result: FixResult, at: CheckoutOnGitHub, viewer: Viewer) -> FixResu
         if not _has_person():
             return False
         viewer.close()
-        Printer(sys.stderr, os.environ).diff((result.bundle / PATCH).read_text(errors="replace"))
+        Printer(sys.stderr).diff((result.bundle / PATCH).read_text(errors="replace"))
         if not confirm(f"Push this to {at.remote.repository}? CI starts on it at once, as your push.", ""):
             raise PublishError("Nothing was pushed, as you said.")
         return True
@@ -239,7 +239,7 @@ def _print_result(result: FixResult, arguments: argparse.Namespace, options: Fix
         notes.append(
             f"The run's work tree is kept, since no patch has what was withheld or refused: {result.kept_run.tree}"
         )
-    printer = Printer(sys.stdout, os.environ)
+    printer = Printer()
     print_result(result.outcome, printer, where, next, result.review, notes, result.plan)
 
 

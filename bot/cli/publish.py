@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
         left = f", {len(published.withheld)} left out" if published.withheld else ""
         threads.insert(0, f"{count_of(published.written, 'write')} on threads made{left}")
     notes = (*published.notes, *threads)
-    printer = Printer(sys.stdout, os.environ, actions)
+    printer = Printer(actions=actions)
     printer.headline(*_headline(published, outcome, dry_run=arguments.dry_run))
     for line in published.notes:
         printer.field("note", line, "yellow")

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         outcome, bundle = as_data(result.outcome), str(result.bundle) if result.bundle else None
         data = {"reason": result.reason, "answered": result.answered, "outcome": outcome, "bundle": bundle}
         viewer.tell(EndEvent(int(result.exit_code), data))
-    _print_result(result, actions, Printer(out, os.environ, actions), dry_run=arguments.dry_run)
+    _print_result(result, actions, Printer(out, actions=actions), dry_run=arguments.dry_run)
     if arguments.dry_run and result.bundle is not None:
         job = PublishJob(os.environ, actions.print, dry_run=True, mask=actions.add_mask)
         publish_bundle(job, result.bundle)

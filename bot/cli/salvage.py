@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     if (arguments.folder is None) != arguments.newest:
         raise UsageError("Say which run: give its folder, or --newest.")
     actions = Actions(os.environ, sys.stdout)
-    printer, out = Printer(sys.stdout, os.environ, actions), arguments.out
+    printer, out = Printer(actions=actions), arguments.out
     try:
         root = newest_run(os.environ) if arguments.newest else arguments.folder
     except UsageError as error:

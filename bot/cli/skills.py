@@ -76,7 +76,7 @@ def _list(skills: SkillSet, *, as_json: bool, for_model: bool) -> ExitCode:
         Actions(os.environ, sys.stdout).print(catalogue(skills.skills))
     else:
         # By origin, in order of precedence.
-        printer, order = Printer(sys.stdout, os.environ), ("repository", "user", "bundled")
+        printer, order = Printer(), ("repository", "user", "bundled")
         width = max((len(skill.name) for skill in skills.skills), default=0)
         ordered = sorted(skills.skills, key=lambda skill: (order.index(skill.origin), _source(skill)))
         for source, group in groupby(ordered, _source):

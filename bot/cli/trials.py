@@ -25,7 +25,7 @@ ADVICE = {
 def try_with_progress(root: Path, policy_text: str, stream: TextIO) -> list[Trial]:
     """Return the checks that were tried before Ctrl-C. Raises `AgentError` if none can be."""
 
-    say = Printer(stream, os.environ).line
+    say = Printer(stream).line
     say(f"Trying each check once in the sandbox, {MINUTES} minutes at most for each. Ctrl-C skips the rest.")
     return try_checks(root, policy_text, os.environ, lambda text: say(f"  {one_line(text)}"), 60 * MINUTES)
 

@@ -115,7 +115,7 @@ _PYRIGHT = Checker(
     ("--outputjson",),
     form="pyright",
     unit="utf-16",
-    settings=("pyrightconfig.json", "pyproject.toml"),
+    settings=SETTINGS["pyright"],
     projects=_configured_projects,
 )
 CHECKERS: tuple[Checker, ...] = (
@@ -123,7 +123,7 @@ CHECKERS: tuple[Checker, ...] = (
         "ruff",
         ("check", "--no-cache", "--output-format", "json"),
         OURS,
-        settings=("**/ruff.toml", "**/.ruff.toml", "**/pyproject.toml", *IGNORED),
+        settings=(*(f"**/{name}" for name in SETTINGS["ruff"]), *IGNORED),
         hides="invalid-syntax",
         projects=_ruff_projects,
         always=True,
@@ -132,7 +132,7 @@ CHECKERS: tuple[Checker, ...] = (
         "ty",
         ("check", "--output-format", "concise", "--exit-zero"),
         OURS,
-        settings=("ty.toml", "pyproject.toml", *IGNORED),
+        settings=(*SETTINGS["ty"], *IGNORED),
         exclude_option="--exclude=./{}",
         projects=_ty_projects,
         always=True,
@@ -146,7 +146,7 @@ CHECKERS: tuple[Checker, ...] = (
             *("--no-pretty", "--hide-error-context", "--no-color-output", "--no-error-summary"),
         ),
         unit="utf-8",
-        settings=("mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"),
+        settings=SETTINGS["mypy"],
         projects=_mypy_projects,
     ),
 )

@@ -32,8 +32,6 @@ class ParsedTests:
         self.totals: dict[str, int] | None = None
         self.reasons: dict[str, str] = {}
         self.notes: list[str] = []
-        self._failed: set[str] = set()
-        self._explained = 0
         self._text = 0
         self._full = False
 
@@ -50,15 +48,11 @@ class ParsedTests:
             self.names = {state: [] for state in STATES}
             return
         self.names[state].append(name)
-        if state == FAILED:
-            self._failed.add(name)
 
     def explain(self, name: str, reason: str) -> None:
-        """Record why a test failed, in one line; the first reason counts."""
-        self._explained += 1
-        name = shortened(name)
-        if reason and self._explained <= _MOST_REASONS and not self._full and name in self._failed:
-            self.reasons.setdefault(name, reason)
+        """Record why a test that was added failed, in one line; the first reason counts."""
+        if reason and len(self.reasons) < _MOST_REASONS and not self._full:
+            self.reasons.setdefault(shortened(name), reason)
 
     def merge(self, other: ParsedTests) -> None:
         """Add the results of another runner of the same check."""

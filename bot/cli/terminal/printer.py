@@ -5,6 +5,7 @@ sequence or a command to Actions' runner. rich is imported only if Markdown is s
 """
 
 import os
+import sys
 import textwrap
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,12 +32,15 @@ _LABEL = 9
 
 
 class Printer:
-    """`actions` prints if `stream` is no terminal, and may withhold a line."""
+    """Prints to standard output by default. `actions` prints if `stream` is no terminal, and may withhold a line."""
 
     def __init__(
-        self, stream: TextIO, environment: Mapping[str, str], actions: Actions | None = None
+        self,
+        stream: TextIO | None = None,
+        environment: Mapping[str, str] = os.environ,
+        actions: Actions | None = None,
     ) -> None:
-        self._stream = stream
+        self._stream = stream = stream or sys.stdout
         self._encoding = stream.encoding or "ascii"
         self._actions = actions or Actions(environment, stream)
         self.is_terminal = stream.isatty()
