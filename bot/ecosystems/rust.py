@@ -41,6 +41,8 @@ _ANALYZER = {
     "cargo": {"buildScripts": {"enable": False}},
     "procMacro": {"enable": False},
 }
+_INSTALL = "rustup toolchain install {version}"
+_PIN = Pin("rustup", "rust-toolchain", ".cargo/bin", ".rustup/toolchains", "RUSTUP_TOOLCHAIN", _INSTALL)
 # Where cargo reads what to execute.
 _CARGO_RUNS = (".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
 
@@ -174,20 +176,9 @@ ECOSYSTEM = Ecosystem(
     egress="rust",
     tools={".cargo": "", ".rustup": "RUSTUP_HOME"},
     caches={".cargo/registry": "CARGO_HOME={home}/.cargo"},
-    pins=tuple(
-        Pin(
-            "rustup",
-            file,
-            ".cargo/bin",
-            ".rustup/toolchains",
-            "RUSTUP_TOOLCHAIN",
-            "rustup toolchain install {version}",
-            pattern,
-        )
-        for file, pattern in (
-            ("rust-toolchain.toml", r"^\s*channel\s*=\s*\"(?P<version>[\w.+-]+)\""),
-            ("rust-toolchain", r"\A\s*(?P<version>[\w.+-]+)\s*\Z"),
-        )
+    pins=(
+        _PIN._replace(file="rust-toolchain.toml", pattern=r"^\s*channel\s*=\s*\"(?P<version>[\w.+-]+)\""),
+        _PIN._replace(pattern=r"\A\s*(?P<version>[\w.+-]+)\s*\Z"),
     ),
     folders=("vendor", "target"),
     offline={"CARGO_NET_OFFLINE": "true"},

@@ -170,15 +170,15 @@ def legs_of(job: Table, values: Table) -> Iterator[dict[str, Any]]:
         yield {"matrix": UNKNOWN}
         return
     matrix = {str(key): known(value) for key, value in table(matrix).items()}
-    axes: dict[str, list[Any]] = {
-        key: sorted(value, key=_rank) if isinstance(value, list) else [UNKNOWN]
-        for key, value in matrix.items()
-        if (value is UNKNOWN or (isinstance(value, list) and value)) and key not in ("include", "exclude")
-    }
     include, exclude = (
-        [one for one in list_of(matrix.get(name)) if isinstance(one, dict)][:MOST_COMBINATIONS]
+        [one for one in list_of(matrix.pop(name, ())) if isinstance(one, dict)][:MOST_COMBINATIONS]
         for name in ("include", "exclude")
     )
+    axes: dict[str, list[Any]] = {
+        key: sorted(list_of(value), key=_rank) or [UNKNOWN]
+        for key, value in matrix.items()
+        if value is UNKNOWN or list_of(value)
+    }
     plain = itertools.islice(itertools.product(*axes.values()), MOST_COMBINATIONS) if axes else ()
     legs = [dict(zip(axes, combination, strict=True)) for combination in plain]
     legs = [leg for leg in legs if not any(leg.items() >= one.items() for one in exclude)]
