@@ -104,7 +104,7 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         formatter_class=_HelpFormatter,
     )
     module.configure(parser)
-    if isinstance(sys.stdout, TextIOWrapper):
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
         # As standard error does: what the encoding lacks is shown by its escape.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
