@@ -108,12 +108,6 @@ def test_no_history_is_brought_for_the_merge_base(checked_out: CheckedOut):
     assert commits == {checked_out.head, checked_out.tip, checkout.merge_base}
 
 
-def test_history_comes_where_policy_asks_for_it(world: World):
-    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
-    checkout = world.checkout(world.open("topic"), head, history="full")
-    assert git(checkout.tree, "rev-list", "--count", "HEAD") == "4"
-
-
 def test_a_fork_is_fetched_from_the_base_repository(world: World):
     fork = world.fork("bob")
     start = world.forge.branch_sha(world.repo)
@@ -174,12 +168,6 @@ def test_a_base_that_is_no_branch_is_refused(checked_out: CheckedOut, tmp_path: 
 def test_a_head_is_named_by_its_whole_id_alone(checked_out: CheckedOut, tmp_path: Path, sha: str):
     with pytest.raises(MissingRevisionError):
         checked_out.world.checkout(checked_out.number, sha, name=str(tmp_path / "run"))
-
-
-def test_a_folder_has_no_pull_requests(tmp_path: Path):
-    source = Repository(tmp_path / "source")
-    with pytest.raises(CheckoutError, match="must start with https"):
-        check_out(Source(str(source.path), "main", "", PullHead(1, "a" * 40)), tmp_path / "run")
 
 
 def test_a_head_without_history_in_common_has_no_merge_base(world: World, tmp_path: Path):

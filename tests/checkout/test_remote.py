@@ -74,28 +74,10 @@ def test_the_tree_holds_the_base_commit(forge: Forge, repo: str, tmp_path: Path)
     assert git(checkout.tree, "branch", "--show-current") == "main"
 
 
-@pytest.mark.parametrize("by_name", [True, False])
-def test_a_branch_with_a_slash_or_a_commit_can_be_the_base(
-    forge: Forge, repo: str, tmp_path: Path, by_name: bool
-):
-    sha = forge.branch_sha(repo, "topic/one")
-    assert sha is not None
-    checkout = checked_out(forge, repo, tmp_path, "topic/one" if by_name else sha, history="full")
-    assert checkout.base_sha == sha
-    assert git(checkout.tree, "describe").startswith("v1.0-1-g")
-
-
 def test_history_is_not_downloaded(forge: Forge, repo: str, tmp_path: Path):
     checkout = checked_out(forge, repo, tmp_path)
     assert size_of(forge.git_folder(repo) / "objects") > 2_900_000
     assert size_of(checkout.git.git_dir / "objects") < 600_000
-
-
-def test_history_brings_blobs_so_that_nothing_is_fetched_later(forge: Forge, repo: str, tmp_path: Path):
-    checkout = checked_out(forge, repo, tmp_path, history=3)
-    assert git(checkout.tree, "show", "HEAD~2:a.txt") == "3"
-    assert git(checkout.tree, "rev-list", "--count", "HEAD") == "3"
-    assert "missing" not in git(checkout.tree, "rev-list", "--objects", "--missing=print", "HEAD")
 
 
 def test_the_callers_environment_does_not_reach_the_fetch(

@@ -118,12 +118,6 @@ def test_what_is_allowed_and_comes_to_nothing_says_so_first(explained: Callable[
     ]
 
 
-def test_every_file_of_a_patch_is_looked_at(explained: Callable[..., str]):
-    patch = {"patch": "*** Begin Patch\n*** Add File: a.md\n+x\n*** Add File: docs/b.md\n+x\n*** End Patch"}
-    ran = explained("--tier", "maintainer", "--json", "patch", json.dumps(patch))
-    assert [one["path"] for one in json.loads(ran)["withheld"]] == ["docs/b.md"]
-
-
 def test_a_verb_that_only_reads_writes_nothing(explained: Callable[..., str]):
     ran = explained("--tier", "maintainer", "--verb", "review", "--json", "--path", "src/a.py")
     assert (json.loads(ran)["decision"], json.loads(ran)["rule"]) == ("deny", "the verb `review`")

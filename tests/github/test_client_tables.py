@@ -120,11 +120,3 @@ def test_an_unknown_login_has_no_permission(web: Web, client: Client):
     web.get(REPO, json=repository())
     web.get(f"{REPO}/collaborators/a%2Fb/permission", status=404, json={"message": "a/b is not a user"})
     assert client.github.permission("a/b").level == "none"
-
-
-@pytest.mark.parametrize(
-    ("status", "part"), [("identical", True), ("ahead", True), ("behind", False), ("diverged", False)]
-)
-def test_a_branch_has_a_commit(web: Web, client: Client, status: str, part: bool):
-    web.get(f"{REPO}/compare/{'a' * 40}...main", json={"status": status})
-    assert client.github.contains("main", "a" * 40) is part

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.contracts.pulls import PullState, Side
 from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
@@ -55,15 +54,6 @@ def world() -> Iterator[World]:
         yield World(forge, github, number, head, token)
 
 
-def test_a_pull_request(world: World):
-    found = world.github.pull(world.pull)
-    assert (found.state, found.author) == (PullState.OPEN, "ann")
-    assert (found.head_sha, found.head_ref) == (world.head, "change")
-    assert (found.base_ref, found.from_fork(NAME)) == ("main", False)
-    world.forge.merge(NAME, world.pull, "octo")
-    assert world.github.pull(world.pull).state is PullState.MERGED
-
-
 def test_a_pull_request_of_a_deleted_fork(world: World):
     fork = world.forge.fork(NAME, "bob")
     world.forge.commit(fork, {"b.txt": "b\n"}, branch="theirs")
@@ -89,17 +79,6 @@ def test_a_branch_with_an_odd_name_contains_its_commit(world: World):
     assert world.github.contains("odd/#1%41", sha)
     assert world.github.merge_base("odd/#1%41", "main") == world.forge.branch_sha(NAME)
     assert not world.github.contains("odd", sha)
-
-
-def test_threads_of_reviews(world: World):
-    one = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body="why?", start_line=2)
-    world.forge.reply(NAME, one, "bob", "because")
-    world.forge.review_comment(NAME, world.pull, "bob", "a.txt", 12, body="old", side="LEFT")
-    world.forge.review_comment(NAME, world.pull, "bob", "a.txt", None, body="the whole file")
-    first, second, third = world.github.review_threads(world.pull)
-    assert (first.id, first.line, first.start_line, first.side) == (one, 3, 2, Side.RIGHT)
-    assert [(c.author, c.body) for c in first.comments] == [("ann", "why?"), ("bob", "because")]
-    assert (second.line, second.side, third.line, third.outdated) == (12, Side.LEFT, 0, False)
 
 
 def test_runs_and_their_artifacts(world: World):

@@ -24,14 +24,6 @@ def bodies(client: Client) -> list[str]:
     return [one.body for one in client.github.comments(7)]
 
 
-def test_pages_are_followed_as_github_links_them(web: Web, client: Client):
-    # Of a repository that was renamed: a short first page, and the rest under its number.
-    link = f'<{API.replace(":443", "")}/repositories/9/c?page=2>; rel="next"'
-    web.get(COMMENTS, json=[comment(1)], headers={"Link": link})
-    web.get(f"{API}/repositories/9/c", json=[comment(2)])
-    assert bodies(client) == ["text 1", "text 2"]
-
-
 def test_a_next_page_on_another_host_is_asked_of_our_own(web: Web, client: Client):
     web.get(COMMENTS, json=[comment(1)], headers={"Link": '<https://evil.test/x?page=2>; rel="next"'})
     web.get(f"{API}/x", json=[comment(2)])

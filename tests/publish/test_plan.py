@@ -227,16 +227,6 @@ def test_a_progress_comment_that_became_a_plan_is_never_written_over(world: Worl
     assert "<!-- slash-agent progress " in plan
 
 
-def test_a_plan_is_carried_out_once(world: World):
-    world.publish(planned(world))
-    carry_out(world, thread_ref_in(world))
-    [comment] = posted(world)
-    assert comment["body"].startswith("**Carried out:** pull request #9.\n\n**Plan: Sum")
-    with pytest.raises(UsageRefusedError, match="was carried out already"):
-        found(world, key="78")
-    assert found(world, key="77") == PLAN_A
-
-
 def test_what_a_plan_says_is_shown_as_it_is_and_does_nothing(world: World):
     evil = Plan(EVIL[:120], (PlanStep(EVIL, ("a`b.py",)), PlanStep(f"a\n{EVIL}\n# b\n- [x] c\n[d]: e")), EVIL)
     text = plan_text(evil, OUTCOME, NO_LINKS)

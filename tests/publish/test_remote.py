@@ -9,7 +9,7 @@ from bot.checkout import layout
 from bot.checkout.branches import Signature, commit_tree
 from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
-from bot.publish.remote import BranchMovedError, ProtectedBranchError, Remote
+from bot.publish.remote import BranchMovedError, Remote
 from tests.publish.conftest import REPO, World
 from tests.support.files import write_file
 
@@ -106,15 +106,6 @@ def test_a_lock_that_nobody_releases_is_no_change_of_the_branch(world: World, re
     with pytest.raises(PublishError, match="publish again") as caught:
         remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
     assert not isinstance(caught.value, BranchMovedError)
-
-
-def test_a_server_that_forbids_to_rewrite_a_branch_is_no_change_of_it(world: World, remote: Remote):
-    first = commit(remote, world, "first")
-    remote.push(first, "agent/x", expected="", never=NOBODY)
-    with (world.forge.git_folder(REPO) / "config").open("a") as config:
-        config.write("[receive]\n\tdenyNonFastForwards = true\n")
-    with pytest.raises(ProtectedBranchError, match=r"non-fast-forward.*branches under agent/"):
-        remote.push(commit(remote, world, "second"), "agent/x", expected=first, never=NOBODY)
 
 
 def test_git_sees_the_token_in_its_environment_alone(
