@@ -169,10 +169,21 @@ def one_of(words: Iterable[str]) -> Kind:
 
 def word(text: str, value: object) -> Kind:
     """Return the kind of a word that stands for `value`, beside what the type takes."""
+
+    def validate(given: Any, read: Callable[[Any], Any]) -> Any:
+        if given == text:
+            return value
+        try:
+            return read(given)
+        except ValidationError as error:
+            if not isinstance(given, str):
+                raise
+            message = error.errors()[0]["msg"].removeprefix("Input should be ").partition(", unable")[0]
+            other = "a list" if message in ("a valid tuple", "a valid frozenset") else message
+            raise PydanticCustomError("word", "not the word", {"error": f"`{text}` or {other}"}) from None
+
     return Kind(
-        lambda inner: no_info_wrap_validator_function(
-            lambda given, read: value if given == text else read(given), inner()
-        ),
+        lambda inner: no_info_wrap_validator_function(validate, inner()),
         lambda described: {"anyOf": [{"const": text}, described]},
     )
 

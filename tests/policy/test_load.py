@@ -161,15 +161,16 @@ PROBLEMS = {
         "1:23: `fxi` is not one of fix, plan, approve, review, explain, continue, retry, stop, status, help; "
         "the nearest is `fix`"
     ),
-    "tiers: {bot: {verbs: fix}}": ("1:22: this should be a list, found `fix`"),
+    "tiers: {bot: {verbs: fix}}": "1:22: this should be `all` or a list, found `fix`",
     "tiers: {bot: {turns: 0x10}}": "1:22: this should be a valid integer, found `0x10`",
     "tiers: {bot: {turns: }}": "1:22: this should be a valid integer, found nothing",
     "budget: {usd: nan}": "1:15: this should be a finite number, found `nan`",
     "budget: {usd: -1}": "1:15: this should be greater than or equal to 0, found `-1`",
     "tiers: {bot: {egress: [pip]}}": ("1:24: `pip` is not one of python, node, go, rust, java, ruby, dotnet"),
+    "history: 0": "1:10: this should be `full` or greater than or equal to 1, found `0`",
     "budget: 5": "1:9: this should be a mapping of keys, found `5`",
     "on_deny: halt": "1:10: this should be 'continue' or 'stop', found `halt`",
-    "pull_request: {draft: maybe}": "1:23: this should be a valid boolean, found `maybe`",
+    "pull_request: {draft: maybe}": "1:23: this should be `always` or a valid boolean, found `maybe`",
     "options: {models: [gpt]}": (
         "1:20: this should be provider/name, as in anthropic/claude-sonnet-5-5 or openai/*, found `gpt`"
     ),
