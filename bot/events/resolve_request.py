@@ -1,4 +1,4 @@
-"""Turn an `EventRequest` into a `Request`.
+"""Turn an `EventRequest` into a `Request`, and compare the request in a bundle, which is untrusted, with the event.
 
 Steps are in order of cost and trust: the policy, the actor, the actor's rights, and only then the text and the thread.
 A stranger learns only that they have no access.
@@ -6,9 +6,11 @@ A stranger learns only that they have no access.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bot.contracts.pulls import Comment
+from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import POLICY_FILE, Actor, Request, Tier
 from bot.events.admission import (
     LOCKED,
@@ -19,12 +21,19 @@ from bot.events.admission import (
     permits,
     place_problem,
 )
-from bot.events.command import Command, shown_command
+from bot.events.command import PLAN_HASH, Command, shown_command
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError, UsageRefusedError
 from bot.events.pull import read_target_pull
 from bot.events.pull_context import with_pull_context
-from bot.events.thread_text import MAX_COMMENT, TextCleaner, ThreadTexts, bare_thread, build_thread
-from bot.verbs.registry import DEFAULT, INSTANT, NAMES, VERBS, verbs_of
+from bot.events.thread_text import (
+    MAX_COMMENT,
+    EditedTextError,
+    TextCleaner,
+    ThreadTexts,
+    bare_thread,
+    build_thread,
+)
+from bot.verbs.registry import DEFAULT, INSTANT, MODEL_VERBS, NAMES, VERBS, verbs_of
 
 _POINTING = frozenset({"", "this", "it", "this one"})
 _AT_A_THREAD = _POINTING | {"this issue", "this bug", "this pull request", "this pr"}
@@ -177,3 +186,83 @@ def resolve_instruction(command: Command, event_request: EventRequest) -> str | 
     if event_request.subject is not None:
         return None if words in _AT_A_THREAD else command.instruction
     return command.instruction or None
+
+
+def difference(
+    request: Request, event_request: EventRequest, reader: GitHub, load_policy: Callable[[], Policy]
+) -> str:
+    """Return what in `request` differs from the event and from GitHub's data on the actor, or empty.
+
+    `load_policy` is called if the policy derives the command from the event. The thread's texts are not compared, since
+    nothing depends on them. Whether a pull request still has the head in `request` is checked by the push. Raises what
+    `reader` raises.
+    """
+    command = event_request.command
+    with suppress(NoRequestError):
+        command = command or command_for(load_policy(), event_request)
+    if command is None or command.problem:
+        return "the event, which holds no command,"
+    event_request = complete_event_request(event_request, reader)
+    if request.instruction != resolve_instruction(command, event_request):
+        # Something in the source is not shown, so what the run was given is not the source.
+        named = event_request.number, event_request.trigger
+        try:
+            command = read_shown_command(event_request, command, ThreadTexts(reader, *named)) or command
+        except EditedTextError:
+            return "the text of the command, which was edited or deleted meanwhile,"
+    for label, actual, expected in _rows(request, event_request, command):
+        if actual != expected:
+            return label
+    # Last, since it calls the API. Any bot passes: whether this one may was decided when the run began.
+    bots, actor = (event_request.actor.id,) if event_request.actor else (), None
+    with suppress(RefusedError):
+        actor = identify_actor(event_request, reader, bots)
+    if actor != request.actor:
+        return "who asked"
+    is_vouched = not request.trusted_sha or request.actor.tier is Tier.MAINTAINER
+    return "" if is_vouched else "the head that is vouched for"
+
+
+def _rows(
+    request: Request, event_request: EventRequest, command: Command
+) -> Iterator[tuple[str, object, object]]:
+    """Yield what is compared: its name, what it is in `request`, and what it should be."""
+    thread, subject, trigger = request.thread, event_request.subject, request.trigger
+    yield "the repository", request.repository.lower(), event_request.repository.name.lower()
+    yield (
+        "the thread",
+        (thread.number, thread.url, thread.is_pull_request) if thread else None,
+        (subject.number, subject.url, subject.is_pull_request) if subject else None,
+    )
+    yield "the comment", trigger and trigger._replace(at=""), event_request.trigger._replace(at="")
+    yield "the verb", request.verb, command.verb
+    yield "the instruction", request.instruction, resolve_instruction(command, event_request)
+    yield "the options", request.options, dict(command.options)
+    yield "the task", request.task, event_request.task
+    named = command.options.get(PLAN_HASH)
+    if request.plan is not None and named is not None:
+        yield "the plan", request.plan.hash[: len(named)], named
+    pull = request.pull
+    expects_pull = event_request.on_pull and command.verb in MODEL_VERBS
+    yield "the pull request", pull.number if pull else 0, event_request.number if expects_pull else 0
+    if pull is None:
+        base = command.options.get("base", event_request.repository.default_branch)
+        yield "the base branch", request.base_ref, base
+        yield "the head that is vouched for", request.trusted_sha, ""
+        return
+    yield "the base branch", request.base_ref, pull.base_ref
+    if event_request.head_sha:
+        yield "the head", pull.head_sha, event_request.head_sha
+    head = event_request.subject.head if event_request.subject else None
+    if head is not None:
+        ends = (pull.head_ref, pull.head_repository.lower(), pull.base_ref)
+        yield "the branch", ends, (head.ref, head.repository.lower(), head.base_ref)
+    vouched = command.options.get("sha", "")
+    yield "the head that is vouched for", request.trusted_sha, vouched
+    if vouched:
+        yield "the head that is vouched for", pull.head_sha, vouched
+    yield "the review comment", _anchor_position(request.anchor), _anchor_position(event_request.anchor)
+
+
+def _anchor_position(anchor: ReviewThread | None) -> tuple[int, int, int] | None:
+    return (anchor.id, anchor.start_line, anchor.line) if anchor else None

@@ -11,9 +11,9 @@ from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
 from bot.events.admission import tier_of
-from bot.events.compare import difference
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.read_event import READERS, read_event
+from bot.events.resolve_request import difference
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
