@@ -4,27 +4,29 @@ Our progress comments name the Actions runs of a thread; GitHub says whether a r
 """
 
 from datetime import datetime
+from pathlib import Path
 
 from github.WorkflowRun import WorkflowRun
 
-from bot.contracts.formatting import count_of, duration, money
+from bot.contracts.formatting import duration
 from bot.contracts.request import Request
 from bot.events.admission import permits
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.transport import stamp
 from bot.policy.values import Policy
-from bot.publish.markdown import safe_line
+from bot.publish.macros import macros_of
 from bot.publish.thread.comments import OwnComment
 from bot.publish.thread.history import is_own_run, read_log
 from bot.publish.thread.markers import ANSWER, PROGRESS, asking_comment
 from bot.session.event.event_context import EventContext
 from bot.verbs.record import Answer, Place
-from bot.verbs.registry import INSTANT, VERBS
+from bot.verbs.registry import VERBS
 
 _OPTIONS = ("--model NAME", "--budget USD", "--base BRANCH", "--skill NAME", "--no-draft", "--dry-run")
+_FOLDER = Path(__file__).parent
 _MOST = 5
-"""Active runs that are looked at, and lines of a progress comment that are shown."""
+"""Active runs that are looked at."""
 
 _KEPT = (
     "What it had is kept as an artifact of the run; a change in it is published as an unfinished draft, "
@@ -39,15 +41,11 @@ def answer(context: EventContext, request: Request) -> str:
         return help_text(request, context.policy)
     active, last = _thread_runs(context, request)
     if not active:
-        if last is None:
-            return "**Nothing is running for this thread**, and nothing has run yet: `/agent help` lists the commands."
-        url = request.thread.url if request.thread else ""
-        link = f"[{safe_line(last.headline, 200)}]({url}#{last.data.anchor})"
-        return f"**Nothing is running for this thread.** The last result: {link}."
+        return str(macros_of("answers", _FOLDER).idle(last, context.thread_ref.url)).strip()
     if kind is Answer.CANCELLATION:
         return "\n\n".join(_cancel(context.github, request, run) for _, run in active)
     assert kind is Answer.RUNS, kind
-    return "\n\n".join(_status(request, context.now, comment, run) for comment, run in active)
+    return "\n\n".join(_status(context, comment, run) for comment, run in active)
 
 
 def help_text(request: Request, policy: Policy) -> str:
@@ -60,15 +58,10 @@ def help_text(request: Request, policy: Policy) -> str:
         for verb in VERBS.values()
         if here in verb.places and permits(policy, actor, verb.name, on_own_thread=own)
     ]
-    parts = [f"**Commands that {actor.login} can give here**, as {actor.tier}:"]
-    parts.append("\n".join(f"- `/agent {verb.example}` {verb.help}" for verb in verbs))
-    if any(verb.name not in INSTANT for verb in verbs):
-        limits = policy.tiers[actor.tier]
-        closed = {"--no-draft": policy.pull_request.always_draft, "--model NAME": policy.options.models == ()}
-        options = ", ".join(f"`{option}`" for option in _OPTIONS if not closed.get(option))
-        each = f"{money(limits.usd)}, {count_of(limits.turns, 'turn')} and {limits.minutes:g} minutes"
-        parts.append(f"Limits: {each} a run; {count_of(limits.runs_a_day, 'run')} a day. Options: {options}.")
-    return "\n\n".join(parts)
+    limits = policy.tiers[actor.tier] if any(verb.profile for verb in verbs) else None
+    closed = {"--no-draft": policy.pull_request.always_draft, "--model NAME": policy.options.models == ()}
+    options = [option for option in _OPTIONS if not closed.get(option)]
+    return str(macros_of("answers", _FOLDER).commands(actor, verbs, limits, options)).strip()
 
 
 def _thread_runs(
@@ -102,17 +95,12 @@ def _active_run(context: EventContext, comment: OwnComment) -> WorkflowRun | Non
     return run if ours and begun <= comment.data.updated_at and run.status != "completed" else None
 
 
-def _status(request: Request, now: str, comment: OwnComment, run: WorkflowRun) -> str:
-    state = "Running" if run.status == "in_progress" else "Waiting for a runner"
-    seconds = (datetime.fromisoformat(now) - run.created_at).total_seconds()
-    head = f"**{state}** since {run.created_at:%Y-%m-%d %H:%M} UTC ({duration(max(seconds, 0))}): "
-    head += f"[the run]({run.html_url})."
-    rows = [f"- {safe_line(line)}" for line in comment.rows[:_MOST]]
+def _status(context: EventContext, comment: OwnComment, run: WorkflowRun) -> str:
+    age = (datetime.fromisoformat(context.now) - run.created_at).total_seconds()
     comment_id, on_lines = asking_comment(comment.key)
-    anchor = f"{'discussion_r' if on_lines else 'issuecomment-'}{comment_id}"
-    url = request.thread.url if request.thread else ""
-    origin = f", asked for [here]({url}#{anchor})" if comment_id else ""
-    return "\n".join([head, "", *rows, f"- [Its progress]({url}#{comment.data.anchor}){origin}"])
+    asked = f"{'discussion_r' if on_lines else 'issuecomment-'}{comment_id}" if comment_id else ""
+    told = duration(max(age, 0)), comment, asked, context.thread_ref.url
+    return str(macros_of("answers", _FOLDER).active(run, *told)).strip()
 
 
 def _cancel(github: GitHub, request: Request, run: WorkflowRun) -> str:
