@@ -5,6 +5,7 @@ Checked twice: when the model proposes a write, and when it is published. A run 
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from itertools import chain
 
 from bot.contracts.request import ThreadState
 from bot.contracts.writes import Write
@@ -56,7 +57,7 @@ def reason_not_to_close(seen: ThreadState, writes: TaskWrites, at: str) -> str:
         return f"a thread is closed {after} days after this task commented on it, and it has not yet"
     if seen.answered:
         return "something has happened on it since this task commented"
-    if writes.labels and not _names(seen.labels) & _names(writes.labels):
+    if writes.labels and not folded(seen.labels) & folded(writes.labels):
         return "it does not carry a label of this task's, so somebody may have taken it off"
     if days_between(seen.told_at, at) < after:
         return f"a thread is closed {after} days after this task commented on it, and that was on {seen.told_at[:10]}"
@@ -69,14 +70,12 @@ def _unlike(seen: ThreadState, threads: ThreadFilter) -> str:
         return f"it is {seen.state} now"
     if threads.kind != "all" and seen.is_pull_request != (threads.kind == "pulls"):
         return f"it is {'a pull request' if seen.is_pull_request else 'an issue'}, and the task is about {threads.kind}"
-    there = _names(seen.labels)
-    if lacking := next((label for label in threads.labels if label.casefold() not in there), ""):
-        return f"it lacks the label `{lacking}`"
-    if barred := next((label for label in threads.without if label.casefold() in there), ""):
-        return f"it has the label `{barred}`"
-    return ""
+    there = folded(seen.labels)
+    lacks = (f"it lacks the label `{label}`" for label in threads.labels if label.casefold() not in there)
+    has = (f"it has the label `{label}`" for label in threads.without if label.casefold() in there)
+    return next(chain(lacks, has), "")
 
 
-def _names(labels: Iterable[str]) -> set[str]:
+def folded(labels: Iterable[str]) -> set[str]:
     """Return the labels for a comparison: GitHub's are unique ignoring case."""
     return {label.casefold() for label in labels}

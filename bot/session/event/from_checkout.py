@@ -1,11 +1,12 @@
 """`slash-agent fix 123`, `--pr` and `review --post`: what a run on a checkout takes from GitHub, and what it publishes
 there, with the person's own token."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
 
 from bot.checkout.github_remotes import GitHubRemote, ThreadName, remote_of
 from bot.checkout.local import resolve
@@ -35,7 +36,8 @@ from bot.verbs.registry import VERBS
 _SERVER, _API, _TOKEN = "GITHUB_SERVER_URL", "GITHUB_API_URL", "GITHUB_TOKEN"
 
 
-class CheckoutOnGitHub(NamedTuple):
+@dataclass
+class CheckoutOnGitHub:
     """The repository of a checkout's remote. `environment` has the token for its server, and the server's addresses."""
 
     repo: Path
@@ -47,11 +49,11 @@ class CheckoutOnGitHub(NamedTuple):
         """The token, for what must not leave the run."""
         return {"OWN_GITHUB_TOKEN": self.environment[_TOKEN]}
 
-    @property
+    @cached_property
     def where(self) -> GitHubEnvironment:
         return read_github_environment(self.environment)
 
-    @property
+    @cached_property
     def github(self) -> GitHub:
         return client_for(self.where, self.remote.repository)
 
@@ -84,30 +86,29 @@ def request_from_github(
     """Return `request` with the text of `thread`, and if it `publishes` for the person's own account and the remote's
     default branch, where the policy must allow `model`. `asks`: a person can look at the change before it is pushed.
     Raises `UsageError` and `GitHubError`."""
-    github, policy_text, notes = at.github, None, list[str]()
+    policy_text, note = None, ""
     if thread is not None:
-        request = _with_thread(at, github, request, thread.number)
+        issue, request = f"#{thread.number}", _with_thread(at, request, thread.number)
         if VERBS[request.verb].changes and request.thread and not request.thread.is_pull_request:
-            issue = thread.number
             try:
-                if others := pulls_at_work(github, issue):
-                    notes = [f"Open pull requests that mention #{issue}: {others}."]
+                others = pulls_at_work(at.github, thread.number)
+                note = others and f"Open pull requests that mention {issue}: {others}."
             except GitHubError as error:
-                notes = [f"Whether open pull requests mention #{issue} could not be read: {error}"]
+                note = f"Whether open pull requests mention {issue} could not be read: {error}"
     if publishes:
         if request.thread is not None and request.thread.is_pull_request:
             raise UsageError(
                 f"#{request.thread.number} is a pull request already, and --pr opens another one: leave out --pr, and "
                 "push the branch that the run makes."
             )
-        request, policy_text = _for_publishing(at, github, request, model, asks=asks)
+        request, policy_text = _for_publishing(at, request, model, asks=asks)
     load = partial(load_attachments, at.where) if request.thread else None
-    return FromGitHub(request, policy_text, load, tuple(notes))
+    return FromGitHub(request, policy_text, load, (note,) if note else ())
 
 
-def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number: int) -> Request:
-    name, host = at.remote.repository, at.remote.host
-    try:
+def _with_thread(at: CheckoutOnGitHub, request: Request, number: int) -> Request:
+    github = at.github
+    with _readable(f"#{number} of {at.remote.repository}", at.remote.host):
         subject, texts = github.issue(number), ThreadTexts(github, number)
         thread = build_thread(subject, github.newest_comments(number), texts)
         request = request._replace(thread=thread)
@@ -119,30 +120,33 @@ def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number:
                     f"{own[:12]}): check it out with `gh pr checkout {number}`, then do this again."
                 )
             return with_pull_context(request, texts, head)
-    except GitHubError as error:
-        raise _unreadable(error, f"#{number} of {name}", host) from error
     return request
 
 
-def _unreadable(error: GitHubError, what: str, host: str) -> GitHubError:
-    match error.status:
-        case 404 | 410:
-            why = f"{what} on {host} does not exist, or your token may not read it: check the number and the token"
-        case 401:
-            why = f"{host} did not accept your token: it is wrong or has expired. Sign in again, or set another one"
-        case 0:
-            why = f"{host} did not answer, so {what} was not read: check the network, or write what to do in words"
-        case _:
-            why = f"{what} was not read. {error}".rstrip(".")
-    return GitHubError(f"{why}.", error.failure)
+@contextmanager
+def _readable(what: str, host: str) -> Iterator[None]:
+    """Word an error of reading `what`."""
+    try:
+        yield
+    except GitHubError as error:
+        match error.status:
+            case 404 | 410:
+                why = f"{what} on {host} does not exist, or your token may not read it: check the number and the token"
+            case 401:
+                why = f"{host} did not accept your token: it is wrong or has expired. Sign in again, or set another one"
+            case 0:
+                why = f"{host} did not answer, so {what} was not read: check the network, or write what to do in words"
+            case _:
+                why = f"{what} was not read. {error}".rstrip(".")
+        raise GitHubError(f"{why}.", error.failure) from error
 
 
 def _for_publishing(
-    at: CheckoutOnGitHub, github: GitHub, request: Request, model: str, *, asks: bool
+    at: CheckoutOnGitHub, request: Request, model: str, *, asks: bool
 ) -> tuple[Request, str | None]:
     """Return the request of the token's account, and the policy of the base branch."""
-    name, head = at.remote.repository, resolve(at.repo, "HEAD").sha
-    try:
+    name, head, github = at.remote.repository, resolve(at.repo, "HEAD").sha, at.github
+    with _readable(f"the repository {name}", at.remote.host):
         repository, me = github.repository, github.me
         if me is None:
             raise UsageError(
@@ -152,8 +156,6 @@ def _for_publishing(
         base, file = repository.default_branch, at.where.policy_file
         text = github.file(file, base)
         is_in_base = github.contains(base, head)
-    except GitHubError as error:
-        raise _unreadable(error, f"the repository {name}", at.remote.host) from error
     actor = Actor(me.login, me.id, tier_of(permission))
     policy = load_policy(text, file)
     if repository.read_only:

@@ -9,7 +9,7 @@ from bot.events.event_request import is_own
 from bot.events.thread_text import ThreadTexts
 from bot.github.client import GitHub
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
-from bot.maintenance.thread_fit import days_between, is_idle, reason_not_to_close
+from bot.maintenance.thread_fit import days_between, folded, is_idle, reason_not_to_close
 from bot.publish.thread.history import opened_by_us, thread_state
 
 # In characters; about a quarter as many tokens.
@@ -71,7 +71,7 @@ def gather(task: Task, github: GitHub, at: str) -> Triage:
 def _candidates(selection: ThreadFilter, writes: TaskWrites, github: GitHub, at: str) -> Iterator[IssueData]:
     """Each once: those that carry a label of the task's, then those that have been quiet for the longest time."""
     numbers: set[int] = set()
-    without = {label.casefold() for label in selection.without}
+    without = folded(selection.without)
     labels = selection.labels
 
     def listed(labels: Sequence[str], *, quietest: bool = False) -> Iterator[IssueData]:
@@ -87,7 +87,7 @@ def _candidates(selection: ThreadFilter, writes: TaskWrites, github: GitHub, at:
             continue
         numbers.add(issue.number)
         kind_matches = selection.kind == "all" or issue.is_pull_request == (selection.kind == "pulls")
-        if kind_matches and not without & {label.casefold() for label in issue.labels}:
+        if kind_matches and not without & folded(issue.labels):
             yield issue
 
 
@@ -95,8 +95,7 @@ def _needs_writes(state: ThreadState, threads: ThreadFilter, writes: TaskWrites,
     """Whether there may be something to do: where something has happened, a label of the task's may have to go; where
     the task has spoken and nobody has answered, the time to close may have come."""
     if not is_idle(state, threads, at):
-        own = {label.casefold() for label in writes.labels}
-        return bool(own & {label.casefold() for label in state.labels})
+        return bool(folded(writes.labels) & folded(state.labels))
     if not state.told_at or state.answered:
         return True
     return bool(writes.close or writes.close_pulls) and not reason_not_to_close(state, writes, at)
