@@ -116,9 +116,18 @@ def parse_command(body: str) -> Command | None:
     rest = _after_token(body)
     if rest is None:
         return None
-    first, _, further = rest.partition("\n")
+    line, _, further = rest.partition("\n")
+    spans = [match.span() for match in _WORD.finditer(line)]
+    words = [_with_hyphens(line[start:end]) for start, end in spans]
+    options: dict[str, str] = {}
     try:
-        verb, text, options = _read_line(first)
+        position = _read_leading(words, 0, options)
+        named = _read_verb(words[position]) if position < len(words) else None
+        if named is not None:
+            position = _read_leading(words, position + 1, options)
+        end = _trailing_start(words, position)
+        _read_leading(words, end, options)
+        text, verb = line[spans[position][0] : spans[end - 1][1]] if position < end else "", named or DEFAULT
         _check_options(verb, options)
         instruction, quoted = split_quotation(f"{text}\n{further}")
         if needs(verb, Earlier.PLAN):
@@ -205,20 +214,6 @@ def _after_token(body: str) -> str | None:
                 return None
             return "\n".join([rest, *lines[number + 1 :]])
     return None
-
-
-def _read_line(line: str) -> tuple[str, str, dict[str, str]]:
-    spans = [match.span() for match in _WORD.finditer(line)]
-    words = [_with_hyphens(line[start:end]) for start, end in spans]
-    options: dict[str, str] = {}
-    position = _read_leading(words, 0, options)
-    verb = _read_verb(words[position]) if position < len(words) else None
-    if verb is not None:
-        position = _read_leading(words, position + 1, options)
-    end = _trailing_start(words, position)
-    _read_leading(words, end, options)
-    text = line[spans[position][0] : spans[end - 1][1]] if position < end else ""
-    return verb or DEFAULT, text, options
 
 
 def _with_hyphens(word: str) -> str:

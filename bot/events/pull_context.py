@@ -38,7 +38,13 @@ def with_pull_context(request: Request, texts: ThreadTexts, failures_of: str) ->
     assert thread is not None
     reader, number = texts.reader, texts.number
     threads = _read(texts, "review threads", lambda: reader.review_threads(number))
-    anchor_thread = _anchor_thread(texts, anchor, threads) if anchor else None
+    if anchor is not None:
+        # The payload's lines, which are those of the head, with the comments of the thread.
+        known = next((thread for thread in threads if _contains_anchor(thread, anchor)), anchor)
+        comments = _comments(texts, known)
+        request = request._replace(
+            anchor=_clean_thread(anchor, texts)._replace(comments=comments, resolved=known.resolved)
+        )
     open_threads = [one for one in threads if not one.resolved and not _contains_anchor(one, anchor)]
     unresolved = _newest_threads(texts, open_threads)
     failed_checks: list[FailedCheck] = []
@@ -47,9 +53,9 @@ def with_pull_context(request: Request, texts: ThreadTexts, failures_of: str) ->
         failed_checks += _read(texts, "commit statuses", lambda: reader.failed_statuses(failures_of))
     failures = _failures(texts, failed_checks)
     reviews = _read(texts, "texts of reviews", lambda: _reviews(texts, reader.newest_reviews(number)))
-    comments = sorted((*thread.comments, *reviews), key=lambda one: one.created_at)
-    thread = thread._replace(comments=tuple(comments), left_out=texts.notes())
-    return request._replace(thread=thread, anchor=anchor_thread, unresolved=unresolved, failures=failures)
+    all_comments = sorted((*thread.comments, *reviews), key=lambda one: one.created_at)
+    thread = thread._replace(comments=tuple(all_comments), left_out=texts.notes())
+    return request._replace(thread=thread, unresolved=unresolved, failures=failures)
 
 
 def _read(texts: ThreadTexts, what: str, read: Callable[[], Sequence[_Item]]) -> Sequence[_Item]:
@@ -84,13 +90,6 @@ def _reviews(texts: ThreadTexts, newest: Iterable[ReviewText]) -> tuple[Comment,
             body = f"(A review: {state}.) {shown}"
             selected.append(Comment(review.id, review.author, body, at, at, of_review=True))
     return tuple(reversed(selected))
-
-
-def _anchor_thread(texts: ThreadTexts, anchor: ReviewThread, threads: Sequence[ReviewThread]) -> ReviewThread:
-    """Return the payload's lines, which are those of the head, with the comments of the thread."""
-    known = next((thread for thread in threads if _contains_anchor(thread, anchor)), anchor)
-    comments = _comments(texts, known)
-    return _clean_thread(anchor, texts)._replace(comments=comments, resolved=known.resolved)
 
 
 def _newest_threads(texts: ThreadTexts, threads: Sequence[ReviewThread]) -> tuple[ReviewThread, ...]:

@@ -39,8 +39,16 @@ def answer(context: EventContext, request: Request) -> str:
     kind = VERBS[request.verb].answer
     if kind is Answer.COMMANDS:
         return help_text(request, context.policy)
-    active, last = _thread_runs(context, request)
+    assert request.thread is not None
+    own = read_log(context.github, request.thread).answers
+    claims = [one for one in reversed(own) if one.kind == PROGRESS and not one.over and one.run]
+    active = [
+        (one, run)
+        for one in claims[:_MOST]
+        if one.run != context.where.run and (run := _active_run(context, one))
+    ]
     if not active:
+        last = next((one for one in reversed(own) if one.kind != ANSWER), None)
         return str(macros_of("answers", _FOLDER).idle(last, context.thread_ref.url)).strip()
     if kind is Answer.CANCELLATION:
         return "\n\n".join(_cancel(context.github, request, run) for _, run in active)
@@ -62,23 +70,6 @@ def help_text(request: Request, policy: Policy) -> str:
     closed = {"--no-draft": policy.pull_request.always_draft, "--model NAME": policy.options.models == ()}
     options = [option for option in _OPTIONS if not closed.get(option)]
     return str(macros_of("answers", _FOLDER).commands(actor, verbs, limits, options)).strip()
-
-
-def _thread_runs(
-    context: EventContext, request: Request
-) -> tuple[list[tuple[OwnComment, WorkflowRun]], OwnComment | None]:
-    """Return the active runs of a thread with our comments that say so, newest first, and our newest other comment."""
-    assert request.thread is not None
-    own = read_log(context.github, request.thread).answers
-    claims = [one for one in reversed(own) if one.kind == PROGRESS and not one.over and one.run]
-    active = [
-        (one, run)
-        for one in claims[:_MOST]
-        if one.run != context.where.run and (run := _active_run(context, one))
-    ]
-    of_active = {one.data for one, _ in active}
-    ended = [one for one in own if one.data not in of_active and one.kind != ANSWER]
-    return active, ended[-1] if ended else None
 
 
 def _active_run(context: EventContext, comment: OwnComment) -> WorkflowRun | None:

@@ -128,17 +128,19 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
     options, environment, github = context.options, context.environment, context.github
     check_machine()
     check_folder(options.out)
-    folder, source = new_folder(environment), _source(request, context)
+    folder, where, pull, head = new_folder(environment), context.where, request.pull, None
+    if pull is not None:
+        head = PullHead(pull.number, pull.head_sha, github.merge_base(request.base_ref, pull.head_sha))
+    base, url = f"refs/heads/{request.base_ref}", where.git_url(request.repository)
     at, memory = context.event_request.trigger.at, NO_MEMORY
-    if VERBS[request.verb].reviews and request.pull is not None:
-        number = request.pull.number
+    if VERBS[request.verb].reviews and pull is not None:
         if request.options.get("full") == "true":  # all is looked at again, and what is known stays so
-            memory = ReviewMemory(findings=read_history(github, number).findings)
+            memory = ReviewMemory(findings=read_history(github, pull.number).findings)
         else:
-            memory = read_memory(github, number)
+            memory = read_memory(github, pull.number)
     spec = RunSpec(
         request=request,
-        source=source,
+        source=Source(url, base, where.token, head),
         folder=folder,
         model=model,
         environment=environment,
@@ -149,7 +151,7 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
         memory=memory,
         subjects=lambda sha: newest_subjects(github, sha),
         threads=lambda task: gather(task, github, at),
-        load_attachments=partial(load_attachments, context.where),
+        load_attachments=partial(load_attachments, where),
         view=progress,
     )
     if needs(request.verb, Earlier.RUN) and request.resumes:
@@ -157,14 +159,6 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
     if request.task:
         return replace(spec, earlier=open_pull_of(request.task, github, context.policy))
     return spec
-
-
-def _source(request: Request, context: EventContext) -> Source:
-    pull, where, head = request.pull, context.where, None
-    if pull is not None:
-        merge_base = context.github.merge_base(request.base_ref, pull.head_sha)
-        head = PullHead(pull.number, pull.head_sha, merge_base)
-    return Source(where.git_url(request.repository), f"refs/heads/{request.base_ref}", where.token, head)
 
 
 def _usable_model(context: EventContext, request: Request) -> str:
