@@ -12,8 +12,8 @@ from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.plan import Plan
 from bot.contracts.pulls import Side
 from bot.contracts.review import Review, Severity
-from bot.evidence.held_back_and_denied import denied, held_back
 from bot.evidence.labels import short_tail
+from bot.evidence.look_first import denied, held_back
 from bot.evidence.styled_line import plain
 from bot.evidence.summary import summarize_checks
 from bot.evidence.view import Mark as RowMark

@@ -1,13 +1,19 @@
 """Format numbers, durations and errors for people."""
 
 import signal
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 
 
 def count_of(many: int | Sized, noun: str) -> str:
     """Return `1 turn` or `1,204 tokens`; for a collection, the number of its items."""
     number = many if isinstance(many, int) else len(many)
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Return the first `most` of `names`, and the number of the others."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def duration(seconds: float) -> str:

@@ -15,10 +15,10 @@ from posixpath import join
 from typing import NamedTuple
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
-from bot.contracts.formatting import count_of
-from bot.ecosystems.checker import Checker, Files, Read, above, is_in, own_files
+from bot.contracts.formatting import count_of, first_of
+from bot.ecosystems.checker import Checker, Files, Read, above, own_files
 from bot.ecosystems.registry import checkers
-from bot.evidence.problems import Delta, compare
+from bot.evidence.problems import compare
 
 HIDDEN = "a new error keeps it from finding others, so what is fixed is not known"
 UNCOVERED = "an error that is fixed kept it from finding others, so some new problems may be older"
@@ -32,7 +32,6 @@ class ProjectRun(NamedTuple):
     version: str = ""
 
     def with_note(self, note: str) -> ProjectRun:
-        """Return the run with `note` added."""
         return self._replace(run=_with_notes(self.run, note))
 
 
@@ -46,24 +45,6 @@ class ProjectRuns(NamedTuple):
     @property
     def is_complete(self) -> bool:
         return self.before.run.answer is self.after.run.answer is Answer.COMPLETE
-
-
-def _delta(projects: Sequence[ProjectRuns], renamed: Mapping[str, str]) -> tuple[Delta, list[str]]:
-    """Compare `projects` together. The notes say what makes the result doubtful."""
-    before = chain.from_iterable(project.before.problems for project in projects)
-    after = chain.from_iterable(project.after.problems for project in projects)
-    delta, hides = compare(before, after, renamed), projects[0].checker.hides
-    doubtful: set[Problem] = set()
-    notes: list[str] = []
-    for project in projects:
-        new = set(project.after.problems).intersection(delta.new)
-        fixed = set(project.before.problems).intersection(delta.fixed)
-        if has_error(new, hides) and fixed:
-            doubtful |= fixed
-            notes.append(HIDDEN)
-        elif has_error(fixed, hides) and new:
-            notes.append(UNCOVERED)
-    return delta._replace(fixed=tuple(one for one in delta.fixed if one not in doubtful)), notes
 
 
 def has_error(problems: Iterable[Problem], pattern: str) -> bool:
@@ -95,19 +76,29 @@ def compare_projects(
 
 
 def list_folders(folders: Sequence[str]) -> str:
-    more = f" and {len(folders) - _NAMED} more" if len(folders) > _NAMED else ""
-    return ", ".join(folder or "the top" for folder in folders[:_NAMED]) + more
+    return first_of([folder or "the top" for folder in folders], _NAMED)
 
 
 def _compare_complete(projects: Sequence[ProjectRuns], renamed: Mapping[str, str]) -> CheckerComparison:
-    delta, doubts = _delta(projects, renamed)
-    row = _row(projects)
+    """Compare `projects` together. The notes say what makes the result doubtful."""
+    before = chain.from_iterable(project.before.problems for project in projects)
+    after = chain.from_iterable(project.after.problems for project in projects)
+    delta, hides, row = compare(before, after, renamed), projects[0].checker.hides, _row(projects)
+    doubtful: set[Problem] = set()
+    for project in projects:
+        new = set(project.after.problems).intersection(delta.new)
+        fixed = set(project.before.problems).intersection(delta.fixed)
+        if has_error(new, hides) and fixed:
+            doubtful |= fixed
+            row = row._replace(after=_with_notes(row.after, HIDDEN))
+        elif has_error(fixed, hides) and new:
+            row = row._replace(after=_with_notes(row.after, UNCOVERED))
+    certain = [problem for problem in delta.fixed if problem not in doubtful]
     return row._replace(
-        after=_with_notes(row.after, *doubts),
         new=delta.new[:MOST_PROBLEMS],
-        fixed=delta.fixed[:MOST_PROBLEMS],
+        fixed=tuple(certain[:MOST_PROBLEMS]),
         new_count=len(delta.new),
-        fixed_count=len(delta.fixed),
+        fixed_count=len(certain),
         remaining=delta.remaining,
         environment=len(delta.environment),
     )
@@ -187,8 +178,7 @@ def limit_projects(
 
     def has_changes(checker: Checker) -> bool:
         """Whether it has changed files of its own; those of nested projects are not."""
-        inside = any(is_in(path, checker.folder) for path in changed)
-        return inside and bool(own_files(changed, checker.folder, checker.excluded_folders))
+        return bool(own_files(changed, checker.folder, checker.excluded_folders))
 
     counts = Counter[str]()
     taken = []

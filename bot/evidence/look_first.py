@@ -1,13 +1,22 @@
-"""What a reviewer should look at first, the most severe first. Pure.
+"""What a reviewer should look at first, the most severe first; and what was held back or denied in a run. Pure.
 
 Only a few lines of each kind are shown, the others are counted, so that one kind cannot hide another. The gate decides
 which files are sensitive and why (`ChangedFile.sensitive`).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bot.contracts.formatting import count_of
-from bot.contracts.outcome import CAN_CHANGE_TESTS, ChangedFile, CheckState, Outcome, TestsAsTheyWere
+from bot.contracts.outcome import (
+    CAN_CHANGE_TESTS,
+    ChangedFile,
+    CheckState,
+    Denial,
+    Outcome,
+    TestsAsTheyWere,
+    WithheldFile,
+)
 from bot.ecosystems.checker import is_in
 from bot.evidence.labels import AS_THEY_WERE, check_title, kinds_of, no_result_as_they_were, number_of
 from bot.evidence.problems import count_problems, problem_line, problems_of
@@ -107,3 +116,23 @@ def _problems(outcome: Outcome) -> Iterator[Line]:
         yield line("New: ", problem_line(problem))
     if (more := count_problems(outcome, "new") - len(problems[:_NAMED])) > 0:
         yield line(count_of(more, "more new problem" if problems else "new problem"))
+
+
+def held_back(files: Sequence[WithheldFile]) -> Iterator[Line]:
+    """Yield a line for each reason, with the first files that it holds back: they may be thousands."""
+    paths: dict[str, list[str]] = {}
+    for file in files:
+        paths.setdefault(file.reason, []).append(file.path)
+    for reason, alike in paths.items():
+        yield line(names(alike, _PATHS_NAMED), ": ", quote(reason))
+
+
+def denied(denials: Sequence[Denial]) -> Iterator[Line]:
+    """Yield each denied call once, with the rule and the number of tries."""
+    for denial, times in Counter(denials).items():
+        why = line(": ", quote(denial.reason)) if denial.reason else ()
+        # The name of a built-in rule is a phrase of its own: "the built-in rule git-push".
+        own = denial.rule.startswith("the ")
+        rule = line(quote(denial.rule)) if own else line("rule ", code(denial.rule))
+        often = f", {times} times" if times > 1 else ""
+        yield line(code(denial.tool), " ", code(denial.subject), why, " (", rule, f"{often})")

@@ -45,30 +45,22 @@ class Delta(NamedTuple):
     remaining: int = 0
 
 
-class _Keyed(NamedTuple):
-    """A problem under the path that its file had before the change."""
-
-    problem: Problem
-    path: str
-
-    @property
-    def key(self) -> Hashable:
-        own = self.problem
-        return (self.path, own.tool, own.code, normalised(own.message))
-
-
 def compare(
     before: Iterable[Problem], after: Iterable[Problem], renamed: Mapping[str, str] | None = None
 ) -> Delta:
     """Compare problems. `renamed` maps paths after the change to those before. Results are in order of display."""
     old_paths = renamed or {}
-    keyed_before = [_Keyed(problem, problem.path) for problem in dict.fromkeys(before)]
-    keyed_after = [_Keyed(one, old_paths.get(one.path, one.path)) for one in dict.fromkeys(after)]
-    left_before, left_after = _unmatched(
-        keyed_before, keyed_after, lambda one: (one.key, " ".join(one.problem.snippet.split()))
-    )
-    left_before, left_after = _unmatched(left_before, left_after, lambda one: one.key)
-    missing = {module for keyed in keyed_before if (module := missing_module(keyed.problem))}
+
+    def key(problem: Problem, path: str) -> Hashable:
+        """The key under `path`, the one that its file had before the change."""
+        return (path, problem.tool, problem.code, normalised(problem.message))
+
+    # With their keys: a path after the change may be another file's before it.
+    first = [(one, key(one, one.path)) for one in dict.fromkeys(before)]
+    second = [(one, key(one, old_paths.get(one.path, one.path))) for one in dict.fromkeys(after)]
+    left_before, left_after = _unmatched(first, second, lambda one: (one[1], *one[0].snippet.split()))
+    left_before, left_after = _unmatched(left_before, left_after, lambda one: one[1])
+    missing = {module for problem, _ in first if (module := missing_module(problem))}
     new: list[Problem] = []
     explained: list[Problem] = []
     for problem, _ in left_after:
@@ -76,9 +68,8 @@ def compare(
         # It, or one of its parent packages, was missing before.
         above = {"".join(parts[:n]) for n in range(1, len(parts) + 1)}
         (new if missing.isdisjoint(above) else explained).append(problem)
-    remaining = len(keyed_after) - len(left_after)
     fixed = [problem for problem, _ in left_before]
-    return Delta(_in_order(new), _in_order(fixed), _in_order(explained), remaining)
+    return Delta(_in_order(new), _in_order(fixed), _in_order(explained), len(second) - len(left_after))
 
 
 def normalised(message: str) -> str:
@@ -89,14 +80,9 @@ def normalised(message: str) -> str:
 def missing_module(problem: Problem) -> str:
     """Return the module that `problem` reports as missing, or an empty string. A relative import does not count: it is
     another module in each folder."""
-    if problem.code in _MISSING_IMPORT:
-        match = _QUOTED.search(problem.message)
-    elif not problem.code:
-        match = _GO_MODULE.search(problem.message)
-    else:
-        return ""
-    module = match[1] if match else ""
-    return "" if module.startswith(".") else module
+    pattern = _QUOTED if problem.code in _MISSING_IMPORT else _GO_MODULE
+    match = pattern.search(problem.message) if pattern is _QUOTED or not problem.code else None
+    return match[1] if match and not match[1].startswith(".") else ""
 
 
 Kind = Literal["new", "fixed"]
@@ -130,9 +116,8 @@ def new_errors_message(new: Sequence[Problem]) -> str:
     """Return one message for the model about new errors."""
     lines = []
     for problem in new[:_MOST_LISTED]:
-        lines.append(one_line(problem))
-        if snippet := problem.snippet.strip():
-            lines.append(f"  {problem.line} | {snippet}")
+        snippet = problem.snippet.strip()
+        lines += [one_line(problem), *([f"  {problem.line} | {snippet}"] if snippet else [])]
     if len(new) > _MOST_LISTED:
         lines.append(f"and {len(new) - _MOST_LISTED} more")
     listed = quoted_lines("\n".join(lines))
@@ -149,6 +134,9 @@ def one_line(problem: Problem) -> str:
     return f"{position} {problem.tool}{f' {problem.code}' if problem.code else ''}: {problem.message}"
 
 
+_Keyed = tuple[Problem, Hashable]
+
+
 def _unmatched(
     before: Sequence[_Keyed], after: Sequence[_Keyed], key: Callable[[_Keyed], Hashable]
 ) -> tuple[list[_Keyed], list[_Keyed]]:
@@ -158,8 +146,7 @@ def _unmatched(
         waiting[key(keyed)].append(keyed)
     left: list[_Keyed] = []
     for keyed in after:
-        partners = waiting[key(keyed)]
-        if partners:
+        if partners := waiting[key(keyed)]:
             partners.popleft()
         else:
             left.append(keyed)

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from bot.contracts.evidence import TestChanges, TestCounts
+from bot.contracts.formatting import first_of
 from bot.evidence.labels import MOST_EXPLAINED
 
 MOST_NAMES = 50
@@ -163,8 +164,7 @@ def _sort_failing(before: SuiteResult, after: SuiteResult, flaky: Collection[str
     no_longer_failing = sorted(before.failed - after.failed - frozenset(flaky))
     note = f"{after.source if not after.whole else before.source} names only tests that fail"
     if no_longer_failing:
-        more = len(no_longer_failing) - _MOST_IN_NOTE
-        named = ", ".join(no_longer_failing[:_MOST_IN_NOTE]) + (f" and {more} more" if more > 0 else "")
+        named = first_of(no_longer_failing, _MOST_IN_NOTE)
         note += f"; of those that failed before it does not name {named} any more: fixed, or not run"
     elif changes["broken"] and not before.whole:
         note += ", so one that is new may be among the broken ones"

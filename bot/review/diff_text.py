@@ -6,10 +6,10 @@ that are new since then; reviewed lines around these are context.
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from bot.contracts.formatting import count_of
+from bot.contracts.formatting import count_of, first_of
 from bot.contracts.pulls import Side
 from bot.contracts.review import NOT_LOOKED_AT
 from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
@@ -158,7 +158,7 @@ def part_text(part: Sequence[Piece], rest: Sequence[Piece], *, new: bool) -> str
 def unreadable(part: Sequence[Piece]) -> Iterator[str]:
     """Yield a clause for people on each thing in `part` that the model could not read."""
     if binary := [piece.name for piece in part if piece.file.binary]:
-        yield f"{NOT_LOOKED_AT}{_listing(binary, _NAMES_LISTED)} (binary, or too large)"
+        yield f"{NOT_LOOKED_AT}{first_of(binary, _NAMES_LISTED)} (binary, or too large)"
     wide = {
         piece.name: None
         for piece in part
@@ -167,7 +167,8 @@ def unreadable(part: Sequence[Piece]) -> Iterator[str]:
         if row.kind != " " and len(row.text) > _LONGEST_LINE
     }
     if wide:
-        yield f"the end of lines over {_LONGEST_LINE} characters was not shown: {_listing(wide, _NAMES_FOR_PEOPLE)}"
+        named = first_of(list(wide), _NAMES_FOR_PEOPLE)
+        yield f"the end of lines over {_LONGEST_LINE} characters was not shown: {named}"
 
 
 def _lines(file: FileDiff, part: str, new: Collection[int] | None) -> Iterator[str]:
@@ -194,12 +195,6 @@ def _listed(pieces: Sequence[Piece]) -> str:
     if (more := len(pieces) - _NAMES_LISTED) > 0:
         lines.append(f"- and {more} more")
     return "\n".join(["## Changed too, and not shown here", *lines])
-
-
-def _listing(names: Iterable[str], most: int) -> str:
-    listed = list(names)
-    more = len(listed) - most
-    return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _changed(file: FileDiff, side: Side) -> int:

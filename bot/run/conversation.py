@@ -10,7 +10,7 @@ from bot.agent.journal import read_journal
 from bot.agent.limits import SessionUsage
 from bot.agent.prompt import new_marker, system_prompt
 from bot.agent.recorded_calls import recorded_transcript, repeat_calls
-from bot.agent.todo_list import render_list
+from bot.agent.todo_list import Todo, render_list
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
@@ -24,10 +24,8 @@ from bot.session.context.instructions import instructions
 from bot.session.context.profiles import masking_of
 from bot.session.context.review_scope import pull_diff
 from bot.session.context.run import Attachments, Run
-from bot.session.tools.result_tools import ResultTools, propose_writes
 from bot.session.tools.run_models import ConversationModel, RunModels
-from bot.session.tools.subagents import Subagents
-from bot.session.tools.toolbox import CallTracker, RunToolbox
+from bot.session.tools.toolbox import RunToolbox
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
 
@@ -36,19 +34,10 @@ _MIB = 1024 * 1024
 
 def new_conversation(
     run: Run, parts: Parts, models: RunModels, model: ConversationModel
-) -> tuple[ConversationContext, ResultTools]:
-    """What the conversation with `model` needs, and its result tools. Writes the journal's first lines."""
-    provider, profile = model.provider, run.profile
-    calls = CallTracker()
-    subagents = Subagents(run, models, parts.workspace, parts.gatekeeper, calls)
-    results = ResultTools(
-        *((parts.review.tool,) if parts.review else ()),
-        parts.skills,
-        subagents,
-        propose=propose_writes(run.policy, run.request, run.task, run.journal.write),
-        person=parts.gatekeeper.approvals.answer,
-    )
-    toolbox = RunToolbox(parts.workspace, parts.gatekeeper, profile, results.of(profile), calls)
+) -> ConversationContext:
+    """What the conversation with `model` needs. Writes the journal's first lines."""
+    provider, profile, calls = model.provider, run.profile, parts.subagents.calls
+    toolbox = RunToolbox(parts.workspace, parts.gatekeeper, profile, parts.results.of(profile), calls)
     conversation = ConversationContext(
         provider,
         system_prompt(profile.prompt, toolbox.specs),
@@ -56,7 +45,7 @@ def new_conversation(
         run.journal,
         _limits(run),
         run.cancel,
-        loop_hooks(run, parts, results, calls),
+        loop_hooks(run, parts),
         stop_on_denial=run.policy.on_deny == "stop",
         archive=run.archive,
         small=model.small,
@@ -68,7 +57,7 @@ def new_conversation(
         effort=models.effort,
         slow_checks=lambda: parts.rounds.are_slow,
     )
-    subagents.parent = conversation
+    parts.subagents.parent, parts.subagents.models = conversation, models
     checkout, base = run.checkout, run.checkout.base_sha
     header = lines.Header(
         schema=lines.SCHEMA_VERSION,
@@ -89,7 +78,7 @@ def new_conversation(
     run.folder.keep_header()
     run.note(*run.skills.notes, *models.notes)
     run.say(f"at commit {base[:12]}, with {provider.info.name}, sandbox {run.confinement.name}")
-    return conversation, results
+    return conversation
 
 
 def _limits(run: Run) -> RunLimits:
@@ -100,7 +89,7 @@ def _limits(run: Run) -> RunLimits:
     return RunLimits(turns, budget.tokens, budget.usd, budget.minutes, *printed)
 
 
-def _with_record(last: LastRun, run: Run, results: ResultTools) -> LastRun:
+def _with_record(last: LastRun, run: Run, todo: Todo) -> LastRun:
     """`last` with the model's list, which goes on, and the transcript, from the journal of the last run."""
     if run.last is None:
         return last
@@ -111,10 +100,10 @@ def _with_record(last: LastRun, run: Run, results: ResultTools) -> LastRun:
         run.say(note)
         run.note(note)
         return last
-    repeat_calls(results.todo, recorded)
-    listed = render_list(results.todo.items) if results.todo.items else ""
+    repeat_calls(todo, recorded)
     text = recorded_transcript(recorded)
-    return last._replace(todo=listed, transcript=run.archive(text) if text else "")
+    transcript = run.archive(text) if text else ""
+    return last._replace(todo=render_list(todo.items) if todo.items else "", transcript=transcript)
 
 
 _ONE_COMMIT = "git history: this commit only"
@@ -123,19 +112,17 @@ _NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its ch
 _NO_LAST_RUN = "The record of the last run is not available: the thread and the repository show its outcome."
 
 
-def opening(
-    run: Run, parts: Parts, conversation: ConversationContext, results: ResultTools, last: LastRun | None
-) -> tuple[str, tuple[Image, ...]]:
+def opening(run: Run, parts: Parts, last: LastRun | None, *, vision: bool) -> tuple[str, tuple[Image, ...]]:
     """Return the first message and its pictures. The journal gets a line on each attachment.
     Raises `UsageError` if the skill that the request names cannot be loaded."""
     attached = Attachments(run.for_model)
     if run.load_attachments is not None:
-        attached = run.load_attachments(run, conversation.provider.info.vision)
+        attached = run.load_attachments(run, vision)
     run.note(*attached.image_notes, *attached.omitted)
     for file in attached.files:
         run.journal.write(file)
     if last:
-        last = _with_record(last, run, results)
+        last = _with_record(last, run, parts.results.todo)
     message = first_message(attached.request, _facts(run, parts, attached), new_marker(), last)
     if name := run.request.options.get(SKILL):
         loaded = parts.skills({"command": name}, CancelToken())

@@ -24,9 +24,7 @@ from bot.parsing.parser import ParseError, Parser
 from bot.run.parts import Parts
 from bot.session.context.profiles import FINAL
 from bot.session.context.run import Run
-from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.subagents import conversation_hooks
-from bot.session.tools.toolbox import CallTracker
 from bot.verbs.record import SUBMIT_PLAN
 
 _LOADS_REPORT = 2
@@ -39,10 +37,10 @@ def _load_report() -> None:
         importlib.import_module("bot.run.result")
 
 
-def loop_hooks(run: Run, parts: Parts, results: ResultTools, calls: CallTracker) -> Hooks:
-    """The callbacks of a run's loop. `calls` receives the number of each request."""
-    stop_hook = StopHook(run, parts, results)
-    common = conversation_hooks(run, calls, run.profile.results)
+def loop_hooks(run: Run, parts: Parts) -> Hooks:
+    """The callbacks of a run's loop."""
+    stop_hook, results = StopHook(run, parts), parts.results
+    common = conversation_hooks(run, parts.subagents.calls, run.profile.results)
 
     def request_sent(turn: int) -> None:
         common.request_sent(turn)
@@ -122,7 +120,6 @@ class StopHook:
 
     run: Run
     parts: Parts
-    results: ResultTools
     _reported: set[object] = field(default_factory=set, init=False)
 
     def changed(self) -> bool:
@@ -135,20 +132,17 @@ class StopHook:
         return self.run.redact("\n\n".join(self._missing())) or None
 
     def _missing(self) -> Iterator[str]:
-        if (
-            SUBMIT_PLAN in self.run.profile.results
-            and self.results.submit.plan is None
-            and self._first_time("plan")
-        ):
+        results, review = self.parts.results, self.parts.review
+        plans = SUBMIT_PLAN in self.run.profile.results
+        if plans and results.submit.plan is None and self._first_time("plan"):
             yield NO_PLAN
-        review = self.parts.review
         if review and (refused := review.missing()) and self._first_time("refused"):
             yield refused
         if self.run.profile.read_only:
             return
-        described = bool(self.results.describe.description.title)
-        if not described and self.results.todo.open and self._first_time("todos"):
-            yield OPEN_ITEMS.format(items=render_list(self.results.todo.items))
+        described = bool(results.describe.description.title)
+        if not described and results.todo.open and self._first_time("todos"):
+            yield OPEN_ITEMS.format(items=render_list(results.todo.items))
         # Files that the policy withholds were reported at each write.
         verdict = self.parts.gate.verdict()
         if isinstance(verdict, GateError):

@@ -22,7 +22,9 @@ from bot.session.context.base import checks_of, chosen_checks, detected_at, dete
 from bot.session.context.profiles import profile_of, without_commands
 from bot.session.context.review_scope import Reviewing, pull_range
 from bot.session.context.run import Run, RunSpec
-from bot.session.tools.approvals import Approvals, earlier_approvals
+from bot.session.tools.approvals import Approvals, approved_paths, own_recording
+from bot.session.tools.result_tools import ResultTools, propose_writes
+from bot.session.tools.subagents import Subagents
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor
@@ -60,6 +62,8 @@ class Parts(NamedTuple):
     missing; the model hears of `not_shown`, the tools among it, too."""
 
     skills: SkillTool
+    results: ResultTools
+    subagents: Subagents
     trees: Trees
     notes: tuple[str, ...]
     not_shown: tuple[str, ...]
@@ -80,17 +84,30 @@ def make_parts(run: Run) -> Parts:
     notes += [f"{one.what}: {one.reason}." for one in detected.unread]
     every = () if run.profile.read_only else checks_of(run.policy, run.task, detected)
     checks = chosen_checks(every, run.request.options)
-    earlier = earlier_approvals(run.resume, run.folder.root.parent) if run.tier is Tier.LOCAL else None
-    approvals = Approvals(run.view.person, run.cancel, run.redactor.masked, earlier)
+    approved = None
+    if run.tier is Tier.LOCAL:
+        approved = approved_paths(own_recording(run.resume, run.folder.root.parent))
+    approvals = Approvals(run.view.person, run.cancel, run.redactor.masked, approved)
     gatekeeper = Gatekeeper(
         run.policy, run.tier, run.root, run.journal.write, run.profile, approvals=approvals
     )
     workspace = AgentWorkspace(run, trees, gatekeeper.answer, DiagnosticsMonitor(run))
+    review, subagents = _review(run, workspace), Subagents(run, workspace, gatekeeper)
+    skills = SkillTool(
+        run.skills, SkillFolder(run.folder.skills, skills_path(run.confinement, run.folder.skills))
+    )
+    results = ResultTools(
+        *((review.tool,) if review else ()),
+        skills,
+        subagents,
+        propose=propose_writes(run.policy, run.request, run.task, run.journal.write),
+        person=approvals.answer,
+    )
     rule = may_write(run.policy, run.tier, approvals.approved, deletions=run.request.allows_deletions)
     return Parts(
-        SkillTool(
-            run.skills, SkillFolder(run.folder.skills, skills_path(run.confinement, run.folder.skills))
-        ),
+        skills,
+        results,
+        subagents,
         trees,
         (*notes, *tools.notes),
         tools.notes,
@@ -98,7 +115,7 @@ def make_parts(run: Run) -> Parts:
         workspace,
         Rounds(run, trees, checks),
         RunGate(run, rule, workspace, gatekeeper.edited),
-        _review(run, workspace),
+        review,
     )
 
 

@@ -9,10 +9,11 @@ import difflib
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from bot.agent.journal import JournalFile, read_journal
+from bot.agent.journal import read_journal
 from bot.agent.versions import Versions, version_content, versions
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import git_dir_of, repository_root, resolve
@@ -30,7 +31,9 @@ def restore(journal: Path, repo: Path, path: str, number: int, *, force: bool = 
     if not 0 <= number < len(file_versions):
         raise UsageError(f"{path} has no version {number}: it has 0 to {len(file_versions) - 1}.")
     version = file_versions[number]
-    data = version_content(history, version, _base(repo, recording))
+    sha = recording.header.base_sha
+    resolve(repo, sha)  # raises `CheckoutError`
+    data = version_content(history, version, partial(_blob, Git(git_dir_of(repo)), sha))
     name = f"{path} is as it was at version {number}"
     file = _work_tree_file(repo, path)
     try:
@@ -59,14 +62,6 @@ def list_versions(journal: Path, path: str = "") -> Iterator[str]:
         for version in file_versions:
             source = f"turn {version.turn}, {version.by}" if version.turn else version.by
             yield f"  {version.number}  {source}: {version.what}  {(version.sha256 or '')[:12]}".rstrip()
-
-
-def _base(repo: Path, recording: JournalFile) -> Callable[[str], bytes | None]:
-    """Return a reader of files in the run's base commit. Raises `CheckoutError`."""
-    sha = recording.header.base_sha
-    resolve(repo, sha)
-    git = Git(git_dir_of(repo))
-    return lambda path: _blob(git, sha, path)
 
 
 def _blob(git: Git, commit: str, path: str) -> bytes | None:

@@ -27,8 +27,7 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.records import masked
 from bot.evidence.failing_checks import failing
-from bot.evidence.held_back_and_denied import held_back
-from bot.evidence.look_first import look_first
+from bot.evidence.look_first import held_back, look_first
 from bot.evidence.styled_line import plain
 from bot.gate.errors import OutOfCapacity
 from bot.gate.judge import Verdict
@@ -46,7 +45,7 @@ from bot.run.parts import Parts, budget_notes
 from bot.session.checks.before_round import NO_CHANGE
 from bot.session.context.run import Run, RunResult, now
 from bot.session.run_folder import RunFolder
-from bot.session.tools.result_tools import ResultTools, Submission
+from bot.session.tools.result_tools import Submission
 from bot.session.workspaces.network import network_notes, uses_of
 from bot.session.workspaces.start import limit_notes
 from bot.verbs.record import SUBMIT_PLAN, Profile
@@ -55,11 +54,9 @@ _UNJUDGED = "the gate did not accept the change"
 _UNCHECKED = "The run was canceled while its change was checked."
 
 
-def conclude(
-    run: Run, parts: Parts, results: ResultTools, end: LoopEnd, model: ModelInfo, model_notes: Sequence[str]
-) -> RunResult:
+def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo, model_notes: Sequence[str]) -> RunResult:
     """5. Return the result of the run. `model` is the one that answered last."""
-    rounds, trees = parts.rounds, parts.trees
+    rounds, trees, results = parts.rounds, parts.trees, parts.results
     verdict, dropped_notes = parts.gate.final_verdict()
     accepted = None if isinstance(verdict, GateError) else verdict
     tree_sha = accepted.tree_sha if accepted and accepted.files else None

@@ -169,28 +169,28 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     model = ConversationModel(models, provider)
     run.say(*models.notes)
     parts.rounds.stop_reruns_after(run.budget.minutes)
-    conversation, results = new_conversation(run, parts, models, model)
+    conversation = new_conversation(run, parts, models, model)
     forget = run.stop.on_fire(lambda: run.cancel.fire("signal"))
     try:
         with cancelled_after(run.cancel, run.budget.minutes):
             if nothing := _nothing_to_do(run, parts):
                 end = LoopEnd(StopReason.END_TURN, nothing, 0, Usage(), 0.0, nothing)
             else:
-                end = run_loop(conversation, *opening(run, parts, conversation, results, last))
-            if not (run.profile.read_only or run.request.thread or results.describe.description.title):
+                end = run_loop(conversation, *opening(run, parts, last, vision=provider.info.vision))
+            if not (run.profile.read_only or run.request.thread or parts.results.describe.description.title):
                 # Neither the model nor a thread has described the change.
                 instruction = run.request.full_instruction
                 title, end = title_change(
                     conversation, lambda: model.small() or model.provider, instruction, end
                 )
-                results.describe.description = Description(title)
+                parts.results.describe.description = Description(title)
     finally:
         forget()
         provider.close()
         models.close()
     from bot.run.result import conclude
 
-    return conclude(run, parts, results, end, model.provider.info, models.notes)
+    return conclude(run, parts, end, model.provider.info, models.notes)
 
 
 def _nothing_to_do(run: Run, parts: Parts) -> str:

@@ -90,6 +90,7 @@ def _salvage(
     rule = may_write(policy, request.actor.tier, approved_paths(recording), deletions=deletions)
     redactor = Redactor(known_secrets(environment))
     links, setup_files, record_damage = folder.read_prepared()
+    questions = [line.record for line in recording.everything if isinstance(line.record, lines.Question)]
     verdict = or_refusal(
         lambda: judge_tree(
             checkout,
@@ -97,7 +98,8 @@ def _salvage(
             setup_files=setup_files,
             holds_secret=redactor.holds_secret,
             links=links,
-            edited=_edited(recording),
+            # What edit tools requested to write.
+            edited={path for one in questions for path in (one.path, *(path for path, _ in one.more))},
         )
     )
     profile = recorded_profile(recording.header)
@@ -220,12 +222,6 @@ def _is_plain(path: Path) -> bool:
     """Whether it is a regular file or a folder: git waits for a fifo, and follows links."""
     mode = path.lstat().st_mode
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
-
-
-def _edited(recording: JournalFile) -> frozenset[str]:
-    """Return the paths that edit tools requested to write."""
-    questions = (line.record for line in recording.everything if isinstance(line.record, lines.Question))
-    return frozenset(path for one in questions for path in (one.path, *(path for path, _ in one.more)))
 
 
 def _end(recording: JournalFile) -> LoopEnd:

@@ -11,7 +11,7 @@ from bot.contracts.journal import PermissionDecision, Record
 from bot.contracts.progress import Inquiry, Reply
 from bot.contracts.request import Actor, Request, Tier
 from bot.policy.load import load_policy
-from bot.session.tools.approvals import BY_PERSON_SUFFIX, Approvals, approved_paths, earlier_approvals
+from bot.session.tools.approvals import BY_PERSON_SUFFIX, Approvals, approved_paths, own_recording
 from bot.session.tools.toolbox import Gatekeeper
 from bot.workspace.client import Question
 from tests.support.sessions import header
@@ -196,6 +196,6 @@ def test_a_bundle_from_elsewhere_says_nothing_of_what_a_person_let_be_written(tm
             journal.write(header(request=Request("fix", "x", Actor("you", 0, Tier.LOCAL), "", "", "")))
             journal.write(forged)
     (runs / "linked").symlink_to(downloaded)
-    assert earlier_approvals(runs / "20261101" / "bundle", runs) == {"docs/a.md"}
+    assert approved_paths(own_recording(runs / "20261101" / "bundle", runs)) == {"docs/a.md"}
     for elsewhere in (downloaded, runs / "linked", runs / ".." / "downloaded", None):
-        assert earlier_approvals(elsewhere, runs) == frozenset()
+        assert approved_paths(own_recording(elsewhere, runs)) == frozenset()

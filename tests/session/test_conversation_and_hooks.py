@@ -22,8 +22,8 @@ def test_a_run_has_its_result_once_the_change_is_described(described: bool):
     """Then the conversation is not summed up any more."""
     results = ResultTools()
     run: Any = SimpleNamespace(profile=profile_of_verb("fix"))
-    parts: Any = SimpleNamespace(skills=None)
-    hooks = loop_hooks(run, parts, results, CallTracker())
+    parts: Any = SimpleNamespace(skills=None, results=results, subagents=SimpleNamespace(calls=CallTracker()))
+    hooks = loop_hooks(run, parts)
     if described:
         results.describe({"title": "Round once", "summary": "At the end."}, CancelToken())
     assert hooks.has_result() is described
@@ -36,8 +36,9 @@ def _said(verb: str, results: ResultTools) -> list[str]:
     """What a model hears that says twice that it is done, in a run that changed nothing."""
     run: Any = SimpleNamespace(profile=profile_of_verb(verb), redact=str)
     gate = SimpleNamespace(verdict=lambda: Verdict("tree", b"", b"", (), ()))
-    parts: Any = SimpleNamespace(review=None, gate=gate, rounds=SimpleNamespace(has_work=False))
-    hook = StopHook(run, parts, results)
+    rounds = SimpleNamespace(has_work=False)
+    parts: Any = SimpleNamespace(review=None, results=results, gate=gate, rounds=rounds)
+    hook = StopHook(run, parts)
     return [said for said in (hook.before_end(), hook.before_end()) if said]
 
 

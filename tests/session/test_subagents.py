@@ -64,7 +64,7 @@ class Team:
             calls, unused = CallTracker(), cast(Any, None)
             calls.position = CallPosition(1, "c1")
             run: Any = SimpleNamespace(archive=self.archive)
-            agents = Prepared(run, unused, unused, unused, calls)
+            agents = Prepared(run, unused, unused, calls)
             agents.prepared = self._prepare
             toolbox = Toolbox([agents.spec], {"task": agents}, _permit)
             journal.write(header(tools=toolbox.specs))

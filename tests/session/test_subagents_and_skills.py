@@ -14,7 +14,7 @@ from bot.contracts.journal import Result
 from bot.contracts.request import RunLimits
 from bot.session.tools.run_models import RunModels
 from bot.session.tools.subagents import Subagents
-from bot.session.tools.toolbox import CallTracker, Gatekeeper
+from bot.session.tools.toolbox import Gatekeeper
 from tests.skills.corpus import skill
 from tests.support.files import write_file
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
@@ -62,7 +62,8 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(
         run = make_run(tmp_path, policy="model_settings: {effort: low}", journal=journal)
         models = RunModels(run, provider)
         gatekeeper = Gatekeeper(run.policy, run.tier, "", journal.write, run.profile)
-        subagents = Subagents(run, models, unused, gatekeeper, CallTracker())
+        subagents = Subagents(run, unused, gatekeeper)
+        subagents.models = models
         subagents.parent = ConversationContext(
             *(provider, "", unused, journal, RunLimits(turns=7), run.cancel),
             stop_on_denial=True,

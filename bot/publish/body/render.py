@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bot.contracts.formatting import count_of, duration, money
 from bot.contracts.outcome import ChangedFile, Outcome, Status
-from bot.evidence.held_back_and_denied import denied, held_back
+from bot.evidence.look_first import denied, held_back
 from bot.evidence.view import view_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line

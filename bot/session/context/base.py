@@ -37,11 +37,9 @@ def base_policy(
     Raises `PolicyError`, and `UsageError` where the file that the request names is not there.
     """
     if text is None:
-        text = _read_base(checkout, request.policy_file)
+        text = checkout.read(request.policy_file, checkout.policy_sha)
     policy = load_policy(text, request.policy_file, parser)
-    if task is None:
-        return policy
-    return apply.with_task_limits(policy, task)
+    return policy if task is None else apply.with_task_limits(policy, task)
 
 
 def base_task(checkout: Checkout, request: Request, parser: Parser | None = None) -> Task | None:
@@ -49,7 +47,7 @@ def base_task(checkout: Checkout, request: Request, parser: Parser | None = None
     if not request.task:
         return None
     path = path_of(request.task)
-    text = _read_base(checkout, path)
+    text = checkout.read(path, checkout.policy_sha)
     if text is None:
         raise UsageError(f"There is no task {request.task}: {path} is not there at the base commit.")
     return read_task(text, path, parser)
@@ -79,11 +77,6 @@ def check_brought(task: Task | None, origin: Path | None) -> None:
             f"The task {task.name} brings {missing[0]}, which is not there: an earlier job of the workflow makes it. "
             "Nothing was run."
         )
-
-
-def _read_base(checkout: Checkout, path: str) -> str | None:
-    """The text of a file of the base, `None` if there is none. One stray byte hides no policy."""
-    return checkout.read(path, checkout.policy_sha)
 
 
 def checks_of(policy: Policy, task: Task | None, detected: Detection) -> tuple[Check, ...]:

@@ -84,6 +84,8 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
     run_url = f"{server}/{repository}/actions/runs/{run_id}" if repository and run_id else ""
     own, path = f"{repository}/", environment.get("GITHUB_WORKFLOW_REF", "").partition("@")[0]
     target = environment.get("SLASH_AGENT_REPOSITORY", "").strip()
+    report = environment.get("SLASH_AGENT_REPORT_URL", "")
+    of_this_run = re.escape(run_url) + r"(?:/artifacts/[0-9]+(?:#download)?|#artifacts)"
     if target and not _REPOSITORY.fullmatch(target):
         raise UsageError(f"{target[:100]!r} is not a repository as in owner/name.")
     return GitHubEnvironment(
@@ -98,7 +100,8 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
         app_id=environment.get("SLASH_AGENT_APP_ID", "").strip(),
         app_key=environment.get("SLASH_AGENT_APP_PRIVATE_KEY", ""),
         target=target,
-        report_url=_report_url(environment.get("SLASH_AGENT_REPORT_URL", ""), run_url),
+        # Only an artifact of this run: a job that runs the agent can claim anything.
+        report_url=report if run_url and re.fullmatch(of_this_run, report) else "",
         policy_file=policy_file(environment.get("SLASH_AGENT_POLICY", "")),
         replies=environment.get("SLASH_AGENT_REPLIES", "true") == "true",
         secrets=known_secrets(environment),
@@ -134,11 +137,3 @@ def _is_actions_own(where: GitHubEnvironment) -> bool:
 
     me = connect(where.token, where.api_url, where.repository).me
     return token_kind(where.token, login=me.login if me else "") is TokenKind.ACTIONS
-
-
-def _report_url(url: str, run_url: str) -> str:
-    """`url` if it is an artifact of this run: a job that runs the agent can claim anything."""
-    if not run_url:
-        return ""
-    of_this_run = re.fullmatch(re.escape(run_url) + r"(?:/artifacts/[0-9]+(?:#download)?|#artifacts)", url)
-    return url if of_this_run else ""

@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
+from pathlib import PurePosixPath
 
 from bot.checkout.git import Git
 from bot.checkout.objects import blobs_behind_links
@@ -115,9 +116,6 @@ def _cut(text: str, limit: int) -> str:
 
 def _folders(near: Iterable[str]) -> Iterator[str]:
     """Each folder once, the deepest first, the root ("") last."""
-    folders: set[str] = set()
-    for path in near:
-        parts = path.split("/")[:-1]
-        folders |= {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
-    yield from sorted(folders - {""}, key=lambda folder: (-folder.count("/"), folder))[:_MAX_FOLDERS]
+    folders = {str(folder) for path in near for folder in PurePosixPath(path).parents} - {"."}
+    yield from sorted(folders, key=lambda folder: (-folder.count("/"), folder))[:_MAX_FOLDERS]
     yield ""

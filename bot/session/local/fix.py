@@ -40,7 +40,7 @@ from bot.session.context.preflight import (
 )
 from bot.session.context.review_scope import PullTarget
 from bot.session.context.run import FromGitHub, RunResult, RunSpec
-from bot.session.local.review import for_pull, range_to_review
+from bot.session.local.review import range_to_review
 from bot.session.run_folder import RunFolder, new_folder, parent_folder
 from bot.session.tools.approvals import own_recording
 from bot.session.tools.run_models import connect_model
@@ -190,10 +190,15 @@ def _request(
     instruction = options.instruction.strip()
     if last is None:
         name = taking(Earlier.PLAN) if plan else options.verb
-        request = local_request(name, instruction or (plan.title if plan else ""), repo, given)._replace(
-            plan=plan
-        )
-        return for_pull(request, options.target)
+        request = local_request(name, instruction or (plan.title if plan else ""), repo, given)
+        if (target := options.target) is not None:
+            request = request._replace(
+                repository=target.repository,
+                base_ref=target.pull.base_ref,
+                clone_url=target.clone_url,
+                pull=target.pull,
+            )
+        return request._replace(plan=plan)
     before = read_bundle(last).outcome.request
     # The instruction of the run that is continued names the branch.
     request = local_request(taking(Earlier.RUN), instruction or before.full_instruction, repo, given)

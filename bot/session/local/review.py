@@ -9,7 +9,6 @@ from bot.checkout.git import Git, GitError
 from bot.checkout.local import LocalCommit, git_beside, git_dir_of, resolve
 from bot.checkout.objects import diff_between
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.request import Request
 from bot.contracts.review import Review
 from bot.review.diff import Diff, parse_diff
 from bot.review.diff_text import pieces_of
@@ -51,15 +50,6 @@ def range_to_review(repo: Path, base: str, since: str, target: PullTarget | None
             f"Nothing of the diff is new since {review_range.since_sha[:12]}, so there is nothing to review."
         )
     raise NothingToReviewError(message, Review(review_range.base_sha, review_range.head_sha, message))
-
-
-def for_pull(request: Request, target: PullTarget | None) -> Request:
-    if target is None:
-        return request
-    repository, pull = target.repository, target.pull
-    return request._replace(
-        repository=repository, base_ref=pull.base_ref, clone_url=target.clone_url, pull=pull
-    )
 
 
 def find_range(repo: Path, base: str = "", since: str = "") -> tuple[str, ReviewRange]:

@@ -105,9 +105,9 @@ def _scope(inquiry: Inquiry, decisions: Sequence[tuple[str, Decision]]) -> str:
     return f"{inquiry.tool} under {rules} with these very words"
 
 
-def approved_paths(recorded: JournalFile) -> frozenset[str]:
+def approved_paths(recorded: JournalFile | None) -> frozenset[str]:
     """The paths that a person let be written in a recorded run on their own checkout."""
-    if recorded.header.request.actor.tier is not Tier.LOCAL:
+    if recorded is None or recorded.header.request.actor.tier is not Tier.LOCAL:
         return frozenset()
     records = (line.record for line in recorded.everything or recorded.lines)
     return frozenset(
@@ -115,12 +115,6 @@ def approved_paths(recorded: JournalFile) -> frozenset[str]:
         for line in records
         if isinstance(line, PermissionDecision) and line.allow and line.rule.endswith(BY_PERSON_SUFFIX)
     ) - {""}
-
-
-def earlier_approvals(bundle: Path | None, own: Path) -> frozenset[str]:
-    """The approved paths of the run that `bundle` continues."""
-    recorded = own_recording(bundle, own)
-    return approved_paths(recorded) if recorded else frozenset()
 
 
 def own_recording(bundle: Path | None, own: Path) -> JournalFile | None:

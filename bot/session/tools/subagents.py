@@ -43,14 +43,14 @@ TASK_SPEC = ToolSpec(
 
 @dataclass
 class Subagents:
-    """The tool that starts a subagent. `parent` is the run's own conversation, made after its tools; `calls` has the
-    call of the current thread."""
+    """The tool that starts a subagent. `parent` is the run's own conversation, made after its tools and of `models`;
+    `calls` has the call of the current thread."""
 
     run: Run
-    models: RunModels
     workspace: AgentWorkspace
     gatekeeper: Gatekeeper
-    calls: CallTracker
+    models: RunModels = field(init=False)
+    calls: CallTracker = field(default_factory=CallTracker)
     parent: ConversationContext = field(init=False)
     number: int = field(default=0, init=False)
     spec = TASK_SPEC

@@ -204,9 +204,6 @@ class CallTracker:
         self.agent = agent
         self.position = CallPosition(0, "", agent)
 
-    def begin(self, call_id: str, *, more_edits: bool) -> None:
-        self.position = CallPosition(self.turn, call_id, self.agent, more_edits)
-
 
 class RunToolbox(Toolbox):
     """The session's tools: those of the workspace and of the supervisor that the profile names."""
@@ -227,12 +224,12 @@ class RunToolbox(Toolbox):
         super().__init__((*offered, *(tool.spec for tool in results)), handlers, gatekeeper.permit)
         self._calls = calls
         self._approvals = gatekeeper.approvals
-        self._edits: list[str] = []
+        self._edits = 0
         self._failed = ""
         self._answered = False
 
     def begin_answer(self, calls: Sequence[ToolCall]) -> None:
-        self._edits = [call.id for call in calls if self._name(call) in WRITING]
+        self._edits = sum(self._name(call) in WRITING for call in calls)
         self._failed = ""
         self._answered = False
 
@@ -243,8 +240,9 @@ class RunToolbox(Toolbox):
         if self._failed and name in _NEEDS_THE_EDITS:
             return error_result(call, _EDIT_FAILED.format(self._failed))
         if name in WRITING:
-            self._edits = self._edits[1:]
-        self._calls.begin(call.id, more_edits=bool(self._edits))
+            self._edits -= 1
+        calls = self._calls
+        calls.position = CallPosition(calls.turn, call.id, calls.agent, more_edits=self._edits > 0)
         executed = super().execute(call, cancel, mask)
         self._answered = ANSWER in executed.outcome.metadata
         if name in WRITING and executed.result.is_error:

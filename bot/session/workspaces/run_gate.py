@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from bot.checkout.clone import Checkout
 from bot.contracts import journal as lines
 from bot.contracts.errors import AgentError, GateError
-from bot.contracts.formatting import count_of
+from bot.contracts.formatting import count_of, first_of
 from bot.gate.judge import Verdict, judge_tree
 from bot.policy.protected import MayWrite
 from bot.session.context.run import Run
@@ -78,7 +78,6 @@ def without_changes(
     paths = [*(file.path for file in verdict.files), *(file.path for file in verdict.withheld)]
     if not paths:
         return unchanged, ()
-    named = ", ".join(f"`{path}`" for path in paths[:_NAMED])
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    named = first_of([f"`{path}`" for path in paths], _NAMED)
     what = f"Commands of this run changed {count_of(paths, 'file')}"
-    return unchanged, (f"{what}, and that was thrown away: {named}{more}.",)
+    return unchanged, (f"{what}, and that was thrown away: {named}.",)

@@ -30,7 +30,6 @@ from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
 from bot.session.workspaces.network import SETUP, refusal_notes
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive
-from bot.session.workspaces.services import ServiceError, start_services
 from bot.session.workspaces.start import TreeEnvironment, Workspaces
 from bot.session.workspaces.written_folders import move_untracked, remove_special_files
 from bot.workspace.client import Workspace, WorkspaceError
@@ -311,3 +310,28 @@ def _run_step(workspace: Workspace, step: SetupStep, cancel: CancelToken) -> Non
         how = "ran into its time limit" if late else f"ended with exit code {code}"
         words = "\n".join((outcome.content.strip()[-_TAIL:], *refusal_notes(workspace)))
         raise SetupError(f"the setup command `{step.command}` {how}: {words}")
+
+
+_UNTIL = 'until (\n{ready}\n) > "$TMPDIR/ready" 2>&1; do\n  sleep 0.2\ndone'
+_WHY = 'tail -n 3 "$TMPDIR/ready"'
+_SHORT = 10
+_SERVICE_TAIL = 600
+
+
+class ServiceError(UsageError):
+    """A server of `run_services:` did not answer in time."""
+
+
+def start_services(workspace: Workspace, services: Sequence[ServiceSpec], cancel: CancelToken) -> None:
+    """Start each service, as a command of the sandbox in the background, and wait until it answers. All of them end
+    with the workspace. Raises `ServiceError` with the last lines of its output."""
+    for service in services:
+        started = workspace.call("bash", {"command": service.command, "background": True}, cancel)
+        wait = {"command": _UNTIL.format(ready=service.ready), "timeout": max(round(service.timeout), 1)}
+        outcome = workspace.call("bash", wait, cancel)
+        if outcome.metadata.get("exit_code") != 0:
+            why = workspace.call("bash", {"command": _WHY, "timeout": _SHORT}, cancel).content
+            raise ServiceError(
+                f"the service {service.name} did not answer within {service.timeout:.0f} s: "
+                f"{why.strip()[-_SERVICE_TAIL:]}\n{started.content.strip()[-_SERVICE_TAIL:]}"
+            )
