@@ -47,13 +47,13 @@ def run(arguments: argparse.Namespace) -> None:
         printer.headline("good", nothing)
         return
     salvaged = salvage(root, os.environ, out)
-    bundle, next = shlex.quote(str(salvaged.bundle)), []
+    bundle, next = shlex.quote(str(salvaged.folder)), []
     if salvaged.outcome.files:
         next.append(("apply", f"git apply {bundle}/{PATCH}"))
     next.append(("go on", f"slash-agent fix --continue {bundle}"))
-    next += [("report", str(salvaged.bundle / REPORT)), ("bundle", str(salvaged.bundle))]
+    next += [("report", str(salvaged.folder / REPORT)), ("bundle", str(salvaged.folder))]
     print_result(salvaged.outcome, printer, "so far", next)
-    actions.set_output("bundle", str(salvaged.bundle))
+    actions.set_output("bundle", str(salvaged.folder))
     if actions.has_summary:
         actions.add_summary(run_summary(salvaged.outcome))
     actions.set_output("status", salvaged.outcome.status.value)

@@ -28,10 +28,9 @@ from bot.session.tools.subagents import Subagents
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor
-from bot.session.workspaces.network import Network
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive, downloaded_file
 from bot.session.workspaces.run_gate import RunGate
-from bot.session.workspaces.start import Workspaces
+from bot.session.workspaces.start import Network, Workspaces
 from bot.session.workspaces.trees import Trees
 from bot.skills.tool import NAME as SKILL_TOOL
 from bot.skills.tool import SkillFolder, SkillTool

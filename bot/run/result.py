@@ -46,8 +46,7 @@ from bot.session.checks.before_round import NO_CHANGE
 from bot.session.context.run import Run, RunResult, now
 from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import Submission
-from bot.session.workspaces.network import network_notes, uses_of
-from bot.session.workspaces.start import limit_notes
+from bot.session.workspaces.start import limit_notes, network_notes, uses_of
 from bot.verbs.record import SUBMIT_PLAN, Profile
 
 _UNJUDGED = "the gate did not accept the change"
@@ -105,16 +104,14 @@ def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo, model_notes
     concluded = mask_outcome(concluded, run.redactor)
     _record(run.journal, concluded, accepted)
     return RunResult(
-        run.checkout,
-        run.policy,
-        concluded,
-        run.bundle,
-        accepted,
-        plan=submission.plan,
-        review=submission.review,
-        writes=submission.writes,
-        needs_tree=isinstance(verdict, GateError) or bool(verdict.unfit),
+        run.checkout, run.policy, bundle_of(run.bundle, concluded, accepted, submission), accepted
     )
+
+
+def bundle_of(folder: Path, outcome: Outcome, verdict: Verdict | None, submission: Submission) -> Bundle:
+    patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
+    submitted = (submission.review, submission.plan, submission.writes)
+    return Bundle(folder, outcome, patch, withheld, commit_message(outcome), *submitted)
 
 
 def _record(journal: Journal, concluded: Outcome, verdict: Verdict | None) -> None:
@@ -144,21 +141,16 @@ def mask_outcome(outcome: Outcome, redactor: Redactor) -> Outcome:
     return outcome._replace(**{**clean, "redactions": redactor.names_hit})
 
 
-def write_run_bundle(folder: RunFolder, result: RunResult) -> None:
+def write_run_bundle(folder: RunFolder, bundle: Bundle) -> None:
     """6. Write the bundle of the run in `folder`. The diff is written before the page, which only shows it. Raises
     `AgentError` if the disk does not take it."""
-    bundle, verdict = result.bundle, result.verdict
-    patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
-    message = commit_message(result.outcome)
-    write_bundle(
-        Bundle(bundle, result.outcome, patch, withheld, message, result.review, result.plan, result.writes),
-        folder.journal,
-    )
-    page = render_page(folder.journal, patch)
+    write_bundle(bundle, folder.journal)
+    page = render_page(folder.journal, bundle.patch)
     try:
-        (bundle / REPORT).write_text(page, encoding="utf-8")
+        (bundle.folder / REPORT).write_text(page, encoding="utf-8")
     except OSError as error:
-        raise BundleWriteError(f"The report could not be written to {bundle}: {error.strerror}.") from error
+        problem = f"The report could not be written to {bundle.folder}: {error.strerror}."
+        raise BundleWriteError(problem) from error
 
 
 def make_branch(repo: Path, result: RunResult, dirty: DirtyBase | None = None) -> str:
@@ -167,7 +159,7 @@ def make_branch(repo: Path, result: RunResult, dirty: DirtyBase | None = None) -
     assert result.verdict is not None
     author = author_of(None, result.policy.identity, "")
     git, base, when = result.checkout.git, result.checkout.base_sha, result.outcome.ended_at
-    message = commit_message(result.outcome)
+    message = result.bundle.message
     if dirty is None:
         tree = result.verdict.tree_sha
         commit = commit_tree(git, tree, base, message, author=author, committer=author, when=when)

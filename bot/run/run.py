@@ -76,7 +76,7 @@ def run_until(stop: CancelToken, spec: RunSpec) -> RunResult:
         spec.folder.root.stat()  # raises if it was removed: writing the bundle would make an empty one
         from bot.run.result import write_run_bundle  # jinja2 is loaded while the model thinks
 
-        write_run_bundle(spec.folder, result)
+        write_run_bundle(spec.folder, result.bundle)
         return result
 
 
@@ -85,7 +85,7 @@ def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
     if needs(spec.request.verb, Earlier.PLAN) and spec.request.plan is None:
         raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
     require_git()
-    provider = spec.connecting or Background(partial(connect_model, spec.model, spec.environment), "connect")
+    provider = Background(partial(connect_model, spec.model, spec.environment), "connect")
     backends = candidates(spec.sandbox)
     last = last_bundle(spec.resume, spec.request) if spec.resume else None
     redactor = Redactor(known_secrets(spec.environment))

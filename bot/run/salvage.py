@@ -23,11 +23,12 @@ from bot.gate.judge import Verdict, judge_tree
 from bot.gate.redact import Redactor
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
-from bot.run.result import ended, mask_outcome, write_run_bundle
+from bot.publish.bundle.write import Bundle
+from bot.run.result import bundle_of, ended, mask_outcome, write_run_bundle
 from bot.session.context.base import base_policy, base_task
 from bot.session.context.profiles import recorded_profile
 from bot.session.context.review_scope import recorded_reviewing
-from bot.session.context.run import RunResult, timestamp
+from bot.session.context.run import timestamp
 from bot.session.context.secrets import known_secrets
 from bot.session.run_folder import RunFolder, check_private, lock_folder, parent_folder
 from bot.session.tools.approvals import approved_paths
@@ -64,7 +65,7 @@ def _continues_in(folder: RunFolder, repo: Path) -> bool:
 
 def salvage(
     root: Path, environment: Mapping[str, str], out: Path | None = None, *, allow_deletions: bool = False
-) -> RunResult:
+) -> Bundle:
     """Make the bundle of the run in `root`, which still has its work tree. Raises `AgentError`.
 
     `environment` holds the secrets that the patch must not contain. With `allow_deletions` the patch may delete more
@@ -79,7 +80,7 @@ def salvage(
 
 def _salvage(
     folder: RunFolder, environment: Mapping[str, str], out: Path | None, allow_deletions: bool
-) -> RunResult:
+) -> Bundle:
     recording, damage = _journal(folder)
     checkout = _checkout(folder, recording)
     request = recording.header.request
@@ -137,18 +138,11 @@ def _salvage(
         diagnostics=evidence.diagnostics,
         servers=evidence.servers,
     )
-    result = RunResult(
-        checkout,
-        policy,
-        mask_outcome(outcome, redactor),
-        out.resolve() if out else folder.bundle,
-        verdict if isinstance(verdict, Verdict) else None,
-        plan=submission.plan,
-        review=submission.review,
-        writes=submission.writes,
-    )
-    write_run_bundle(folder, result)
-    return result
+    accepted = verdict if isinstance(verdict, Verdict) else None
+    outcome = mask_outcome(outcome, redactor)
+    bundle = bundle_of(out.resolve() if out else folder.bundle, outcome, accepted, submission)
+    write_run_bundle(folder, bundle)
+    return bundle
 
 
 def _journal(folder: RunFolder) -> tuple[JournalFile, str]:

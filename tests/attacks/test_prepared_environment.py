@@ -11,7 +11,7 @@ from bot.checkout.clone import Checkout, Source, check_out
 from bot.policy.load import load_policy
 from bot.policy.run_settings import SetupStep
 from bot.session.context.base import detected_at, detected_setup
-from bot.session.workspaces.network import Network
+from bot.session.workspaces.start import Network
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off

@@ -14,18 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bot.agent.first_message import LastRun
 from bot.agent.journal import Journal
 from bot.checkout.clone import Checkout, Source
-from bot.contracts.background import Background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import AttachedFile, Note
 from bot.contracts.messages import Image
-from bot.contracts.model import Provider
 from bot.contracts.outcome import Outcome
-from bot.contracts.plan import Plan
 from bot.contracts.progress import OutputEvent, View, WaitEvent
 from bot.contracts.request import Request, Tier, Triage
-from bot.contracts.review import Review
 from bot.contracts.sandbox import SandboxInfo
-from bot.contracts.writes import Writes
 from bot.gate.redact import Redactor
 from bot.maintenance.apply import with_task_instruction
 from bot.policy.tiers import TierPolicy
@@ -71,7 +66,7 @@ class Attachments(NamedTuple):
 class RunSpec:
     """What an entry point gives a run.
 
-    The provider of `model` may be `connecting` already. `origin` is the folder that the work tree stands for: where
+    `origin` is the folder that the work tree stands for: where
     `bring:` comes from and where commands see the tree. `out` is the folder for the bundle, by default one in `folder`.
     `resume` is the folder of the bundle that a `continue` starts from, `earlier` what is known of a run whose bundle is
     not there; `notes` are sentences for the outcome, `policy_text` is a policy that the person has not committed. A
@@ -102,7 +97,6 @@ class RunSpec:
     subjects: Callable[[str], Sequence[str]] = lambda sha: ()
     load_attachments: Callable[[Run, bool], Attachments] | None = None
     model: str = ""
-    connecting: Background[Provider] | None = None
     view: View = field(default_factory=View)
     can_continue: bool = False
 
@@ -214,15 +208,18 @@ class FromGitHub(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """The result of a run. `verdict` is `None` if the gate refused the tree. `needs_tree`: only the work tree has what
-    the gate refused, could not read or could put in no patch."""
+    """The result of a run. `verdict` is `None` if the gate refused the tree."""
 
     checkout: Checkout
     policy: Policy
-    outcome: Outcome
-    bundle: Path
+    bundle: Bundle
     verdict: Verdict | None
-    plan: Plan | None = None
-    review: Review | None = None
-    writes: Writes | None = None
-    needs_tree: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.bundle.outcome
+
+    @property
+    def needs_tree(self) -> bool:
+        """Whether only the work tree has what the gate refused, could not read or could put in no patch."""
+        return self.verdict is None or bool(self.verdict.unfit)

@@ -121,7 +121,8 @@ def _run(context: EventContext, request: Request, model: str, comment: int) -> E
     progress.end(ended.outcome)
     outcome, kept_run = ended.outcome, spec.folder if ended.needs_tree else None
     code = exit_code(outcome.stop_reason, outcome.status)
-    return EventResult(code, outcome.reason, outcome, ended.bundle, kept_run=kept_run, plan=ended.plan)
+    bundle = ended.bundle
+    return EventResult(code, outcome.reason, outcome, bundle.folder, kept_run=kept_run, plan=bundle.plan)
 
 
 def _spec(context: EventContext, request: Request, progress: ProgressComment, model: str) -> RunSpec:

@@ -5,7 +5,6 @@ The checked-out branch, the index, the work tree and dirty files are never touch
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from shlex import quote
 from types import MappingProxyType
@@ -17,7 +16,6 @@ from bot.checkout.dirty import DirtyBase, make_dirty_base
 from bot.checkout.git import Git
 from bot.checkout.local import git_dir_of, repository_root
 from bot.checkout.objects import newest_subjects
-from bot.contracts.background import Background
 from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
 from bot.contracts.formatting import sentence
 from bot.contracts.journal import Note
@@ -43,7 +41,6 @@ from bot.session.context.run import FromGitHub, RunResult, RunSpec
 from bot.session.local.review import range_to_review
 from bot.session.run_folder import RunFolder, new_folder, parent_folder
 from bot.session.tools.approvals import own_recording
-from bot.session.tools.run_models import connect_model
 from bot.verbs.record import Earlier
 from bot.verbs.registry import DEFAULT, VERBS, needs, taking
 from bot.workspace.sandbox.backends import Setting
@@ -149,9 +146,7 @@ def _spec(
     environment: Mapping[str, str],
     view: View,
 ) -> RunSpec:
-    """The spec of a run at HEAD of `repo`, with a note if the policy is not committed. Begins to connect the model,
-    since an import takes longer than all that comes before the first request."""
-    connecting = Background(partial(connect_model, options.model, environment), "connect")
+    """The spec of a run at HEAD of `repo`, with a note if the policy is not committed."""
     is_local = given.request.actor.tier is Tier.LOCAL  # else the base branch's policy applies
     policy_text, note = uncommitted_policy(repo) if is_local else (None, "")
     notes = (note,) if note else ()
@@ -161,7 +156,6 @@ def _spec(
         request=given.request,
         source=Source(str(repo), "HEAD"),
         folder=folder,
-        connecting=connecting,
         model=options.model,
         environment=environment,
         sandbox=options.sandbox,
@@ -240,7 +234,7 @@ def _deliver(
     """Make the branch or write the patch. Raises `PublishError`; the bundle is there already."""
     from bot.run.result import make_branch
 
-    verdict, patch, outcome = result.verdict, result.bundle / PATCH, result.outcome
+    verdict, patch, outcome = result.verdict, result.bundle.folder / PATCH, result.outcome
     branch, unseen = "", 0
     notes: tuple[str, ...] = ()
     try:
@@ -266,8 +260,8 @@ def _deliver(
     except AgentError as error:  # the result stands
         notes = (sentence(f"uncommitted files could not be counted: {error}"),)
     code, tree_folder = exit_code(outcome.stop_reason, outcome.status), folder if result.needs_tree else None
-    plan, review = result.plan, result.review
-    return FixResult(outcome, code, result.bundle, branch, unseen, tree_folder, notes, plan, review)
+    bundle, (plan, review) = result.bundle.folder, (result.bundle.plan, result.bundle.review)
+    return FixResult(outcome, code, bundle, branch, unseen, tree_folder, notes, plan, review)
 
 
 def local_request(

@@ -11,18 +11,15 @@ from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.environment.detection import Detection
 from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
-from bot.policy.values import Policy
 from bot.run.parts import granted_profile, make_parts
 from bot.session.checks.runner import CheckRunner
-from bot.session.context.base import checks_of, detected_at
 from bot.session.context.run import Run, RunSpec
 from bot.session.context.secrets import known_secrets
 from bot.session.interruption import cancelled_by_signals
 from bot.session.local.fix import local_request
-from bot.session.run_folder import RunFolder, new_folder
+from bot.session.run_folder import new_folder
 from bot.verbs.registry import DEFAULT
 from bot.workspace.probe import choose
 
@@ -48,13 +45,24 @@ def try_checks(
     stop, folder = CancelToken(), new_folder(environment)
     try:
         with cancelled_by_signals(stop), ExitStack() as stack:
-            policy = load_policy(policy_text)
-            run = _run(repo, policy, environment, folder, stop, stack)
-            checks = checks_of(
-                policy, None, Detection() if policy.checks else detected_at(run.checkout, repo)
+            policy, redactor = load_policy(policy_text), Redactor(known_secrets(environment))
+            source, request = Source(str(repo), "HEAD"), local_request(DEFAULT, None, repo)
+            spec = RunSpec(
+                request=request, source=source, folder=folder, environment=environment, origin=repo
             )
+            run = Run.of(
+                spec,
+                stop=stop,
+                checkout=check_out(source, folder.root, history=policy.history),
+                policy=policy,
+                profile=granted_profile(spec, policy),
+                confinement=choose(spec.sandbox).confinement,
+                journal=stack.enter_context(Journal(folder.journal, redactor.masked)),
+                redactor=redactor,
+            )
+            parts, trials = make_parts(run), list[Trial]()
+            trees, checks = parts.trees, parts.rounds.checks
             origin = "" if run.confinement.moves else str(repo)
-            trees, trials = make_parts(run).trees, list[Trial]()
             try:
                 stack.callback(trees.wait)
                 trees.begin()
@@ -76,31 +84,3 @@ def try_checks(
                 return [] if stop.fired else [Trial(one.name, one.command, not_run) for one in checks]
     finally:
         folder.drop()
-
-
-def _run(
-    repo: Path,
-    policy: Policy,
-    environment: Mapping[str, str],
-    folder: RunFolder,
-    stop: CancelToken,
-    stack: ExitStack,
-) -> Run:
-    redactor = Redactor(known_secrets(environment))
-    spec = RunSpec(
-        request=local_request(DEFAULT, None, repo),
-        source=Source(str(repo), "HEAD"),
-        folder=folder,
-        environment=environment,
-        origin=repo,
-    )
-    return Run.of(
-        spec,
-        stop=stop,
-        checkout=check_out(spec.source, folder.root, history=policy.history),
-        policy=policy,
-        profile=granted_profile(spec, policy),
-        confinement=choose(spec.sandbox).confinement,
-        journal=stack.enter_context(Journal(folder.journal, redactor.masked)),
-        redactor=redactor,
-    )
