@@ -67,7 +67,8 @@ def reasons(ran: Sequence[tuple[Check, CheckExecution]], changed: Sequence[str])
         named = languages_of(check.command)
         about = [one for one in languages if not named or one.name in named]
         opened = (execution.opened or frozenset()) if one_is_silent else by_any
-        if about and all(opened.isdisjoint(_of(one, changed)) for one in about):
+        suffixes = tuple(suffix for one in about for suffix in one.suffixes)
+        if about and not any(path.endswith(suffixes) for path in opened):
             yield number, _reason(about[0], changed) if execution.opened is not None else _UNKNOWN
 
 
@@ -77,11 +78,7 @@ def excused(execution: CheckExecution, reason: str) -> CheckExecution:
 
 
 def _reason(language: Ecosystem, changed: Sequence[str]) -> str:
-    first, *more = _of(language, changed)
+    first, *more = (path for path in changed if path.endswith(language.suffixes))
     others = f" or {count_of(len(more), 'other changed file')}" if more else ""
     hint = f". {language.copies}" if language.copies else ""
     return f"{OTHER_CODE} {printable_name(first)}{others}: they run other code, or none of it{hint}"
-
-
-def _of(language: Ecosystem, changed: Sequence[str]) -> list[str]:
-    return [path for path in changed if path.endswith(language.suffixes)]

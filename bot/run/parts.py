@@ -50,6 +50,7 @@ _OTHER_LOCKS = (
     "The lock files of this pull request differ from those of its base. Nothing was installed for it, so what needs "
     "packages cannot run here."
 )
+_BUDGET = "A budget of {} was asked for; the policy allows {} a run, so that is the limit."
 _NO_SETUP = (
     "Setup was not run, since {} has no network: {}. Install bubblewrap "
     "(sudo apt-get install bubblewrap), or run this in your checkout and ask again."
@@ -57,14 +58,13 @@ _NO_SETUP = (
 
 
 class Parts(NamedTuple):
-    """`workspace` is the agent's own. `review` is set in runs that review. `notes` are sentences for people on what is
-    missing; the model hears of `not_shown`, the tools among it, too."""
+    """`workspace` is the agent's own. `review` is set in runs that review. The model hears of `not_shown`, the tools
+    that are missing."""
 
     skills: SkillTool
     results: ResultTools
     subagents: Subagents
     trees: Trees
-    notes: tuple[str, ...]
     not_shown: tuple[str, ...]
     gatekeeper: Gatekeeper
     workspace: AgentWorkspace
@@ -74,13 +74,15 @@ class Parts(NamedTuple):
 
 
 def make_parts(run: Run) -> Parts:
-    """Raises `UsageError`."""
-    notes: list[str] = []
+    """Raises `UsageError`. The run keeps sentences on what is missing."""
+    wanted, allowed = run.budget_usd, run.budget.usd
+    if wanted is not None and wanted > allowed:
+        run.keep(_BUDGET.format(money(wanted), money(allowed)))
     prepares = run.profile.setup and run.environment.get("SLASH_AGENT_PREPARE") == "auto"
     detected = _detected(run, prepares=prepares)
     tools = _tools(run)
-    trees = _trees(run, detected, tools, notes, prepares=prepares)
-    notes += [f"{one.what}: {one.reason}." for one in detected.unread]
+    trees = _trees(run, detected, tools, prepares=prepares)
+    run.keep(*(f"{one.what}: {one.reason}." for one in detected.unread), *tools.notes)
     every = () if run.profile.read_only else checks_of(run.policy, run.task, detected)
     checks = chosen_checks(every, run.request.options)
     approved = None
@@ -108,7 +110,6 @@ def make_parts(run: Run) -> Parts:
         results,
         subagents,
         trees,
-        (*notes, *tools.notes),
         tools.notes,
         gatekeeper,
         workspace,
@@ -141,13 +142,15 @@ def _detected(run: Run, *, prepares: bool) -> Detection:
     return detected_at(run.checkout, own, sockets=run.confinement.supports_egress)
 
 
-def _trees(run: Run, detected: Detection, tools: Toolchains, notes: list[str], *, prepares: bool) -> Trees:
-    """The trees that commands run in. `notes` receives what is missing."""
+def _trees(run: Run, detected: Detection, tools: Toolchains, *, prepares: bool) -> Trees:
+    """The trees that commands run in."""
     policy, sets_up = run.policy, run.profile.setup
-    archive = _archive(run, notes) if prepares else None
-    prepared = _preparation(run, detected, [] if archive else notes) if prepares else ()
+    archive = _archive(run) if prepares else None
+    prepared, why = _preparation(run, detected) if prepares else ((), "")
+    if why and not archive:
+        run.keep(why)
     wanted, bring = (policy.setup, policy.bring) if sets_up else ((), ())
-    setup = _possible_setup(run, prepared or wanted, notes)
+    setup = _possible_setup(run, prepared or wanted)
     network = Network(run, setup)
     return Trees(
         run,
@@ -161,28 +164,24 @@ def _trees(run: Run, detected: Detection, tools: Toolchains, notes: list[str], *
     )
 
 
-def _preparation(run: Run, detected: Detection, notes: list[str]) -> tuple[SetupStep, ...]:
+def _preparation(run: Run, detected: Detection) -> tuple[tuple[SetupStep, ...], str]:
     """Return the detected setup, which the action's `prepare: auto` runs in a tree of the run's base, in a sandbox that
-    can reach registries; or note why it does nothing."""
+    can reach registries; or why it does nothing."""
     steps = detected_setup(run.policy, detected)
-    if not steps:
-        return ()
-    if lock_files_digest(_listing(run, run.base)) != lock_files_digest(_listing(run)):
-        notes.append(_OTHER_LOCKS)
-    elif not run.confinement.supports_egress:
-        notes.append(_NOT_PREPARED.format(run.confinement.name))
-    else:
-        return steps
-    return ()
+    if steps and lock_files_digest(_listing(run, run.base)) != lock_files_digest(_listing(run)):
+        return (), _OTHER_LOCKS
+    if steps and not run.confinement.supports_egress:
+        return (), _NOT_PREPARED.format(run.confinement.name)
+    return steps, ""
 
 
-def _archive(run: Run, notes: list[str]) -> PreparedArchive | None:
-    """Return what the job `prepare` left, or note why it is not used."""
+def _archive(run: Run) -> PreparedArchive | None:
+    """Return what the job `prepare` left; `None` if it is not used."""
     file = downloaded_file(run.environment)
     if isinstance(file, Path) and run.confinement.moves and run.origin:
         return PreparedArchive(file, facts(str(run.origin), run.environment, _listing(run)), run.environment)
     if reason := file if isinstance(file, str) else f"{run.confinement.name} cannot show it at its path":
-        notes.append(UNUSED.format(reason))
+        run.keep(UNUSED.format(reason))
     return None
 
 
@@ -190,10 +189,9 @@ def _listing(run: Run, sha: str = "") -> bytes:
     return run.checkout.git.run("ls-tree", "-r", "-z", sha or run.checkout.base_sha)
 
 
-def _possible_setup(run: Run, setup: Sequence[SetupStep], notes: list[str]) -> tuple[SetupStep, ...]:
-    """Return the steps before the first that needs the network, if the sandbox of a local run gives none; `notes`
-    receives the others. Elsewhere such a step refuses the run. A step that would make a folder of the checkout's needs
-    nothing."""
+def _possible_setup(run: Run, setup: Sequence[SetupStep]) -> tuple[SetupStep, ...]:
+    """Return the steps before the first that needs the network, if the sandbox of a local run gives none. Elsewhere
+    such a step refuses the run. A step that would make a folder of the checkout's needs nothing."""
     origin = run.origin
     if run.confinement.supports_egress or run.tier is not Tier.LOCAL or origin is None:
         return tuple(setup)
@@ -202,7 +200,7 @@ def _possible_setup(run: Run, setup: Sequence[SetupStep], notes: list[str]) -> t
         folder = guarded_folder(step.command)
         if step.egress and not (folder and (origin / folder).is_dir()):
             left = "; ".join(f"`{one.command}`" for one in setup[number:])
-            notes.append(_NO_SETUP.format(run.confinement.name, left))
+            run.keep(_NO_SETUP.format(run.confinement.name, left))
             return offline[:number]
     return offline
 
@@ -228,13 +226,3 @@ def _review(run: Run, workspace: AgentWorkspace) -> Reviewing | None:
     review_range = run.range or pull_range(run.checkout, run.source, run.memory.head_sha)
     try_it = partial(workspace.call, position=None)
     return Reviewing(review_range, run.policy.review.max_findings, try_it, run.memory)
-
-
-def budget_notes(run: Run) -> tuple[str, ...]:
-    """A sentence for people where the policy allows less than was asked for."""
-    wanted, allowed = run.budget_usd, run.budget.usd
-    if wanted is None or wanted <= allowed:
-        return ()
-    return (
-        f"A budget of {money(wanted)} was asked for; the policy allows {money(allowed)} a run, so that is the limit.",
-    )

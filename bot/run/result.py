@@ -41,7 +41,7 @@ from bot.publish.convention.read import with_title
 from bot.publish.own_pulls import author_of
 from bot.report.page import render_page
 from bot.run.conversation import outcome_notes
-from bot.run.parts import Parts, budget_notes
+from bot.run.parts import Parts
 from bot.session.checks.before_round import NO_CHANGE
 from bot.session.context.run import Run, RunResult, now
 from bot.session.run_folder import RunFolder
@@ -53,7 +53,7 @@ _UNJUDGED = "the gate did not accept the change"
 _UNCHECKED = "The run was canceled while its change was checked."
 
 
-def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo, model_notes: Sequence[str]) -> RunResult:
+def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResult:
     """5. Return the result of the run. `model` is the one that answered last."""
     rounds, trees, results = parts.rounds, parts.trees, parts.results
     verdict, dropped_notes = parts.gate.final_verdict()
@@ -68,11 +68,8 @@ def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo, model_notes
     submission = masked(results.submission(review), run.redactor.masked)
     notes = (
         *guess_notes(model),
-        *model_notes,
         *run.notes,
-        *budget_notes(run),
-        *parts.notes,
-        *trees.notes(),
+        *run.kept,
         *outcome_notes(run),
         *results.notes(),
         *dropped_notes,

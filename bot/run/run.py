@@ -42,7 +42,7 @@ from bot.parsing.parser import Parser
 from bot.providers.connect import apply_overrides
 from bot.publish.bundle import Bundle
 from bot.run.conversation import new_conversation, opening
-from bot.run.parts import Parts, budget_notes, granted_profile, make_parts
+from bot.run.parts import Parts, granted_profile, make_parts
 from bot.run.resume import last_bundle, put_earlier_change
 from bot.session.context.base import base_conventions, base_policy, base_skills, base_task, check_brought
 from bot.session.context.run import Run, RunResult, RunSpec
@@ -155,19 +155,18 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     """3. to 5. Make the parts, have the conversation, and conclude. `stack` ends every process and thread."""
     parts = make_parts(run)
     trees = parts.trees
-    run.say(*budget_notes(run), *parts.notes, *([parts.review.note] if parts.review else []))
+    run.say(*([parts.review.note] if parts.review else []))
     stack.callback(trees.wait)
     stack.callback(parts.rounds.stop)
     stack.callback(parts.workspace.kill)
     last = put_earlier_change(run, parts.gate.may_write)  # before a workspace opens
     is_preparing = trees.begin()
-    run.say(*trees.left_out())
+    run.keep(*trees.left_out())
     if not is_preparing:
         parts.workspace.open()
     provider = apply_overrides(connecting.result(), run.policy.models)
     models = RunModels(run, provider)
     model = ConversationModel(models, provider)
-    run.say(*models.notes)
     parts.rounds.stop_reruns_after(run.budget.minutes)
     conversation = new_conversation(run, parts, models, model)
     forget = run.stop.on_fire(lambda: run.cancel.fire("signal"))
@@ -190,7 +189,7 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
         models.close()
     from bot.run.result import conclude
 
-    return conclude(run, parts, end, model.provider.info, models.notes)
+    return conclude(run, parts, end, model.provider.info)
 
 
 def _nothing_to_do(run: Run, parts: Parts) -> str:

@@ -80,6 +80,7 @@ class TimeBudget:
         return max(min(share / rounds, self.left), 0.0)
 
 
+_Phase = Literal["before", "after", "as_they_were"]
 NO_CHANGE = "there is no change to check"
 _RUN_OVER = "the run is over"
 
@@ -129,14 +130,7 @@ class Round:
     def _printed(self, line: str) -> None:
         self.run.show_output(line)
 
-    def _record(
-        self,
-        phase: Literal["before", "after", "as_they_were"],
-        check: Check,
-        execution: CheckExecution,
-        *,
-        again: bool = False,
-    ) -> None:
+    def _record(self, phase: _Phase, check: Check, execution: CheckExecution, *, again: bool = False) -> None:
         ran = (execution.run, check.detected, execution.counts, again)
         self.run.journal.write(lines.CheckRecord(check.name, check.command, phase, *ran))
 
@@ -151,7 +145,7 @@ class BeforeRound(Round):
         """Those of related tests, by check number and command, which the rounds with a change share."""
         self.cancel = CancelToken()
         self._thread: Background[None] | None = None
-        self._forget = run.stop.on_fire(lambda: self.cancel.fire(_RUN_OVER))
+        self._forget = run.stop.on_fire(partial(self.cancel.fire, _RUN_OVER))
         self._command: tuple[CancelToken, float] | None = None
         """The token of the running command, and the time at which its limit ends."""
         self._is_awaited = False

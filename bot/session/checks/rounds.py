@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from bot.checkout.git import GitError
-from bot.contracts import journal as lines
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.plain_text import quoted
@@ -289,18 +288,21 @@ class Rounds(BeforeRound):
     def __init__(self, run: Run, trees: Trees, checks: Sequence[Check]) -> None:
         super().__init__(run, trees, checks, _minutes(run))
         self._after: dict[str, list[CheckPair]] = {}
-        self._told: set[int] = set()
+        self._told: set[Check] = set()
 
     def unable(self) -> tuple[str, ...]:
         """Return a sentence for the model about each check that turned out since the last call to be unable to run."""
-        ended = {number: one.result().run for number, one in enumerate(self.executions) if one.done()}
-        unable = {number: run for number, run in ended.items() if run.state in _UNABLE}
-        new = {number: run for number, run in unable.items() if number not in self._told}
+        ended = (
+            (check, one.result().run)
+            for check, one in zip(self.checks, self.executions, strict=True)
+            if one.done()
+        )
+        new = {check: run for check, run in ended if run.state in _UNABLE and check not in self._told}
         self._told.update(new)
         return tuple(
-            f"{quoted(self.checks[number].command, 300)} cannot run here, so it will not verify your change: "
+            f"{quoted(check.command, 300)} cannot run here, so it will not verify your change: "
             f"{quoted(run.note, 300)}"
-            for number, run in new.items()
+            for check, run in new.items()
         )
 
     @property
@@ -359,7 +361,7 @@ class SuggestionTests(Round):
         try:
             passes = self._pass(number, finding)
         except AgentError as error:
-            self.run.journal.write(lines.Note(f"The suggestion on {finding.path} was not tested: {error}"))
+            self.run.note(f"The suggestion on {finding.path} was not tested: {error}")
             return finding
         return finding._replace(tried=(*finding.tried, Tried.TESTS)) if passes else finding
 
@@ -377,7 +379,7 @@ class SuggestionTests(Round):
             narrowed = [self.checks[n]._replace(command=command) for n, (_, command) in commands.items()]
             executions = [runner.run(one, text, lambda: self.budget.left_for_reruns) for one in narrowed]
         states = ", ".join(execution.run.state for execution in executions) or "none are known"
-        self.run.journal.write(lines.Note(f"Tests related to the suggestion on {finding.path}: {states}"))
+        self.run.note(f"Tests related to the suggestion on {finding.path}: {states}")
         passed = all(execution.run.state is CheckState.PASSED for execution in executions)
         return passed and any(one.counts_tests for one in executions)
 

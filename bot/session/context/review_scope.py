@@ -232,12 +232,12 @@ class Reviewing:
         `bot.agent.findings.FindingCheck`."""
         file = self.range.diff.find(finding.path)
         if finding.line == 0 and file is not None:
-            return self._known_or(_printed(finding._replace(path=file.path, start_line=0, suggestion=None)))
+            return self._known_or(finding._replace(path=file.path, start_line=0, suggestion=None))
         anchored = anchor(finding, self.range.diff)
         if isinstance(anchored, str):
             reason = f"{anchored[0].upper()}{anchored[1:]}"
             return f"{reason}. {advice(self.range.diff, finding.path, finding.line, finding.side)}"
-        found = self._known_or(_printed(anchored))
+        found = self._known_or(anchored)
         if anchored.suggestion is None or found.known:
             return found
         if anchored.side is Side.LEFT:
@@ -259,7 +259,8 @@ class Reviewing:
         return AnchoredFinding(anchored._replace(tried=tried), f"The suggestion: {outcome.content}")
 
     def _known_or(self, finding: Finding) -> AnchoredFinding:
-        """`finding`, with the sentence on the finding of an earlier review that it repeats."""
+        """`finding` with its fingerprint, and the sentence on the finding of an earlier review that it repeats."""
+        finding = finding._replace(fingerprint=fingerprint(finding))
         free = [
             one for one in self.memory.findings if self._repeated.get(one, finding.lines) == finding.lines
         ]
@@ -279,7 +280,3 @@ def recorded_reviewing(checkout: Checkout, most: int) -> Reviewing | None:
     return Reviewing(
         review_range, most, lambda question, arguments, cancel: ToolOutcome("It was tried before.")
     )
-
-
-def _printed(finding: Finding) -> Finding:
-    return finding._replace(fingerprint=fingerprint(finding))

@@ -128,6 +128,7 @@ class Run(RunSpec):
     task: Task | None = None
     last: Bundle | None = None
     cancel: CancelToken = field(default_factory=CancelToken)
+    kept: list[str] = field(default_factory=list)
     started_at: str = field(default_factory=now)
 
     @classmethod
@@ -173,6 +174,11 @@ class Run(RunSpec):
         """Write notes to the journal."""
         for sentence in sentences:
             self.journal.write(Note(sentence))
+
+    def keep(self, *sentences: str) -> None:
+        """Tell people, and keep the sentences for the outcome."""
+        self.kept.extend(sentences)
+        self.say(*sentences)
 
     def say(self, *sentences: str) -> None:
         """Tell people."""

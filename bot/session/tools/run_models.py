@@ -15,13 +15,13 @@ from bot.session.context.run import Run
 
 
 class RunModels:
-    """`notes` are sentences for people, `small` is the name of the small model, empty for none. A model that replaces
-    another does so for every conversation that begins later, too."""
+    """`notes` are those of the start for people, `small` is the name of the small model, empty for none. A model that
+    replaces another does so for every conversation that begins later, too."""
 
     def __init__(self, run: Run, first: Provider) -> None:
         """`first` is the provider of the run's model."""
         self.notes: list[str] = []
-        self._run = run
+        self.run = run
         self._opened: list[Provider] = []
         settings = run.policy.model_settings.of(run.request.verb, run.tier, run.task.name if run.task else "")
         if run.model.startswith(RECORDED):
@@ -31,6 +31,7 @@ class RunModels:
         self.position = 0  # of the model in `names` that answers now
         self.small = next(self._usable((settings.small,) if settings.small else (), "small"), "")
         self.notes += effort_notes(first.info, self.effort)
+        run.keep(*self.notes)
 
     def next_after(self, position: int, reason: str) -> tuple[int, Provider | None]:
         """Return the provider that replaces the model at `position`, which is unavailable for `reason`, and its own
@@ -44,11 +45,10 @@ class RunModels:
             try:
                 provider = self.open(name)
             except AgentError as error:
-                self.note(f"The fallback {name} is left out: {_clause(error)}.")
+                self.run.keep(f"The fallback {name} is left out: {_clause(error)}.")
                 continue
-            self.note(f"{reason.rstrip('.')}: {name} answers from here on.")
-            for note in effort_notes(provider.info, self.effort):
-                self.note(note)
+            self.run.keep(f"{reason.rstrip('.')}: {name} answers from here on.")
+            self.run.keep(*effort_notes(provider.info, self.effort))
             return position, provider
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class RunModels:
 
         At a terminal the policy may be a stranger's: it sends nothing to a server that the person did not choose.
         """
-        run = self._run
+        run = self.run
         own = run.model.partition("/")[0]
         for name in names:
             try:
@@ -80,13 +80,9 @@ class RunModels:
 
     def open(self, name: str) -> Provider:
         """Return a new provider, which `close` closes."""
-        provider = apply_overrides(connect_model(name, self._run.environment), self._run.policy.models)
+        provider = apply_overrides(connect_model(name, self.run.environment), self.run.policy.models)
         self._opened.append(provider)
         return provider
-
-    def note(self, sentence: str) -> None:
-        self.notes.append(sentence)
-        self._run.say(sentence)
 
 
 class ConversationModel:
@@ -112,7 +108,7 @@ class ConversationModel:
                 self._small = self._models.open(self._models.small)
             except AgentError as error:
                 self._models.small = ""
-                self._models.note(f"The small model is left out: {_clause(error)}.")
+                self._models.run.keep(f"The small model is left out: {_clause(error)}.")
         return self._small
 
 

@@ -79,23 +79,24 @@ class Gatekeeper:
     def permit(self, tool: str, arguments: Mapping[str, Any]) -> Permission:
         """Where the policy asks, the person decides on a command here, and on a write once its diff is known."""
         self._asks_later = None
-        decision = self.decide(tool, arguments)
-        patched = ", ".join(patched_paths(arguments.get("patch")))
-        subject = str(arguments.get("command") or arguments.get("path") or patched)
+        decision = self.decide(tool, arguments, can_ask=True)
         if decision.allowed:
             return Permission(allow=True, rule=decision.rule)
-        if (ask_rule := self._rule_that_asks(tool, arguments)) is not None:
+        patched = ", ".join(patched_paths(arguments.get("patch")))
+        subject = str(arguments.get("command") or arguments.get("path") or patched)
+        if decision.effect is Effect.ASK:
+            rule = f"{decision.rule}{BY_PERSON_SUFFIX}"
             if tool in WRITING:
-                self._asks_later = ask_rule
-                return Permission(allow=True, rule=f"{ask_rule.rule}{BY_PERSON_SUFFIX}")
-            rule = f"{ask_rule.rule}{BY_PERSON_SUFFIX}"
-            inquiry = Inquiry(tool, subject, ask_rule.rule, ask_rule.reason, agent=self._agent)
-            reply = self.approvals.ask(inquiry, [("", ask_rule)])
+                self._asks_later = decision
+                return Permission(allow=True, rule=rule)
+            inquiry = Inquiry(tool, subject, decision.rule, decision.reason, agent=self._agent)
+            reply = self.approvals.ask(inquiry, [("", decision)])
             if reply is not None and reply.allow:
                 return reply._replace(rule=rule)
             if reply is not None:
                 self._add_denial(tool, subject, rule, reply.reason)
                 return reply._replace(rule=rule, reason=_as_a_whole(reply.reason, subject))
+            decision = self.decide(tool, arguments)
         self._add_denial(tool, subject, decision.rule, decision.reason)
         return Permission(allow=False, rule=decision.rule, reason=_as_a_whole(decision.message, subject))
 
@@ -106,12 +107,9 @@ class Gatekeeper:
         rest = question.files[1:]
         self.edited.update(path for path, _ in question.files)
         self.write(lines.Question(question.tool, first, action, question.diff, rest))
-        decisions = [
-            (path, self.decide(question.tool, {"path": path}, writes=True)) for path, _ in question.files
-        ]
-        if (answer := self._ask_about_writes(question, decisions)) is not None:
+        if (answer := self._ask_about_writes(question, self._decisions(question, can_ask=True))) is not None:
             return answer
-        path, decision = max(decisions, key=lambda item: item[1].effect.rank)
+        path, decision = max(self._decisions(question), key=lambda item: item[1].effect.rank)
         reason = "" if decision.allowed else decision.message
         if not decision.allowed:
             self._add_denial(question.tool, path, decision.rule, decision.reason)
@@ -123,18 +121,19 @@ class Gatekeeper:
         )
         return Answer(decision.allowed, reason)
 
+    def _decisions(self, question: Question, *, can_ask: bool = False) -> list[tuple[str, Decision]]:
+        return [
+            (path, self.decide(question.tool, {"path": path}, writes=True, can_ask=can_ask))
+            for path, _ in question.files
+        ]
+
     def _ask_about_writes(
         self, question: Question, decisions: Sequence[tuple[str, Decision]]
     ) -> Answer | None:
         """A person's answer; `None` where nobody is asked."""
-        to_ask = [
-            (path, rule)
-            for path, decision in decisions
-            if not decision.allowed
-            and (rule := self._rule_that_asks(question.tool, {"path": path}, writes=True)) is not None
-        ]
-        if len(to_ask) < sum(not decision.allowed for _, decision in decisions):
-            return None  # something of it is denied outright
+        to_ask = [(path, decision) for path, decision in decisions if decision.effect is Effect.ASK]
+        if any(decision.effect is Effect.DENY for _, decision in decisions):
+            return None
         if not to_ask:
             # A call that policy asks about by what it says may resolve to a path that no rule is about.
             if self._asks_later is None or not self.approvals.may(write=True):
@@ -155,22 +154,17 @@ class Gatekeeper:
         self.refused.append(reply.person_answer)
         return Answer(False, f"Permission denied by the rule {asked.rule}: {reply.reason}")
 
-    def _rule_that_asks(
-        self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False
-    ) -> Decision | None:
-        """The decision if the policy asks and a person is there to answer, else `None`."""
-        if not self.approvals.may(write=tool in WRITING):
-            return None
-        if self.profile is not None and _reason_not_offered(self.profile, tool, writes=writes):
-            return None
-        decision = decide(self.policy, self.tier, tool, arguments, can_ask=True, root=self.root)
-        return decision if decision.effect is Effect.ASK else None
-
-    def decide(self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False) -> Decision:
-        """The decision on a call or, with `writes`, on a write that the tool host proposes. Records nothing."""
+    def decide(
+        self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False, can_ask: bool = False
+    ) -> Decision:
+        """The decision on a call or, with `writes`, on a write that the tool host proposes. Records nothing. With
+        `can_ask` it is to ask, if the policy says so and a person is there to answer."""
         if self.profile is not None and (reason := _reason_not_offered(self.profile, tool, writes=writes)):
             return Decision(Effect.DENY, f"the verb `{self.profile.verb}`", reason)
-        decision = decide(self.policy, self.tier, tool, arguments, root=self.root, outside=self.outside)
+        can_ask = can_ask and self.approvals.may(write=tool in WRITING)
+        decision = decide(
+            self.policy, self.tier, tool, arguments, can_ask=can_ask, root=self.root, outside=self.outside
+        )
         if tool == SHELL and self.profile and self.profile.granted and decision == Decision(Effect.ALLOW):
             return Decision(Effect.DENY, f"the verb `{self.profile.verb}`", _NOT_GRANTED)
         return decision

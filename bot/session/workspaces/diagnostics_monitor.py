@@ -69,7 +69,7 @@ class DiagnosticsMonitor:
         try:
             report = diagnosis(raw)
         except WireError as error:
-            self.run.journal.write(lines.Note(_UNREADABLE.format(error)))
+            self.run.note(_UNREADABLE.format(error))
             return outcome
         self._uses |= {use.name: use for use in report.servers}
         if position is not None:

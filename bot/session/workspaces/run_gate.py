@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from bot.checkout.clone import Checkout
-from bot.contracts import journal as lines
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.formatting import count_of, first_of
 from bot.gate.judge import Verdict, judge_tree
@@ -33,7 +32,7 @@ class RunGate:
             self.workspace.close()
         except AgentError as error:
             # The checkpoint is incomplete; the tree is what counts, and every process is dead all the same.
-            self.run.journal.write(lines.Note(f"The last look for changed files failed: {error}"))
+            self.run.note(f"The last look for changed files failed: {error}")
         if self._last is None or self._last[0] != self.workspace.starts:
             verdict = or_refusal(
                 lambda: judge_tree(
@@ -54,8 +53,7 @@ class RunGate:
         if not self.run.profile.read_only:
             return verdict, ()
         verdict, notes = without_changes(verdict, self.run.checkout)
-        for note in notes:
-            self.run.journal.write(lines.Note(note))
+        self.run.note(*notes)
         return verdict, notes
 
 

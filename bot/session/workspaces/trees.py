@@ -55,7 +55,7 @@ class Trees:
     with `setup:`.
 
     `prepared_from` is the commit whose files setup sees, if not the base. Nobody wrote that setup for the bot: if it
-    fails, `failure` says why, and the run continues without it. `archive` takes the place of that setup, and comes
+    fails, the run continues without it. `archive` takes the place of that setup, and comes
     before any other.
     """
 
@@ -68,7 +68,6 @@ class Trees:
     prepared_from: str = ""
     archive: PreparedArchive | None = None
     services: Sequence[ServiceSpec] = ()
-    failure: str = field(default="", init=False)
     unused: str = field(default="", init=False)
     _shared: TreeEnvironment | None = field(default=None, init=False)
     _base_round: tuple[Workspace, str] | None = field(default=None, init=False)
@@ -120,16 +119,6 @@ class Trees:
             start_services(workspace, self.services, self.run.stop)
         except ServiceError as error:
             self.run.say(f"warning: {error}")
-
-    def notes(self) -> tuple[str, ...]:
-        """Sentences for people: environments that are not shown, and the last lines of a command that failed."""
-        left_out = (*([UNUSED.format(self.unused)] if self.unused else ()), *self.left_out())
-        if not self.failure:
-            return left_out
-        lines = (line.strip()[:300] for line in self.failure.splitlines())
-        first, *rest = (line for line in lines if line and not line.startswith("[exit code"))
-        errors = [line for line in rest if _ERROR_LINE.search(line)] or rest
-        return (*left_out, _FAILED.format(" / ".join((first, *errors[-3:]))))
 
     def wait(self) -> None:
         """Wait for a running preparation, so that its workspace ends before its folder is removed."""
@@ -200,8 +189,11 @@ class Trees:
         except SetupError as error:
             if not self.prepared_from:
                 raise
-            self.failure = str(error)
             self.run.say(f"The environment could not be prepared, so checks may not run: {error}")
+            lines = (line.strip()[:300] for line in str(error).splitlines())
+            first, *rest = (line for line in lines if line and not line.startswith("[exit code"))
+            errors = [line for line in rest if _ERROR_LINE.search(line)] or rest
+            self.run.kept.append(_FAILED.format(" / ".join((first, *errors[-3:]))))
             return TreeEnvironment()
 
     def _run_setup(self) -> TreeEnvironment:
@@ -221,7 +213,7 @@ class Trees:
                 self.unused = self.archive.unpack(workspace, cancel)
                 unpacked = not self.unused
             if self.unused:
-                self.run.say(UNUSED.format(self.unused))
+                self.run.keep(UNUSED.format(self.unused))
             for step in () if unpacked and self.prepared_from else self._steps():
                 self.run.say(f"setup: {step.command}")
                 network.restrict(step.egress, workspace)
