@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.formatting import count_of, money
-from bot.evidence.held_back_and_denied import denied, held_back
 from bot.evidence.labels import short_tail
+from bot.evidence.look_first import denied, held_back
 from bot.evidence.styled_line import Line
 from bot.evidence.view import Mark, Section, View
 from bot.publish.markdown import (

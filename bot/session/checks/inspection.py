@@ -5,10 +5,9 @@ They run after the checks, in a workspace of their own: on a pristine tree with 
 
 import time
 from collections.abc import Collection, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
-from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, ToolRun
 from bot.contracts.plain_text import printable_name
@@ -63,13 +62,18 @@ class Inspection:
         """Those that the policy names, `None` if the repository decides."""
         disabled = wanted.off or wanted.checkers == () or run.request.options.get(NO_CHECKS) == "true"
         self.is_wanted = not (run.profile.read_only or disabled)
-        self._checkers, self._changes = cache(self._choose), cache(self._compare)
+        self._changes = cache(self._compare)
         self._before: _Runs = {}
         self._after: dict[str, _Runs] = {}
 
+    @cached_property
+    def _checkers(self) -> tuple[Checker, ...]:
+        only = self._only if self.is_wanted else ()
+        return choose_checkers(self._checkout.paths, self._checkout.read, only)
+
     def is_needed(self) -> bool:
         """Whether there is a checker for this repository. Runs git, so call it after the first request."""
-        return bool(self._checkers())
+        return bool(self._checkers)
 
     def is_for_model(self, problem: Problem) -> bool:
         """Whether the policy names the checker, or the project of the file uses it: all but two run only then. Or the
@@ -93,7 +97,7 @@ class Inspection:
     ) -> None:
         """Run the checkers on the tree of `workspace`, the base or `tree_sha`, within `seconds` in all; on the base the
         `missing` ones, if there are some."""
-        chosen, runs = self._due(tree_sha) if tree_sha else (missing or limit_projects(self._checkers()), {})
+        chosen, runs = self._due(tree_sha) if tree_sha else (missing or limit_projects(self._checkers), {})
         paths = self._checkout.paths_at(tree_sha or "")
         crash, deadline = "", time.monotonic() + seconds
         for checker in chosen:
@@ -134,7 +138,7 @@ class Inspection:
 
     def missing_on_base(self, tree_sha: str) -> list[Checker]:
         """Return the checkers of projects that the change concerns, and that were skipped on the base."""
-        due = limit_projects(self._checkers(), self._changes(tree_sha).paths)
+        due = limit_projects(self._checkers, self._changes(tree_sha).paths)
         return [checker for checker in due if checker.key not in self._before]
 
     def results(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
@@ -144,7 +148,7 @@ class Inspection:
         changes, runs = self._changes(tree_sha), self._after[tree_sha]
         projects = {checker.name: list[ProjectRuns]() for checker in checkers()}
         skipped = {checker.name: list[str]() for checker in checkers()}
-        for checker in self._checkers():
+        for checker in self._checkers:
             if checker.key in self._before:
                 why = _NOT_RUN if checker.key in changes.checkers else _GONE
                 after = runs.get(checker.key) or failed_checker_run(why)
@@ -161,18 +165,10 @@ class Inspection:
             for row in compare_projects(group, changes.renamed, skipped[name])
         )
 
-    def _choose(self) -> tuple[Checker, ...]:
-        try:
-            return choose_checkers(
-                self._checkout.paths, self._checkout.read, self._only if self.is_wanted else ()
-            )
-        except GitError:
-            return ()
-
     def _compare(self, tree_sha: str) -> _Changes:
         """Raises `GitError`."""
         names = self._checkout.paths_at(tree_sha)
-        there = {one.key: after for one in self._checkers() if (after := checker_after(one, names))}
+        there = {one.key: after for one in self._checkers if (after := checker_after(one, names))}
         return _Changes(*self._checkout.changes(tree_sha), there)
 
 

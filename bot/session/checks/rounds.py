@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from bot.checkout.git import GitError
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.plain_text import quoted
@@ -60,13 +59,17 @@ class AfterRound(Round):
         self._number = number
         self._tree = tree_sha
         self._pairs: list[CheckPair] = []
+        self._changed: list[str] = []
+        self._renamed: dict[str, str] = {}
+        self._paths: set[str] = set()
         self._sources: tuple[str, ...] = ()
 
     def execute(self) -> list[CheckPair]:
         self._before.wait_for_checks()
         try:
-            changed, _ = self.run.checkout.changes(self._tree)
-            self._sources = no_evidence.sources(changed, set(self.run.checkout.paths_at(self._tree)))
+            self._changed, self._renamed = self.run.checkout.changes(self._tree)
+            self._paths = set(self.run.checkout.paths_at(self._tree))
+            self._sources = no_evidence.sources(self._changed, self._paths)
             if self.checks:
                 with self._runner(f"checks-after-{self._number}", self._tree, watch=self._sources) as runner:
                     self._run_checks(runner)
@@ -98,7 +101,9 @@ class AfterRound(Round):
             self._pairs.append(self._run_check(runner, number, check))
         due = {number: pair.check.command for number, pair in enumerate(self._pairs) if pair.narrowed}
         if due and not self.cancel.fired:
-            self._run_related(runner, runner.related_commands(due, self.run.checkout, self._tree))
+            self._run_related(
+                runner, runner.related_commands(due, self.run.checkout, self._changed, self._paths)
+            )
 
     def _run_check(self, runner: CheckRunner, number: int, check: Check) -> CheckPair:
         before = self._before.executions[number].result()
@@ -154,7 +159,7 @@ class AfterRound(Round):
                     executions[number] = self._before.related_runs[number, check.command] = execution
                     self._record("before", check, execution)
         except AgentError as error:
-            return dict.fromkeys(checks, not_run(str(error))) | executions
+            return dict.fromkeys(checks, not_run(str(error)))
         return executions
 
     def _compare_checkers(self) -> None:
@@ -204,38 +209,33 @@ class AfterRound(Round):
         ran = [pair for pair in self._pairs if pair.after.run.state in _RAN]
         counting = [pair for pair in ran if pair.before.suite or pair.after.suite]
         pairs = counting or [pair for pair in ran if may_run_tests(pair.check.command)]
-        try:
-            paths, renamed = checkout.changes(self._tree)
-            sources = [path for path in paths if suite_of(path)]
-            texts = checkout.texts(sources), checkout.texts(sources, self._tree)
-            changed = changed_suite(paths, set(renamed.values()), *texts, checkout.paths)
-            tree = checkout.with_base_files(self._tree, changed.put_back) if changed.put_back else ""
-            is_base = tree == checkout.base_tree()
-        except GitError as error:
-            for pair in pairs:
-                _conclude(pair, not_run(str(error)), ChangedSuite())
-            return
+        sources = [path for path in self._changed if suite_of(path)]
+        texts = checkout.texts(sources), checkout.texts(sources, self._tree)
+        changed = changed_suite(self._changed, set(self._renamed.values()), *texts, checkout.paths)
         suites = [(pair, suite_of_check(changed, pair.before, pair.after)) for pair in pairs]
         suites = [(pair, suite) for pair, suite in suites if suite.put_back or suite.inside]
-        if is_base or not tree:
-            executions = [pair.before if is_base else not_run(_INSIDE) for pair, _ in suites]
-        else:
-            executions = self._run_suites(suites, tree)
+        executions = self._run_suites(suites, changed.put_back) if suites else []
         for (pair, suite), execution in zip(suites, executions, strict=True):
-            _conclude(pair, execution, suite)
+            pair.as_they_were = compare(pair.before, pair.after, execution, suite)
+            pair.confirmed = confirmed_tests(execution, pair.as_they_were)
 
     def _run_suites(
-        self, suites: Sequence[tuple[CheckPair, ChangedSuite]], tree: str
+        self, suites: Sequence[tuple[CheckPair, ChangedSuite]], put_back: Sequence[str]
     ) -> list[CheckExecution]:
-        """Run the checks on `tree`, if there is time for any."""
+        """Run the checks on the tree with the files `put_back` as on the base, if there is time for any."""
+        if not put_back:
+            return [not_run(_INSIDE) for _ in suites]
         reasons = [self._hindrance(pair) for pair, _ in suites]
         executions = list(map(not_run, reasons))
-        if not all(reasons):
-            try:
+        try:
+            tree = self.run.checkout.with_base_files(self._tree, put_back)
+            if tree == self.run.checkout.base_tree():
+                return [pair.before for pair, _ in suites]
+            if not all(reasons):
                 with self._runner(f"checks-as-they-were-{self._number}", tree) as runner:
                     executions = [self._run_suite(runner, *one) for one in suites]
-            except AgentError as error:
-                executions = [not_run(str(error)) for _ in suites]
+        except AgentError as error:
+            executions = [not_run(str(error)) for _ in suites]
         for (pair, _), execution in zip(suites, executions, strict=True):
             self._record("as_they_were", pair.check, execution)
         return executions
@@ -265,11 +265,6 @@ class AfterRound(Round):
 def _base_command(pair: CheckPair) -> str:
     """Return the command with the base's tests; empty if a check was narrowed to tests that are new."""
     return pair.related[0] if pair.narrowed else pair.check.command
-
-
-def _conclude(pair: CheckPair, execution: CheckExecution, suite: ChangedSuite) -> None:
-    pair.as_they_were = compare(pair.before, pair.after, execution, suite)
-    pair.confirmed = confirmed_tests(execution, pair.as_they_were)
 
 
 def _minutes(run: Run) -> float:
@@ -367,15 +362,13 @@ class SuggestionTests(Round):
 
     def _pass(self, number: int, finding: Finding) -> bool:
         """Whether related tests are known, have run, and pass with the suggestion."""
-        tree = self._tree_with(finding)
+        checkout, tree = self.run.checkout, self._tree_with(finding)
         if not tree:
             return False
         with self._runner(f"suggestion-{number}", tree) as runner:
             due = {check: one.command for check, one in enumerate(self.checks)}
-            commands, text = (
-                runner.related_commands(due, self.run.checkout, tree),
-                "tests related to a suggestion",
-            )
+            changed, text = [finding.path], "tests related to a suggestion"
+            commands = runner.related_commands(due, checkout, changed, set(checkout.paths))
             narrowed = [self.checks[n]._replace(command=command) for n, (_, command) in commands.items()]
             executions = [runner.run(one, text, lambda: self.budget.left_for_reruns) for one in narrowed]
         states = ", ".join(execution.run.state for execution in executions) or "none are known"

@@ -4,13 +4,12 @@ import itertools
 import math
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from bot.checkout.clone import Checkout
-from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
@@ -175,19 +174,16 @@ class CheckRunner:
             return {}
 
     def related_commands(
-        self, commands: Mapping[int, str], checkout: Checkout, tree_sha: str
+        self, commands: Mapping[int, str], checkout: Checkout, changed: Sequence[str], paths: Collection[str]
     ) -> dict[int, tuple[str, str]]:
-        """Return the commands for the related tests of each check, by its number: on the base, empty if there are none,
-        and with the change, whose tree the workspace has. Of checks with the same one, the first has it."""
-        try:
-            changed, paths = checkout.changes(tree_sha)[0], checkout.paths_at(tree_sha)
-        except GitError:
-            return {}
+        """Return the commands for the tests related to `changed` of each check, by its number: on the base, empty if
+        there are none, and with the change, whose tree the workspace has, with the files `paths`. Of checks with the
+        same one, the first has it."""
         related: dict[int, tuple[str, str]] = {}
         for number, command in commands.items():
             language = ecosystem_of(plain_words(command))
             tests = self._related_tests(language, changed) if language else ()
-            after = related_command(command, changed, tests, set(paths), checkout.read)
+            after = related_command(command, changed, tests, paths, checkout.read)
             if after and all(after != other for _, other in related.values()):
                 before = related_command(command, changed, tests, set(checkout.paths), checkout.read)
                 related[number] = (before, after)
