@@ -1,7 +1,6 @@
 """Build the conversation of a run: system prompt, tools, hooks, limits, what it continues, and its first message."""
 
 import time
-from collections.abc import Iterator
 
 from bot import __version__
 from bot.agent.conversation_context import ConversationContext
@@ -138,7 +137,6 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
     near = [path for step in request.plan.steps for path in step.paths] if request.plan else []
     if request.anchor:
         near.append(request.anchor.path)
-    instruction_files = instructions(checkout.git, run.base, run.policy.agent.instructions, near)
     return TaskFacts(
         root=run.root,
         base_sha=checkout.base_sha,
@@ -147,26 +145,20 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
             *(review.facts() if review else ()),
             *_missing_last(run),
             *filter(None, (run.conventions.for_model(),)),
-            *_hints(run, parts, can_run=can_run),
+            *parts.not_shown,
+            *((_OFF_LOAD,) if can_run else ()),
+            *((_ONE_COMMIT,) if can_run and run.policy.history == 1 else ()),
+            *parts.trees.left_out(),
         ),
         checkout=checkout.notes,
         diff=review.first_part if review else pull_diff(checkout) if request.pull else "",
         known=review.known() if review else "",
         unrun=profile.unrun or ("" if can_run or profile.read_only else _NO_COMMANDS),
-        instructions=instruction_files,
+        instructions=instructions(checkout.git, run.base, run.policy.agent.instructions, near),
         pictures=attached.image_notes,
         attached=attached.file_notes,
         date=run.started_at[:10],
     )
-
-
-def _hints(run: Run, parts: Parts, *, can_run: bool) -> Iterator[str]:
-    yield from parts.not_shown
-    if can_run:
-        yield _OFF_LOAD
-        if run.policy.history == 1:
-            yield _ONE_COMMIT
-    yield from parts.trees.left_out()
 
 
 def outcome_notes(run: Run) -> tuple[str, ...]:

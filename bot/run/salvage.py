@@ -196,8 +196,9 @@ def _trusted(root: Path, folder: RunFolder, recording: JournalFile) -> Git:
     base, url = recording.header.base_sha, recording.header.request.clone_url
     trusted = root / "trusted.git"
     try:
-        if odd := next((path for path in (trusted, *trusted.rglob("*")) if not _is_plain(path)), None):
-            raise OSError(f"{odd} is not a regular file")
+        for path in (trusted, *trusted.rglob("*")):  # git waits for a fifo, and follows links
+            if stat.S_IFMT(path.lstat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+                raise OSError(f"{path} is not a regular file")
         git = Git(trusted)
         git.run("rev-list", "--objects", "--quiet", "--max-count=1", base)
         return git
@@ -210,12 +211,6 @@ def _trusted(root: Path, folder: RunFolder, recording: JournalFile) -> Git:
             f"The git directory of the run in {folder.root} is gone or damaged ({damage}), and commit {base[:12]} "
             f"cannot be had from {url} again ({error}). The run's work tree is whole: {root / 'tree'}"
         ) from error
-
-
-def _is_plain(path: Path) -> bool:
-    """Whether it is a regular file or a folder: git waits for a fifo, and follows links."""
-    mode = path.lstat().st_mode
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def _end(recording: JournalFile) -> LoopEnd:
