@@ -26,7 +26,7 @@ _INHERITED = frozenset({
     "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 })  # fmt: skip
 _INHERITED_PREFIXES = ("LC_", "PYTHON", "XDG_")
-# Wider than `bot.session.context.secrets`, and without a regular expression: too much costs 20 ms, too little a secret.
+# Wider than `known_secrets`, and without a regular expression: too much costs 20 ms, too little a secret.
 _SIGNS = ("TOKEN", "KEY", "SECRET", "CRED", "PASS", "AUTH", "PWD", "PAT")
 _PR_SET_DUMPABLE = 4
 

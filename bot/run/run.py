@@ -36,7 +36,7 @@ from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Description, StopReason
 from bot.contracts.request import Tier
-from bot.gate.redact import Redactor
+from bot.gate.redact import Redactor, known_secrets
 from bot.maintenance.apply import allowance_of
 from bot.parsing.parser import Parser
 from bot.providers.connect import apply_overrides
@@ -46,7 +46,6 @@ from bot.run.parts import Parts, granted_profile, make_parts
 from bot.run.resume import last_bundle, put_earlier_change
 from bot.session.context.base import base_conventions, base_policy, base_skills, base_task, check_brought
 from bot.session.context.run import Run, RunResult, RunSpec
-from bot.session.context.secrets import known_secrets
 from bot.session.interruption import cancelled_after, cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import lock_folder
 from bot.session.tools.run_models import ConversationModel, RunModels, connect_model

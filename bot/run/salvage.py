@@ -20,7 +20,7 @@ from bot.contracts.plain_text import utf8
 from bot.contracts.regular_files import read_regular
 from bot.evidence.from_journal import recorded_evidence
 from bot.gate.judge import Verdict, judge_tree
-from bot.gate.redact import Redactor
+from bot.gate.redact import Redactor, known_secrets
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.publish.bundle.write import Bundle
@@ -29,7 +29,6 @@ from bot.session.context.base import base_policy, base_task
 from bot.session.context.profiles import recorded_profile
 from bot.session.context.review_scope import recorded_reviewing
 from bot.session.context.run import timestamp
-from bot.session.context.secrets import known_secrets
 from bot.session.run_folder import RunFolder, check_private, lock_folder, parent_folder
 from bot.session.tools.approvals import approved_paths
 from bot.session.tools.result_tools import ResultTools, propose_writes

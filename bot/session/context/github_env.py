@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from bot.contracts.errors import UsageError
 from bot.contracts.request import POLICY_FILE
 from bot.events.event_request import NO_INPUTS, WorkflowInputs
+from bot.gate.redact import known_secrets
 from bot.github.tokens import INSTALLATION, Access, TokenKind, token_kind
 from bot.policy.load import policy_file
-from bot.session.context.secrets import known_secrets
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
 WORKFLOW_TOKEN = "SLASH_AGENT_WORKFLOW_TOKEN"  # noqa: S105

@@ -16,9 +16,8 @@ from bot.contracts.records import masked
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import TOOL_SPECS
-from bot.gate.redact import Redactor
+from bot.gate.redact import Redactor, known_secrets
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.session.context.secrets import known_secrets
 from bot.session.interruption import cancelled_by_signals
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.diagnostics_monitor import diagnostics_settings

@@ -11,12 +11,11 @@ from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.gate.redact import Redactor
+from bot.gate.redact import Redactor, known_secrets
 from bot.policy.load import load_policy
 from bot.run.parts import granted_profile, make_parts
 from bot.session.checks.runner import CheckRunner
 from bot.session.context.run import Run, RunSpec
-from bot.session.context.secrets import known_secrets
 from bot.session.interruption import cancelled_by_signals
 from bot.session.local.fix import local_request
 from bot.session.run_folder import new_folder
