@@ -29,7 +29,6 @@ from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive, downloaded_file
-from bot.session.workspaces.run_gate import RunGate
 from bot.session.workspaces.start import Network, Workspaces
 from bot.session.workspaces.trees import Trees
 from bot.skills.tool import NAME as SKILL_TOOL
@@ -69,7 +68,6 @@ class Parts(NamedTuple):
     gatekeeper: Gatekeeper
     workspace: AgentWorkspace
     rounds: Rounds
-    gate: RunGate
     review: Reviewing | None
 
 
@@ -92,7 +90,10 @@ def make_parts(run: Run) -> Parts:
     gatekeeper = Gatekeeper(
         run.policy, run.tier, run.root, run.journal.write, run.profile, approvals=approvals
     )
-    workspace = AgentWorkspace(run, trees, gatekeeper.answer, DiagnosticsMonitor(run))
+    rule = may_write(run.policy, run.tier, approvals.approved, deletions=run.request.allows_deletions)
+    workspace = AgentWorkspace(
+        run, trees, gatekeeper.answer, DiagnosticsMonitor(run), rule, gatekeeper.edited
+    )
     review, subagents = _review(run, workspace), Subagents(run, workspace, gatekeeper)
     skills = SkillTool(
         run.skills, SkillFolder(run.folder.skills, skills_path(run.confinement, run.folder.skills))
@@ -104,7 +105,6 @@ def make_parts(run: Run) -> Parts:
         propose=propose_writes(run.policy, run.request, run.task, run.journal.write),
         person=approvals.answer,
     )
-    rule = may_write(run.policy, run.tier, approvals.approved, deletions=run.request.allows_deletions)
     return Parts(
         skills,
         results,
@@ -114,7 +114,6 @@ def make_parts(run: Run) -> Parts:
         gatekeeper,
         workspace,
         Rounds(run, trees, checks),
-        RunGate(run, rule, workspace, gatekeeper.edited),
         review,
     )
 

@@ -10,11 +10,12 @@ from bot import __version__
 from bot.agent.conversation_context import LoopEnd
 from bot.agent.journal import Journal
 from bot.checkout.branches import branch_name, commit_tree, create_branch
+from bot.checkout.clone import Checkout
 from bot.checkout.dirty import DirtyBase
 from bot.checkout.git import Git
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
-from bot.contracts.formatting import sentence
+from bot.contracts.formatting import count_of, first_of, sentence
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import (
     SCHEMA_VERSION,
@@ -49,6 +50,8 @@ from bot.session.tools.result_tools import Submission
 from bot.session.workspaces.start import limit_notes, network_notes, uses_of
 from bot.verbs.record import SUBMIT_PLAN, Profile
 
+_NAMED = 5
+"""Files that are named in a note."""
 _UNJUDGED = "the gate did not accept the change"
 _UNCHECKED = "The run was canceled while its change was checked."
 
@@ -56,7 +59,11 @@ _UNCHECKED = "The run was canceled while its change was checked."
 def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResult:
     """5. Return the result of the run. `model` is the one that answered last."""
     rounds, trees, results = parts.rounds, parts.trees, parts.results
-    verdict, dropped_notes = parts.gate.final_verdict()
+    verdict = parts.workspace.verdict()
+    if run.profile.read_only:
+        verdict, dropped = without_changes(verdict, run.checkout)
+        run.note(*dropped)
+        run.kept.extend(dropped)
     accepted = None if isinstance(verdict, GateError) else verdict
     tree_sha = accepted.tree_sha if accepted and accepted.files else None
     checks = rounds.results(tree_sha, _UNJUDGED if accepted is None else NO_CHANGE)
@@ -72,7 +79,6 @@ def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResul
         *run.kept,
         *outcome_notes(run),
         *results.notes(),
-        *dropped_notes,
         *network_notes(network),
         *limit_notes(trees.workspaces.started),
     )
@@ -103,6 +109,20 @@ def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResul
     return RunResult(
         run.checkout, run.policy, bundle_of(run.bundle, concluded, accepted, submission), accepted
     )
+
+
+def without_changes(verdict: Verdict | GateError, checkout: Checkout) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict on a tree that equals the base commit's, and notes on what a run that only reads changed."""
+    unchanged = Verdict(checkout.base_tree(), b"", b"", (), ())
+    if isinstance(verdict, GateError):
+        what = "Commands of this run changed its work tree"
+        return unchanged, (f"{what}, and that was thrown away ({verdict}).",)
+    paths = [*(file.path for file in verdict.files), *(file.path for file in verdict.withheld)]
+    if not paths:
+        return unchanged, ()
+    named = first_of([f"`{path}`" for path in paths], _NAMED)
+    what = f"Commands of this run changed {count_of(paths, 'file')}"
+    return unchanged, (f"{what}, and that was thrown away: {named}.",)
 
 
 def bundle_of(folder: Path, outcome: Outcome, verdict: Verdict | None, submission: Submission) -> Bundle:
@@ -169,7 +189,6 @@ def make_branch(repo: Path, result: RunResult, dirty: DirtyBase | None = None) -
     return create_branch(repo, name, source=git, commit=commit, base=base) if commit else ""
 
 
-_NAMED = 5
 _MOST = 65_536
 """Characters, as a comment on GitHub may have."""
 

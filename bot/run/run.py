@@ -158,7 +158,7 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     stack.callback(trees.wait)
     stack.callback(parts.rounds.stop)
     stack.callback(parts.workspace.kill)
-    last = put_earlier_change(run, parts.gate.may_write)  # before a workspace opens
+    last = put_earlier_change(run, parts.workspace.may_write)  # before a workspace opens
     is_preparing = trees.begin()
     run.keep(*trees.left_out())
     if not is_preparing:

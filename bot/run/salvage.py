@@ -13,7 +13,7 @@ from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git, GitError
 from bot.checkout.pull import recorded_pull_base
 from bot.contracts import journal as lines
-from bot.contracts.errors import AgentError, UsageError
+from bot.contracts.errors import AgentError, GateError, UsageError
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import Denial, StopReason
 from bot.contracts.plain_text import utf8
@@ -24,7 +24,7 @@ from bot.gate.redact import Redactor, known_secrets
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.publish.bundle.write import Bundle
-from bot.run.result import bundle_of, ended, mask_outcome, write_run_bundle
+from bot.run.result import bundle_of, ended, mask_outcome, without_changes, write_run_bundle
 from bot.session.context.base import base_policy, base_task
 from bot.session.context.profiles import recorded_profile
 from bot.session.context.review_scope import recorded_reviewing
@@ -32,7 +32,6 @@ from bot.session.context.run import timestamp
 from bot.session.run_folder import RunFolder, check_private, lock_folder, parent_folder
 from bot.session.tools.approvals import approved_paths
 from bot.session.tools.result_tools import ResultTools, propose_writes
-from bot.session.workspaces.run_gate import or_refusal, without_changes
 from bot.verbs.record import REPORT_FINDING
 from bot.verbs.registry import VERBS
 
@@ -91,8 +90,9 @@ def _salvage(
     redactor = Redactor(known_secrets(environment))
     links, setup_files, record_damage = folder.read_prepared()
     questions = [line.record for line in recording.everything if isinstance(line.record, lines.Question)]
-    verdict = or_refusal(
-        lambda: judge_tree(
+    verdict: Verdict | GateError
+    try:
+        verdict = judge_tree(
             checkout,
             may_write=rule,
             setup_files=setup_files,
@@ -101,7 +101,8 @@ def _salvage(
             # What edit tools requested to write.
             edited={path for one in questions for path in (one.path, *(path for path, _ in one.more))},
         )
-    )
+    except GateError as error:
+        verdict = error
     profile = recorded_profile(recording.header)
     notes = tuple(filter(None, (damage, recording.damage, record_damage)))
     if profile.read_only:

@@ -68,7 +68,7 @@ def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: 
     with Journal(tmp_path / "journal", str) as journal:
         run = make_run(tmp_path, checkout, journal=journal)
         unused: Any = None
-        workspace = AgentWorkspace(run, unused, allow, unused)
+        workspace = AgentWorkspace(run, unused, allow, unused, unused, ())
         journal.write = lambda record, agent="": written.append(record)  # type: ignore[method-assign,assignment,arg-type]  # no header
         workspace.record_changes(CallPosition(1, "a"), ScanResult((*new, old), "as the host said"))
     assert [file.path for file in written[0].files] == ["old.txt", *(change.path for change in new[:1_999])]

@@ -37,7 +37,7 @@ def _said(verb: str, results: ResultTools) -> list[str]:
     run: Any = SimpleNamespace(profile=profile_of_verb(verb), redact=str)
     gate = SimpleNamespace(verdict=lambda: Verdict("tree", b"", b"", (), ()))
     rounds = SimpleNamespace(has_work=False)
-    parts: Any = SimpleNamespace(review=None, results=results, gate=gate, rounds=rounds)
+    parts: Any = SimpleNamespace(review=None, results=results, workspace=gate, rounds=rounds)
     hook = StopHook(run, parts)
     return [said for said in (hook.before_end(), hook.before_end()) if said]
 

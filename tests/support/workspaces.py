@@ -86,7 +86,7 @@ class ScriptedWorkspace(AgentWorkspace):
     def __init__(self, begin: Callable[[int], Workspace]) -> None:
         run: Any = SimpleNamespace(redact=str)
         diagnostics: Any = SimpleNamespace(take_diagnostics=lambda position, outcome: outcome)
-        super().__init__(run, run, allow, diagnostics)
+        super().__init__(run, run, allow, diagnostics, run, ())
         self.begin = begin
         self.changed: list[set[str]] = []
 

@@ -4,17 +4,19 @@ Every tool call of the model passes here. After a command the tree is scanned, a
 checkpoint that a dead run is salvaged from.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from bot.checkout.objects import blobs_at
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
-from bot.contracts.errors import NoSandboxError
+from bot.contracts.errors import AgentError, GateError, NoSandboxError
 from bot.contracts.journal import FileVersion
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import SHELL_TOOLS, WRITING
+from bot.gate.judge import Verdict, judge_tree
+from bot.policy.protected import MayWrite
 from bot.session.context.run import Run
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor
 from bot.session.workspaces.start import CallPosition
@@ -41,12 +43,15 @@ _MOST_BYTES = 16 << 20
 @dataclass(slots=True)
 class AgentWorkspace:
     """One live workspace over the agent's tree at a time, used by one thread. `answer` decides on the writes of its
-    tools. `links` are those in the tree that are ours, path and target; they grow while the run goes on."""
+    tools, `may_write` on those in the patch. `edited` are the paths that edit tools wrote, `links` those in the tree
+    that are ours, path and target; both grow while the run goes on."""
 
     run: Run
     trees: Trees
     answer: Callable[[Question], Answer]
     diagnostics: DiagnosticsMonitor
+    may_write: MayWrite
+    edited: Collection[str]
     links: dict[str, str] = field(default_factory=dict)
     starts: int = 0
     _live: Workspace | None = None
@@ -54,11 +59,13 @@ class AgentWorkspace:
     _in_background: bool = False
     _failed_starts: int = 0
     _started_again: bool = False
+    _verdict: Verdict | GateError | None = None
+    """On the tree since the last workspace ended."""
 
     def open(self) -> Workspace:
         """The live workspace, started if there is none. Raises what `Workspace.start` raises."""
         if self._live is None:
-            self._live = self._start()
+            self._live, self._verdict = self._start(), None
             self.starts += 1
         return self._live
 
@@ -145,6 +152,27 @@ class AgentWorkspace:
             live, self._live = self._live, None
             self._in_background = False
             live.close()
+
+    def verdict(self) -> Verdict | GateError:
+        """The gate's verdict on the tree as it is, once every process of the workspace has ended, or its refusal."""
+        try:
+            self.close()
+        except AgentError as error:
+            # The checkpoint is incomplete; the tree is what counts, and every process is dead all the same.
+            self.run.note(f"The last look for changed files failed: {error}")
+        if self._verdict is None:
+            try:
+                self._verdict = judge_tree(
+                    self.run.checkout,
+                    may_write=self.may_write,
+                    setup_files=self.trees.environment().setup_files,
+                    holds_secret=self.run.redactor.holds_secret,
+                    links=self.links,
+                    edited=self.edited,
+                )
+            except GateError as error:
+                self._verdict = error
+        return self._verdict
 
     def record_changes(self, position: CallPosition, scan: ScanResult) -> None:
         """Journal the files that a command changed, with their bytes at the base."""
