@@ -23,7 +23,7 @@ from bot.gate.judge import Verdict, judge_tree
 from bot.gate.redact import Redactor, known_secrets
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
-from bot.publish.bundle.write import Bundle
+from bot.publish.bundle import Bundle
 from bot.run.result import bundle_of, ended, mask_outcome, without_changes, write_run_bundle
 from bot.session.context.base import base_policy, base_task
 from bot.session.context.profiles import recorded_profile

@@ -264,7 +264,7 @@ def test_a79_stray_entries_are_withheld_the_rest_goes_out_and_the_tree_stays(tmp
     assert fixed.branch
     assert fixed.kept_run is not None
     assert (fixed.kept_run.tree / "core").stat().st_size == 6 << 20
-    assert "- 'core': over the limit of 5242880 bytes a file" in sent[-1]
+    assert "- `core`: over the limit of 5242880 bytes a file" in sent[-1]
     assert sum("no patch can hold these files" in body for body in sent) == 1
     again = salvage(fixed.kept_run.root, {}, tmp_path / "again").outcome
     assert (again.files, again.withheld) == (fixed.outcome.files, fixed.outcome.withheld)
