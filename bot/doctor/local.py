@@ -30,8 +30,7 @@ from bot.maintenance.task import FOLDER, is_task_file
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
-from bot.providers.lifecycle import end_of
-from bot.providers.models import listed_name, model_info
+from bot.providers.models import end_of, listed_name, model_info
 from bot.providers.probe import PROBED_PROVIDERS, ListedModel, has_key, probe_provider
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import remedy

@@ -11,13 +11,25 @@ from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, ModelOverride, Provider
 from bot.contracts.nearest import nearest
 from bot.providers.endpoint import Endpoint, endpoint_of
-from bot.providers.lifecycle import CLOSED_PROVIDERS, end_of
-from bot.providers.models import CHAT_EFFORTS, DEFAULTS, apply_override, full_name_of, listed_name, model_info
+from bot.providers.models import (
+    CHAT_EFFORTS,
+    DEFAULTS,
+    apply_override,
+    end_of,
+    full_name_of,
+    listed_name,
+    model_info,
+)
 from bot.providers.presets import CLOUDS, VENDORS, Vendor
 from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
 
 if TYPE_CHECKING:
     from bot.providers.streaming import StreamingProvider
+
+_CLOSED = {
+    "github": "GitHub Models was closed on 2026-07-30. Use anthropic/, openai/, azure/, openrouter/ or gemini/ with "
+    "the key of that provider."
+}
 
 
 class MissingKeyError(UsageError):
@@ -130,8 +142,8 @@ def _adapter(endpoint: Endpoint, info: ModelInfo) -> StreamingProvider:
 def _split(model: str) -> tuple[Vendor, str]:
     """Return the vendor and the model's name in `provider/name`. Raises `UsageError`."""
     provider, slash, name = model.partition("/")
-    if provider in CLOSED_PROVIDERS:
-        raise UsageError(CLOSED_PROVIDERS[provider])
+    if provider in _CLOSED:
+        raise UsageError(_CLOSED[provider])
     if not slash or not name.strip():
         suggestion = full_name_of(model)
         example = "/".join(next(iter(DEFAULTS.items())))

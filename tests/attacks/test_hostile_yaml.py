@@ -97,7 +97,7 @@ def test_a103_the_answer_of_a_child_that_a_text_took_over_is_checked(
 def test_a104_no_process_with_secrets_parses_yaml():
     code = (
         "import sys; from bot.policy.load import load_policy; from bot.maintenance.task import read_task;"
-        "from bot.skills.front_matter import read_fields;"
+        "from bot.skills.rules import read_fields;"
         "assert load_policy('on_deny: stop').on_deny == 'stop';"
         "assert read_task('---\\npaths: [a]\\n---\\nDo it.', 'a.md').paths == ('a',);"
         "assert read_fields(b'---\\nname: \"a\"\\n---\\n')['name'].value == 'a';"

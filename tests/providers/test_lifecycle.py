@@ -6,8 +6,7 @@ import pytest
 
 from bot.contracts.errors import UsageError
 from bot.providers.connect import check_model, connect
-from bot.providers.lifecycle import end_of
-from bot.providers.models import _TABLE, DEFAULTS, model_info
+from bot.providers.models import _TABLE, DEFAULTS, end_of, model_info
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 

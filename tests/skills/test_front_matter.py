@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.parsing.front_matter import split_front_matter
-from bot.skills.front_matter import MAX_FRONT_MATTER, InvalidSkillError, read_fields
+from bot.skills.rules import MAX_FRONT_MATTER, InvalidSkillError, read_fields
 
 PLAIN = "---\nname: a\ndescription: b\n---\n"
 
