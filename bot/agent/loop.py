@@ -27,8 +27,8 @@ from bot.contracts.journal import (
     SessionEnded,
     UserText,
 )
-from bot.contracts.messages import FinishReason, Image, Message, Usage
-from bot.contracts.model import Complete, Failed, ModelRequest, Retrying
+from bot.contracts.messages import FinishReason, Image, Message, Part, Usage
+from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Retrying
 from bot.contracts.outcome import StopReason
 
 
@@ -145,10 +145,7 @@ class Conversation:
             self._overflow = response.message.rstrip(".")
         elif not response.unavailable or not self._replace_model(self.turn, response.message):
             return False
-        usage = response.usage + response.discarded
-        cost = model.cost(usage)
-        self._add_usage(usage, cost)
-        self.context.write(_response_record(self.turn, response, Message("assistant", ()), cost))
+        self._charge(response, model, ())
         self.turn -= 1
         self.session_usage.requests -= 1
         return True
@@ -200,18 +197,27 @@ class Conversation:
 
     def record_response(self, response: Complete | Failed) -> Message:
         """Append the response, complete or partial, and add its usage."""
-        usage = response.usage + response.discarded
-        cost = self._provider.info.cost(usage)
         partial = response.message if isinstance(response, Complete) else response.partial
         partial = partial or Message("assistant", ())
         message = self._history.add_assistant(partial, self.turn, response.usage.total)
-        self._add_usage(usage, cost)
         self.final_text = message.text.strip() or self.final_text
         truncated = isinstance(response, Complete) and response.finish is FinishReason.MAX_TOKENS
         self._truncations = self._truncations + 1 if truncated else 0
-        self.context.write(_response_record(self.turn, response, message, cost))
+        self._charge(response, self._provider.info, message.parts)
         self.context.write(BudgetChanged(self.turn, self.session_usage.usage, self.session_usage.cost))
         return message
+
+    def _charge(self, response: Complete | Failed, model: ModelInfo, parts: tuple[Part, ...]) -> None:
+        """Add the usage of a response of `model` and write it, with the parts that entered the history."""
+        usage = response.usage + response.discarded
+        cost = model.cost(usage)
+        self._add_usage(usage, cost)
+        if isinstance(response, Complete):
+            end = response.finish.value, response.raw_reason
+            self.context.write(Response(self.turn, parts, *end, usage, cost))
+        else:
+            failure = response.message, response.status, response.canceled
+            self.context.write(ResponseFailed(self.turn, *failure, parts, usage, cost))
 
     def _add_usage(self, usage: Usage, cost: float) -> None:
         self.own_usage.add(usage, cost)
@@ -262,14 +268,3 @@ class Conversation:
         seconds = self.context.clock() - self.context.start_time
         shares = limit_shares(self.context.limits, self.session_usage, seconds)
         return TurnInfo(message.calls, self._state(), shares, failed)
-
-
-def _response_record(
-    turn: int, response: Complete | Failed, message: Message, cost: float
-) -> Response | ResponseFailed:
-    usage = response.usage + response.discarded
-    if isinstance(response, Complete):
-        return Response(turn, message.parts, response.finish.value, response.raw_reason, usage, cost)
-    return ResponseFailed(
-        turn, response.message, response.status, response.canceled, message.parts, usage, cost
-    )

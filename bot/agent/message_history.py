@@ -80,7 +80,6 @@ class MessageHistory:
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
                 if not part.id or part.id in self._ids:
-                    # The reader of a response without ids makes such names too.
                     name = f"call_{turn}_{index}"
                     part = part._replace(id=f"{name}_{len(self._ids)}" if name in self._ids else name)
                 self._ids.add(part.id)

@@ -50,11 +50,10 @@ _REFUSED = (
 
 class Reader(ABC):
     """Reads the events of one response, and collects its blocks. `writer` is the wire format and model that thinking
-    and `extra` belong to, `turn` is for the ids of calls without one."""
+    and `extra` belong to. The history names calls without an id."""
 
-    def __init__(self, writer: str, turn: int) -> None:
+    def __init__(self, writer: str) -> None:
         self._writer = writer
-        self._turn = turn
         self._blocks: list[Block] = []
         self._size = 0
         self.usage = Usage()
@@ -94,11 +93,11 @@ class Reader(ABC):
             raise AnswerTooLong
 
     def add(self, block: Block) -> Block:
-        """Add a block. That of a call without an id gets one."""
+        """Add a block."""
         if block.kind == "call":
-            if (number := len(self.calls)) >= MAX_CALLS:
+            if len(self.calls) >= MAX_CALLS:
                 raise AnswerTooLong
-            block.id, block.name = clean(block.id) or f"call_{self._turn}_{number}", clean(block.name)
+            block.id, block.name = clean(block.id), clean(block.name)
         self.grow(len(block.id) + len(block.name) + len(block.signature) + len(block.redacted or ""))
         self._blocks.append(block)
         return block

@@ -12,7 +12,6 @@ import openai.resources.chat.completions  # noqa: F401 - else the first request 
 
 from bot.contracts.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import Complete, ModelRequest
-from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
     clean,
@@ -31,7 +30,7 @@ from bot.providers.encoding import (
 )
 from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
-from bot.providers.openai_provider import OpenAIProvider, openai_choice, openai_usage
+from bot.providers.openai_provider import OpenAIProvider, openai_choice, openai_tool, openai_usage
 
 _ID = re.compile(r"[\x21-\x7e]{1,40}")
 
@@ -166,7 +165,7 @@ class OpenAIChat(OpenAIProvider):
         if effort := effort_of(self.info, request.effort):
             params["reasoning_effort"] = effort
         if request.tools:
-            params["tools"] = [_tool(spec) for spec in request.tools]
+            params["tools"] = [{"type": "function", "function": openai_tool(spec)} for spec in request.tools]
             if self.endpoint.vendor.asks_parallel:
                 params["parallel_tool_calls"] = True
         choice = openai_choice(request, self.info, nested=True, takes_named=self.endpoint.vendor.named_choice)
@@ -226,11 +225,6 @@ def _call(call: ToolCall, *, own: bool) -> dict[str, Any]:
     function = {"name": clean(call.name), "arguments": sendable_arguments(call.arguments)}
     row = {"id": fitting_id(call.id, _ID), "type": "function", "function": function}
     return {**row, **call.extra} if own else row
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
-    return {"type": "function", "function": function}
 
 
 def _result(part: ToolResult) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from openai import OpenAI
 
 from bot.contracts.messages import Usage
 from bot.contracts.model import ModelInfo, ModelRequest
+from bot.contracts.tools import ToolSpec
 from bot.providers.encoding import count, field
 from bot.providers.endpoint import Endpoint
 from bot.providers.streaming import StreamingProvider
@@ -31,6 +32,11 @@ def openai_usage(usage: Any, old: Usage, prompt: str, answer: str) -> Usage:
     reasoning = count(field(usage, f"{answer}_tokens_details", "reasoning_tokens"), old.reasoning)
     output = count(field(usage, f"{answer}_tokens"), old.output)
     return Usage(max(0, whole - read - written), read, written, output, reasoning)
+
+
+def openai_tool(spec: ToolSpec) -> dict[str, Any]:
+    """Return the description of a tool's function."""
+    return {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
 
 
 def openai_choice(request: ModelRequest, info: ModelInfo, *, nested: bool, takes_named: bool = True) -> Any:

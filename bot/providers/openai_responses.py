@@ -17,7 +17,6 @@ import openai.resources.responses  # noqa: F401 - else the first request waits f
 
 from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import ModelRequest
-from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
     clean,
@@ -35,7 +34,7 @@ from bot.providers.encoding import (
 )
 from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
-from bot.providers.openai_provider import OpenAIProvider, openai_choice, openai_usage
+from bot.providers.openai_provider import OpenAIProvider, openai_choice, openai_tool, openai_usage
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The least the API takes for `max_output_tokens`.
@@ -152,7 +151,9 @@ class OpenAIResponses(OpenAIProvider):
         if effort := effort_of(self.info, request.effort):
             params["reasoning"] = {"effort": effort}
         if request.tools:
-            params["tools"] = [_tool(spec) for spec in request.tools]
+            params["tools"] = [
+                {"type": "function", **openai_tool(spec), "strict": False} for spec in request.tools
+            ]
         if request.system.strip():
             params["instructions"] = clean(request.system)
         choice = openai_choice(request, self.info, nested=False)
@@ -210,16 +211,6 @@ def _item(part: Text | ToolCall) -> dict[str, Any] | None:
         return None
     content = [{"type": "output_text", "text": clean(part.text), "annotations": []}]
     return {"type": "message", "role": "assistant", "content": content}
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "name": spec.name,
-        "description": spec.description,
-        "parameters": dict(spec.parameters),
-        "strict": False,
-    }
 
 
 def _result(part: ToolResult) -> dict[str, Any]:

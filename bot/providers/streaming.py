@@ -101,7 +101,7 @@ class StreamingProvider(ABC):
         attempt, interrupted = 1, 0
         deadline = self.clock() + max(self.policy.deadline, self.info.timeout)
         while True:
-            reader = self.reader(self.writer, len(request.messages))
+            reader = self.reader(self.writer)
             self.http.arm()
             forget = cancel.on_fire(self.http.cut)
             try:

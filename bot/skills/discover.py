@@ -98,11 +98,11 @@ def check_folder(folder: Path) -> Discovered:
     if not folder.is_dir():
         raise UsageError(f"There is no folder {folder}.")
     root = folder.resolve()
+    source = folder_source(root, str(folder))
     if any((root / name).exists() for name in DOCUMENTS):
         above = str(folder.parent if folder.name else root.parent)
-        result = discover(folder_source(root.parent, above, only=root.name), "repository")
-    else:
-        result = discover(folder_source(root, str(folder)), "repository")
+        source = folder_source(root.parent, above, only=root.name)
+    result = discover(source, "repository")
     if not result.skills and not result.notes:
         raise UsageError(
             f"There is no skill in {folder}: a skill is a folder with a SKILL.md, as in {folder}/my-skill/SKILL.md."

@@ -111,7 +111,8 @@ def test_two_calls_stay_two_calls(name: str):
     assert [(one.name, one.arguments) for one in made] == BOTH, source
     assert end.finish is FinishReason.TOOL_USE
     assert all(one.complete for one in made)
-    assert len({one.id for one in made}) == 2
+    ids = [one.id for one in made]
+    assert len({*ids}) == 2 or ids == ["", ""], "the history names calls without an id"
     assert len(requests) == 1
 
 

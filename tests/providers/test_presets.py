@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.agent.message_history import MessageHistory
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.messages import Message, Thinking, ToolCall, ToolResult
@@ -144,7 +145,9 @@ def test_geminis_signature_goes_back_with_its_call():
     where = {"GEMINI_BASE_URL": "{url}/v1beta/openai", "GEMINI_API_KEY": "k"}
     model = "gemini/gemini-3-pro"
     end, _ = asked(model, [chunks({"tool_calls": [call, other]}, finish="tool_calls")], **where)
-    said = completed(end).message
+    history = MessageHistory()
+    history.add_user("q")
+    said = history.add_assistant(completed(end).message, 1)
     assert [call.id for call in said.calls] == ["call_1_0", "call_1_1"]
     results = Message("tool", tuple(ToolResult(call.id, call.name, "hi") for call in said.calls))
     _, requests = asked(model, [Say("ok")], user("q"), said, results, **where)
