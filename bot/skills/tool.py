@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,7 @@ class SkillTool:
         self.spec = skill_spec(skills.skills)
         self._skills = skills
         self._folder = folder
-        self._loaded: set[str] = set()
+        self._loaded: dict[str, str] = {}
         self._pending: dict[str, str] = {}
         self._active = ""
 
@@ -70,10 +69,9 @@ class SkillTool:
         if name in self._pending:
             return ToolOutcome(f"The skill {name} is being loaded already; its instructions follow.")
         try:
-            text = self._text(skill)
+            text = self._pending[name] = self._loaded.get(name) or self._text(skill)
         except SkillCopyError as error:
             return ToolOutcome(f"The skill {name} was not loaded: {error}. Go on without it.", is_error=True)
-        self._pending[name] = "" if name in self._loaded else text
         words = f"Loaded the skill {name}; its instructions follow."
         if name in self._loaded:
             words = f"The skill {name} is loaded already; its instructions are above and hold."
@@ -85,9 +83,10 @@ class SkillTool:
     def after_results(self) -> list[str]:
         """Return the requested instructions after the turn's results. The last skill is active then."""
         pending, self._pending = self._pending, {}
-        self._loaded |= pending.keys()
+        texts = [text for name, text in pending.items() if name not in self._loaded]
+        self._loaded |= pending
         self._active = next(reversed(pending), self._active)
-        return [text for text in pending.values() if text]
+        return texts
 
     def end_turn(self) -> None:
         """Deactivate the current skill."""
@@ -96,12 +95,8 @@ class SkillTool:
     def carried(self) -> tuple[str, list[str]]:
         """For a compaction: return the active skill's instructions word for word, and the names of the skills
         that are no longer in the history and may be loaded again."""
-        text = ""
-        if self._active in self._loaded and (skill := self._skills.find(self._active)):
-            with suppress(SkillCopyError):  # then it may be loaded anew, which says what is wrong
-                text = self._text(skill)
-        loaded = {self._active} if text else set[str]()
-        names, self._loaded = sorted(self._loaded - loaded), loaded
+        text = self._loaded.pop(self._active, "")
+        names, self._loaded = sorted(self._loaded), {self._active: text} if text else {}
         return text, names
 
     def _text(self, skill: Skill) -> str:
@@ -172,7 +167,7 @@ def _excerpt(description: str, limit: int) -> str:
 
 
 class SkillCopyError(AgentError):
-    """A skill's files could not be copied, or are gone."""
+    """A skill's files could not be copied."""
 
 
 class SkillFolder:
@@ -182,7 +177,7 @@ class SkillFolder:
     def __init__(self, folder: Path, visible_path: str) -> None:
         self._folder = folder
         self._visible_path = visible_path
-        self._copied: set[str] = set()
+        self._documents: dict[str, bytes] = {}
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
 
     def path_of(self, name: str) -> str:
@@ -190,19 +185,16 @@ class SkillFolder:
         return f"{self._visible_path}/{_folder_name(name)}"
 
     def document(self, skill: Skill) -> bytes:
-        """Return the copied SKILL.md; copy the skill first if necessary. Raises `SkillCopyError`."""
-        name = skill.name
-        try:
-            if name not in self._copied:
-                self._copy(skill)
-                self._copied.add(name)
-            with open(self._folder / _folder_name(name) / skill.document, "rb") as file:
-                return file.read(MAX_DOCUMENT)
-        except OSError as error:
-            raise SkillCopyError(f"the skill {name} cannot be copied: {error.strerror}") from error
+        """Return the SKILL.md; copy the skill first if necessary. Raises `SkillCopyError`."""
+        if skill.name not in self._documents:
+            try:
+                self._documents[skill.name] = self._copy(skill)
+            except OSError as error:
+                raise SkillCopyError(f"the skill {skill.name} cannot be copied: {error.strerror}") from error
+        return self._documents[skill.name]
 
-    def _copy(self, skill: Skill) -> None:
-        """Copy all files or none: the final folder appears when it is complete."""
+    def _copy(self, skill: Skill) -> bytes:
+        """Copy all files or none, and return the SKILL.md: the final folder appears when it is complete."""
         executable = {file.path: file.kind is Kind.PROGRAM for file in skill.files} | {skill.document: False}
         paths = {f"{skill.folder}/{path}": path for path in executable}
         contents = skill.source.read(paths, MAX_BYTES)
@@ -222,6 +214,7 @@ class SkillFolder:
         for inner, _, _ in os.walk(partial):
             Path(inner).chmod(0o555)
         partial.rename(folder)
+        return contents[f"{skill.folder}/{skill.document}"][:MAX_DOCUMENT]
 
 
 def _folder_name(skill: str) -> str:
