@@ -13,10 +13,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.github.app import installation_token
-from bot.github.client import connect
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
-from bot.github.tokens import Access, token_facts
+from bot.github.tokens import Access
 from slash_forge.forge import Forge
 from tests.support.tables import API, NAME, REPO
 
@@ -180,34 +179,3 @@ def _forge(key: Pem, **clock: Any) -> Forge:
     granted = {"contents": "write", "issues": "write"}
     forge.register_app("my-app", key[1].public_bytes(*public).decode(), granted, owner="ann", id=123)  # type: ignore[arg-type]  # words
     return forge
-
-
-def test_on_a_forge_the_token_acts_as_the_apps_bot_on_its_repository_alone(key: Pem):
-    with _forge(key) as forge:
-        forge.install_app(123, "octo")
-        made = installation_token("123", key[0], NAME, forge.api_url, access=Access.COMMENT)
-        github = connect(made, forge.api_url, NAME, pace=Pace(0))
-        number = forge.create_issue(NAME, "ann", "Title")
-        assert github.create_comment(number, "hello").author.login == "my-app[bot]"
-        me = github.me
-        assert me is not None
-        assert me.login == "my-app[bot]"
-        assert token_facts(made, login=me.login).starts_workflows
-        with pytest.raises(GitHubError, match="the token may not see it"):
-            connect(made, forge.api_url, "octo/other", pace=Pace(0)).current_name()
-
-
-def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem):
-    with _forge(key) as forge:
-        forge.install_app(123, "octo")
-        forge.commit(NAME, {"a.txt": "a"})
-        pushing, reading = (
-            connect(
-                installation_token("123", key[0], NAME, forge.api_url, access=access), forge.api_url, NAME
-            )
-            for access in (Access.PUBLISH, Access.COMMENT)
-        )
-        assert reading.file("a.txt", "main") == "a"
-        assert pushing.create_blob(b"a")
-        with pytest.raises(GitHubError, match="does not allow this token to store a file"):
-            reading.create_blob(b"a")

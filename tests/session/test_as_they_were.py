@@ -199,19 +199,6 @@ def test_a_check_that_names_no_tests_is_compared_by_its_exit_code(begin: Begin):
     assert_not_green(result)
 
 
-@pytest.mark.slow
-def test_files_that_set_up_more_than_tests_stay_and_are_named(begin: Begin):
-    change: dict[str, str | None] = {
-        "app.py": WRONG,
-        "tests/test_half.py": HALF + "\n",
-        "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--ignore=tests/test_double.py'\n",
-    }
-    result = round_of(begin, BASE, change)
-    assert result_of(result).mixed == ("pyproject.toml",)
-    assert result_of(result).not_comparable == (DOUBLED,), "what is left out is not passed over"
-    assert_not_green(result)
-
-
 def test_the_tests_inside_a_source_file_are_not_comparable(begin: Begin):
     source = (
         "fn f() -> u8 { 1 }\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn f() { assert_eq!(1, 1) }\n}\n"

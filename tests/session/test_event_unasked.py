@@ -17,32 +17,8 @@ from tests.support.model_script import Say, Step
 from tests.support.stage import BOT, Stage
 
 pytestmark = pytest.mark.bubblewrap
-
-LABELS = "triggers:\n  labels:\n    agent-fix: fix\n"
 READ = ("contents", "pull_requests", "checks", "actions", "statuses")
 READING: dict[str, Any] = {**dict.fromkeys(READ, "read"), "issues": "write"}
-
-
-def _labelled(stage: Stage, login: str = MAINTAINER) -> dict[str, Any]:
-    """What GitHub would deliver when somebody sets the label on the sample's issue."""
-    event = stage.sample.event
-    return {
-        "action": "labeled",
-        "issue": event["issue"],
-        "label": {"name": "Agent-Fix"},
-        "repository": event["repository"],
-        "sender": stage.ask("words", login)["sender"],
-    }
-
-
-@pytest.mark.slow
-def test_a_label_that_the_policy_names_is_carried_out(stage: Stage):
-    stage.forge.commit(stage.repo, {".github/agent.yml": LABELS})
-    event = _labelled(stage)
-    ran = stage.run(model=fix_steps(), event=event, name="issues")
-    assert ran.code == 0, ran.output
-    stage.publish_event(event, "issues")
-    assert len(stage.pulls()) == 1
 
 
 def test_a_schedule_may_what_the_default_branchs_policy_gives_it(stage: Stage):

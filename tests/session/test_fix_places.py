@@ -7,7 +7,7 @@ import pytest
 
 from bot.publish.bundle import read_bundle
 from tests.session.conftest import Cli
-from tests.support.fix_script import DONE, fix_steps, shell
+from tests.support.fix_script import fix_steps
 from tests.support.repositories import git
 
 pytestmark = pytest.mark.bubblewrap
@@ -40,14 +40,6 @@ def test_bytes_that_are_not_utf8_lose_no_run(cli: Cli, repo: Path, tmp_path: Pat
     assert ran.code == 0, ran.err
     bundle = read_bundle(Path(ran.json["bundle"]))
     assert bundle.outcome.request.instruction == instruction.replace("\udce9", "\ufffd")
-
-
-@pytest.mark.slow
-def test_from_a_folder_inside_the_whole_repository_is_worked_on(cli: Cli, repo: Path):
-    ran = cli.on(repo / "tidytime", "fix", "x", model=[shell("pwd"), *fix_steps()[:1], DONE])
-    first, second = (request.json["messages"] for request in ran.requests[:2])
-    assert f"repository root: {repo}\n" in first[0]["content"][0]["text"]
-    assert second[-1]["content"][0]["content"].startswith(f"{repo}\n")
 
 
 @pytest.mark.slow

@@ -51,14 +51,6 @@ def test_without_sandbox_a_fix_is_refused_with_the_remedy(cli: Cli, repo: Path, 
 
 
 @pytest.mark.slow
-def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, model: ModelServer):
-    ran = cli.on(repo, "fix", "--sandbox", "off", "x", model=model, inside=without_sandbox())
-    assert ran.code == 0, ran.output
-    assert "sandbox   off" in ran.out
-    assert "1 file changed on agent/" in ran.out
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("less", ["off", "landlock"])
 @pytest.mark.parametrize(
     "verb",

@@ -5,10 +5,8 @@ The tree of a run whose folder is damaged, or of which the gate cannot put all i
 import json
 import os
 import shutil
-import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,8 +20,6 @@ from bot.run.salvage import salvage
 from bot.session.local.fix import FixOptions, FixResult, fix
 from bot.session.run_folder import RunFolder
 from tests.contracts.test_regular_files import IRREGULAR
-from tests.session.conftest import Cli, command
-from tests.support import warm
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Step, Turn
 from tests.support.model_server import ModelServer
@@ -35,40 +31,6 @@ from tests.support.workspaces import eventually
 pytestmark = pytest.mark.bubblewrap
 
 MODEL = "anthropic/claude-sonnet-5-5"
-
-
-def salvaged(cli: Cli, repo: Path, steps: Sequence[Step], until: str = "sleep 600") -> Any:
-    """The outcome of a run that is killed once the checks before the change have run and its journal has `until`: in
-    its last call, if nothing else is said."""
-    with ModelServer([*steps, shell("sleep 600")]) as server:
-        warm.run_with_signal(
-            command("fix", "--repo", repo, "--model", MODEL, "x"),
-            cli.environment(**server.environment()),
-            signal.SIGKILL,
-            lambda: '"type":"check"' in cli.journal and until in cli.journal,
-        )
-    out = cli.home / "bundle"
-    ran = cli("salvage", "--newest", "--out", out)
-    assert ran.code == 0, ran.err
-    return json.loads((out / "outcome.json").read_text())
-
-
-@pytest.mark.slow
-@pytest.mark.checks
-def test_a_check_that_ran_before_the_change_is_told_and_one_after_it_is_not_made_up(cli: Cli, repo: Path):
-    [check] = salvaged(cli, repo, [VIEW, Turn(EDITS)])["checks"]
-    assert (check["before"]["state"], check["after"]["state"]) == ("failed", "not_run")
-    assert check["after"]["note"] == "the run ended before"
-
-
-@pytest.mark.slow
-def test_what_was_denied_is_kept(cli: Cli, repo: Path):
-    (repo / ".github" / "agent.yml").write_text(
-        "version: 1\nchecks: ['true']\nrules:\n  - {effect: deny, paths: [README.md], reason: by hand only}\n"
-    )
-    commit_all(repo)
-    outcome = salvaged(cli, repo, [Call("write", {"path": "README.md", "content": "x"}), *[VIEW]])
-    assert [denial["tool"] for denial in outcome["denials"]] == ["write"]
 
 
 SUBMIT = Call("submit_plan", {"title": "Round first", "steps": [{"text": "Round first."}]})
