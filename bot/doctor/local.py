@@ -114,9 +114,8 @@ def models(
 def _model(model: str, listed: Sequence[ListedModel], today: date) -> list[Finding]:
     """Return findings on the end and the window of a model, by its vendor's list, else by our table."""
     provider, _, name = model.partition("/")
-    row = next((row for row in listed if row.name == name), None) or next(
-        (row for row in listed if listed_name(row.name) == listed_name(name)), None
-    )
+    alike = (row for row in listed if listed_name(row.name) == listed_name(name))
+    row = min(alike, key=lambda row: row.name != name, default=None)
     known = end_of(name)
     end = row.end if row and row.end else (known.day if known else None)
     fix = f"use {provider}/{known.instead}" if known else "choose another model: docs/models.md"

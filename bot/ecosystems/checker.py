@@ -354,16 +354,3 @@ def by_line(pattern: str) -> Form:
             yield Find(one["path"], line, column, str(one["severity"]), one["code"], one["message"])
 
     return read
-
-
-FORMS: Mapping[str, Form] = {
-    # `path:line:column: message`, as Go's programs print it.
-    "placed": by_line(
-        r"(?:vet: )?(?P<path>[^\s:#][^:\n]*):(?P<line>\d{1,9})"
-        r"(?::(?P<column>\d{1,9})(?:-\d{1,9}(?::\d{1,9})?)?)?: (?P<message>.*)$"
-    ),
-    "rdjson": by_key(
-        "diagnostics",
-        "location.path location.range.start.line location.range.start.column severity code.value message",
-    ),
-}

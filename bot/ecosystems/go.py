@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterator, Sequence
 
-from bot.ecosystems.checker import ANY, PATH, Checker, each_with
+from bot.ecosystems.checker import ANY, PATH, Checker, by_line, each_with
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Dependencies, Ecosystem, Files, Suite, uses
 from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related
@@ -87,6 +87,13 @@ def _related_command(command: str, words: list[str], related: Related) -> str:
     if not narrows or not packages or len(packages) > MOST_PATHS:
         return ""
     return re.sub(r"(?<!\S)\./\.\.\.(?!\S)", lambda _: " ".join(packages), command, count=1)
+
+
+_PLACED = by_line(
+    r"(?:vet: )?(?P<path>[^\s:#][^:\n]*):(?P<line>\d{1,9})(?::(?P<column>\d{1,9})(?:-\d{1,9}(?::\d{1,9})?)?)?: "
+    r"(?P<message>.*)$"
+)
+"""`path:line:column: message`, as Go's programs print it."""
 
 
 ECOSYSTEM = Ecosystem(
@@ -188,6 +195,7 @@ ECOSYSTEM = Ecosystem(
             manifest="go.mod",
         ),
     ),
+    forms={"placed": _PLACED},
     report=_report,
     reporting={"GOFLAGS": "-v"},
     rerun=_rerun,

@@ -71,7 +71,13 @@ def _tsc(output: str) -> Iterator[Find]:
     return _tsc_lines(output)
 
 
-FORMS: Mapping[str, Form] = {"eslint": _eslint, "oxlint": _oxlint, "tsc": _tsc}
+_RANGE = "location.path location.range.start.line location.range.start.column"
+FORMS: Mapping[str, Form] = {
+    "eslint": _eslint,
+    "oxlint": _oxlint,
+    "rdjson": by_key("diagnostics", f"{_RANGE} severity code.value message"),
+    "tsc": _tsc,
+}
 
 
 _STRING = r'("(?:[^"\\\n]|\\(?:.|\Z))*(?:"|(?=\n)|\Z))'  # it ends in any case, which keeps it linear

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
-from bot.ecosystems.checker import FORMS, Checker, Form, Names
+from bot.ecosystems.checker import Checker, Form, Names
 from bot.ecosystems.language_server import Server
 from bot.ecosystems.record import Ecosystem, Use, is_other_name, use_of_name
 
@@ -44,7 +44,7 @@ def servers() -> tuple[Server, ...]:
 
 def form(name: str) -> Form:
     """Return the reader of a checker's format. Raises `KeyError` for an unknown one."""
-    return next((one.forms[name] for one in ecosystems() if name in one.forms), None) or FORMS[name]
+    return {key: read for one in ecosystems() for key, read in one.forms.items()}[name]
 
 
 @cache
