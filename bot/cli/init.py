@@ -128,9 +128,9 @@ def _unfit(trials: Sequence[Trial]) -> dict[str, str]:
 
 def headline(detected: Detection, trials: Sequence[Trial], written: int) -> tuple[Mark, str]:
     """`2 files written, 3 of 4 checks pass`."""
-    files = f"{count_of(written, 'file')} written" if written else "Nothing to write, all files are there"
     if not written:
-        return "good", files
+        return "good", "Nothing to write, all files are there"
+    files = f"{count_of(written, 'file')} written"
     if not detected.checks:
         return "doubt", f"{files}, no check was found"
     written_down = [check for check in detected.checks if not check.fallback]

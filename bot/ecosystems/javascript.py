@@ -89,8 +89,7 @@ _FILES = {
 def _typescript(place: Place) -> Launch | str:
     """From version 7 on the compiler is a language server."""
     own = place.above("node_modules/typescript/package.json")
-    compiler = place.program("tsc", PROJECT) if own else ""
-    if own and compiler and _major(own) >= 7:
+    if own and _major(own) >= 7 and (compiler := place.program("tsc", PROJECT)):
         return Launch((compiler, "--lsp", "--stdio"))
     program = place.program("typescript-language-server", ("project", "path"))
     if not program:
