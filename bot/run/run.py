@@ -18,6 +18,7 @@ Threads of this package are started here and, with the second request, in `loop_
 conversation has its own below: the preparation of the tree, the checks on the base.
 """
 
+from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from functools import partial
 
@@ -28,7 +29,7 @@ from bot.agent.title import title_change
 from bot.checkout.clone import check_out
 from bot.checkout.git import require_git
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
-from bot.contracts.background import Background
+from bot.contracts.background import in_background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
@@ -84,18 +85,18 @@ def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
     if needs(spec.request.verb, Earlier.PLAN) and spec.request.plan is None:
         raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
     require_git()
-    provider = Background(partial(connect_model, spec.model, spec.environment), "connect")
+    provider = in_background(partial(connect_model, spec.model, spec.environment), "connect")
     backends = candidates(spec.sandbox)
     last = last_bundle(spec.resume, spec.request) if spec.resume else None
     redactor = Redactor(known_secrets(spec.environment))
-    prepared = Background(redactor.prepare, "redactor")
-    sandbox = Background(lambda: first_that_holds(*backends), "sandbox")
+    prepared = in_background(redactor.prepare, "redactor")
+    sandbox = in_background(lambda: first_that_holds(*backends), "sandbox")
     try:
         with ExitStack() as stack:
             return _work(_read_base(stop, spec, last, redactor, sandbox, stack), provider, stack)
     finally:
-        prepared.wait()  # a process that ends while a thread of it is in re2 is aborted
-        sandbox.wait()  # else the processes and folders of its probe would stay behind
+        wait([prepared])  # a process that ends while a thread of it is in re2 is aborted
+        wait([sandbox])  # else the processes and folders of its probe would stay behind
 
 
 def _read_base(
@@ -103,13 +104,13 @@ def _read_base(
     spec: RunSpec,
     last: Bundle | None,
     redactor: Redactor,
-    sandbox: Background[Chosen],
+    sandbox: Future[Chosen],
     stack: ExitStack,
 ) -> Run:
     """2. Check out the base and read what it says. The journal is closed with `stack`."""
     checkout, request = check_out(spec.source, spec.folder.root), spec.request
     user = spec.environment if spec.tier is Tier.LOCAL else {}
-    skills = Background(lambda: base_skills(checkout, user, request), "skills")
+    skills = in_background(lambda: base_skills(checkout, user, request), "skills")
     with Parser() as parser:
         task = base_task(checkout, request, parser)
         check_brought(task, spec.origin)
@@ -150,7 +151,7 @@ def _read_base(
     return run
 
 
-def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunResult:
+def _work(run: Run, connecting: Future[Provider], stack: ExitStack) -> RunResult:
     """3. to 5. Make the parts, have the conversation, and conclude. `stack` ends every process and thread."""
     parts = make_parts(run)
     trees = parts.trees

@@ -4,13 +4,13 @@ import math
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
 
 from bot.contracts import journal as lines
-from bot.contracts.background import Background
+from bot.contracts.background import in_background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckState
@@ -144,7 +144,7 @@ class BeforeRound(Round):
         self.related_runs: dict[tuple[int, str], CheckExecution] = {}
         """Those of related tests, by check number and command, which the rounds with a change share."""
         self.cancel = CancelToken()
-        self._thread: Background[None] | None = None
+        self._thread: Future[None] | None = None
         self._forget = run.stop.on_fire(partial(self.cancel.fire, _RUN_OVER))
         self._command: tuple[CancelToken, float] | None = None
         """The token of the running command, and the time at which its limit ends."""
@@ -159,7 +159,7 @@ class BeforeRound(Round):
     def start(self) -> None:
         """Start the round and return at once."""
         if self._thread is None and self.has_work:
-            self._thread = Background(self._execute, "checks before")
+            self._thread = in_background(self._execute, "checks before")
 
     def stop(self, reason: str = NO_CHANGE) -> None:
         """Cancel the round and wait until its workspace is gone, since its folder will be removed. `reason` is that of
@@ -168,13 +168,13 @@ class BeforeRound(Round):
         self._forget()
         self.cancel.fire(_RUN_OVER)
         if self._thread is not None:
-            self._thread.wait()
+            wait([self._thread])
 
     def wait(self) -> None:
         """Wait until the round has ended. Raises its error."""
         assert self._thread is not None
         self.wait_for_checks()
-        if self._thread.under_way:
+        if not self._thread.done():
             self.run.show_wait("the checkers before the change")
         self._thread.result()
 

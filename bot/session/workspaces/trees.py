@@ -12,11 +12,12 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from bot.checkout.clone import materialise
-from bot.contracts.background import Background
+from bot.contracts.background import in_background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import NoSandboxError, UsageError
@@ -72,14 +73,14 @@ class Trees:
     _shared: TreeEnvironment | None = field(default=None, init=False)
     _base_round: tuple[Workspace, str] | None = field(default=None, init=False)
     """The first round on the base and its name: later rounds copy its caches once its workspace is closed."""
-    _preparing: Background[TreeEnvironment] | None = field(default=None, init=False)
+    _preparing: Future[TreeEnvironment] | None = field(default=None, init=False)
 
     def begin(self) -> bool:
         """Start the preparation on a thread, if there is one, and return whether there is. A failed step raises a
         `SetupError` with its last output where the result is needed."""
         shared = {folder.path for folder in self._own_shared()}
         if self.archive or self._steps() or not shared.issuperset(self.bring):
-            self._preparing = Background(self._prepare, "prepare")
+            self._preparing = in_background(self._prepare, "prepare")
         return self._preparing is not None
 
     @property
@@ -123,7 +124,7 @@ class Trees:
     def wait(self) -> None:
         """Wait for a running preparation, so that its workspace ends before its folder is removed."""
         if self._preparing is not None:
-            self._preparing.wait()
+            wait([self._preparing])
 
     def for_checks(self, name: str, cancel: CancelToken, tree_sha: str | None = None) -> Workspace:
         """A workspace over a new tree: the base, or `tree_sha`, with what setup left behind. It is started once more if
