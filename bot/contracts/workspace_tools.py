@@ -1,9 +1,9 @@
 """The tools of the workspace as the model sees them, and the limits that they name.
 
 To add a tool, describe it here, in the group that says what it does, and write `bot/toolhost/tools/NAME.py` with
-`run(arguments, context)`. Verbs, path rules and the prompt take the groups from here. A name has a `_` only if the part
-before it is the tool whose group it belongs to (`bash_output`). The descriptions are apart from the code of the tools,
-which runs only inside the sandbox: the supervisor needs them before the first request.
+`run(context, **arguments)`. Verbs, path rules and the prompt take the groups from here. A name has a `_` only if the
+part before it is the tool whose group it belongs to (`bash_output`). The descriptions are apart from the code of the
+tools, which runs only inside the sandbox: the supervisor needs them before the first request.
 """
 
 from collections.abc import Mapping

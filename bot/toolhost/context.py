@@ -1,5 +1,5 @@
-"""The context that every tool gets, one for a workspace, which files the model was shown, and typed access to the
-arguments of a call. Tools keep no state of their own."""
+"""The context that every tool gets, one for a workspace, and which files the model was shown. Tools keep no state of
+their own."""
 
 import contextlib
 import json
@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bot.contracts.tools import Answer, ToolFailure
 from bot.toolhost.background import Job
@@ -116,21 +115,8 @@ class Context:
                     os.unlink(path)
 
 
-def text_argument(arguments: Mapping[str, Any], name: str, default: str = "") -> str:
-    """The string `name`, which the supervisor has validated. Raises `ToolFailure` for half a surrogate pair."""
-    value = str(arguments.get(name, default))
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ToolFailure(
-            f'"{name}" holds half a surrogate pair, which no encoding can write. Send the whole character.'
-        ) from None
-    return value
-
-
-def integer_argument(arguments: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
-    """The integer `name`, cut to `high`. Raises `ToolFailure` when it is under `low`."""
-    value = int(arguments.get(name, default))
-    if value < low:
-        raise ToolFailure(f'"{name}" must be an integer of at least {low}. Send the call again with one.')
-    return min(value, high)
+def require_at_least(low: int, **arguments: int) -> None:
+    """Raise `ToolFailure` for an argument under `low`."""
+    for name, value in arguments.items():
+        if value < low:
+            raise ToolFailure(f'"{name}" must be an integer of at least {low}. Send the call again with one.')

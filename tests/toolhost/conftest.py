@@ -35,7 +35,7 @@ class Bench:
         return path
 
     def call(self, tool: str, **arguments: Any) -> ToolOutcome:
-        outcome: ToolOutcome = import_module(f"bot.toolhost.tools.{tool}").run(arguments, self.context)
+        outcome: ToolOutcome = import_module(f"bot.toolhost.tools.{tool}").run(self.context, **arguments)
         return outcome
 
     def text(self, tool: str, **arguments: Any) -> str:

@@ -52,7 +52,7 @@ def workspace(tree: dict[str, bytes]) -> Iterator[Context]:
 
 
 def run(context: Context, patch: str) -> ToolOutcome:
-    return patch_tool.run({"patch": patch}, context)
+    return patch_tool.run(context, patch)
 
 
 def joined(lines: list[str], end: str = "\n") -> bytes:

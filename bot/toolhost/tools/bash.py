@@ -8,13 +8,12 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost.background import MOST, NO_LIMIT, Job
-from bot.toolhost.context import Context, text_argument
+from bot.toolhost.context import Context
 from bot.toolhost.files import inside, mention_files
 from bot.toolhost.output import Spill
 from bot.toolhost.subreaper import Command
@@ -36,9 +35,13 @@ _FIRST_WAIT = 0.25
 """Seconds after which the first result of a background command is made: one that cannot run has failed by then."""
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    command, timeout = _arguments(arguments)
-    in_background = arguments.get("background") is True
+def run(context: Context, command: str, timeout: int | None = None, background: bool = False) -> ToolOutcome:
+    if not command.strip():
+        raise ToolFailure('"command" is empty. Give the command to run.')
+    if "\0" in command:
+        raise ToolFailure('"command" holds a NUL character, which no command line can. Write it as \\x00.')
+    if timeout is not None and not 1 <= timeout <= _LONGEST:
+        raise ToolFailure(f'"timeout" is in seconds, a whole number from 1 to {MAX_TIMEOUT}.')
     cwd = context.cwd or context.root
     if context.cwd and not (os.path.isdir(cwd) and os.access(cwd, os.X_OK)):
         # A command such as `rm -r *` must not run elsewhere.
@@ -48,7 +51,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
             "send the command once more if it should run there."
         )
     try:
-        if in_background:
+        if background:
             return _start(command, timeout, cwd, context)
         return _run(command, timeout or DEFAULT_TIMEOUT, cwd, context)
     except OSError as error:
@@ -114,19 +117,6 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
 
 def _shell(script: str, cwd: Path, environment: Mapping[str, str], timeout: float) -> Command:
     return Command(["bash", "-c", script, "bash"], cwd, environment, timeout)
-
-
-def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
-    command, timeout = text_argument(arguments, "command"), arguments.get("timeout")
-    if not command.strip():
-        raise ToolFailure('"command" is empty. Give the command to run.')
-    if "\0" in command:
-        raise ToolFailure('"command" holds a NUL character, which no command line can. Write it as \\x00.')
-    if timeout is None:
-        return command, None
-    if not isinstance(timeout, int) or isinstance(timeout, bool) or not 1 <= timeout <= _LONGEST:
-        raise ToolFailure(f'"timeout" is in seconds, a whole number from 1 to {MAX_TIMEOUT}.')
-    return command, timeout
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """End background commands."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.background import Job
@@ -9,8 +8,8 @@ from bot.toolhost.context import Context
 from bot.toolhost.tools.bash_output import find, new_output
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    if arguments.get("id") is None:
+def run(context: Context, id: int | None = None) -> ToolOutcome:
+    if id is None:
         running = context.running_jobs()
         _end(running, context)
         metadata = {"running": len(context.running_jobs())}
@@ -18,7 +17,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
             return ToolOutcome("[background commands ended: none was running]", metadata=metadata)
         ended = ", ".join(str(job.number) for job in running)
         return ToolOutcome(f"[background commands ended: {ended}]", metadata=metadata)
-    job = find(arguments, context)
+    job = find(context, id)
     note = [] if job.runs else [f"background command {job.number} had ended already"]
     _end([job], context)
     return new_output(job, context, note)

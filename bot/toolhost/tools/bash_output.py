@@ -4,15 +4,14 @@ in words for the model."""
 import os
 import signal
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from bot.contracts.formatting import signal_name
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_TIMEOUT, MAX_WAIT
 from bot.toolhost import output
 from bot.toolhost.background import Job
-from bot.toolhost.context import Context, integer_argument
+from bot.toolhost.context import Context, require_at_least
 from bot.toolhost.output import Start
 from bot.toolhost.resource_limits import GIB, MIB, ResourceLimits
 from bot.toolhost.shell import CommandResult
@@ -22,9 +21,10 @@ _SIGNS_IN = 4096
 """Bytes at the end of the output in which an error message is searched."""
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    job = find(arguments, context)
-    job.wait(integer_argument(arguments, "wait", 0, 0, MAX_WAIT), context.cancelled)
+def run(context: Context, id: int, wait: int = 0) -> ToolOutcome:
+    require_at_least(0, wait=wait)
+    job = find(context, id)
+    job.wait(min(wait, MAX_WAIT), context.cancelled)
     return new_output(job, context)
 
 
@@ -58,9 +58,9 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
     return ToolOutcome(content, is_error=stopped, metadata=metadata)
 
 
-def find(arguments: Mapping[str, Any], context: Context) -> Job:
+def find(context: Context, number: int) -> Job:
     """The command that the call names. Raises `ToolFailure` with a list of all."""
-    number = integer_argument(arguments, "id", 0, 1, 1 << 40)
+    require_at_least(1, id=number)
     if job := next((job for job in context.jobs if job.number == number), None):
         return job
     known = ", ".join(

@@ -1,7 +1,7 @@
 """`check_reports`: read the reports that a check wrote. Called by the supervisor only: once before a check, for the
 stamps of existing files, and once after it, for the new ones."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from bot.ecosystems.test_results import ParsedTests
 from bot.toolhost import reports
 from bot.toolhost.context import Context
 from bot.toolhost.open_watch import OpenWatch
-from bot.toolhost.reports import ReportError
+from bot.toolhost.reports import ReportError, Stamp
 
 PLACES = (
     "junit.xml",
@@ -24,25 +24,29 @@ PLACES = (
 """Default paths of JUnit XML; a file is read if the check has written it."""
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+def run(
+    context: Context,
+    junit: Sequence[str] = (),
+    places: Sequence[str] = (),
+    watch: Sequence[str] = (),
+    stamps: Mapping[str, Stamp] | None = None,
+    spill: str = "",
+    **report: Any,
+) -> ToolOutcome:
     """`junit` are patterns from the policy, `places` where the tools of the check write reports. With `spill`, the
-    check's output, the reports that are new since `stamps` are read. `asked` is a file in the temporary folder: the
-    report that a runner was told to write. From a call with `watch`, paths of the tree, until the next one with
-    `spill`, it is watched which of them are opened; `opened` is missing if that is unknown."""
-    junit_patterns = [str(one) for one in arguments.get("junit", ())]
-    places = (*PLACES, *map(str, arguments.get("places", ())))
-    stamps = reports.find(context.root, junit_patterns or places)
-    metadata: dict[str, Any] = {"stamps": stamps}
-    if arguments.get("spill"):
+    check's output, the reports that are new since `stamps` are read. From a call with `watch`, paths of the tree, until
+    the next one with `spill`, it is watched which of them are opened; `opened` is missing if that is unknown."""
+    now = reports.find(context.root, junit or (*PLACES, *places))
+    metadata: dict[str, Any] = {"stamps": now}
+    if spill:
         metadata |= _opened(context)
-        before = arguments.get("stamps", {})
-        new = sorted(name for name, stamp in stamps.items() if before.get(name) != stamp)
-        tests = _tests(new, junit_patterns, arguments, context)
+        new = sorted(name for name, stamp in now.items() if (stamps or {}).get(name) != stamp)
+        tests = _tests(context, new, junit, spill, **report)
         metadata["tests"] = tests.message() if tests else None
-    if watched := arguments.get("watch"):
+    if watch:
         _opened(context)
         with suppress(OSError):
-            context.watch = OpenWatch(context.root, map(str, watched))
+            context.watch = OpenWatch(context.root, watch)
     return ToolOutcome("", metadata=metadata)
 
 
@@ -53,33 +57,35 @@ def _opened(context: Context) -> dict[str, list[str]]:
 
 
 def _tests(
-    new: Iterable[str], junit_patterns: Iterable[str], arguments: Mapping[str, Any], context: Context
+    context: Context,
+    new: Sequence[str],
+    junit: Sequence[str],
+    spill: str,
+    asked: str = "",
+    sure: bool = False,
 ) -> ParsedTests | None:
-    """The tests of a new report, else of the output."""
+    """The tests of a new report, else of the output. `asked` is a file in the temporary folder: the report that a
+    runner was told to write; with `sure` it counts even if there were several runs."""
     drop = f"{context.real_root}/"
-    printed, trouble = _output(Path(str(arguments["spill"])), context)
-    notes = []
-    asked = str(arguments.get("asked") or "")
+    printed, trouble = _output(Path(spill), context)
+    notes: list[str] = []
     if asked and (context.tmp / asked).exists():
         # The one that can be told to write a report.
-        every = (runner for one in ecosystems() for runner in one.runners)
-        runner = next(runner for runner in every if runner.name)
-        once = not trouble and reports.runs(runner.end, printed) < 2
-        if once or arguments.get("sure") is True:
-            tests, trouble_in_it = _junit([(asked, context.tmp)], context, f"{runner.name}'s report", drop)
+        runner = next(runner for one in ecosystems() for runner in one.runners if runner.name)
+        if sure or (not trouble and reports.runs(runner.end, printed) < 2):
+            tests, notes = _junit([(asked, context.tmp)], context, f"{runner.name}'s report", drop)
             if tests is not None:
                 return tests
-            notes += trouble_in_it
         else:
-            notes.append(f"{runner.name} may have run more than once, so its report is not taken")
-    if files := [(name, context.root) for name in new]:
-        tests, trouble_in_it = _junit(files, context, "JUnit report", drop)
+            notes = [f"{runner.name} may have run more than once, so its report is not taken"]
+    if new:
+        tests, trouble_in_it = _junit([(name, context.root) for name in new], context, "JUnit report", drop)
         notes += trouble_in_it
         if tests is not None:
             tests.notes += notes
             return tests
-    elif junit_patterns:
-        notes.append(f"no new report at {', '.join(junit_patterns)}")
+    elif junit:
+        notes.append(f"no new report at {', '.join(junit)}")
     tests = reports.parse_output(printed, drop)
     if tests is None and (notes or trouble):
         tests = ParsedTests("", whole=False)

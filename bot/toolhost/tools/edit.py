@@ -1,10 +1,9 @@
 """`edit`: replace one piece of text in a file that was viewed, or create a file."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost.context import Context, text_argument
+from bot.toolhost.context import Context
 from bot.toolhost.files import LoadedFile, load, require_shown, resolve, view_call, why_not_current
 from bot.toolhost.text import Text, split_lines, to_lf
 from bot.toolhost.text_replacement import Span, changed_part, excerpt, find, find_near_miss, line_of, replace
@@ -15,20 +14,16 @@ _LISTED = 20
 _EXPLAINED = 5
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    raw_path = text_argument(arguments, "path")
-    old = text_argument(arguments, "old")
-    new = text_argument(arguments, "new")
-    everywhere = arguments.get("replace_all") is True
-    path = resolve(context, raw_path)
+def run(context: Context, path: str, old: str, new: str, replace_all: bool = False) -> ToolOutcome:
+    real = resolve(context, path)
     if not old:
-        if path.exists() and (file := load(context, path, raw_path)).data:
+        if real.exists() and (file := load(context, real, path)).data:
             raise ToolFailure(
                 f'{file.name} exists and is not empty. Give the text to replace as "old", or use write to replace the '
                 "whole file."
             )
-        return write_file(context, "edit", raw_path, new)
-    file = load(context, path, raw_path)
+        return write_file(context, "edit", path, new)
+    file = load(context, real, path)
     if old == new:
         return _unchanged(file.name, '"old" and "new" are the same')
     stale = why_not_current(context, file)
@@ -36,18 +31,17 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     if not spans:
         raise _not_found(file, old, new)
     if len(spans) > 1:
-        if not everywhere:
+        if not replace_all:
             raise _ambiguous(file, spans)
         require_shown(context, file)
-    replaced = replace(file.text.content, spans, new, everywhere=everywhere)
+    replaced = replace(file.text.content, spans, new, everywhere=replace_all)
     if replaced.content == file.text.content:
         return _unchanged(file.name, "only line ends would differ, and those of the file are kept")
     after = Text(replaced.content, file.text.encoding)
-    lines = (replaced.first_line, replaced.last_line)
-    [metadata] = commit(context, "edit", [Change(path, file, after)])
-    count = f", {replaced.spans} occurrences" if everywhere else ""
+    [metadata] = commit(context, "edit", [Change(real, file, after)])
+    count = f", {replaced.spans} occurrences" if replace_all else ""
     counts = f"+{metadata['additions']} -{metadata['removals']}{count}"
-    excerpt = changed_part(to_lf(after.content), *lines)
+    excerpt = changed_part(to_lf(after.content), replaced.first_line, replaced.last_line)
     head = f"Edited {file.name} ({counts}). {f'({stale}.)' if stale else ''}".rstrip()
     return ToolOutcome(f"{head}\n{excerpt}", metadata=metadata)
 

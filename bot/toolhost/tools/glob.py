@@ -1,25 +1,21 @@
 """`glob`: files whose path matches a pattern, newest first."""
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_FILES
-from bot.toolhost.context import Context, text_argument
+from bot.toolhost.context import Context
 from bot.toolhost.files import inside, readable_folder, relative, search_location
 from bot.toolhost.listing import matcher
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    pattern = text_argument(arguments, "pattern")
-    raw_path = text_argument(arguments, "path", ".")
-    folder = readable_folder(context, raw_path)
+def run(context: Context, pattern: str, path: str = ".") -> ToolOutcome:
+    folder = readable_folder(context, path)
     matches_pattern = matcher(_from_folder(context, pattern, folder))
     matches = list(filter(matches_pattern, search_location(context, folder).names))
     if not matches:
-        where = "" if raw_path == "." else f" in {relative(context, folder)}"
+        where = "" if path == "." else f" in {relative(context, folder)}"
         return ToolOutcome(f"No file matches {pattern}{where}. Try a wider pattern such as **/*name*, or ls.")
 
     def age(name: str) -> tuple[int, str]:

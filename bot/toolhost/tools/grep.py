@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bot.contracts.formatting import count_of
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_MATCHES, MODES
-from bot.toolhost.context import Context, integer_argument, text_argument
+from bot.toolhost.context import Context, require_at_least
 from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
 from bot.toolhost.listing import ScratchRepository, matcher, scratch_repository
 from bot.toolhost.programs import ProgramResult
@@ -33,38 +33,36 @@ class _Request(NamedTuple):
     around: int
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    request = _read(arguments, context)
-    try:
-        with scratch_repository(request.location.root, context.tmp, context.cancelled) as git:
-            return _answer(git, request, context)
-    except OSError as error:
-        if context.cancelled.is_set():
-            raise ToolFailure("The search was cancelled.") from None
-        raise ToolFailure(f"The files could not be searched: {error.strerror}.") from None
-
-
-def _read(arguments: Mapping[str, Any], context: Context) -> _Request:
-    pattern = text_argument(arguments, "pattern")
+def run(
+    host: Context,
+    pattern: str,
+    path: str = ".",
+    glob: str = "",
+    literal: bool = False,
+    context: int = 0,
+    mode: str = MODES[0],
+) -> ToolOutcome:
     if not pattern:
         raise ToolFailure('"pattern" is empty. Give the text to search for, or use glob to find files.')
     if "\n" in pattern or "\0" in pattern:
         raise ToolFailure(
             "A search goes line by line; the pattern cannot hold a line break. Search for one of its lines."
         )
-    raw_path = text_argument(arguments, "path", ".")
-    path = resolve_readable(context, raw_path)
-    if not path.exists():
-        raise missing(context, path, raw_path)
-    if not (path.is_file() or path.is_dir()):
-        raise ToolFailure(
-            f"{display_name(raw_path)} is neither a file nor a folder. Give a path that is one."
-        )
-    literal = arguments.get("literal") is True
-    glob = text_argument(arguments, "glob", "")
-    around = integer_argument(arguments, "context", 0, 0, MAX_CONTEXT)
-    mode = arguments.get("mode", MODES[0])
-    return _Request(pattern, literal, search_location(context, path), glob, mode, around)
+    require_at_least(0, context=context)
+    real = resolve_readable(host, path)
+    if not real.exists():
+        raise missing(host, real, path)
+    if not (real.is_file() or real.is_dir()):
+        raise ToolFailure(f"{display_name(path)} is neither a file nor a folder. Give a path that is one.")
+    location = search_location(host, real)
+    request = _Request(pattern, literal, location, glob, mode, min(context, MAX_CONTEXT))
+    try:
+        with scratch_repository(location.root, host.tmp, host.cancelled) as git:
+            return _answer(git, request, host)
+    except OSError as error:
+        if host.cancelled.is_set():
+            raise ToolFailure("The search was cancelled.") from None
+        raise ToolFailure(f"The files could not be searched: {error.strerror}.") from None
 
 
 def _answer(git: ScratchRepository, request: _Request, context: Context) -> ToolOutcome:

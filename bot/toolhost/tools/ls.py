@@ -2,21 +2,19 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from bot.contracts.formatting import count_of
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import MAX_ENTRIES
-from bot.toolhost.context import Context, text_argument
+from bot.toolhost.context import Context
 from bot.toolhost.files import display_name, failure, readable_folder, relative, search_location
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    raw_path = text_argument(arguments, "path", ".")
-    path = readable_folder(context, raw_path)
-    name = relative(context, path)
-    files = search_location(context, path).names
+def run(context: Context, path: str = ".") -> ToolOutcome:
+    folder = readable_folder(context, path)
+    name = relative(context, folder)
+    files = search_location(context, folder).names
     folders = Counter(parent for file in files for parent in _parents(file))
     entries = sorted({*files, *folders}, key=lambda entry: (entry.count("/"), entry))
     lines = [f"{name}/ ({count_of(files, 'file')})"]
@@ -28,10 +26,10 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     if hidden:
         lines.append(f"[{hidden} entries are not shown; list one of the folders to see them]")
     try:
-        there = set(os.listdir(path)) - {".git", *entries}
+        there = set(os.listdir(folder)) - {".git", *entries}
     except OSError as error:
         raise failure(error, name) from None
-    if left_out := sorted(entry + "/" * os.path.isdir(path / entry) for entry in there):
+    if left_out := sorted(entry + "/" * os.path.isdir(folder / entry) for entry in there):
         some = ", ".join(map(display_name, left_out[:8])) + (", ..." if len(left_out) > 8 else "")
         lines.append(f"[{len(left_out)} skipped here, ignored or empty: {some}]")
     return ToolOutcome("\n".join(lines))

@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.contracts.tools import ToolOutcome
-from bot.toolhost.context import Context, text_argument
+from bot.toolhost.context import Context
 from bot.toolhost.patch.grammar import parse
 from bot.toolhost.patch.overlay import plan
 from bot.toolhost.write_changes import commit
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    operations = parse(text_argument(arguments, "patch"))
-    changes, notes = plan(context, operations)
+def run(context: Context, patch: str) -> ToolOutcome:
+    changes, notes = plan(context, parse(patch))
     files = commit(context, "patch", changes)
     additions = sum(file["additions"] for file in files)
     removals = sum(file["removals"] for file in files)

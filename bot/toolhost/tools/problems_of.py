@@ -38,20 +38,19 @@ class _CheckerRun(NamedTuple):
     words: str
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+def run(
+    context: Context, checker: Mapping[str, Any], files: Sequence[str], timeout: float, folder: str = ""
+) -> ToolOutcome:
     """`metadata["state"]` is complete, timed_out or unavailable; `rows` are the problems of a complete run. Their paths
     are the repository's, also where the checker ran in a `folder` of it."""
-    began = time.monotonic()
-    checker = arguments["checker"]
-    deadline = began + float(arguments["timeout"])
-    folder = str(arguments.get("folder", ""))
+    deadline = time.monotonic() + timeout
     bins = tuple(one for ecosystem in ecosystems() for one in ecosystem.bins)
     place = Place(context.root, context.root / folder, context.environment, context.programs, bins)
     python = next(map(str, place.environments()), "")
     # A checker in a folder searches an environment there only, and several projects may share the one above them.
     if folder and python:
         place = place._replace(environment={**context.environment, "VIRTUAL_ENV": python})
-    result = _check(checker, [f"./{path}" for path in arguments["files"]], deadline, context, place)
+    result = _check(checker, [f"./{path}" for path in files], deadline, context, place)
     return ToolOutcome(str(result.get("note", "")), metadata=result)
 
 

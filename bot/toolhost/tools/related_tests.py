@@ -1,8 +1,7 @@
 """`related_tests`: find the tests of the work tree that are related to changed files. Called by the supervisor only, if
 there is no time for all tests."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.registry import named
@@ -11,8 +10,7 @@ from bot.toolhost.context import Context
 _MOST = 60
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+def run(context: Context, kind: str, changed: Sequence[str]) -> ToolOutcome:
     """`changed` are paths; `kind` names an ecosystem. The metadata has `tests`: paths, or names of packages."""
-    find = named(str(arguments.get("kind"))).related
-    changed = [str(path) for path in arguments.get("changed", ())]
+    find = named(kind).related
     return ToolOutcome("", metadata={"tests": find(context.root, changed)[:_MOST] if find else []})

@@ -9,10 +9,9 @@ import json
 import tomllib
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost.context import Context, integer_argument, text_argument
+from bot.toolhost.context import Context
 from bot.toolhost.files import load, resolve
 
 _PARSERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
@@ -25,13 +24,10 @@ _LARGEST = 1_000_000
 """Characters over which a file is not parsed: that takes seconds, and such files are generated."""
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    raw_path = text_argument(arguments, "path")
-    first = integer_argument(arguments, "first", 1, 1, 1 << 40)
-    last = integer_argument(arguments, "last", first, first, 1 << 40)
-    file = load(context, resolve(context, raw_path), raw_path)
+def run(context: Context, path: str, first: int, last: int, text: str, suggestion: str) -> ToolOutcome:
+    file = load(context, resolve(context, path), path)
     content = file.text.content
-    changed = _applied(content, first, last, str(arguments["text"]), str(arguments["suggestion"]))
+    changed = _applied(content, first, last, text, suggestion)
     if changed is None:
         raise ToolFailure(
             f"The lines {first}-{last} of {file.name} say something else than the finding was made on."

@@ -1,14 +1,14 @@
 """`view`: the lines of a text file, numbered, or of a long one its outline. What it shows may be edited afterwards."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_LINES
 from bot.ecosystems.registry import ecosystems
-from bot.toolhost.context import Context, integer_argument, text_argument
+from bot.toolhost.context import Context, require_at_least
 from bot.toolhost.files import LoadedFile, inside, load, resolve_readable, view_call
 from bot.toolhost.text import count_lines, line_ends, split_lines
 
@@ -25,15 +25,14 @@ _FEWEST = 3
 """Definitions that make an outline."""
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    raw_path = text_argument(arguments, "path")
-    first = integer_argument(arguments, "offset", 1, 1, 1 << 40)
-    limit = integer_argument(arguments, "limit", MAX_LINES, 1, MAX_LINES)
-    file = load(context, resolve_readable(context, raw_path), raw_path)
-    no_range = arguments.get("offset") is None and arguments.get("limit") is None
+def run(context: Context, path: str, offset: int | None = None, limit: int | None = None) -> ToolOutcome:
+    first, most = 1 if offset is None else offset, MAX_LINES if limit is None else limit
+    require_at_least(1, offset=first, limit=most)
+    file = load(context, resolve_readable(context, path), path)
+    no_range = offset is None and limit is None
     if no_range and inside(str(file.path), context.real_root) and count_lines(file.lf) > LONG:
         return _long(context, file)
-    return _whole(context, file, first=first, limit=limit)
+    return _whole(context, file, first=first, limit=min(most, MAX_LINES))
 
 
 def _long(context: Context, file: LoadedFile) -> ToolOutcome:

@@ -1,18 +1,15 @@
 """`write`: a whole file, new or in place of one that was viewed."""
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost.context import Context, text_argument
+from bot.toolhost.context import Context
 from bot.toolhost.files import LoadedFile, display_name, load, relative, require_shown, resolve
 from bot.toolhost.text import Text, line_ends, to_lf
 from bot.toolhost.write_changes import Change, commit
 
 
-def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    path, content = text_argument(arguments, "path"), text_argument(arguments, "content")
+def run(context: Context, path: str, content: str) -> ToolOutcome:
     return write_file(context, "write", path, content)
 
 
