@@ -1,14 +1,13 @@
 """Every version of every file of a run, from its journal, and the bytes of each.
 
-Version 0 is the file before its first change. The journal has edits as diffs between hashes and files changed
-by commands as bytes, so a version's bytes are computed from the version before.
+Version 0 is the file before its first change. The journal has the text of files changed by edits, and the bytes of
+files changed by commands.
 """
 
 import codecs
 import hashlib
-import io
-import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from bot.agent.journal import JournalFile, JournalLine
@@ -25,9 +24,8 @@ time."""
 class Version(NamedTuple):
     """One state of a file. `sha256` is `None` for absent, empty for unknown; `by` names the tool.
 
-    The bytes are `content` if the journal has them, else `diff` applied to the version `parent` (a path and a
-    number). `link` is the target of a symbolic link. `at` is in seconds since the start of the run. `call_id`
-    and `agent` name the call.
+    `content` are the bytes if the journal has them. `link` is the target of a symbolic link. `at` is in seconds since
+    the start of the run. `call_id` and `agent` name the call.
     """
 
     path: str
@@ -36,10 +34,9 @@ class Version(NamedTuple):
     by: str
     turn: int = 0
     at: float = 0.0
-    diff: str = ""
     additions: int = 0
     removals: int = 0
-    parent: tuple[str, int] | None = None
+    moved: bool = False
     content: bytes | None = None
     mode: int | None = None
     link: str | None = None
@@ -57,9 +54,7 @@ class Version(NamedTuple):
             return "changed outside"
         if self.additions or self.removals:
             return f"+{self.additions} -{self.removals}"
-        return (
-            "as it was" if self.number == 0 else "moved here" if "rename to" in self.diff[:500] else "changed"
-        )
+        return "as it was" if self.number == 0 else "moved here" if self.moved else "changed"
 
 
 Versions = Mapping[str, Sequence[Version]]
@@ -87,10 +82,9 @@ def versions(journal: JournalFile) -> Versions:
             calls = (part for part in record.parts if isinstance(part, ToolCall))
             tools |= {(line.agent, record.turn, call.id): call.name for call in calls}
         elif isinstance(record, Result) and not record.is_error:
-            # A move's source first: its last version is what the new file is made of.
-            hashed = [file for file in changed_files(record.metadata) if "after_hash" in file]
-            for file in sorted(hashed, key=lambda file: "moved_to" not in file):
-                _add_edit(history, file, _origin(line, record, record.name))
+            for file in changed_files(record.metadata):
+                if "after_hash" in file:
+                    _add_edit(history, file, _origin(line, record, record.name))
         elif isinstance(record, FilesChanged):
             origin = _origin(line, record, tools.get((line.agent, record.turn, record.call_id), "a command"))
             for path, before, after, mode, content, link, old in record.files:
@@ -108,21 +102,17 @@ def _origin(line: JournalLine, record: Result | FilesChanged, by: str) -> dict[s
 
 
 def _add_edit(history: dict[str, list[Version]], file: Mapping[str, Any], origin: Mapping[str, Any]) -> None:
-    path, mode = file["path"], _number(file, "mode")
+    path, mode, content = file["path"], _number(file, "mode"), file.get("content")
     states = _before(history, path, file.get("before_hash"), mode=mode)
-    parent = (path, len(states) - 1)
-    source = file.get("moved_from")
-    if isinstance(source, str) and len(history.get(source, ())) > 1:
-        parent = (source, len(history[source]) - 2)
     states.append(
         Version(
             path,
             len(states),
             file["after_hash"],
-            diff=str(file.get("diff", "")),
             additions=_number(file, "additions") or 0,
             removals=_number(file, "removals") or 0,
-            parent=parent,
+            moved="moved_from" in file,
+            content=_encoded(content, file["after_hash"]) if isinstance(content, str) else None,
             mode=mode,
             **origin,
         )
@@ -145,38 +135,18 @@ def _before(
     return states
 
 
-def version_content(history: Versions, version: Version, base: Callable[[str], bytes | None]) -> bytes | None:
+def version_content(version: Version, base: Callable[[str], bytes | None]) -> bytes | None:
     """Return the version's bytes, `None` if the file is absent. `base` returns those of a path before the run.
 
-    Raises `UsageError` with the reason if they cannot be computed; no byte is guessed.
+    Raises `UsageError` with the reason if they are unknown; no byte is guessed.
     """
-    # Not by recursion: a file can have more versions than Python has stack.
-    chain: list[Version] = [version]
-    while (last := chain[-1]).parent is not None and last.content is None and last.sha256 is not None:
-        path, number = last.parent
-        chain.append(history[path][number])
-    data: bytes | None = None
-    for one in reversed(chain):
-        data = _content_after(one, data, base)
-    return data
-
-
-def _content_after(
-    version: Version, before: bytes | None, base: Callable[[str], bytes | None]
-) -> bytes | None:
     name = f"Version {version.number} of {version.path}"
     if version.sha256 is None:
         return None
     if version.link is not None:
         raise UsageError(f"{name} is a link to {version.link}, and links are not restored.")
     data = version.content
-    if data is None and version.parent is not None and version.sha256:
-        data = apply_verified(before or b"", version.diff, version.sha256)
-        if data is None:
-            raise UsageError(
-                f"{name} cannot be worked out: its diff was masked by the redactor, or cut for its size."
-            )
-    elif data is None and version.number == 0:
+    if data is None and version.number == 0:
         data = base(version.path)
         if data is None and not version.sha256:
             return None
@@ -189,54 +159,21 @@ def _content_after(
     return data
 
 
+# As the tool host reads files: a mark decides, else UTF-8, else Latin-1, in which every byte survives.
+_CODECS = ((b"", "utf-8"), (codecs.BOM_UTF8, "utf-8"), (b"", "latin-1"))
+
+
+def _encoded(text: str, sha256: str | None) -> bytes:
+    """Return the bytes of `text` in the encoding in which they have the hash `sha256`; in UTF-8 if in none, since
+    a part of it was masked."""
+    for mark, codec in _CODECS:
+        with suppress(UnicodeEncodeError):
+            data = mark + text.encode(codec)
+            if hashlib.sha256(data).hexdigest() == sha256:
+                return data
+    return text.encode("utf-8", "replace")
+
+
 def _number(file: Mapping[str, Any], name: str) -> int | None:
     value = file.get(name)
     return value if isinstance(value, int) else None
-
-
-_HUNK = re.compile(r"@@ -(\d+),(\d+) \+\d+,(\d+) @@\n\Z")
-_NO_END = "\\ No newline at end of file"
-
-# As the tool host reads files: a mark decides, else UTF-8, else Latin-1, in which every byte survives.
-_CODECS = ((codecs.BOM_UTF8, "utf-8"), (b"", "utf-8"), (b"", "latin-1"))
-
-
-def apply_verified(before: bytes, diff: str, sha256: str) -> bytes | None:
-    """Return `before` with `diff` applied if the result has the hash `sha256`, else `None`."""
-    for mark, codec in _CODECS:
-        if not before.startswith(mark):
-            continue
-        try:
-            after = mark + apply_diff(before[len(mark) :].decode(codec), diff).encode(codec)
-        except ValueError:
-            continue
-        if hashlib.sha256(after).hexdigest() == sha256:
-            return after
-    return None
-
-
-def apply_diff(text: str, diff: str) -> str:
-    """Return `text` with the diff applied. The caller recognises by a hash what comes of a diff that is not whole, or
-    of another text."""
-    lines = io.StringIO(text, newline="\n").readlines()
-    rows: list[str] = []
-    for row in io.StringIO(diff, newline="\n"):
-        if row.startswith(_NO_END) and rows:
-            rows[-1] = rows[-1].removesuffix("\n")
-        else:
-            rows.append(row)
-    output: list[str] = []
-    position, old, new = 0, 0, 0
-    for row in rows:
-        if old or new:
-            if row[0] in " -":
-                position, old = position + 1, old - 1
-            if row[0] in " +":
-                output.append(row[1:])
-                new -= 1
-        elif hunk := _HUNK.match(row):
-            first, old, new = map(int, hunk.groups())
-            start = first - 1 if old else first
-            output += lines[position:start]
-            position = start
-    return "".join(output + lines[position:])

@@ -1,7 +1,7 @@
 """Unified diffs of two texts. Counts come from the comparison, not from the text, in which a line may itself begin
 with a plus or a minus."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -32,15 +32,21 @@ def compare(old: str | None, new: str | None, path: str, source: str = "", limit
     """The difference between two versions of the file `path`, `None` where there is none; it was moved there from
     `source` if that is given. Of longer text than `limit` the number of the characters left out is given."""
     old_lines, new_lines = _lines(old or ""), _lines(new or "")
-    hunks = _hunks(old_lines, new_lines)
-    changes = [one for hunk in hunks for one in hunk if one[0] != "equal"]
-    additions = sum(d - c for _, _, _, c, d in changes)
-    removals = sum(b - a for _, a, b, _, _ in changes)
+    rows: list[str] = []
+    additions = removals = 0
+    for hunk in _hunks(old_lines, new_lines):
+        rows.append(f"@@ -{_span(hunk[0][1], hunk[-1][2])} +{_span(hunk[0][3], hunk[-1][4])} @@\n")
+        for tag, a, b, c, d in hunk:
+            if tag == "equal":
+                rows += [f" {line}\n" for line in old_lines[a:b]]
+                continue
+            rows += [f"-{line}\n" for line in old_lines[a:b]] + [f"+{line}\n" for line in new_lines[c:d]]
+            removals, additions = removals + b - a, additions + d - c
     text = f"rename from {source}\nrename to {path}\n" if source else ""
-    if changes or old is None or new is None:
+    if rows or old is None or new is None:
         before = "/dev/null" if old is None else f"a/{source or path}"
         after = "/dev/null" if new is None else f"b/{path}"
-        text += f"--- {before}\n+++ {after}\n" + "".join(_render(old_lines, new_lines, hunks))
+        text += f"--- {before}\n+++ {after}\n" + "".join(rows)
     if len(text) > limit:
         text = f"{text[:limit]}\n[{len(text) - limit} more characters]\n"
     return Diff(text, additions, removals)
@@ -66,17 +72,6 @@ def _hunks(old: Sequence[str], new: Sequence[str]) -> list[list[Opcode]]:
     compared = SequenceMatcher(None, old[top : len(old) - end], new[top : len(new) - end], autojunk=False)
     groups = compared.get_grouped_opcodes(CONTEXT)
     return [[(tag, a + top, b + top, c + top, d + top) for tag, a, b, c, d in group] for group in groups]
-
-
-def _render(old: Sequence[str], new: Sequence[str], hunks: Sequence[Sequence[Opcode]]) -> Iterator[str]:
-    for hunk in hunks:
-        yield f"@@ -{_span(hunk[0][1], hunk[-1][2])} +{_span(hunk[0][3], hunk[-1][4])} @@\n"
-        for tag, a, b, c, d in hunk:
-            if tag == "equal":
-                yield from (f" {line}\n" for line in old[a:b])
-            else:
-                yield from (f"-{line}\n" for line in old[a:b])
-                yield from (f"+{line}\n" for line in new[c:d])
 
 
 def _span(first: int, last: int) -> str:

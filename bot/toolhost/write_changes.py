@@ -22,6 +22,9 @@ from bot.toolhost.diff import MAX_TEXT, Diff, compare
 from bot.toolhost.files import LARGE, LoadedFile, failure, read, relative, resolve, view_call
 from bot.toolhost.text import NotEncodableError, Text, encode, sha256
 
+_MAX_CONTENT = 256 * 1024
+"""Characters of all files of one call that are recorded, so that a version of a file can be restored."""
+
 
 class Change(NamedTuple):
     """One file. `before` is `None` if it is to be created, `after` if it is to be deleted. A move is two changes: the
@@ -35,26 +38,21 @@ class Change(NamedTuple):
 
 
 class _Proposal(NamedTuple):
-    change: Change
     name: str
+    action: str
+    change: Change
     step: Step
     diff: Diff
-
-    @property
-    def action(self) -> str:
-        if self.step.after is None:
-            return "delete"
-        return "change" if self.change.before else "create"
 
 
 def commit(context: Context, tool: str, changes: Sequence[Change]) -> tuple[dict[str, Any], ...]:
     """Make all the changes; return the metadata of each file. Raises `ToolFailure` with every file as it was."""
-    # The diffs of one call are sent in one frame.
+    # The diffs of one call are sent in one frame, and so are the contents.
     proposals = [_propose(context, change, MAX_TEXT // len(changes)) for change in changes]
     _ask(context, tool, proposals)
     # The same path must still lead to the same bytes: an answer can take minutes. Where there was nothing, creation
     # fails by itself if something appeared.
-    for change, name, *_ in proposals:
+    for name, _, change, *_ in proposals:
         if resolve(context, str(change.path)) != change.path:
             raise ToolFailure(f"{name} became a link meanwhile; nothing was written. Look at it with ls.")
         if change.before and read(context, change.path, name) != change.before.data:
@@ -64,7 +62,7 @@ def commit(context: Context, tool: str, changes: Sequence[Change]) -> tuple[dict
         apply_steps(steps)
     except StepFailed as failed:
         raise _write_error(context, failed, steps) from None
-    return tuple(_record_change(context, proposal) for proposal in proposals)
+    return tuple(_record_change(context, proposal, _MAX_CONTENT // len(changes)) for proposal in proposals)
 
 
 def _propose(context: Context, change: Change, most: int) -> _Proposal:
@@ -85,12 +83,13 @@ def _propose(context: Context, change: Change, most: int) -> _Proposal:
         diff = compare(old, after.content if after else None, name, source, most)
     mode = stat.S_IMODE(os.lstat(before.path).st_mode) if before else None
     step = Step(change.path, change.before.data if change.before else None, data, mode)
-    return _Proposal(change, name, step, diff)
+    action = "delete" if data is None else "change" if change.before else "create"
+    return _Proposal(name, action, change, step, diff)
 
 
 def _ask(context: Context, tool: str, proposals: Sequence[_Proposal]) -> None:
-    files = [(proposal.name, proposal.action) for proposal in proposals]
-    answer = context.ask(tool, files, "".join(proposal.diff.text for proposal in proposals))
+    files = [(one.name, one.action) for one in proposals]
+    answer = context.ask(tool, files, "".join(one.diff.text for one in proposals))
     names = _list_names([name for name, _ in files])
     if not answer.allow:
         action = files[0][1] if len(files) == 1 else "change"
@@ -123,27 +122,32 @@ def _write_error(context: Context, failed: StepFailed, steps: Sequence[Step]) ->
     return ToolFailure(f"{failure(error, name)} Nothing was written: {state}.")
 
 
-def _record_change(context: Context, proposal: _Proposal) -> dict[str, Any]:
+def _record_change(context: Context, proposal: _Proposal, most: int) -> dict[str, Any]:
     """Record what the model knows of the file now, and return the file's metadata."""
-    change, step, diff = proposal.change, proposal.step, proposal.diff
-    digest, mode = (None if step.after is None else sha256(step.after)), step.mode
+    name, _, change, step, diff = proposal
+    before, digest, mode = change.before, None if step.after is None else sha256(step.after), step.mode
     if mode is None and step.after is not None:  # of a deleted file, it is the one that it had
         with suppress(OSError):
             mode = stat.S_IMODE(os.lstat(change.path).st_mode)
-    context.originals.setdefault(proposal.name, change.before.data if change.before else None)
+    context.originals.setdefault(name, before.data if before else None)
     context.records.show(change.path, digest)
     noted = {
-        "path": proposal.name,
+        "path": name,
         "diff": diff.text,
         "additions": diff.additions,
         "removals": diff.removals,
-        "before_hash": change.before.sha256 if change.before else None,
+        "before_hash": before.sha256 if before else None,
         "after_hash": digest,
-        "created": change.before is None,
+        "created": before is None,
         "mode": mode,
     }
-    moved = {"moved_from": change.source.name} if change.source else {}
-    return noted | moved | ({"moved_to": change.moved_to} if change.moved_to else {})
+    if change.after and len(change.after.content) <= most:
+        noted["content"] = change.after.content
+    if change.source:
+        noted["moved_from"] = change.source.name
+    if change.moved_to:
+        noted["moved_to"] = change.moved_to
+    return noted
 
 
 def _list_names(names: Sequence[str]) -> str:

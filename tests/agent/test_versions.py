@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from bot.agent.versions import OUTSIDE, apply_diff, apply_verified, version_content, versions
+from bot.agent.versions import OUTSIDE, changed_files, version_content, versions
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import FilesChanged, FileVersion, Record, Response, Result
 from bot.contracts.messages import ToolCall
@@ -26,7 +24,7 @@ def change(path: str, before: str | None, after: str | None, **more: Any) -> dic
     return {
         "path": path, "diff": diff.text, "additions": diff.additions, "removals": diff.removals,
         "before_hash": None if before is None else sha256(before.encode()),
-        "after_hash": None if after is None else sha256(after.encode()),
+        "after_hash": None if after is None else sha256(after.encode()), "content": after,
     } | more  # fmt: skip
 
 
@@ -61,16 +59,16 @@ def test_edits_and_commands_make_versions_in_their_order(tmp_path: Path):
         (0, "base", 0, "as it was"), (1, "edit", 1, "+1 -1"), (2, "bash", 2, "changed"), (3, "patch", 3, "+1 -0"),
     ]  # fmt: skip
     assert [v.what for v in history["new.txt"]] == ["as it was", "changed", "deleted"]
-    data = [version_content(history, v, BASE.get) for v in history["a.txt"]]
+    data = [version_content(v, BASE.get) for v in history["a.txt"]]
     assert data == [b"one\ntwo\n", b"1\ntwo\n", b"1\n2\n", b"1\n2\n3\n"]
-    assert [version_content(history, v, BASE.get) for v in history["new.txt"]] == [None, b"n\n", None]
+    assert [version_content(v, BASE.get) for v in history["new.txt"]] == [None, b"n\n", None]
 
 
 def test_a_file_that_is_created_was_absent_before(tmp_path: Path):
     history = versions(journal_of(tmp_path, edit(1, change("a.txt", None, "one\n"))))
     assert [v.what for v in history["a.txt"]] == ["absent", "+1 -0"]
     # Even where the base has one: a command may have removed it before.
-    assert [version_content(history, v, BASE.get) for v in history["a.txt"]] == [None, b"one\n"]
+    assert [version_content(v, BASE.get) for v in history["a.txt"]] == [None, b"one\n"]
 
 
 def test_a_version_has_the_mode_that_the_file_had(tmp_path: Path):
@@ -85,12 +83,12 @@ def test_a_version_has_the_mode_that_the_file_had(tmp_path: Path):
     assert [version.mode for version in history["old.sh"]] == [None, None]  # as journals of before have it
 
 
-def test_a_moved_file_is_made_of_what_it_was_under_its_old_name(tmp_path: Path):
+def test_a_moved_file_has_its_new_text(tmp_path: Path) -> None:
     moved = change("b.txt", "one\ntwo\n", "1\ntwo\n", before_hash=None, moved_from="a.txt")
     gone = change("a.txt", "one\ntwo\n", None, diff="", moved_to="b.txt")
     history = versions(journal_of(tmp_path, edit(1, moved, gone, tool="patch")))
-    assert version_content(history, history["b.txt"][1], BASE.get) == b"1\ntwo\n"
-    assert [version_content(history, v, BASE.get) for v in history["a.txt"]] == [BASE["a.txt"], None]
+    assert version_content(history["b.txt"][1], BASE.get) == b"1\ntwo\n"
+    assert [version_content(v, BASE.get) for v in history["a.txt"]] == [BASE["a.txt"], None]
 
 
 def test_what_nothing_in_the_journal_made_is_a_version_of_its_own(tmp_path: Path):
@@ -103,50 +101,49 @@ def test_what_nothing_in_the_journal_made_is_a_version_of_its_own(tmp_path: Path
     )
     assert [v.by for v in history["a.txt"]] == ["base", "edit", OUTSIDE, "edit"]
     with pytest.raises(UsageError, match=r"Version 2 of a.txt was made by nothing that the journal holds"):
-        version_content(history, history["a.txt"][2], BASE.get)
+        version_content(history["a.txt"][2], BASE.get)
 
 
-def test_a_diff_that_was_masked_gives_no_version(tmp_path: Path):
+def test_a_text_that_was_masked_gives_no_version(tmp_path: Path) -> None:
     masked = journal_of(
         tmp_path,
         edit(1, change("a.txt", "one\ntwo\n", "hunter2\ntwo\n")),
         redact=lambda text: text.replace("hunter2", "*"),
     )
     history = versions(masked)
-    with pytest.raises(UsageError, match=r"Version 1 of a.txt cannot be worked out: its diff was masked"):
-        version_content(history, history["a.txt"][1], BASE.get)
+    with pytest.raises(UsageError, match=r"Version 1 of a.txt lacks what the redactor masked"):
+        version_content(history["a.txt"][1], BASE.get)
 
 
 def test_a_file_too_large_to_record_and_a_link_give_no_version(tmp_path: Path):
     large = FileVersion("a.txt", sha256(BASE["a.txt"]), sha256(b"x"))
     link = FileVersion("l", None, sha256(b"target"), link="target")
-    history = versions(journal_of(tmp_path, *bash(1, large, link)))
-    with pytest.raises(UsageError, match="too large to record"):
-        version_content(history, history["a.txt"][1], BASE.get)
+    edited = change("b.txt", None, "x")
+    del edited["content"]
+    history = versions(journal_of(tmp_path, *bash(1, large, link), edit(2, edited)))
+    for path in ("a.txt", "b.txt"):
+        with pytest.raises(UsageError, match="too large to record"):
+            version_content(history[path][1], BASE.get)
     with pytest.raises(UsageError, match="is a link to target"):
-        version_content(history, history["l"][1], BASE.get)
+        version_content(history["l"][1], BASE.get)
 
 
 def test_the_base_of_another_repository_is_not_taken(tmp_path: Path):
     history = versions(journal_of(tmp_path, edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n"))))
     with pytest.raises(UsageError, match="is of another repository"):
-        version_content(history, history["a.txt"][0], lambda path: b"something else\n")
+        version_content(history["a.txt"][0], lambda path: b"something else\n")
 
 
-def test_a_thousand_versions_are_worked_out_one_from_the_other(tmp_path: Path):
-    edits = [edit(n, change("a.txt", f"{n}\n", f"{n + 1}\n")) for n in range(1200)]
-    history = versions(journal_of(tmp_path, *edits))
-    assert version_content(history, history["a.txt"][-1], {"a.txt": b"0\n"}.get) == b"1200\n"
+@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "latin-1"])
+def test_a_text_is_in_the_encoding_of_its_file(tmp_path: Path, codec: str) -> None:
+    data = "caf\xe9\r\n".encode(codec)
+    edited = change("a.txt", "one\n", "caf\xe9\r\n", after_hash=sha256(data))
+    history = versions(journal_of(tmp_path, edit(1, edited)))
+    assert version_content(history["a.txt"][1], BASE.get) == data
 
 
-TEXTS = st.lists(st.sampled_from(["a", "b", "", "-- a/x", "++ b", "@@ -1,1 +1,1 @@", "\r", "ü"]), max_size=8)
-
-
-@given(TEXTS, TEXTS, st.booleans(), st.booleans(), st.sampled_from(["utf-8", "utf-8-sig", "latin-1"]))
-def test_any_diff_of_the_tool_host_is_applied_again(
-    old: list[str], new: list[str], old_ends: bool, new_ends: bool, codec: str
-):
-    before, after = "\n".join(old) + "\n" * old_ends, "\n".join(new) + "\n" * new_ends
-    diff = compare(before, after, "a.txt").text
-    assert apply_diff(before, diff) == after
-    assert apply_verified(before.encode(codec), diff, sha256(after.encode(codec))) == after.encode(codec)
+@pytest.mark.parametrize(
+    "metadata", [{}, {"files": 1}, {"files": [1, {"path": 2}]}, {"path": "a", "additions": 0}]
+)
+def test_metadata_that_names_no_change_has_none(metadata: dict[str, Any]):
+    assert changed_files(metadata) == ()

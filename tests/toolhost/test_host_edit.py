@@ -35,6 +35,7 @@ def test_the_result_shows_the_place_and_the_metadata_has_diff_counts_and_hashes(
         "after_hash": hashlib.sha256(path.read_bytes()).hexdigest(),
         "created": False,
         "mode": 0o550,
+        "content": path.read_text(),
     }
     assert path.stat().st_mode & 0o7777 == 0o550
     assert os.listdir(bench.root) == ["a.py"], "no temporary file is left"

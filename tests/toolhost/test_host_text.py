@@ -5,7 +5,6 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.versions import apply_diff
 from bot.toolhost.diff import compare
 from bot.toolhost.text import NotTextError, count_lines, decode, encode, split_lines, to_lf
 from bot.toolhost.text_replacement import find, find_near_miss, replace
@@ -67,8 +66,26 @@ def test_replacing_everywhere_is_what_str_replace_does(place: tuple[list[str], s
 @given(LINES, LINES)
 def test_a_diff_turns_the_old_text_into_the_new(old: str, new: str):
     diff = compare(old, new, "a")
-    assert apply_diff(old, diff.text) == new
+    assert _patched(old, diff.text) == new
     assert diff.additions - diff.removals == len(_lines(new)) - len(_lines(old))
+
+
+def _patched(old: str, diff: str) -> str:
+    """What the diff makes of `old`, whose lines it must name."""
+    lines, new, at = _lines(old), list[str](), 0
+    for row in re.findall(r"[^\n]*\n(?:\\ No newline at end of file\n)?", diff)[2:]:
+        if row.startswith("@@"):
+            first, count = map(int, re.findall(r"\d+", row)[:2])
+            start = first - 1 if count else first
+            new, at = [*new, *lines[at:start]], start
+            continue
+        text = row[1:].removesuffix("\n\\ No newline at end of file\n")
+        if row[0] != "+":
+            assert lines[at] == text
+            at += 1
+        if row[0] != "-":
+            new.append(text)
+    return "".join([*new, *lines[at:]])
 
 
 def _lines(text: str) -> list[str]:
