@@ -15,7 +15,7 @@ from typing import NamedTuple
 from bot.attachments.fetch import Omitted
 from bot.contracts.errors import NoSandboxError
 from bot.workspace import start
-from bot.workspace.process import HostProcess, WorkspaceError
+from bot.workspace.process import Host, WorkspaceError
 from bot.workspace.sandbox.confinement import Confinement, Mounts
 
 PROGRAM = Path(__file__).resolve().with_name("read_inside.py")
@@ -81,14 +81,11 @@ class Redrawer:
         mounts = Mounts(empty, str(empty), program=(*start.host_program(), *parts))
         argv = [start.interpreter(), "-I", "-S", str(PROGRAM), *arguments]
         try:
-            process = HostProcess(self._confinement, argv, mounts)
-            output, stdin = process.pipes
+            host = Host(self._confinement, argv, mounts)
             try:
-                return _exchange(output, stdin, data, time.monotonic() + self._seconds)
+                return _exchange(*host.pipes, data, time.monotonic() + self._seconds)
             finally:
-                os.close(output)
-                os.close(stdin)
-                process.kill()
+                host.end()
         except (WorkspaceError, NoSandboxError) as error:
             raise Omitted("the sandbox to read it in did not work") from error
 
@@ -124,8 +121,6 @@ def _pillow() -> tuple[Path, ...]:
 def _exchange(output: int, stdin: int, data: bytes, deadline: float) -> bytes:
     """Write the length and the file, read the output until its end. Closing the pipe would end the process."""
     answer, view = bytearray(), memoryview(len(data).to_bytes(8, "big") + data)
-    os.set_blocking(output, False)
-    os.set_blocking(stdin, False)
     while True:
         poller = select.poll()
         poller.register(output, select.POLLIN)

@@ -6,6 +6,7 @@ Each has a thread that reads its output and waits for its end. All of them end w
 import select
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from bot.toolhost import shell
 from bot.toolhost.output import Spill, Start
@@ -23,23 +24,21 @@ NO_LIMIT = 7 * 24 * 3600
 _KILL_LIMIT = 3 * TERM_GRACE
 
 
+@dataclass(eq=False)
 class Job:
     """One command; `number` is 0 in the foreground. `next_start` is where its next output begins; `ended` is `None`
-    while it runs; `failure` is why it could not be started, or watched to its end (a full disk). `stop` ends it."""
+    while it runs; `failure` is why it could not be started, or watched to its end (a full disk). `stopping` ends it."""
 
-    def __init__(
-        self, number: int, command: str, spill: Spill, timeout: float, stop: Cancellation | None = None
-    ) -> None:
-        self.number = number
-        self.command = command
-        self.spill = spill
-        self.timeout = timeout
-        self.began = time.monotonic()
-        self.next_start = Start()
-        self.ended: CommandResult | None = None
-        self.failure = ""
-        self.over = Cancellation()
-        self._stop = stop or Cancellation()
+    number: int
+    command: str
+    spill: Spill
+    timeout: float
+    stopping: Cancellation = field(default_factory=Cancellation)
+    began: float = field(default_factory=time.monotonic)
+    next_start: Start = field(default_factory=Start)
+    ended: CommandResult | None = None
+    failure: str = ""
+    over: Cancellation = field(default_factory=Cancellation)
 
     @property
     def runs(self) -> bool:
@@ -47,7 +46,7 @@ class Job:
 
     def stop(self) -> None:
         """Kill the command and its descendants, and wait until they have ended."""
-        self._stop.set()
+        self.stopping.set()
         self.wait(_KILL_LIMIT)
 
     def wait(self, seconds: float, cancelled: Cancellation | None = None) -> None:
@@ -61,7 +60,7 @@ class Job:
         """Run it to its end: in the background on a thread of its own. For `lasting` see `shell.run_command`."""
         try:
             self.ended = shell.run_command(
-                command, self.spill, cancelled=self._stop, monitor=monitor, lasting=lasting
+                command, self.spill, cancelled=self.stopping, monitor=monitor, lasting=lasting
             )
             self.spill.finish()
         except OSError as error:

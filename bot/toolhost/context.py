@@ -106,7 +106,7 @@ class Context:
         path, descriptor = f"{self.tmp}/.of-command-{os.urandom(8).hex()}", -1
         try:
             with contextlib.suppress(OSError):
-                descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             yield (path if descriptor >= 0 else os.devnull), descriptor
         finally:
             if descriptor >= 0:

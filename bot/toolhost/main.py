@@ -29,11 +29,8 @@ def main() -> None:
     start_message = wire.receive(incoming)
     if start_message is None:
         return
-    facts = {
-        "pid": os.getpid(),
-        "leaks": canaries.reached(start_message["canaries"]) if start_message["canaries"] else [],
-    }
-    wire.send(outgoing, {"type": "ready", "facts": facts})
+    leaks = canaries.reached(start_message["canaries"]) if start_message["canaries"] else []
+    wire.send(outgoing, {"type": "ready", "pid": os.getpid(), "leaks": leaks})
     if start_message["type"] == "probe":
         wire.receive(incoming)  # until the supervisor ends us
         return

@@ -31,52 +31,38 @@ _LONGEST_LINE = 200
 
 
 class Spill:
-    """A sink for `shell.run_command`. It may be written and read on different threads. A context manager that opens and
-    closes the file, as `open` and `close` do; the file stays.
+    """A sink for `shell.run_command`. It may be written and read on different threads. Creating one raises `OSError`;
+    the file stays.
 
-    `path` is set by `open`. `cap` is in bytes of text. `total` counts the bytes of the output, `size` and `newlines`
+    `cap` is in bytes of text. `total` counts the bytes of the output, `size` and `newlines`
     those of its text, `left_out` the bytes of text that are not in the file; none of them stops at the cap. `binary` is
     true for output that is no text, which is stored unchanged.
     """
 
-    path: Path
-
     def __init__(self, folder: Path, seq: int, cap: int = CAP) -> None:
-        self.total = 0
-        self.size = 0
-        self.newlines = 0
-        self.left_out = 0
+        self.cap = cap
+        self.total = self.size = self.newlines = self.left_out = 0
         self.binary = False
         self.last_at = time.monotonic()
-        self.cap = cap
-        self._folder, self._seq = folder, seq
         self._held = 0
         self._end = bytearray()
         self._terminal = Terminal()
         self._lock = Lock()
-        self._fd = -1
-
-    def open(self) -> None:
-        """Create the file. Raises `OSError`."""
-        # Not in the constructor: the start of a command would wait for it.
-        # Read back through the same descriptor: the command may write in this folder and swap the file.
-        for number in count(self._seq):
-            self.path = self._folder / f"{number}.txt"
+        for number in count(seq):
+            self.path = folder / f"{number}.txt"
             with suppress(FileExistsError):  # of an earlier tool host of this run
+                # Read back through the same descriptor: the command may write in this folder and swap the file.
                 self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-                return
+                break
+
+    def __del__(self) -> None:
+        with suppress(AttributeError):  # it was not created
+            os.close(self._fd)
 
     @property
     def name(self) -> str:
         """The file as commands and tools can name it."""
         return f"{OUTPUT_NAME}/{self.path.name}"
-
-    def __enter__(self) -> Spill:
-        self.open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __call__(self, piece: bytes) -> bool:
         with self._lock:
@@ -101,11 +87,6 @@ class Spill:
             self.left_out -= len(end)
             self._held += _write(self._fd, note + end, self._held)
 
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
     def read(self, start: int, size: int) -> bytes:
         """Up to `size` bytes of the file, from byte `start` on."""
         return os.pread(self._fd, max(0, min(size, self._held - start)), start)
@@ -119,12 +100,8 @@ class Spill:
 
     def last_line(self) -> str:
         """The last line with something in it, cut; empty for output that is no text."""
-        if self.binary or self._fd < 0:
-            return ""
-        text = self.last(_NEAR).decode("utf-8", "replace")
-        return next(
-            (line.strip()[:_LONGEST_LINE] for line in reversed(text.splitlines()) if line.strip()), ""
-        )
+        text = "" if self.binary else self.last(_NEAR).decode("utf-8", "replace")
+        return ([""] + [line.strip()[:_LONGEST_LINE] for line in text.splitlines() if line.strip()])[-1]
 
     def unfinished(self) -> bytes:
         """The text of the last line, which has no end yet."""
@@ -252,9 +229,13 @@ def present(spill: Spill, start: Start | None = None) -> str:
     length = spill.size - start.byte
     if not spill.left_out and length <= _HEAD_BYTES + _TAIL_BYTES:
         return _middle_out(_lines(spill.read(start.byte, length) + unfinished), [], spill, start)
-    beginning = spill.read(start.byte, min(_HEAD_BYTES, spill.cap - start.byte))
-    end = spill.last(min(length, _TAIL_BYTES)) + unfinished
-    head, tail = _whole_lines(beginning, first=True), _whole_lines(end, first=False)
+    head = spill.read(start.byte, min(_HEAD_BYTES, spill.cap - start.byte))
+    tail = spill.last(min(length, _TAIL_BYTES)) + unfinished
+    # Without the partial line at the inner edge; of one partial line the outer part.
+    if head:
+        head = head[: head.rfind(b"\n") + 1] or head[:_EDGE] + b" [the line goes on]\n"
+    if tail:
+        tail = tail[tail.find(b"\n") + 1 :] or b"[the line began before] " + tail[-_EDGE:]
     return _middle_out(_lines(head), _lines(tail), spill, start)
 
 
@@ -266,25 +247,13 @@ def with_notes(text: str, notes: Sequence[str], nothing: str) -> str:
 def _lines(raw: bytes) -> list[str]:
     """The lines with their ends, long ones cut. Only line feeds end a line."""
     text = raw.decode("utf-8", "ignore")  # plain already; only the edges of a piece may be broken
-    lines = [line + "\n" for line in text.split("\n")]
-    lines[-1] = lines[-1][:-1]
-    return [_cut(line) for line in lines if line]
+    *lines, last = map(_cut, text.split("\n"))
+    return [f"{line}\n" for line in lines] + [last] * bool(last)
 
 
 def _cut(line: str) -> str:
-    if len(line) <= LINE_LIMIT:
-        return line
-    end = "\n" if line.endswith("\n") else ""
-    return f"{line[:LINE_LIMIT]} [{len(line) - len(end) - LINE_LIMIT} more characters]{end}"
-
-
-def _whole_lines(piece: bytes, *, first: bool) -> bytes:
-    """`piece` without the partial line at its inner edge; if it is one partial line, its outer part."""
-    if not piece:
-        return piece
-    if first:
-        return piece[: piece.rfind(b"\n") + 1] or piece[:_EDGE] + b" [the line goes on]\n"
-    return piece[piece.find(b"\n") + 1 :] or b"[the line began before] " + piece[-_EDGE:]
+    more = len(line) - LINE_LIMIT
+    return line if more <= 0 else f"{line[:LINE_LIMIT]} [{more} more characters]"
 
 
 def _middle_out(head: list[str], tail: list[str], spill: Spill, start: Start) -> str:

@@ -35,11 +35,11 @@ class Server:
         self._waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         """Calls and scans, and `None` at the end of the pipe."""
 
+        self._open = 0
+        """The call or scan that was received last: the supervisor sends one when it has the result of that before."""
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._running = 0
-        self._cancelled: set[int] = set()
-        self._gone = False
+        """To the questions of that call."""
+
         self._over = threading.Event()
         self._records = Records(Path(start_message["shown"]))
         self._context = Context(
@@ -72,7 +72,7 @@ class Server:
                 if message["type"] == "call":
                     self._call(message)
                 else:
-                    self._scan(message)
+                    self._scan(message["id"])
         except wire.WireError:
             return  # the supervisor is gone
         finally:
@@ -86,86 +86,59 @@ class Server:
                 while (message := wire.receive(self._incoming)) is not None:
                     if message["type"] == "answer":
                         self._answers.put(Answer(message["allow"], message["reason"]))
-                    elif message["type"] == "cancel":
-                        self._cancel(message["id"])
-                    else:
+                    elif message["type"] != "cancel":
+                        self._open, self._answers = message["id"], queue.SimpleQueue()
+                        self._context.cancelled.clear()
                         self._waiting.put(message)
+                    elif message["id"] == self._open:
+                        self._cancel("the call was cancelled")
         finally:
             self._waiting.put(None)
-            self._leave()
+            # The pipe ended: make sure that this process ends too, whatever a tool does.
+            self._cancel("the supervisor is gone")
+            for child in descendants.children():
+                descendants.signal_group(child, signal.SIGKILL)
+            if not self._over.wait(_LAST_SECONDS):
+                os._exit(1)
 
-    def _leave(self) -> None:
-        """The pipe ended: make sure that this process ends too, whatever a tool does."""
-        with self._lock:
-            self._gone = True
-            self._context.cancelled.set()
-        self._answers.put(Answer(False, "the supervisor is gone"))
-        for child in descendants.children():
-            descendants.signal_group(child, signal.SIGKILL)
-        if not self._over.wait(_LAST_SECONDS):
-            os._exit(1)
-
-    def _cancel(self, identity: int) -> None:
-        with self._lock:
-            self._cancelled.add(identity)
-            if identity == self._running:
-                self._context.cancelled.set()
-                self._answers.put(Answer(False, "the call was cancelled"))
+    def _cancel(self, reason: str) -> None:
+        self._context.cancelled.set()
+        self._answers.put(Answer(False, reason))
 
     def _call(self, message: Message) -> None:
-        self._context.seq = message["id"]
+        context, tool = self._context, message["tool"]
+        context.seq = message["id"]
         # What a subagent is shown, which only reads, the agent has not seen.
-        self._context.records = Records() if message.get("agent") else self._records
-        self._context.echo = self._echo if message.get("echo") is True else None
-        with self._lock:
-            self._running = message["id"]
-            if self._gone or message["id"] in self._cancelled:
-                self._context.cancelled.set()
-        try:
-            if self._diagnosing is not None:
-                self._diagnosing.before(message["tool"])
-            outcome = run_tool(message["tool"], message["arguments"], self._context)
-            if not self._checks:
-                self._scanner.note(outcome.metadata)
-            if self._diagnosing is not None:
-                outcome = self._diagnosing.after(
-                    message["tool"], outcome, more_edits=message.get("more_edits") is True
-                )
-            frame = _result(message["id"], outcome)
-        finally:
-            with self._lock:
-                self._running = 0
-                self._cancelled.clear()
-                self._context.cancelled.clear()
-                while not self._answers.empty():
-                    self._answers.get_nowait()
-        wire.send_encoded(self._outgoing, frame)
-        self._context.monitor.tidy()
+        context.records = Records() if message.get("agent") else self._records
+        context.echo = self._echo if message.get("echo") is True else None
+        if self._diagnosing is not None:
+            self._diagnosing.before(tool)
+        outcome = run_tool(tool, message["arguments"], context)
+        if not self._checks:
+            self._scanner.note(outcome.metadata)
+        if self._diagnosing is not None:
+            outcome = self._diagnosing.after(tool, outcome, more_edits=message.get("more_edits") is True)
+        wire.send_encoded(self._outgoing, _result(message["id"], outcome))
+        context.monitor.tidy()
 
     def _echo(self, line: str) -> None:
-        wire.send(self._outgoing, {"type": "printed", "id": self._running, "line": line})
+        wire.send(self._outgoing, {"type": "printed", "id": self._open, "line": line})
 
-    def _scan(self, message: Message) -> None:
+    def _scan(self, identity: int) -> None:
+        frame = {"type": "changes", "id": identity, "files": [], "done": True}
         try:
             for entry in self._scanner.changes():
-                frame = {"type": "changes", "id": message["id"], "files": [entry], "done": False, "note": ""}
-                wire.send(self._outgoing, frame)
+                wire.send(self._outgoing, {**frame, "files": [entry], "done": False, "note": ""})
                 if self._diagnosing is not None:
                     self._diagnosing.changed_meanwhile(entry["path"])
             note = self._scanner.note_for_people
         except OSError as error:
             note = f"the work tree could not be scanned: {error}"
-        done = {"type": "changes", "id": message["id"], "files": [], "done": True, "note": note}
-        wire.send(self._outgoing, done)
+        wire.send(self._outgoing, {**frame, "note": note})
 
     def _ask(self, tool: str, files: Sequence[tuple[str, str]], diff: str) -> Answer:
-        question = {
-            "type": "ask",
-            "id": self._running,
-            "tool": tool,
-            "files": [{"path": path, "action": action} for path, action in files],
-            "diff": diff,
-        }
+        named = [{"path": path, "action": action} for path, action in files]
+        question = {"type": "ask", "id": self._open, "tool": tool, "files": named, "diff": diff}
         wire.send(self._outgoing, question)
         return self._answers.get()
 
@@ -189,8 +162,7 @@ def run_tool(name: str, arguments: Mapping[str, Any], context: Context) -> ToolO
 
 
 def _result(identity: int, outcome: ToolOutcome) -> bytes:
-    content, is_error, metadata = outcome.content, outcome.is_error, dict(outcome.metadata)
-    frame = {"type": "result", "id": identity, "content": content, "is_error": is_error, "metadata": metadata}
+    frame = {"type": "result", "id": identity, **outcome._asdict()}
     try:
         return wire.encode(frame)
     except (wire.WireError, TypeError, ValueError) as error:

@@ -145,22 +145,27 @@ class _Running:
     def take_the_rest(self) -> None:
         """Read the rest of the pipe, once no process writes to it any more."""
         until = time.monotonic() + _LAST_OUTPUT
-        late = False
-        while self._open and not late:
-            left = milliseconds_to(until)
-            late = not left  # poll once more even so: the machine may have been suspended
+        left = 1.0
+        while self._open and left:
+            left = milliseconds_to(until)  # with 0 poll once more: the machine may have been suspended
             if not any(fd == self._output for fd, _ in self._poll.poll(left)) or self._take():
                 break
-        if self._open:
-            self._close()
 
     def _take(self) -> bool:
-        """Whether the sink has enough."""
+        """Move the pipe's data to the sink; whether that has enough. One call is bounded, so that a command that writes
+        without end does not delay its deadline."""
         self._printed = time.monotonic()
-        self._open, enough = pump(self._output, self._sink)
-        if not self._open:
-            self._close()
-        return enough
+        for _ in range(_ROUNDS):
+            try:
+                piece = os.read(self._output, _CHUNK)
+            except BlockingIOError:
+                return False
+            if not piece:
+                self._close()
+                return False
+            if self._sink(piece):
+                return True
+        return False
 
     def _close(self) -> None:
         self._open = False
@@ -199,21 +204,6 @@ class _Running:
 
 def milliseconds_to(deadline: float) -> float:
     return max(0.0, deadline - time.monotonic()) * 1000
-
-
-def pump(fd: int, sink: Sink) -> tuple[bool, bool]:
-    """Move the pipe's data to the sink. Returns whether the pipe is still open and whether to stop. One call is
-    bounded, so that a command that writes without end does not delay its deadline."""
-    for _ in range(_ROUNDS):
-        try:
-            piece = os.read(fd, _CHUNK)
-        except BlockingIOError:
-            return True, False
-        if not piece:
-            return False, False
-        if sink(piece):
-            return True, True
-    return True, False
 
 
 def _running(subreaper: int) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ from bot.contracts.tools import Answer, ToolOutcome
 from bot.contracts.wire import WireError
 from bot.workspace import frames, start
 from bot.workspace.frames import Facts, Question
-from bot.workspace.process import HostEndedError, WorkspaceError
+from bot.workspace.process import Host, HostEndedError, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX
-from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement
+from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.start import StartOptions, make_folders, plan_start
 
 if TYPE_CHECKING:
@@ -68,15 +68,15 @@ class Workspace:
     dead."""
 
     def __init__(
-        self, host: start.Host, facts: Facts, start_message: Mapping[str, Any], ask: Ask, proxy: Proxy | None
+        self, host: Host, facts: Facts, options: StartOptions, start_message: Mapping[str, Any], ask: Ask
     ) -> None:
         """Use `Workspace.start`."""
-        self.dependencies = NO_DEPENDENCIES
+        self.dependencies = options.dependencies
         self.facts = facts
         self.root = str(start_message["root"])
         """The path of the tree inside."""
-        self.proxy = proxy
-        self._process = host.process
+        self.proxy: Proxy | None = None
+        self._host = host
         self._channel = host.channel
         self._ask = ask
         self._spill = str(start_message["spill"])
@@ -101,13 +101,14 @@ class Workspace:
                 f"({confinement.name}) has none. {HOW_TO_FIX}"
             )
         mounts, start_message = plan_start(confinement, options, folders)
-        host = start.Host(confinement, mounts)
+        host = start.start_host(confinement, mounts)
         try:
             facts = start.handshake(confinement, host, start_message, folders)
-            host.process.open_inside()
-            proxy = egress.open(host.process.inside) if egress and confinement.confines else None
+            workspace = cls(host, facts, options, start_message, ask)
+            first = host.first_inside()
+            workspace.proxy = egress.open(first) if egress and confinement.confines else None
         except WireError as error:
-            words = host.process.last_words()
+            words = host.last_words()
             host.end()
             if not confinement.confines or (confinement.moves and words and not words.startswith("bwrap:")):
                 raise WorkspaceError(f"The tool host did not start: {words or error}.") from error
@@ -118,8 +119,6 @@ class Workspace:
         except BaseException:
             host.end()
             raise
-        workspace = cls(host, facts, start_message, ask, proxy)
-        workspace.dependencies = options.dependencies
         return workspace
 
     def call(
@@ -247,7 +246,7 @@ class Workspace:
             self._end(closed)
             return WorkspaceError(closed)
         with self._ending:
-            words = "" if self._ended else self._process.last_words()
+            words = "" if self._ended else self._host.last_words()
         reason = f"{error} ({words})" if words else str(error)
         sentence = f"The tool host failed {when}: {reason}. It and all its processes were ended."
         self._end(sentence)
@@ -257,8 +256,7 @@ class Workspace:
         with self._ending:
             if not self._ended:
                 self._ended = why
-                self._channel.hang_up()
-                self._process.kill()
+                self._host.kill()
                 if self.proxy is not None:
                     self.proxy.close()
         # A thread that waits for the host sees the end of the pipe and releases the lock.

@@ -1,8 +1,8 @@
 """Frames to and from a hostile tool host: each wait has a deadline, each buffer a limit, and each frame is
 validated field by field.
 
-`Channel` is the non-blocking half of `bot.contracts.wire`. Validation is by hand and not with pydantic, whose import
-would be most of the time to the first request.
+`Channel` is the non-blocking half of `bot.contracts.wire`. Validation is by hand: with the standard library alone the
+sandbox is tested under any Python of a machine.
 """
 
 import base64
@@ -23,6 +23,7 @@ from bot.contracts.journal import FileVersion
 from bot.contracts.plain_text import printable
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
+from bot.toolhost.shell import milliseconds_to
 
 _HEADER = 4
 
@@ -60,11 +61,10 @@ class Question(NamedTuple):
 
 def facts(frame: _Frame) -> Facts:
     """Parse the frame `ready`. Raises `WireError`, like all parsers here, for any other frame."""
-    _shape(frame, "ready", {"facts": dict})
-    facts = _fields(frame["facts"], {"pid": int, "leaks": list})
-    if not all(isinstance(leak, str) for leak in facts["leaks"]):
+    _shape(frame, "ready", {"pid": int, "leaks": list})
+    if not all(isinstance(leak, str) for leak in frame["leaks"]):
         raise WireError("its list of leaks is not a list of sentences")
-    return Facts(facts["pid"], tuple(map(plain, facts["leaks"])))
+    return Facts(frame["pid"], tuple(map(plain, frame["leaks"])))
 
 
 def question(frame: _Frame, identity: int) -> Question:
@@ -176,7 +176,7 @@ class Channel:
             except BlockingIOError:
                 writing = select.poll()
                 writing.register(self._outgoing, select.POLLOUT)
-                if not writing.poll(_milliseconds_to(deadline)):
+                if not writing.poll(milliseconds_to(deadline)):
                     raise WireError("the other side does not read what it is sent") from None
             except OSError as error:
                 raise WireError(f"the other side of the pipe is gone: {error.strerror}") from error
@@ -188,7 +188,7 @@ class Channel:
             raise WireError("no answer within the time limit")  # also if it sends other frames without end
         stopped, check_at = False, time.monotonic() + _STOP_CHECK_INTERVAL
         while (message := self._take()) is None:
-            if self._reading.poll(min(_milliseconds_to(deadline), _TICK)):
+            if self._reading.poll(min(milliseconds_to(deadline), _TICK)):
                 try:
                     piece = os.read(self._incoming, _PIPE)
                 except OSError as error:
@@ -235,7 +235,3 @@ class Channel:
         body = bytes(self._buffer[_HEADER : _HEADER + length])
         del self._buffer[: _HEADER + length]
         return wire.decode(body)
-
-
-def _milliseconds_to(deadline: float) -> float:
-    return max(0.0, deadline - time.monotonic()) * 1000

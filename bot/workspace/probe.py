@@ -16,7 +16,7 @@ from bot.contracts.sandbox import Canary, SandboxInfo
 from bot.contracts.wire import WireError
 from bot.workspace import canaries, start
 from bot.workspace.canaries import MAY_BE_CLOSED, Canaries
-from bot.workspace.process import WorkspaceError
+from bot.workspace.process import Host, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX, Off, Setting, candidates
 from bot.workspace.sandbox.confinement import Confinement, Mounts
 from bot.workspace.sandbox.landlock import version
@@ -85,23 +85,23 @@ def _reached(confinement: Confinement, mounts: Mounts, planted: Canaries) -> tup
     """The names of the canaries that the unconfined and the confined host reached."""
     with _host(Off(), mounts) as outside:
         with _host(confinement, mounts) as inside:
-            inside.send({"type": "probe", "canaries": planted.message("inside")})
-            outside.send({"type": "probe", "canaries": planted.message("outside")})
-            inside_leaks, outside_leaks = inside.ready().leaks, outside.ready().leaks
+            start.send(inside, {"type": "probe", "canaries": planted.message("inside")})
+            start.send(outside, {"type": "probe", "canaries": planted.message("outside")})
+            inside_leaks, outside_leaks = start.ready(inside).leaks, start.ready(outside).leaks
         # The process of the host alone, as if it ran unconfined.
-        outside.process.process.kill()
-        outside.process.wait()
+        outside.process.kill()
+        outside.wait()
         return planted.reached("outside", outside_leaks), planted.reached("inside", inside_leaks)
 
 
 @contextmanager
-def _host(confinement: Confinement, mounts: Mounts) -> Iterator[start.Host]:
+def _host(confinement: Confinement, mounts: Mounts) -> Iterator[Host]:
     """A tool host that only tries the canaries."""
-    host = start.Host(confinement, mounts)
+    host = start.start_host(confinement, mounts)
     try:
         yield host
     except WireError as error:
-        words = host.process.last_words().removeprefix("bwrap:").strip() or str(error)
+        words = host.last_words().removeprefix("bwrap:").strip() or str(error)
         raise NoSandboxError(f"{confinement.name} could not be started: {words}.") from error
     finally:
         try:

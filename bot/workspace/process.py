@@ -1,9 +1,8 @@
-"""Start and end the operating system processes of a workspace."""
+"""Start and end the operating system processes of a workspace, with the pipe to them."""
 
 import contextlib
 import ctypes
 import os
-import queue
 import select
 import signal
 import subprocess
@@ -11,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from functools import partial
 
 from bot.contracts.capacity import retry_at_capacity
@@ -18,6 +18,7 @@ from bot.contracts.errors import AgentError
 from bot.contracts.formatting import cut_short
 from bot.contracts.plain_text import printable_name
 from bot.toolhost.descendants import below, children, lives, state
+from bot.workspace.frames import Channel
 from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -39,12 +40,12 @@ class HostEndedError(WorkspaceError):
     """A started tool host ended, was stopped or sent an invalid frame, before the supervisor closed it."""
 
 
-class HostProcess:
-    """The tool host, or the sandbox around it.
+class Host:
+    """The tool host, or the sandbox around it, and the pipe to it; `pipes` are the descriptors to read from it and to
+    write to it.
 
     A thread of its own starts it and stays until it ends. The kernel's "die with parent" means the parent
     *thread*: started on a short-lived one, the sandbox would be killed when that thread returns.
-    `pipes` are the descriptors to read from and to write to it; the caller closes them.
     """
 
     def __init__(self, confinement: Confinement, argv: Sequence[str], mounts: Mounts) -> None:
@@ -52,14 +53,14 @@ class HostProcess:
         if it cannot be confined."""
         self._confined = confinement.confines
         self._in_namespace = confinement.confines and confinement.moves
-        self._inside: int | None = None
+        self._first: int | None = None
+        started: Future[subprocess.Popen[bytes]] = Future()
         with InheritedFiles() as inherited:
             command = confinement.command(argv, mounts, inherited)
             self._errors, errors = os.pipe()
             from_host, stdout = os.pipe()
             stdin, to_host = os.pipe()
             self.pipes = from_host, to_host
-            started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
             start = partial(
                 subprocess.Popen[bytes], command, env={}, cwd="/", stdin=stdin, stdout=stdout, stderr=errors,
                 start_new_session=True, pass_fds=tuple(inherited.descriptors),
@@ -68,30 +69,25 @@ class HostProcess:
                 target=_live, args=(start, started), name="workspace", daemon=True
             )
             retry_at_capacity(self._thread.start)
-            process = started.get()
-            for fd in (stdin, stdout, errors):
-                os.close(fd)
-        if isinstance(process, OSError):
-            for fd in (self._errors, *self.pipes):
-                os.close(fd)
-            raise WorkspaceError(f"The tool host could not be started: {process}.") from process
-        self.process = process
+            try:
+                self.process = started.result()
+            except OSError as error:
+                for fd in (self._errors, *self.pipes):
+                    os.close(fd)
+                raise WorkspaceError(f"The tool host could not be started: {error}.") from error
+            finally:
+                for fd in (stdin, stdout, errors):
+                    os.close(fd)
+        self.channel = Channel(*self.pipes, self._is_stopped)
 
-    def open_inside(self) -> None:
-        """Open a pidfd of the sandbox's first process, by which `kill` can wait for the end of all."""
-        if self._in_namespace and self._inside is None:
-            pids = children(self.process.pid)
-            if pids:
-                with contextlib.suppress(ProcessLookupError):
-                    self._inside = os.pidfd_open(pids[0])
-
-    @property
-    def inside(self) -> int:
-        """The id of the sandbox's first process. Raises `WorkspaceError` if there is none."""
-        pids = children(self.process.pid)
-        if not pids:
-            raise WorkspaceError("The sandbox has no process inside it.")
-        return pids[0]
+    def first_inside(self) -> int:
+        """The id of the sandbox's first process, 0 if there is none; by a pidfd of it `end` waits for the end of
+        all."""
+        pid = next(iter(children(self.process.pid)), 0)
+        if pid and self._in_namespace and self._first is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._first = os.pidfd_open(pid)
+        return pid
 
     def last_words(self) -> str:
         """The last line on its standard error: why it ended, if it could tell."""
@@ -103,7 +99,7 @@ class HostProcess:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         return printable_name(cut_short(lines[-1], 500)) if lines else ""
 
-    def is_stopped(self) -> bool:
+    def _is_stopped(self) -> bool:
         """Whether a signal stopped the tool host. A command can send one if no namespace is between them."""
         hosts = children(self.process.pid)[:1] if self._confined else [self.process.pid]
         return any(state(pid)[0] == "T" for pid in hosts)
@@ -112,10 +108,18 @@ class HostProcess:
         """Wait until the process itself has ended; its descendants may live on."""
         self._thread.join(_GONE_LIMIT)
 
+    def end(self) -> None:
+        """As `kill`, and close the pipe, which nobody else uses any more."""
+        try:
+            self.kill()
+        finally:
+            self.channel.close()
+
     def kill(self) -> None:
-        """Kill every process of the workspace, and wait for their ends. Call `Channel.hang_up` first; call this
-        once."""
-        self.open_inside()
+        """Kill every process of the workspace, and wait for their ends; call this once. Raises `WorkspaceError` if one
+        cannot be killed."""
+        self.channel.hang_up()
+        self.first_inside()
         if self._in_namespace:
             self._kill_namespace()
         else:
@@ -128,37 +132,35 @@ class HostProcess:
                 # after its end. While it lives, it adopts orphans.
                 kill_all(lambda: below(self.process.pid), limit=_GONE_LIMIT if self._confined else 1.0)
                 self.process.kill()
-        self._thread.join(_GONE_LIMIT)
+        self.wait()
         os.close(self._errors)
         if self._thread.is_alive():
             raise WorkspaceError(f"The tool host (process {self.process.pid}) could not be killed.")
 
     def _kill_namespace(self) -> None:
         """The first process is PID 1 of a namespace: when that has ended, the kernel has killed all others."""
-        if self._inside is not None:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._inside, signal.SIGKILL)
+        first, self._first = self._first, None
+        if first is None:
+            self.process.kill()
+            return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(first, signal.SIGKILL)
         self.process.kill()
-        if self._inside is not None:
-            gone = select.poll()
-            gone.register(self._inside, select.POLLIN)
-            done = gone.poll(_NAMESPACE_LIMIT * 1000)
-            os.close(self._inside)
-            self._inside = None
-            if not done:
-                raise WorkspaceError("The sandbox's processes could not be killed.")
+        gone = select.poll()
+        gone.register(first, select.POLLIN)
+        done = gone.poll(_NAMESPACE_LIMIT * 1000)
+        os.close(first)
+        if not done:
+            raise WorkspaceError("The sandbox's processes could not be killed.")
 
 
-def _live(
-    start: Callable[[], subprocess.Popen[bytes]],
-    started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError],
-) -> None:
+def _live(start: Callable[[], subprocess.Popen[bytes]], started: Future[subprocess.Popen[bytes]]) -> None:
     try:
         process = retry_at_capacity(start)
     except OSError as error:
-        started.put(error)
+        started.set_exception(error)
         return
-    started.put(process)
+    started.set_result(process)
     process.wait()
 
 

@@ -19,8 +19,8 @@ from bot.contracts.workspace_tools import OUTPUT
 from bot.ecosystems.registry import ecosystems
 from bot.workspace import canaries, environment, frames
 from bot.workspace.dependencies import place_folders
-from bot.workspace.frames import Channel, Facts
-from bot.workspace.process import HostProcess
+from bot.workspace.frames import Facts
+from bot.workspace.process import Host
 from bot.workspace.sandbox import toolchains
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import (
@@ -231,30 +231,20 @@ def find_own_programs(*, moved: bool, writable: tuple[Path, ...]) -> dict[str, t
     return programs
 
 
-class Host:
-    """A started tool host and the pipe to it. Raises as `HostProcess` does."""
+def start_host(confinement: Confinement, mounts: Mounts) -> Host:
+    """Start a tool host. Raises as `Host` does."""
+    # Isolated (`-I`: no PYTHON variables, no user site, no working folder) and without site packages (`-S`), so that no
+    # file of the work tree is imported.
+    where = _INSIDE if confinement.moves else str(_package().parent)
+    return Host(confinement, [interpreter(), "-I", "-S", "-c", _START, where], mounts)
 
-    def __init__(self, confinement: Confinement, mounts: Mounts) -> None:
-        # Isolated (`-I`: no PYTHON variables, no user site, no working folder) and without site packages (`-S`), so
-        # that no file of the work tree is imported.
-        where = _INSIDE if confinement.moves else str(_package().parent)
-        argv = [interpreter(), "-I", "-S", "-c", _START, where]
-        self.process = HostProcess(confinement, argv, mounts)
-        self.channel = Channel(*self.process.pipes, self.process.is_stopped)
 
-    def send(self, message: Mapping[str, Any]) -> None:
-        self.channel.send(message, time.monotonic() + _HANDSHAKE_LIMIT)
+def send(host: Host, message: Mapping[str, Any]) -> None:
+    host.channel.send(message, time.monotonic() + _HANDSHAKE_LIMIT)
 
-    def ready(self) -> Facts:
-        return frames.facts(self.channel.receive(time.monotonic() + _HANDSHAKE_LIMIT))
 
-    def end(self) -> None:
-        """End every process of it. Raises `WorkspaceError` if one cannot be killed."""
-        self.channel.hang_up()
-        try:
-            self.process.kill()
-        finally:
-            self.channel.close()
+def ready(host: Host) -> Facts:
+    return frames.facts(host.channel.receive(time.monotonic() + _HANDSHAKE_LIMIT))
 
 
 def handshake(
@@ -262,11 +252,11 @@ def handshake(
 ) -> Facts:
     """Send the start message; return the host's facts. Raises `NoSandboxError` where a canary was reached."""
     if not confinement.confines:
-        host.send({**start_message, "canaries": {}})
-        return host.ready()
+        send(host, {**start_message, "canaries": {}})
+        return ready(host)
     with canaries.plant(folders.own / "canaries", folders.tmp) as planted:
-        host.send({**start_message, "canaries": planted.message("inside")})
-        facts = host.ready()
+        send(host, {**start_message, "canaries": planted.message("inside")})
+        facts = ready(host)
         reached = planted.reached("inside", facts.leaks)
     if leaks := reached - confinement.lets_through:
         raise NoSandboxError(

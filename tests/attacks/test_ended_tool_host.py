@@ -51,7 +51,7 @@ class Run:
 
         def send() -> None:
             if eventually(mark.exists):
-                os.kill(children(self._started[-1]._process.process.pid)[0], number)
+                os.kill(children(self._started[-1]._host.process.pid)[0], number)
 
         sender = threading.Thread(target=send)
         sender.start()

@@ -15,7 +15,8 @@ from bot.toolhost.output import LIMIT, LINE_LIMIT, LONGEST, Spill, Start, Termin
 
 
 def shown(raw: bytes, cap: int = 1 << 30) -> str:
-    with tempfile.TemporaryDirectory() as folder, Spill(Path(folder), 1, cap) as spill:
+    with tempfile.TemporaryDirectory() as folder:
+        spill = Spill(Path(folder), 1, cap)
         for start in range(0, len(raw), 70_000):
             spill(raw[start : start + 70_000])
         spill.finish()
@@ -69,12 +70,12 @@ def test_alike_lines_of_long_output_are_folded(line: str, folded: bool):
 
 def test_of_too_much_output_beginning_and_end_are_kept_and_shown(tmp_path: Path):
     lines = b"".join(b"line %d\n" % n for n in range(400_000))
-    with Spill(tmp_path, 1, 1 << 20) as spill:
-        for start in range(0, len(lines), 70_000):
-            spill(lines[start : start + 70_000])
-        spill.finish()
-        text = present(spill)
-        left_out = spill.left_out
+    spill = Spill(tmp_path, 1, 1 << 20)
+    for start in range(0, len(lines), 70_000):
+        spill(lines[start : start + 70_000])
+    spill.finish()
+    text = present(spill)
+    left_out = spill.left_out
     assert text.startswith("line 0\nline 1\n")
     assert "line 399998\nline 399999\n" in text
     assert f"the output was {len(lines)} bytes; the file keeps its beginning and end" in text
@@ -90,11 +91,11 @@ def test_of_too_much_output_beginning_and_end_are_kept_and_shown(tmp_path: Path)
 def test_memory_stays_small_whatever_is_printed(tmp_path: Path):
     piece = b"a line of output that says something\n" * 1800
     tracemalloc.start()
-    with Spill(tmp_path, 1, 1 << 20) as spill:
-        for _ in range(600):
-            spill(piece)
-        spill.finish()
-        present(spill)
+    spill = Spill(tmp_path, 1, 1 << 20)
+    for _ in range(600):
+        spill(piece)
+    spill.finish()
+    present(spill)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert spill.total == 600 * len(piece)
@@ -111,28 +112,28 @@ def test_what_a_command_put_in_the_place_of_the_file_is_not_written(planted: str
         os.mkfifo(place)
     else:
         os.link(target, place)
-    with Spill(tmp_path, 1) as spill:
-        spill(b"output\n")
-        assert spill.read(0, 100) == b"output\n"
+    spill = Spill(tmp_path, 1)
+    spill(b"output\n")
+    assert spill.read(0, 100) == b"output\n"
     assert target.read_text() == "untouched"
 
 
 def test_binary_output_is_kept_as_it_is(tmp_path: Path):
     raw = b"\x7fELF\0\x1b[31m\r\n" * 100
-    with Spill(tmp_path, 1) as spill:
-        spill(raw)
-        spill.finish()
-        assert present(spill) == f"[binary output, {len(raw)} bytes; all of it: $TMPDIR/out/1.txt]\n"
+    spill = Spill(tmp_path, 1)
+    spill(raw)
+    spill.finish()
+    assert present(spill) == f"[binary output, {len(raw)} bytes; all of it: $TMPDIR/out/1.txt]\n"
     assert spill.path.read_bytes() == raw
 
 
-def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path):
-    with Spill(tmp_path, 1) as spill:
-        spill(b"one\ntwo\nthree\nfo")
-        assert present(spill) == "one\ntwo\nthree\nfo"
-        shown = Start(spill.size, spill.newlines)
-        spill(b"ur\nfive\n")
-        assert present(spill, shown) == "four\nfive\n"
+def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path) -> None:
+    spill = Spill(tmp_path, 1)
+    spill(b"one\ntwo\nthree\nfo")
+    assert present(spill) == "one\ntwo\nthree\nfo"
+    shown = Start(spill.size, spill.newlines)
+    spill(b"ur\nfive\n")
+    assert present(spill, shown) == "four\nfive\n"
 
 
 @settings(max_examples=60, deadline=None)

@@ -5,7 +5,7 @@ import re
 import shlex
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -69,11 +69,12 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
             last_line, next_echo = line, time.monotonic() + _ECHO_PAUSE
             context.echo(line)
 
-    with _folder_note(context) as (variable, note), Spill(context.spill, context.seq) as spill:
+    with _folder_note(context) as (variable, read_note):
+        spill = Spill(context.spill, context.seq)
         job = Job(0, command, spill, timeout, context.cancelled)
         whole = _shell(command, cwd, {**context.environment, **variable}, timeout)
         job.run(whole, context.monitor, lasting)
-        left = os.pread(note, _LONGEST_NOTE, 0) if variable else b""
+        left = read_note()
         if job.failure:
             raise OSError(job.failure)
         outcome = new_output(job, context)
@@ -93,16 +94,10 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
             f"{MOST} commands run in the background, and no more may: {names}. End one with bash_kill."
         )
     whole = _shell(command, cwd, context.environment, timeout or NO_LIMIT)
-    spill = Spill(context.spill, context.seq)
-    spill.open()
-    job = Job(len(context.jobs) + 1, command, spill, whole.timeout)
+    job = Job(len(context.jobs) + 1, command, Spill(context.spill, context.seq), whole.timeout)
     name = f"background {job.number}"
     thread = threading.Thread(target=job.run, args=(whole, context.monitor), name=name, daemon=True)
-    try:
-        retry_at_capacity(thread.start, patience=_PATIENCE)
-    except OSError:
-        spill.close()
-        raise
+    retry_at_capacity(thread.start, patience=_PATIENCE)
     context.jobs.append(job)
     job.wait(_FIRST_WAIT, context.cancelled)
     if job.failure:
@@ -120,25 +115,26 @@ def _shell(script: str, cwd: Path, environment: Mapping[str, str], timeout: floa
 
 
 @contextmanager
-def _folder_note(context: Context) -> Iterator[tuple[dict[str, str], int]]:
-    """Yield the variable with which bash writes its last folder to a file, the note, and a descriptor of it.
+def _folder_note(context: Context) -> Iterator[tuple[dict[str, str], Callable[[], bytes]]]:
+    """Yield the variable with which bash writes its last folder to a file, and a function that reads the note.
 
     BASH_ENV names a script that bash reads before the command, so that the command itself is unchanged, in bash's error
-    messages too.
+    messages too. The note takes the script's place.
     """
     with context.file_for_a_command() as (note, descriptor):
         # It writes an empty line for a folder that was removed. The braces silence `set -x`.
-        trap = f"{{ {{ pwd -P || echo; }} >>{shlex.quote(note)}; }} 2>/dev/null"
-        script, variable = Path(f"{note}.sh"), {}
+        trap = f"{{ {{ pwd -P || echo; }} >|{shlex.quote(note)}; }} 2>/dev/null"
+        script = os.fsencode(f"unset BASH_ENV; trap {shlex.quote(trap)} EXIT\n")
+        variable: dict[str, str] = {}
         with suppress(OSError):
-            if descriptor >= 0:
-                script.write_bytes(os.fsencode(f"unset BASH_ENV; trap {shlex.quote(trap)} EXIT\n"))
-                variable = {"BASH_ENV": re.sub(r'([$`"\\])', r"\\\1", str(script))}  # bash expands the value
-        try:
-            yield variable, descriptor
-        finally:
-            with suppress(OSError):
-                script.unlink()
+            if descriptor >= 0 and os.write(descriptor, script) == len(script):
+                variable = {"BASH_ENV": re.sub(r'([$`"\\])', r"\\\1", note)}  # bash expands the value
+
+        def read() -> bytes:
+            left = os.pread(descriptor, _LONGEST_NOTE, 0) if variable else b""
+            return b"" if left == script else left
+
+        yield variable, read
 
 
 def _carry_over(before: Path, left: bytes, context: Context) -> list[str]:
