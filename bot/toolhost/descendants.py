@@ -33,14 +33,18 @@ def sweep(codes: dict[int, int] | None = None, *, orphans_but: Pids | None = Non
     ):
         ran.update(kill([*tops, *(one for top in tops for one in below(top))]))
         for pid in tops:
-            _take(pid, codes)
+            with contextlib.suppress(ChildProcessError):
+                status = os.waitpid(pid, 0)[1]
+                if codes is not None:
+                    codes[pid] = os.waitstatus_to_exitcode(status)
     return len(ran)
 
 
 def reap_orphans(others: Pids) -> None:
     """Reap the adopted orphans that have ended, but for `others`."""
     for pid in _orphans(others):
-        _take(pid, None, os.WNOHANG)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
 
 
 def _orphans(others: Pids) -> list[int]:
@@ -104,21 +108,15 @@ def below(pid: int) -> Iterator[int]:
         left += children(child)[::-1]
 
 
-def command_line(pid: int) -> str:
-    """The command line of `pid`, on one line; empty if it has ended."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            words = file.read(4 * _MAX_LENGTH).replace(b"\0", b" ").decode("utf-8", "replace").split()
-    except OSError:
-        return ""
-    line = "".join(c if c.isprintable() else "?" for c in " ".join(words))
-    return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 3] + "..."
-
-
 def command_lines(pids: Iterable[int]) -> tuple[str, ...]:
-    """The command lines of processes, the first few, once each."""
-    lines = dict.fromkeys(map(command_line, pids))
-    return tuple(line for line in lines if line)[:_MOST_LINES]
+    """The command lines of processes that have not ended, each on one line, the first few, once each."""
+    lines: dict[str, None] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read(4 * _MAX_LENGTH).replace(b"\0", b" ").decode("utf-8", "replace").split()
+            line = "".join(c if c.isprintable() else "?" for c in " ".join(words))
+            lines[line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 3] + "..."] = None
+    return tuple(filter(None, lines))[:_MOST_LINES]
 
 
 def lives(pid: int) -> bool:
@@ -133,11 +131,3 @@ def state(pid: int) -> tuple[str, int]:
     except (OSError, ValueError):
         return "", 0
     return state.decode(), int(group)
-
-
-def _take(pid: int, codes: dict[int, int] | None, how: int = 0) -> None:
-    """Reap a child that was killed; with WNOHANG only if it has ended already."""
-    with contextlib.suppress(ChildProcessError):
-        taken, status = os.waitpid(pid, how)
-        if taken and codes is not None:
-            codes[pid] = os.waitstatus_to_exitcode(status)

@@ -135,11 +135,11 @@ def run_program(
             start_new_session=True,
         )
         try:
-            ended = _wait(process.pid, deadline, cancelled, lambda: _size(output) > cap)
+            ended = _wait(process.pid, deadline, cancelled, output, cap)
         finally:
             signal_group(process.pid, signal.SIGKILL)  # with processes that it left running
             exit_code = process.wait()
-        capped = _size(output) > cap
+        capped = os.fstat(output.fileno()).st_size > cap
         return ProgramResult(
             exit_code,
             os.pread(output.fileno(), cap, 0),
@@ -158,20 +158,13 @@ def _in_memory(content: bytes = b"") -> BinaryIO:
     return file
 
 
-def _size(file: BinaryIO) -> int:
-    return os.fstat(file.fileno()).st_size
-
-
-def _wait(pid: int, deadline: float, cancelled: Cancellation, is_enough: Callable[[], bool]) -> bool:
-    """Whether the process ended, before the deadline, a cancellation, and before it wrote enough."""
-    pidfd = os.pidfd_open(pid)
-    try:
+def _wait(pid: int, deadline: float, cancelled: Cancellation, output: BinaryIO, cap: int) -> bool:
+    """Whether the process ended, before the deadline, a cancellation, and before it wrote over `cap` bytes."""
+    with open(os.pidfd_open(pid), "rb", 0) as ended:
         poll = select.poll()
-        for fd in (pidfd, cancelled.fileno()):
-            poll.register(fd, select.POLLIN)
+        for one in (ended, cancelled):
+            poll.register(one, select.POLLIN)
         ready: list[tuple[int, int]] = []
-        while not ready and time.monotonic() < deadline and not is_enough():
+        while not ready and time.monotonic() < deadline and os.fstat(output.fileno()).st_size <= cap:
             ready = poll.poll(_TICK_MS)
-        return any(fd == pidfd for fd, _ in ready)
-    finally:
-        os.close(pidfd)
+        return any(fd == ended.fileno() for fd, _ in ready)

@@ -66,38 +66,23 @@ def encode(text: Text, known: str = "") -> bytes:
     return text.content.encode("latin-1")
 
 
-class LineEnds(NamedTuple):
-    """How often each line end occurs. A lone carriage return ends no line."""
-
-    lf: int
-    crlf: int
-
-    @property
-    def usual(self) -> str:
-        """The more frequent one, which inserted lines get."""
-        return "\r\n" if self.crlf > self.lf else "\n"
-
-    @property
-    def label(self) -> str:
-        """For people and models; empty for plain line feeds."""
-        if self.lf and self.crlf:
-            return f"mixed line ends: {self.lf} LF, {self.crlf} CRLF"
-        return "CRLF line ends" if self.crlf else ""
+def usual_line_end(content: str) -> str:
+    """The more frequent line end, which inserted lines get. A lone carriage return ends no line."""
+    return "\r\n" if 2 * content.count("\r\n") > content.count("\n") else "\n"
 
 
-def line_ends(content: str) -> LineEnds:
+def line_ends_label(content: str) -> str:
+    """For people and models; empty for plain line feeds."""
     crlf = content.count("\r\n")
-    return LineEnds(content.count("\n") - crlf, crlf)
+    lf = content.count("\n") - crlf
+    if lf and crlf:
+        return f"mixed line ends: {lf} LF, {crlf} CRLF"
+    return "CRLF line ends" if crlf else ""
 
 
 def to_lf(content: str) -> str:
     """`content` with a line feed for each CRLF. A carriage return within a line stays."""
     return content.replace("\r\n", "\n")
-
-
-def count_lines(content: str) -> int:
-    """Lines of LF text; a last line without a line end counts."""
-    return content.count("\n") + (not content.endswith("\n") and content != "")
 
 
 def split_lines(content: str) -> list[str]:

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher, get_close_matches
 from itertools import zip_longest
 from typing import NamedTuple
 
-from bot.toolhost.text import line_ends, split_lines, to_lf
+from bot.toolhost.text import split_lines, to_lf, usual_line_end
 
 Span = tuple[int, int]
 """Offsets [start, end) into a text."""
@@ -53,7 +53,7 @@ def replace(content: str, spans: Sequence[Span], new: str, *, everywhere: bool =
     for span in spans[1:] if everywhere else ():
         if span[0] >= replaced[-1][1]:
             replaced.append(span)
-    new = to_lf(new).replace("\n", line_ends(content).usual)
+    new = to_lf(new).replace("\n", usual_line_end(content))
     pieces: list[str] = []
     at = 0
     for start, end in replaced:

@@ -39,22 +39,17 @@ class CommandUsage:
 
     def over(self, subreaper: int) -> ExceededLimit | None:
         """The limit that the descendants of the process `subreaper` exceed together."""
-        began = time.monotonic()
+        began, allowed = time.monotonic(), self._limits.memory
         pids = list(islice(descendants.below(subreaper), self._limits.processes))
-        if self._holds_too_much(pids):
-            over: ExceededLimit | None = ExceededLimit("memory", self._limits.memory)
+        # Pages that a fork shares are counted for both, so a sum over the limit is not the last word. That is read
+        # twice: a fork or an exit between two readings would count shared pages more than once.
+        used_up = held(pids) > allowed and all(proportional_memory(pids) > allowed for _ in range(2))
+        if used_up or unmapped(pids) > allowed or runs_out(self._machine, machine(), allowed):
+            over: ExceededLimit | None = ExceededLimit("memory", allowed)
         else:
             over = self._disk.check(pids, self._added_before)
         self.due = began + max(_PAUSE, (time.monotonic() - began) * _TIME_SHARE)
         return over
-
-    def _holds_too_much(self, pids: Sequence[int]) -> bool:
-        allowed = self._limits.memory
-        # Pages that a fork shares are counted for both, so a sum over the limit is not the last word. That is read
-        # twice: a fork or an exit between two readings would count shared pages more than once.
-        if held(pids) > allowed and all(proportional_memory(pids) > allowed for _ in range(2)):
-            return True
-        return unmapped(pids) > allowed or runs_out(self._machine, machine(), allowed)
 
 
 def held(pids: Iterable[int]) -> int:
@@ -74,12 +69,8 @@ def _sum(path: str, names: tuple[bytes, ...]) -> int:
             text = file.read(8192)
     except OSError:
         return 0  # it ended, or does not let us
-    total = 0
-    for name in names:
-        _, separator, after = text.partition(name)
-        if separator:
-            total += int(after[: after.find(b"kB")])
-    return total * 1024
+    fields = (text.partition(name)[2].split(maxsplit=1) for name in names)
+    return sum(int(words[0]) for words in fields if words) * 1024
 
 
 _FREE_SHARE = (9, 10)
@@ -140,7 +131,7 @@ class DiskUse:
         self._next_walk = began + max(self._pause, (time.thread_time() - used) * _WALK_SHARE)
 
     def _new_files(self, pids: Iterable[int]) -> Iterator[os.stat_result]:
-        """The bytes added since the workspace began. Holes in a file take no blocks."""
+        """The files added since the workspace began, and those that were deleted and are held open."""
         for file in _open_files(pids):
             if stat.S_ISREG(file.st_mode) and file.st_nlink == 0 and file.st_dev in self._devices:
                 yield file
@@ -208,23 +199,18 @@ def unmapped(pids: Iterable[int]) -> int:
         for file in _open_files(pids)
         if file.st_dev == _memory_device() and stat.S_ISREG(file.st_mode)
     }
-    return sum(files.values()) + sum(segment.held for segment in _segments())
+    return sum(files.values()) + sum(size for _, _, size in _segments())
 
 
 def drop_segments() -> None:
     """Remove the segments of this namespace that no process is attached to: nothing else would."""
-    for segment in _segments():
-        if not segment.attached:
-            ctypes.CDLL(None).shmctl(segment.id, 0, None)  # IPC_RMID
+    for identity, attached, _ in _segments():
+        if not attached:
+            ctypes.CDLL(None).shmctl(identity, 0, None)  # IPC_RMID
 
 
-class _Segment(NamedTuple):
-    id: int
-    attached: int
-    held: int
-
-
-def _segments() -> Iterator[_Segment]:
+def _segments() -> Iterator[tuple[int, int, int]]:
+    """Yield id, number of attached processes, and bytes of each segment."""
     if os.getpid() != 1:  # Landlock's sandbox has none, and without a sandbox they belong to others
         return
     with (
@@ -234,7 +220,7 @@ def _segments() -> Iterator[_Segment]:
         # key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap
         for line in file.read(1 << 20).split(b"\n")[1:]:
             if fields := line.split():
-                yield _Segment(int(fields[1]), int(fields[6]), int(fields[14]) + int(fields[15]))
+                yield int(fields[1]), int(fields[6]), int(fields[14]) + int(fields[15])
 
 
 def _open_files(pids: Iterable[int]) -> Iterator[os.stat_result]:
@@ -249,8 +235,5 @@ def _open_files(pids: Iterable[int]) -> Iterator[os.stat_result]:
 
 @cache
 def _memory_device() -> int:
-    probe = os.memfd_create("probe")
-    try:
-        return os.fstat(probe).st_dev
-    finally:
-        os.close(probe)
+    with open(os.memfd_create("probe"), "rb") as probe:
+        return os.fstat(probe.fileno()).st_dev

@@ -15,7 +15,7 @@ from bot.toolhost.context import Context
 from bot.toolhost.files import LoadedFile, load, relative, require_shown, resolve, why_not_current
 from bot.toolhost.patch.grammar import Add, Delete, Operation, PatchError, Problem, Section, Update
 from bot.toolhost.patch.locate import Placement, is_once, locate
-from bot.toolhost.text import Text, line_ends
+from bot.toolhost.text import Text, usual_line_end
 from bot.toolhost.write_changes import Change
 
 
@@ -170,7 +170,7 @@ class Draft:
         content, self._encoding = text
         *rows, last = content.split("\n")
         self._rows = [f"{row}\n" for row in rows] + ([last] if last else [])
-        self._ending = line_ends(content).usual
+        self._ending = usual_line_end(content)
 
     @property
     def text(self) -> Text:

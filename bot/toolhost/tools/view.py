@@ -10,7 +10,7 @@ from bot.contracts.workspace_tools import MAX_LINES
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context, require_at_least
 from bot.toolhost.files import LoadedFile, inside, load, resolve_readable, view_call
-from bot.toolhost.text import count_lines, line_ends, split_lines
+from bot.toolhost.text import line_ends_label, split_lines
 
 LONG = 600
 """Lines: a view of a longer file shows the outline, unless it asks for a range."""
@@ -30,7 +30,7 @@ def run(context: Context, path: str, offset: int | None = None, limit: int | Non
     require_at_least(1, offset=first, limit=most)
     file = load(context, resolve_readable(context, path), path)
     no_range = offset is None and limit is None
-    if no_range and inside(str(file.path), context.real_root) and count_lines(file.lf) > LONG:
+    if no_range and inside(str(file.path), context.real_root) and len(split_lines(file.lf)) > LONG:
         return _long(context, file)
     return _whole(context, file, first=first, limit=min(most, MAX_LINES))
 
@@ -69,7 +69,7 @@ def _whole(context: Context, file: LoadedFile, *, first: int, limit: int) -> Too
     head = f"{name}: 1 line" if window.total == 1 else f"{name}: {window.total} lines"
     if len(window.lines) < window.total:
         head = f"lines {first}-{last} of {window.total}"
-    notes = [head, file.text.encoding.label, line_ends(file.text.content).label]
+    notes = [head, file.text.encoding.label, line_ends_label(file.text.content)]
     if not file.lf.endswith("\n"):
         notes.append("no line end after the last line")
     tail = ""

@@ -5,7 +5,7 @@ import os
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context
 from bot.toolhost.files import LoadedFile, display_name, load, relative, require_shown, resolve
-from bot.toolhost.text import Text, line_ends, to_lf
+from bot.toolhost.text import Text, to_lf, usual_line_end
 from bot.toolhost.write_changes import Change, commit
 
 
@@ -39,5 +39,5 @@ def _like(before: LoadedFile, content: str) -> Text:
     """The content in the existing file's encoding, with its usual line ends."""
     if before.text.encoding.mark:
         content = content.removeprefix("\ufeff")
-    ending = line_ends(before.text.content).usual
+    ending = usual_line_end(before.text.content)
     return Text(to_lf(content).replace("\n", ending), before.text.encoding)
