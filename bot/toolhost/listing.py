@@ -6,7 +6,6 @@ not exist. Only its index is read, since a tracked file is never ignored.
 
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,18 +69,13 @@ class ScratchRepository(NamedTuple):
                 tracked = self._listed("--", below or ".", index=index)
             except OSError:
                 tracked = []  # a broken index knows nothing
-            found.update(name for name in tracked if name not in found and self._is_present(name))
+            for name in set(tracked) - found:
+                path = os.path.join(self.root, name)
+                folder = os.path.dirname(path)
+                # A folder is a submodule: git lists it by its name alone. A file may lie behind a link.
+                if (os.path.islink(path) or os.path.isfile(path)) and os.path.realpath(folder) == folder:
+                    found.add(name)
         return sorted(found)
-
-    def _is_present(self, name: str) -> bool:
-        """Whether a file that git's index names is on the disk, and is not reached through a link."""
-        path = os.path.join(self.root, name)
-        folder = os.path.dirname(path)
-        try:
-            # A folder is a submodule: git lists it by its name alone.
-            return not stat.S_ISDIR(os.lstat(path).st_mode) and os.path.realpath(folder) == folder
-        except OSError:
-            return False
 
     def index_of(self, names: Iterable[str]) -> Path:
         """An index that lists exactly `names`, for a git command to work on. Raises `OSError` if git fails."""

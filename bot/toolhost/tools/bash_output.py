@@ -30,14 +30,14 @@ def run(context: Context, id: int, wait: int = 0) -> ToolOutcome:
 
 def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOutcome:
     """The output since the last call, and the command's state."""
-    ended = job.ended  # read before its output: the output of an ended command is complete
-    runs = job.runs
+    runs = job.runs  # read before its output: the output of an ended command is complete
+    ended = None if runs else job.ended
     text = output.present(job.spill, job.next_start)
     job.next_start = Start(job.spill.size, job.spill.newlines)
     limit, hints = "", list[str]()
-    if not runs and ended is not None and ended.limit is not None:
+    if ended is not None and ended.limit is not None:
         limit = ended.limit.name
-    elif not runs and ended is not None and ended.exit_code:
+    elif ended is not None and ended.exit_code:
         home, limits = context.environment.get("HOME", "/root"), context.monitor.limits
         folders = (*_IN_MEMORY, home, str(context.tmp), str(context.root))
         printed = job.spill.last(_SIGNS_IN)
@@ -47,7 +47,7 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
     content = output.with_notes(text, [*notes, *_state(job), *hints], nothing)
     metadata = {
         **({"background": job.number} if job.number else {}),
-        "exit_code": None if runs or ended is None else ended.exit_code,
+        "exit_code": ended and ended.exit_code,
         "timed_out": ended is not None and ended.timed_out,
         "limit": limit,
         "spill": str(job.spill.path),

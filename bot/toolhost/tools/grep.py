@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,7 +71,8 @@ def _answer(git: ScratchRepository, request: _Request, context: Context) -> Tool
         matches_glob = matcher(request.glob)
         start = len(request.location.below) + 1 if request.location.below else 0
         names = [path for path in names if matches_glob(path[start:] or path.rpartition("/")[2])]
-    found = _counts(git, request, names)
+    counted = _grep(git, request, names, "-c") if names else b""
+    found = {os.fsdecode(path): int(count) for path, count in _COUNT.findall(counted)}
     total, count = sum(found.values()), len(found)
     if not found:
         where = f" in {display_name(request.location.below)}" if request.location.below else ""
@@ -100,25 +101,17 @@ def _answer(git: ScratchRepository, request: _Request, context: Context) -> Tool
 
 def _first_hits(git: ScratchRepository, request: _Request, found: Mapping[str, int]) -> list[Hit]:
     """The first `MAX_MATCHES` matches with the lines around them."""
-    some: list[str] = []
-    expected = 0
-    for path in sorted(found):
-        if expected >= MAX_MATCHES:
-            break
-        some.append(path)
-        expected += found[path]
-    taken: list[Hit] = []
-    last, left = 0, MAX_MATCHES
-    for hit in _hits(git, request, some):
-        if hit.column and not left:
-            break
-        if hit.column:
-            last, left = len(taken), left - 1
-        taken.append(hit)
-    if not taken:
-        return []  # the files changed meanwhile
-    path, end = taken[last].path, taken[last].line + request.around
-    return taken[: last + 1] + [hit for hit in taken[last + 1 :] if hit.path == path and hit.line <= end]
+    before = zip(accumulate(found[path] for path in sorted(found)), sorted(found), strict=True)
+    some = [path for count, path in before if count - found[path] < MAX_MATCHES]
+    hits = list(_hits(git, request, some))
+    matches = [at for at, hit in enumerate(hits) if hit.column]
+    if len(matches) <= MAX_MATCHES:
+        return hits
+    last, following = matches[MAX_MATCHES - 1 : MAX_MATCHES + 1]
+    path, end = hits[last].path, hits[last].line + request.around
+    return hits[: last + 1] + [
+        hit for hit in hits[last + 1 : following] if hit.path == path and hit.line <= end
+    ]
 
 
 MAX_LINE = 500
@@ -169,12 +162,6 @@ class Hit(NamedTuple):
     line: int
     column: int
     text: str
-
-
-def _counts(git: ScratchRepository, request: _Request, names: Sequence[str]) -> Mapping[str, int]:
-    """Matching lines by file, of those in `names`. Raises `ToolFailure` for a pattern that is no regular expression."""
-    output = _grep(git, request, names, "-c") if names else b""
-    return {os.fsdecode(path): int(count) for path, count in _COUNT.findall(output)}
 
 
 def _hits(git: ScratchRepository, request: _Request, names: Sequence[str]) -> Iterator[Hit]:

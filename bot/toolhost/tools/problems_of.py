@@ -20,6 +20,7 @@ _MOST_OUTPUT = 24_000_000
 _PROBE_LIMIT = 20.0
 _NOTE = 200
 _WORDS = 4000
+_NOTHING = {"state": "unavailable", "rows": [], "outside": 0}
 
 # Before the reason an interpreter prints a traceback, a checker an apology.
 _SAYS_WHY = re.compile(r"(?m)^\w*Error\b[^:\n]{0,60}: .+$")
@@ -50,8 +51,15 @@ def run(
     # A checker in a folder searches an environment there only, and several projects may share the one above them.
     if folder and python:
         place = place._replace(environment={**context.environment, "VIRTUAL_ENV": python})
-    result = _check(checker, [f"./{path}" for path in files], deadline, context, place)
-    return ToolOutcome(str(result.get("note", "")), metadata=result)
+    try:
+        result = _check(checker, [f"./{path}" for path in files], deadline, context, place)
+    except _NoResult as error:
+        result = {**_NOTHING, "note": str(error)}
+    return ToolOutcome(result["note"], metadata=result)
+
+
+class _NoResult(Exception):
+    """The checker has no result; the message is a clause on the reason."""
 
 
 def _check(
@@ -60,18 +68,18 @@ def _check(
     name = str(checker["program"])
     folder = str(place.folder.relative_to(place.root))
     if not place.folder.is_dir():
-        return _none("unavailable", f"there is no folder {one_line(folder, _NOTE)}")
+        raise _NoResult(f"there is no folder {one_line(folder, _NOTE)}")
     program = place.program(name, checker["where"])
     if not program:
         own = ": the project has none of its own" if list(checker["where"]) == ["project"] else ""
-        return _none("unavailable", f"{name} is not installed{own}")
+        raise _NoResult(f"{name} is not installed{own}")
     version = ""
     if checker["version"]:
         limit = min(deadline, time.monotonic() + _PROBE_LIMIT)
         probe = _run([program, *checker["version"]], limit, context, place)
         version = one_line(probe.output.decode("utf-8", "replace"), 60)
         if probe.ended.stopped or probe.ended.exit_code or not version:
-            return _none("unavailable", f"{name} does not run here{_because(probe, context)}")
+            raise _NoResult(f"{name} does not run here{_because(probe, context)}")
     argv = [program, *(str(word).replace("{tmp}", str(context.tmp)) for word in checker["arguments"]), *files]
     ran = _run(argv, deadline, context, place, together=checker["together"])
     return {"version": version, **_result_of(checker, ran, context, folder)}
@@ -79,28 +87,24 @@ def _check(
 
 def _result_of(checker: Mapping[str, Any], ran: _CheckerRun, context: Context, folder: str) -> dict[str, Any]:
     if ran.ended.timed_out:
-        return _none("timed_out", f"it did not end in {ran.ended.duration:.0f} s")
+        note = f"it did not end in {ran.ended.duration:.0f} s"
+        return {**_NOTHING, "state": "timed_out", "note": note}
     if ran.ended.cancelled:
-        return _none("unavailable", "the run was over before it")
+        raise _NoResult("the run was over before it")
     if len(ran.output) > _MOST_OUTPUT:
-        return _none("unavailable", f"it printed more than {_MOST_OUTPUT // 1_000_000} MB")
+        raise _NoResult(f"it printed more than {_MOST_OUTPUT // 1_000_000} MB")
     if ran.ended.limit is not None:
-        return _none("unavailable", f"it met a limit of the sandbox: {ran.ended.limit.name}")
+        raise _NoResult(f"it met a limit of the sandbox: {ran.ended.limit.name}")
     if ran.ended.exit_code not in checker["exits"]:
-        code = ran.ended.exit_code
-        return _none("unavailable", f"it ended with exit code {code}{_because(ran, context)}")
+        raise _NoResult(f"it ended with exit code {ran.ended.exit_code}{_because(ran, context)}")
     try:
-        parsed = rows(
-            form(checker["form"])(ran.output.decode("utf-8", "replace")),
-            str(context.root),
-            checker["unit"],
-            folder,
-        )
+        finds = form(checker["form"])(ran.output.decode("utf-8", "replace"))
+        parsed = rows(finds, str(context.root), checker["unit"], folder)
     except FormError as error:
         why = "" if ran.output.strip() else _because(ran, context)
-        return _none("unavailable", one_line(f"{error}{why}", _NOTE, str(context.root)))
+        raise _NoResult(one_line(f"{error}{why}", _NOTE, str(context.root))) from error
     if parsed.flooded:
-        return _none("unavailable", "it reported more problems than can be compared")
+        raise _NoResult("it reported more problems than can be compared")
     return {"state": "complete", "note": "", "rows": parsed.rows, "outside": parsed.outside}
 
 
@@ -132,7 +136,3 @@ def _because(ran: _CheckerRun, context: Context) -> str:
     match = _SAYS_WHY.search(ran.words)
     words = one_line(match[0] if match else _HEAD.sub("", ran.words), _NOTE, str(context.root))
     return f": {words}" if words else ""
-
-
-def _none(state: str, note: str) -> dict[str, Any]:
-    return {"state": state, "note": note, "rows": [], "outside": 0}
