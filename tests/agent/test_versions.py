@@ -83,7 +83,7 @@ def test_a_version_has_the_mode_that_the_file_had(tmp_path: Path):
     assert [version.mode for version in history["old.sh"]] == [None, None]  # as journals of before have it
 
 
-def test_a_moved_file_has_its_new_text(tmp_path: Path) -> None:
+def test_a_moved_file_has_its_new_text(tmp_path: Path):
     moved = change("b.txt", "one\ntwo\n", "1\ntwo\n", before_hash=None, moved_from="a.txt")
     gone = change("a.txt", "one\ntwo\n", None, diff="", moved_to="b.txt")
     history = versions(journal_of(tmp_path, edit(1, moved, gone, tool="patch")))
@@ -104,7 +104,7 @@ def test_what_nothing_in_the_journal_made_is_a_version_of_its_own(tmp_path: Path
         version_content(history["a.txt"][2], BASE.get)
 
 
-def test_a_text_that_was_masked_gives_no_version(tmp_path: Path) -> None:
+def test_a_text_that_was_masked_gives_no_version(tmp_path: Path):
     masked = journal_of(
         tmp_path,
         edit(1, change("a.txt", "one\ntwo\n", "hunter2\ntwo\n")),
@@ -135,7 +135,7 @@ def test_the_base_of_another_repository_is_not_taken(tmp_path: Path):
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "latin-1"])
-def test_a_text_is_in_the_encoding_of_its_file(tmp_path: Path, codec: str) -> None:
+def test_a_text_is_in_the_encoding_of_its_file(tmp_path: Path, codec: str):
     data = "caf\xe9\r\n".encode(codec)
     edited = change("a.txt", "one\n", "caf\xe9\r\n", after_hash=sha256(data))
     history = versions(journal_of(tmp_path, edit(1, edited)))

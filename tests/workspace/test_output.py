@@ -127,7 +127,7 @@ def test_binary_output_is_kept_as_it_is(tmp_path: Path):
     assert spill.path.read_bytes() == raw
 
 
-def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path) -> None:
+def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path):
     spill = Spill(tmp_path, 1)
     spill(b"one\ntwo\nthree\nfo")
     assert present(spill) == "one\ntwo\nthree\nfo"
