@@ -24,7 +24,7 @@ from bot.ecosystems.registry import servers
 from bot.toolhost import files
 from bot.toolhost.context import Context
 from bot.toolhost.lsp.client import CHANGED, CREATED, DELETED, LanguageServer, SourceFile
-from bot.toolhost.lsp.launch import Settings, find_launch, start_server
+from bot.toolhost.lsp.launch import Launcher, Settings
 from bot.toolhost.scan import Scanner, changed_files
 from bot.toolhost.text import NotTextError, decode
 
@@ -47,6 +47,7 @@ class Diagnosing:
         self._context = context
         self._scanner = scanner
         self._settings = Settings(**options)
+        self._launcher = Launcher(context, self._settings, scanner.base_content)
         self._specs = {one.name: one for one in servers()}
         self._files: dict[str, SourceFile] = {}
         self._servers: dict[str, LanguageServer] = {}
@@ -215,11 +216,10 @@ class Diagnosing:
     def _start(self, spec: Server, name: str) -> None:
         """Start the server for a file, or record why there is none."""
         self._missing.pop(spec.name, None)
-        root = Path(self._context.real_root)
-        launch = find_launch(self._context, self._settings, self._scanner.base_content, spec, name)
+        root, launch = Path(self._context.real_root), self._launcher.find(spec, name)
         try:
             if not isinstance(launch, str):
-                process = start_server(spec, launch, self._context)
+                process = self._launcher.start(spec, launch)
                 self._servers[spec.name] = LanguageServer(spec.name, root, launch, process, self._changed)
             elif launch:
                 self._missing[spec.name] = launch

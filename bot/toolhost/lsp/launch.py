@@ -43,22 +43,69 @@ class Settings:
     started: int = field(default_factory=time.time_ns)
 
 
-def find_launch(
-    context: Context, settings: Settings, base: BaseContent, spec: Server, name: str
-) -> Launch | str:
-    """How to start a server for the file `name`; else why it may not be, empty if none is wanted."""
-    wanted = settings.servers.get(spec.name, {})
-    if wanted.get("off"):
+class Launcher:
+    """Decides whether a server may be started, and starts it. `base` reads files of the commit that the run began
+    with."""
+
+    def __init__(self, context: Context, settings: Settings, base: BaseContent) -> None:
+        self._context = context
+        self._settings = settings
+        self._base = base
+        self._root = Path(context.real_root)
+
+    def find(self, spec: Server, name: str) -> Launch | str:
+        """How to start a server for the file `name`; else why it may not be, empty if none is wanted."""
+        wanted = self._settings.servers.get(spec.name, {})
+        if wanted.get("off"):
+            return ""
+        context, configured = self._context, str(wanted.get("command", ""))
+        bins = tuple(folder for one in ecosystems() for folder in one.bins)
+        folder = (self._root / name).parent
+        place = Place(self._root, folder, context.environment, context.programs, bins, configured)
+        launch = spec.find(place)
+        if configured:
+            launch = replace_command(configured, launch)
+        return launch if isinstance(launch, str) else self.refusal(spec.name, launch) or launch
+
+    def refusal(self, name: str, launch: Launch) -> str:
+        """Why the server `name` may not be started so; empty if it may."""
+        program = launch.argv[0]
+        if program in self._context.programs.values():
+            return ""
+        if reason := self._settings.refused.get(name, ""):
+            return reason
+        if "/" not in program:
+            program = shutil.which(program, path=self._context.environment.get("PATH", "")) or program
+        for word in (program, *launch.argv[1:], *launch.runs):
+            for path in _links_and_file(self._root / word, self._root):
+                if self._is_changed(path):
+                    return f"{path.relative_to(self._root)} was changed in this run, and would be run"
         return ""
-    root, configured = Path(context.real_root), str(wanted.get("command", ""))
-    bins = tuple(folder for one in ecosystems() for folder in one.bins)
-    place = Place(root, (root / name).parent, context.environment, context.programs, bins, configured)
-    launch = spec.find(place)
-    if configured:
-        launch = replace_command(configured, launch)
-    if isinstance(launch, str):
-        return launch
-    return refusal(context, settings, base, spec.name, launch) or launch
+
+    def start(self, spec: Server, launch: Launch) -> subprocess.Popen[bytes]:
+        """Start the process in a session of its own, with pipes. Raises `OSError`."""
+        return self._context.monitor.start_beside(
+            launch.argv,
+            cwd=launch.root or self._root,
+            env={**environment_of(spec, self._context), **launch.variables},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def _is_changed(self, path: Path) -> bool:
+        if (name := str(path.relative_to(self._root))) in self._context.originals:  # a tool wrote it
+            return True
+        content, settings = self._base(name), self._settings
+        try:
+            if content is None:  # not in git: what setup wrote is older than the agent's start
+                written = os.lstat(path).st_mtime_ns
+                placed = 0 < settings.starting <= written <= settings.started
+                return written >= settings.since and not placed
+            return content != (os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes())
+        except OSError:
+            return True
 
 
 def replace_command(command: str, usual: Launch | str) -> Launch | str:
@@ -72,55 +119,11 @@ def replace_command(command: str, usual: Launch | str) -> Launch | str:
     return (usual if isinstance(usual, Launch) else Launch(()))._replace(argv=argv)
 
 
-def refusal(context: Context, settings: Settings, base: BaseContent, name: str, launch: Launch) -> str:
-    """Why the server `name` may not be started so; empty if it may."""
-    program = launch.argv[0]
-    if program in context.programs.values():
-        return ""
-    if reason := settings.refused.get(name, ""):
-        return reason
-    if "/" not in program:
-        program = shutil.which(program, path=context.environment.get("PATH", "")) or program
-    root = Path(context.real_root)
-    for word in (program, *launch.argv[1:], *launch.runs):
-        for path in _links_and_file(root / word, root):
-            if _is_changed(path, context, settings, base):
-                return f"{path.relative_to(root)} was changed in this run, and would be run"
-    return ""
-
-
-def start_server(spec: Server, launch: Launch, context: Context) -> subprocess.Popen[bytes]:
-    """Start the process in a session of its own, with pipes. Raises `OSError`."""
-    return context.monitor.start_beside(
-        launch.argv,
-        cwd=launch.root or Path(context.real_root),
-        env={**environment_of(spec, context), **launch.variables},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-
 def environment_of(spec: Server, context: Context) -> dict[str, str]:
     """The environment of commands without proxies, with the variables that lead caches out of the tree."""
     inherited = {name: value for name, value in context.environment.items() if not _PROXY.match(name)}
     own = {name: value.replace("{tmp}", str(context.tmp)) for name, value in spec.variables.items()}
     return {**inherited, "XDG_CACHE_HOME": f"{context.tmp}/cache", **own}
-
-
-def _is_changed(path: Path, context: Context, settings: Settings, base: BaseContent) -> bool:
-    if (name := str(path.relative_to(context.real_root))) in context.originals:  # a tool wrote it
-        return True
-    content = base(name)
-    try:
-        if content is None:  # not in git: what setup wrote is older than the agent's start
-            written = os.lstat(path).st_mtime_ns
-            placed = 0 < settings.starting <= written <= settings.started
-            return written >= settings.since and not placed
-        return content != (os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes())
-    except OSError:
-        return True
 
 
 def _links_and_file(path: Path, root: Path) -> Iterator[Path]:

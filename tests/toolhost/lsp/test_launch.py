@@ -9,7 +9,7 @@ import pytest
 from bot.contracts.tools import Answer
 from bot.ecosystems.language_server import Launch
 from bot.toolhost.context import Context, Records
-from bot.toolhost.lsp.launch import Settings, refusal
+from bot.toolhost.lsp.launch import Launcher, Settings
 
 SINCE = 1_000
 """Nanoseconds: what is younger was made by the run."""
@@ -78,7 +78,7 @@ def test_a_program_of_the_tree_is_started_as_the_run_found_it(context: Context, 
     base = {"bin/c": b"base"}.get
 
     def refused(argv: tuple[str, ...], runs: tuple[str, ...] = ()) -> str:
-        return refusal(context, Settings(since=SINCE), base, "biome", Launch(argv, runs=runs))
+        return Launcher(context, Settings(since=SINCE), base).refusal("biome", Launch(argv, runs=runs))
 
     program = "c" if "commit" in name else "a"
     why = f"{changed} was changed in this run, and would be run" if changed else ""
@@ -98,7 +98,7 @@ def test_links_that_the_sandbox_placed_while_the_host_started_are_no_change(cont
 
     def refused(starting: int, started: int) -> bool:
         settings = Settings(since=SINCE, starting=starting, started=started)
-        return bool(refusal(context, settings, lambda path: None, "biome", Launch(("bin/a",))))
+        return bool(Launcher(context, settings, lambda path: None).refusal("biome", Launch(("bin/a",))))
 
     assert not refused(placed - 1, placed + 1)
     assert refused(placed - 2, placed - 1), "a command of this tool host"
@@ -110,7 +110,7 @@ def test_what_is_refused_is_and_ours_never(context: Context):
     ours = (context.programs["ty"], "server")
 
     def refused(settings: Settings, name: str, *argv: str) -> str:
-        return refusal(context, settings, lambda path: None, name, Launch(argv))
+        return Launcher(context, settings, lambda path: None).refusal(name, Launch(argv))
 
     some = Settings(refused={"ty": "a rule"})
     assert (refused(some, "ty", *ours), refused(some, "ty", "/usr/bin/ty")) == ("", "a rule")
