@@ -6,11 +6,10 @@ import os
 import posixpath
 from collections.abc import Iterable
 from functools import lru_cache, partial
-from typing import NamedTuple
 
 from bot.contracts.plain_text import printable
 from bot.contracts.regular_files import read_regular
-from bot.ecosystems.checker import Find
+from bot.ecosystems.checker import Find, FormError
 
 MOST = 20_000
 """Problems of one run of one checker; more are not compared."""
@@ -26,17 +25,10 @@ Row = list[object]
 """`path`, `line`, `column`, `severity`, `code`, `message`, `snippet`."""
 
 
-class Rows(NamedTuple):
-    """`outside` counts the problems in files outside of the repository; `flooded`: there were too many to list."""
-
-    rows: list[Row]
-    outside: int = 0
-    flooded: bool = False
-
-
-def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> Rows:
-    """The problems in files beneath `root`. `unit` is what columns count if it is not code points: utf-8 or utf-16.
-    `folder`, relative to `root`, is the one that the checker ran in; its paths are relative to it."""
+def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> tuple[list[Row], int]:
+    """The problems in files beneath `root`, and how many there are in files outside. `unit` is what columns count if it
+    is not code points: utf-8 or utf-16. `folder`, relative to `root`, is the one that the checker ran in; its paths are
+    relative to it. Raises `FormError` if there are too many to list."""
     read = lru_cache(maxsize=1)(partial(_read_lines, os.path.realpath(root)))
     rows_so_far: list[Row] = []
     outside = size = 0
@@ -54,9 +46,9 @@ def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> 
         row: Row = [path, line, column, find.severity, code, message, snippet]
         size += len(json.dumps(row))
         if len(rows_so_far) == MOST or size > MOST_BYTES:
-            return Rows([], outside, flooded=True)
+            raise FormError("it reported more problems than can be compared")
         rows_so_far.append(row)
-    return Rows(rows_so_far, outside)
+    return rows_so_far, outside
 
 
 def one_line(text: object, longest: int, root: str = "") -> str:

@@ -20,7 +20,8 @@ from bot.contracts.regular_files import read_regular
 from bot.contracts.tools import ToolFailure
 from bot.ecosystems.registry import ecosystems
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, printed, totals_of
-from bot.toolhost import listing
+from bot.toolhost.files import inside
+from bot.toolhost.listing import expand_braces
 
 MIB = 1024 * 1024
 LARGEST = 64 * MIB
@@ -51,9 +52,7 @@ def find(root: Path, patterns: Iterable[str]) -> dict[str, Stamp]:
 
 def read(path: Path, folder: Path, largest: int = LARGEST) -> bytes:
     """All of a regular file beneath `folder`. Raises `ReportError` for anything else, and never waits."""
-    real = os.path.realpath(path.parent)
-    real_folder = os.path.realpath(folder)
-    if real != real_folder and not real.startswith(real_folder.rstrip("/") + "/"):
+    if not inside(os.path.realpath(path.parent), os.path.realpath(folder)):
         raise ReportError("lies behind a link that leads out of the repository")
     try:
         content = read_regular(path, largest + 1)
@@ -74,7 +73,7 @@ def _matching(root: Path, pattern: str) -> Iterator[str]:
         yield plain
         return
     try:
-        for one in listing.expand_braces(plain):
+        for one in expand_braces(plain):
             for path in root.glob(f"{one}/*" if one.endswith("**") else one):
                 yield path.relative_to(root).as_posix()
     except (ToolFailure, ValueError, NotImplementedError):
@@ -90,18 +89,16 @@ def parse_output(text: str, drop: str = "") -> ParsedTests | None:
     if drop:
         text = text.replace(drop, "")
     lines = [line[:_LONGEST_LINE].rstrip() for line in text.split("\n")]
-    whole: ParsedTests | None = None
+    parsed: list[ParsedTests] = []
     for runner in (runner for one in ecosystems() for runner in one.runners):
         ends = [match for line in lines if (match := runner.end.fullmatch(line))]
-        tests = runner.read(lines, ends) if ends else None
-        if tests is None:
-            continue
-        if whole is None:
-            whole = tests
-        else:
-            whole.merge(tests)
-    if whole is None:
+        if ends and (tests := runner.read(lines, ends)) is not None:
+            parsed.append(tests)
+    if not parsed:
         return _counted(lines)
+    whole, *others = parsed
+    for tests in others:
+        whole.merge(tests)
     unexplained = [name for name in whole.names[FAILED] if name not in whole.reasons]
     for name, reason in _reasons(lines, unexplained) if unexplained else ():
         whole.explain(name, reason)
@@ -290,8 +287,8 @@ def _places(name: str, text: str, lines: Sequence[str]) -> list[tuple[int, str]]
     if not own:
         return []
     pattern = re.compile(rf"(?<![\w/]){re.escape(own)}(?![\w/])(.*)")
-    found = ((number, line) for number, line in enumerate(lines) if own in line)
-    return [(number, match[1]) for number, line in found if (match := pattern.search(line))][-_MOST_PLACES:]
+    matches = ((number, pattern.search(line)) for number, line in enumerate(lines) if own in line)
+    return [(number, match[1]) for number, match in matches if match][-_MOST_PLACES:]
 
 
 def _message(block: Sequence[str]) -> str:

@@ -15,28 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FileVersion
-from bot.contracts.tools import Answer, ToolOutcome
+from bot.contracts.tools import Answer as Answer
+from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.workspace import frames, start
-from bot.workspace.frames import Facts, Question
-from bot.workspace.process import Host, HostEndedError, WorkspaceError
+from bot.workspace.frames import Facts
+from bot.workspace.frames import Question as Question
+from bot.workspace.process import Host
+from bot.workspace.process import HostEndedError as HostEndedError
+from bot.workspace.process import WorkspaceError as WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.start import StartOptions, make_folders, plan_start
 
 if TYPE_CHECKING:
     from bot.workspace.egress.proxy import Proxy
-
-__all__ = [
-    "Answer",
-    "Ask",
-    "Facts",
-    "HostEndedError",
-    "Question",
-    "ScanResult",
-    "Workspace",
-    "WorkspaceError",
-]
 
 Ask = Callable[[Question], Answer]
 

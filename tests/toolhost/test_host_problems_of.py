@@ -11,7 +11,7 @@ import pytest
 from bot.contracts.plain_text import CONTROLS
 from bot.ecosystems import registry
 from bot.ecosystems.checker import Find, FormError
-from bot.toolhost.problem_record import MOST, Rows, rows
+from bot.toolhost.problem_record import MOST, rows
 from bot.toolhost.tools import problems_of
 from tests.support.files import write_file
 from tests.toolhost.conftest import Bench
@@ -35,7 +35,7 @@ def check(
 
 
 def found(form: str, output: str, root: str = "/w", unit: str = "") -> list[list[Any]]:
-    return rows(registry.form(form)(output), root, unit).rows
+    return rows(registry.form(form)(output), root, unit)[0]
 
 
 RUFF = {"filename": "/w/a.py", "location": {"row": 2, "column": 5}, "end_location": {"row": 2, "column": 6},
@@ -118,7 +118,7 @@ def test_what_each_checker_prints_is_read(form: str, output: str, row: list[Any]
     ],
 )
 def test_hints_and_what_stands_nowhere_are_left_out(form: str, output: str):
-    assert rows(registry.form(form)(output), "/w") == Rows([])
+    assert rows(registry.form(form)(output), "/w") == ([], 0)
 
 
 @pytest.mark.parametrize("form", ["ruff", "ty", "pyright", "rdjson", "oxlint", "eslint", "shellcheck"])
@@ -199,15 +199,15 @@ def test_tsc_without_a_project_says_why_instead():
 )
 def test_paths_are_of_the_repository_or_counted_as_outside(path: object, seen: str | None):
     result = rows([Find(path, 1, 1, "error", "c", "m")], "/w")
-    assert [row[0] for row in result.rows] == ([] if seen is None else [seen])
-    assert result.outside == (seen is None)
+    assert [row[0] for row in result[0]] == ([] if seen is None else [seen])
+    assert result[1] == (seen is None)
 
 
 def test_a_message_is_one_line_without_controls_and_without_the_place_of_the_tree():
     message = "\x1b]0;t\x07\x1b[31mBad\x1b[0m \x00\x9b1m in /w/a.py, under /w\nmore"
-    (row,) = rows([Find("a.py", 2**40, -3, "error", 7, message)], "/w").rows
+    (row,) = rows([Find("a.py", 2**40, -3, "error", 7, message)], "/w")[0]
     assert row == ["a.py", 0, 0, "error", "7", "Bad in a.py, under .", ""]
-    (long,) = rows([Find("a.py", 1, 1, "error", "c" * 200, "m" * 10_000)], "/w").rows
+    (long,) = rows([Find("a.py", 1, 1, "error", "c" * 200, "m" * 10_000)], "/w")[0]
     assert (len(str(long[4])), len(str(long[5]))) == (80, 300)
     assert not CONTROLS.search(json.dumps(long))
 
@@ -215,9 +215,9 @@ def test_a_message_is_one_line_without_controls_and_without_the_place_of_the_tre
 def test_the_source_line_comes_along_and_columns_count_code_points(tmp_path: Path):
     (tmp_path / "a.ts").write_text("one\n\t😀 = x\n")
     finds = [Find("a.ts", 2, 7, "error", "", "m"), Find("a.ts", 9, 7, "error", "", "m")]
-    first, beyond = rows(finds, str(tmp_path), "utf-16").rows
+    first, beyond = rows(finds, str(tmp_path), "utf-16")[0]
     assert (first[2], first[6], beyond[2], beyond[6]) == (6, "😀 = x", 7, "")
-    (in_bytes,) = rows([Find("a.ts", 2, 9, "error", "", "m")], str(tmp_path), "utf-8").rows
+    (in_bytes,) = rows([Find("a.ts", 2, 9, "error", "", "m")], str(tmp_path), "utf-8")[0]
     assert in_bytes[2] == 6
 
 
@@ -225,16 +225,18 @@ def test_no_source_line_is_read_through_a_link_that_leads_out(tmp_path: Path):
     (tmp_path / "tree").mkdir()
     (tmp_path / "secret").write_text("hidden\n")
     (tmp_path / "tree" / "a.py").symlink_to(tmp_path / "secret")
-    (row,) = rows([Find("a.py", 1, 1, "error", "", "m")], str(tmp_path / "tree")).rows
+    (row,) = rows([Find("a.py", 1, 1, "error", "", "m")], str(tmp_path / "tree"))[0]
     assert row[6] == ""
 
 
 def test_more_problems_than_can_be_compared_are_none():
     one = Find("a.py", 1, 1, "error", "c", "m")
-    assert len(rows([one] * 10_000, "/w").rows) == 10_000
-    assert rows([one] * (MOST + 1), "/w") == Rows([], 0, flooded=True)
+    assert len(rows([one] * 10_000, "/w")[0]) == 10_000
+    with pytest.raises(FormError, match="more problems than can be compared"):
+        rows([one] * (MOST + 1), "/w")
     wide = Find("é" * 250, 1, 1, "error", "c", "é" * 300)
-    assert rows([wide] * MOST, "/w").flooded  # they would not fit into one frame
+    with pytest.raises(FormError, match="more problems than can be compared"):
+        rows([wide] * MOST, "/w")  # they would not fit into one frame
 
 
 def test_a_checker_runs_in_the_tree_and_its_word_is_read(bench: Bench):

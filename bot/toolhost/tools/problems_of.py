@@ -99,13 +99,11 @@ def _result_of(checker: Mapping[str, Any], ran: _CheckerRun, context: Context, f
         raise _NoResult(f"it ended with exit code {ran.ended.exit_code}{_because(ran, context)}")
     try:
         finds = form(checker["form"])(ran.output.decode("utf-8", "replace"))
-        parsed = rows(finds, str(context.root), checker["unit"], folder)
+        parsed, outside = rows(finds, str(context.root), checker["unit"], folder)
     except FormError as error:
         why = "" if ran.output.strip() else _because(ran, context)
         raise _NoResult(one_line(f"{error}{why}", _NOTE, str(context.root))) from error
-    if parsed.flooded:
-        raise _NoResult("it reported more problems than can be compared")
-    return {"state": "complete", "note": "", "rows": parsed.rows, "outside": parsed.outside}
+    return {"state": "complete", "note": "", "rows": parsed, "outside": outside}
 
 
 def _run(

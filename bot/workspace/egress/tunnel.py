@@ -295,26 +295,22 @@ def server_name(record: bytes) -> str:
     for width in (1, 2, 1):  # session, cipher suites, compression methods
         client_hello.vector(width)
     extensions = client_hello.vector(2)
-    server_names: list[str] = []
+    server_names: list[bytes] = []
     while not extensions.at_end:
         kind, body = extensions.number(2), extensions.vector(2)
         if kind == _ENCRYPTED_HELLO:
             raise HelloError("a client hello whose server name is encrypted")
         if kind == _SERVER_NAME:
-            server_names.append(_name(body))
+            names = body.vector(2)
+            is_host, name = names.number(1) == _HOST_NAME, names.vector(2)
+            if not is_host or not names.at_end or not body.at_end:
+                raise HelloError("a client hello that names two servers")
+            server_names.append(name.rest())
     if len(server_names) != 1:
         raise HelloError(
             "a client hello that names no server" if not server_names else "a client hello that names two"
         )
-    return server_names[0]
-
-
-def _name(body: _Bytes) -> str:
-    names = body.vector(2)
-    kind, name = names.number(1), names.vector(2)
-    if kind != _HOST_NAME or not names.at_end or not body.at_end:
-        raise HelloError("a client hello that names two servers")
     try:
-        return name.rest().decode("ascii").lower()
+        return server_names[0].decode("ascii").lower()
     except UnicodeDecodeError as error:
         raise HelloError("a server name that is no plain text") from error

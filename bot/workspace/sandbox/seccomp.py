@@ -46,50 +46,38 @@ class Rule(NamedTuple):
 
 
 REFUSED = (
-    # A namespace inside the sandbox could make more paths visible, and exposes more of the kernel to attacks.
     Rule(
         errno.EPERM,
         (
+            # A namespace inside the sandbox could make more paths visible, and exposes more of the kernel to attacks.
             "unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr",
             "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
-        ),
-    ),
-    Rule(errno.EPERM, ("clone",), (When(0, (0,), none=True, mask=_NEW_NAMESPACES),)),
-    # Its flags are in memory, where no filter can look; every libc then asks for `clone`.
-    Rule(errno.ENOSYS, ("clone3",)),
-    # Into other processes.
-    Rule(
-        errno.EPERM,
-        (
+            # Into other processes.
             "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp",
             "pidfd_getfd", "move_pages",
-        ),
-    ),
-    # One's own limits are asked for as those of process 0. A bound on another's CPU time would be a signal to it: it
-    # ended the guardian, or any program of the same user, where no process namespace is between them.
-    Rule(errno.EPERM, ("prlimit64",), (When(0, (0,), none=True),)),
-    # Memory that no account of a process shows.
-    Rule(errno.ENOSYS, ("memfd_secret",)),
-    # It opens files and sockets without asking for them by calls that a filter sees.
-    Rule(errno.ENOSYS, ("io_uring_setup", "io_uring_enter", "io_uring_register")),
-    Rule(
-        errno.EPERM,
-        (
             "bpf", "perf_event_open", "userfaultfd", "add_key", "request_key", "keyctl", "fanotify_init",
             "open_by_handle_at", "name_to_handle_at", "lookup_dcookie",
-        ),
-    ),
-    # The machine itself.
-    Rule(
-        errno.EPERM,
-        (
+            # The machine itself.
             "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "create_module",
             "query_module", "get_kernel_syms", "acct", "swapon", "swapoff", "quotactl", "quotactl_fd",
             "nfsservctl", "reboot", "sethostname", "setdomainname", "settimeofday", "clock_settime", "syslog",
             "vhangup", "ioperm", "iopl", "modify_ldt", "uselib",
         ),
     ),
+    Rule(errno.EPERM, ("clone",), (When(0, (0,), none=True, mask=_NEW_NAMESPACES),)),
     Rule(errno.EPERM, ("ioctl",), (When(1, _PUTS_WORDS_INTO_A_TERMINAL),)),
+    # One's own limits are asked for as those of process 0. A bound on another's CPU time would be a signal to it: it
+    # ended the guardian, or any program of the same user, where no process namespace is between them.
+    Rule(errno.EPERM, ("prlimit64",), (When(0, (0,), none=True),)),
+    Rule(
+        errno.ENOSYS,
+        (
+            "clone3",  # its flags are in memory, where no filter can look; every libc then asks for `clone`
+            "memfd_secret",  # memory that no account of a process shows
+            # It opens files and sockets without asking for them by calls that a filter sees.
+            "io_uring_setup", "io_uring_enter", "io_uring_register",
+        ),
+    ),
 )  # fmt: skip
 
 PLAIN_SOCKETS = (
