@@ -119,12 +119,12 @@ def test_the_metadata_has_for_each_file_what_an_edit_has(bench: Bench):
             {
                 "path": "a.txt", "diff": "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-one\n+1\n", "additions": 1,
                 "removals": 1, "before_hash": one, "after_hash": two, "created": False,
-                "mode": 0o640,
+                "mode": 0o640, "content": "1\n",
             },
             {
                 "path": "d.txt", "diff": "rename from b.txt\nrename to d.txt\n", "additions": 0, "removals": 0,
                 "before_hash": None, "after_hash": b, "created": True, "moved_from": "b.txt",
-                "mode": 0o755,
+                "mode": 0o755, "content": "b\n",
             },
             {
                 "path": "b.txt", "diff": "", "additions": 0, "removals": 0, "before_hash": b, "after_hash": None,

@@ -27,7 +27,7 @@ def begin(script):
 
 def become(number):
     end = time.monotonic() + 30
-    while (found := sum(" 60.42" in descendants.command_line(pid) for pid in descendants.below(os.getpid()))) != number:
+    while (found := sum(" 60.42" in str(descendants.command_lines([pid])) for pid in descendants.below(os.getpid()))) != number:
         if time.monotonic() > end:
             return found
         time.sleep(0.05)
@@ -115,7 +115,7 @@ def test_only_what_was_asked_for_is_ended_with_all_below_it():
         other = subprocess.Popen(["sleep", "60"])
         print(descendants.sweep(orphans_but=[other.pid]), other.poll())
         descendants.sweep()
-        while any(map(descendants.command_line, below)):
+        while descendants.command_lines(below):
             time.sleep(0.01)
     """
     assert said(script) == ["3", "None"]
