@@ -136,11 +136,8 @@ def plan_start(
     tools = options.tools or toolchains.find(
         options.environment, tree, options.dependencies.folders, severs=confinement.severs
     )
-    shown = [
-        one
-        for one in options.dependencies.folders
-        if one.created or (one in tools.environments and not one.unshown)
-    ]
+    known = [one for one in tools.environments if not one.unshown]
+    shown = [one for one in options.dependencies.folders if one.created or one in known]
     caches = tools.caches if options.with_caches else ()
     if not folders.continued:  # a new HOME, in which no command has written yet
         for folder, name in caches:
@@ -199,10 +196,10 @@ def _variables(
     path, moved = variables["PATH"], confinement.moves
     variables |= environment.of_dependencies(dependencies, root, path, moved=moved)
     variables |= environment.of_tree(options.tree, root, variables["PATH"])
-    egress = options.egress
+    egress = options.egress if confinement.confines else None
     if confinement.confines and egress is None:  # package managers give up at once
         variables |= {name: value for one in ecosystems() for name, value in one.offline.items()}
-    elif confinement.confines and egress is not None:
+    elif egress is not None:
         added = egress.variables()
         options_of_both = {name for one in ecosystems() for name in one.settings if name in added}
         variables |= {**added, **{name: f"{variables[name]} {added[name]}" for name in options_of_both}}

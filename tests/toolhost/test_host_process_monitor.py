@@ -27,7 +27,8 @@ def begin(script):
 
 def become(number):
     end = time.monotonic() + 30
-    while (found := sum(" 60.42" in str(descendants.command_lines([pid])) for pid in descendants.below(os.getpid()))) != number:
+    lines = descendants.command_lines
+    while (found := sum(" 60.42" in str(lines([pid])) for pid in descendants.below(os.getpid()))) != number:
         if time.monotonic() > end:
             return found
         time.sleep(0.05)

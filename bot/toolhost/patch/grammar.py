@@ -226,12 +226,12 @@ def _unwrapped(text: str) -> list[Numbered]:
         rows = _stripped(rows[1:-1])
     if rows and (translated := list(_from_unified(rows))):
         return translated
+    first, last = rows[:1] or [(1, "")], rows[-1:] or [(1, "")]
     problems: list[Problem] = []
-    if not rows or rows[0][1].strip() != BEGIN:
-        problems.append(Problem(rows[0][0] if rows else 1, "", f'The first line must be "{BEGIN}".'))
-    if not rows or rows[-1][1].strip() != END:
-        message = f'The last line must be "{END}". Send the whole patch.'
-        problems.append(Problem(rows[-1][0] if rows else 1, "", message))
+    if first[0][1].strip() != BEGIN:
+        problems.append(Problem(first[0][0], "", f'The first line must be "{BEGIN}".'))
+    if last[0][1].strip() != END:
+        problems.append(Problem(last[0][0], "", f'The last line must be "{END}". Send the whole patch.'))
     if problems:
         raise PatchError(*problems)
     return rows[1:-1]
@@ -273,9 +273,5 @@ def _diff_path(row: str) -> str:
 
 def _stripped(rows: list[Numbered]) -> list[Numbered]:
     """Without blank lines at both ends."""
-    first, last = 0, len(rows)
-    while first < last and not rows[first][1].strip():
-        first += 1
-    while last > first and not rows[last - 1][1].strip():
-        last -= 1
-    return rows[first:last]
+    filled = [at for at, (_, text) in enumerate(rows) if text.strip()]
+    return rows[filled[0] : filled[-1] + 1] if filled else []

@@ -6,6 +6,7 @@ Several operations on one file are applied in order.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,8 +71,7 @@ class _Overlay:
 
     def _add(self, operation: Add) -> None:
         path = self._resolved(operation.path)
-        known = self._files.get(path)
-        if known is not None:
+        if known := self._files.get(path):
             state = known.gone_because or "is in this patch already"
             raise ToolFailure(f"the file {state}, so it cannot be added. Use one Update File for it")
         if os.path.lexists(path):
@@ -79,8 +79,8 @@ class _Overlay:
             raise ToolFailure(
                 f"{relative(self._context, path)} is {what}. Use Update File, or write to replace it"
             )
-        draft = Draft(Text("".join(f"{line}\n" for line in operation.lines)))
-        self._files[path] = _File(path, None, draft)
+        content = "".join(f"{line}\n" for line in operation.lines)
+        self._files[path] = _File(path, None, Draft(Text(content)))
 
     def _update(self, operation: Update) -> None:
         file = self._existing(operation.path, anew=bool(operation.sections))
@@ -168,8 +168,7 @@ class Draft:
 
     def __init__(self, text: Text) -> None:
         content, self._encoding = text
-        *rows, last = content.split("\n")
-        self._rows = [f"{row}\n" for row in rows] + ([last] if last else [])
+        self._rows = re.findall(r"[^\n]*\n|[^\n]+", content)
         self._ending = usual_line_end(content)
 
     @property
@@ -179,7 +178,9 @@ class Draft:
     @property
     def lines(self) -> list[str]:
         """Without their ends."""
-        return [row.removesuffix(self._end(row)) for row in self._rows]
+        return [
+            row.removesuffix("\n").removesuffix("\r") if row.endswith("\n") else row for row in self._rows
+        ]
 
     def apply(self, placements: Sequence[Placement]) -> None:
         """Replace the lines of each placement. Placements do not overlap."""
@@ -197,8 +198,5 @@ class Draft:
                 at += 1
         rows += self._rows[at:]
         # One without an end may no longer be the last one.
-        ended = [row if self._end(row) else row + self._ending for row in rows[:-1]]
+        ended = [row if row.endswith("\n") else row + self._ending for row in rows[:-1]]
         self._rows = ended + rows[-1:]
-
-    def _end(self, row: str) -> str:
-        return next((end for end in ("\r\n", "\n") if row.endswith(end)), "")

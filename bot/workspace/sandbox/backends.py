@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -46,6 +47,7 @@ _ALLOW = (
     f"'profile slash-agent-bwrap {{program}} flags=(unconfined) {{{{ userns, }}}}' | sudo tee {_PROFILE}\n"
     f"sudo apparmor_parser -r {_PROFILE}"
 )
+_APPARMOR = "kernel/apparmor_restrict_unprivileged_userns"
 # Kernel settings that forbid user namespaces: name, forbidding value, and the command that changes it.
 _SWITCHES = (
     ("kernel/unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"),
@@ -59,22 +61,14 @@ def remedy(system: Path = Path("/proc/sys")) -> str:
     if program is None:
         known = next((command for manager, command in _PACKAGES.items() if find_host_program(manager)), None)
         return known or "install bubblewrap with the package manager of your system"
-    for name, value, command in _SWITCHES:
-        if _switch(system / name) == value:
-            return command
-    if _switch(system / "kernel/apparmor_restrict_unprivileged_userns") == "1":
-        return _ALLOW.format(program=program)
+    for name, value, command in (*_SWITCHES, (_APPARMOR, "1", _ALLOW.format(program=program))):
+        with suppress(OSError):
+            if (system / name).read_text().strip() == value:
+                return command
     return (
         f"{program} --unshare-all --ro-bind / / true prints the reason; "
         "a container needs permission to create user namespaces"
     )
-
-
-def _switch(file: Path) -> str:
-    try:
-        return file.read_text().strip()
-    except OSError:
-        return ""
 
 
 def candidates(setting: Setting) -> Candidates:

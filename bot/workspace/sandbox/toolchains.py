@@ -171,10 +171,8 @@ def who_may_write(folder: Path) -> str:
 
 def _has_others(group: int) -> bool:
     """Whether a group that is neither root's nor the user's own has members."""
-    if group in (0, os.getegid()):
-        return False
     try:
-        return bool(grp.getgrgid(group).gr_mem)
+        return group not in (0, os.getegid()) and bool(grp.getgrgid(group).gr_mem)
     except KeyError:
         return True
 
