@@ -91,9 +91,8 @@ def confine(descriptor: int) -> None:
 def _drop_capabilities(allowed: Sequence[int]) -> None:
     """Drop all capabilities that this process has and, if permitted, all that it could gain."""
     for capability in set(range(_LAST_CAPABILITY + 1)) - set(allowed):
-        _libc.prctl(
-            _CAPBSET_DROP, capability, 0, 0, 0
-        )  # refused without capabilities, and then none can be gained
+        # Refused without capabilities, and then none can be gained.
+        _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
     _libc.prctl(_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0)
     mask = sum(1 << capability for capability in allowed)
     low, high = mask & 0xFFFFFFFF, mask >> 32
@@ -115,9 +114,8 @@ def _enter(ruleset: int) -> None:
 
 def _restrict(plan: Mapping[str, Any]) -> None:
     abi = plan["abi"]
-    handled = (
-        1 << (16 if abi >= 5 else 15)
-    ) - 1  # every right over files that this version of Landlock knows
+    # Every right over files that this version of Landlock knows.
+    handled = (1 << (16 if abi >= 5 else 15)) - 1
     size = 24 if abi >= _KNOWS_SCOPES else 16 if abi >= 4 else 8
     ruleset = _ruleset(size, handled, _ALL_OF_TCP, _ALL_SCOPES)
     writing = handled & ~(_MAKE_CHAR | _MAKE_BLOCK)

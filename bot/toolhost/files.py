@@ -111,13 +111,9 @@ class SearchLocation(NamedTuple):
 
 def search_location(context: Context, path: Path) -> SearchLocation:
     """The location of a resolved path. Raises `ToolFailure` if git fails."""
-    for folder in (context.root, context.spill, context.tmp, *context.readable):
-        real = os.path.realpath(folder)
-        if inside(str(path), real):
-            break
-    else:
-        raise AssertionError("a resolved path is in one of the folders")
-    root = Path(real)
+    folders = (context.root, context.spill, context.tmp, *context.readable)
+    folder = next(one for one in folders if inside(str(path), os.path.realpath(one)))
+    root = Path(os.path.realpath(folder))
     below = os.path.relpath(path, root) if path != root else ""
     in_tree = folder == context.root
     prefix = "" if in_tree else f"{relative(context, root)}/"

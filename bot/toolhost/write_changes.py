@@ -248,12 +248,10 @@ def _undo(done: Sequence[Step]) -> list[Path]:
 
 def _make_folders(folder: Path, created: list[Path]) -> None:
     """Create the missing folders, and add them to `created` from the top."""
-    missing: list[Path] = []
-    while not os.path.isdir(folder):
-        missing.append(folder)
-        folder = folder.parent
-    for parent in reversed(missing):
-        if os.path.lexists(parent):
-            raise NotADirectoryError(20, os.strerror(20), str(parent))
-        parent.mkdir()
-        created.append(parent)
+    if os.path.isdir(folder):
+        return
+    _make_folders(folder.parent, created)
+    if os.path.lexists(folder):
+        raise NotADirectoryError(20, os.strerror(20), str(folder))
+    folder.mkdir()
+    created.append(folder)

@@ -55,32 +55,29 @@ def _long(context: Context, file: LoadedFile) -> ToolOutcome:
 
 
 def _whole(context: Context, file: LoadedFile, *, first: int, limit: int) -> ToolOutcome:
-    window = window_of(file.lf, first, limit)
-    if first > max(window.total, 1):
-        raise ToolFailure(
-            f"{file.name} has only {window.total} lines. Use an offset from 1 to {max(window.total, 1)}."
-        )
+    name, (shown, total, cut) = file.name, window_of(file.lf, first, limit)
+    if first > max(total, 1):
+        raise ToolFailure(f"{name} has only {total} lines. Use an offset from 1 to {max(total, 1)}.")
     context.records.show(file.path, file.sha256)
-    name = file.name
-    if not window.lines:
+    if not shown:
         return ToolOutcome(f"{name} is empty.", metadata={"path": name})
-    last = first + len(window.lines) - 1
+    last = first + len(shown) - 1
     # The model knows the file's name from the call; for a part of the file only the lines are new.
-    head = f"{name}: 1 line" if window.total == 1 else f"{name}: {window.total} lines"
-    if len(window.lines) < window.total:
-        head = f"lines {first}-{last} of {window.total}"
+    head = f"{name}: 1 line" if total == 1 else f"{name}: {total} lines"
+    if len(shown) < total:
+        head = f"lines {first}-{last} of {total}"
     notes = [head, file.text.encoding.label, line_ends_label(file.text.content)]
     if not file.lf.endswith("\n"):
         notes.append("no line end after the last line")
     tail = ""
-    if window.cut:
-        lines = "1 long line was" if window.cut == 1 else f"{window.cut} long lines were"
+    if cut:
+        lines = "1 long line was" if cut == 1 else f"{cut} long lines were"
         more = f"cut -c {MAX_LINE + 1}-{2 * MAX_LINE}"  # bash shows no longer lines either
         tail += f"[{lines} cut; bash shows more: sed -n LINEp FILE | {more}]\n"
     # Not if the call set a `limit` and got as many lines.
-    if last < window.total and (limit in (_HEAD, MAX_LINES) or len(window.lines) != limit):
+    if last < total and (limit in (_HEAD, MAX_LINES) or len(shown) != limit):
         tail += f"[to go on: {view_call(name, last + 1)}]\n"
-    numbered = "".join(f"{number}|{line}\n" for number, line in enumerate(window.lines, first))
+    numbered = "".join(f"{number}|{line}\n" for number, line in enumerate(shown, first))
     content = f"{', '.join(filter(None, notes))}\n{numbered}{tail}"
     return ToolOutcome(content.removesuffix("\n"), metadata={"path": name})
 

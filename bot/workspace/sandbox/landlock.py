@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -141,11 +142,8 @@ def _beside(path: str, holes: Collection[str], on_the_way: Collection[str]) -> I
     if path not in on_the_way:
         yield path
         return
-    try:
-        listing = os.scandir(path)
-    except PermissionError:
-        return  # a folder that may be passed but not listed: the siblings of the hidden path are unknown
-    with listing as entries:
+    # In a folder that may be passed but not listed the siblings of the hidden path are unknown.
+    with suppress(PermissionError), os.scandir(path) as entries:
         for entry in entries:
             # Links are not granted: their targets are, or are not, by their own paths.
             if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False):
