@@ -71,15 +71,12 @@ def for_a_child(chosen: ResourceLimits) -> Callable[[], None]:
     with contextlib.suppress(OSError), open(_USERS, "rb") as file:
         if file.read().split() != [b"0", b"0", b"4294967295"]:
             wanted[resource.RLIMIT_NPROC] = _TASKS_A_PROCESS * chosen.processes
-    bounds = []
-    for which, most in wanted.items():
-        soft, hard = resource.getrlimit(which)
-        kept = hard if which == resource.RLIMIT_DATA else _lower_of(most, hard)
-        bounds.append((which, (_lower_of(most, soft), kept)))
 
     def apply() -> None:
-        for which, bound in bounds:
-            resource.setrlimit(which, bound)
+        for which, most in wanted.items():
+            soft, hard = resource.getrlimit(which)
+            kept = hard if which == resource.RLIMIT_DATA else _lower_of(most, hard)
+            resource.setrlimit(which, (_lower_of(most, soft), kept))
 
     return apply
 

@@ -106,10 +106,11 @@ class Scanner:
                     f"over {_TOTAL_LIMIT >> 20} MiB changed at once: the contents of some files are missing"
                 )
             total += len(content or b"")
-            yield _entry(path, before, digest, stamp[4], link, content)
+            encoded = None if content is None else base64.b64encode(content).decode("ascii")
+            yield _entry(path, before, digest, stamp) | {"link": link, "content": encoded}
         for path in gone:
-            gone_one = self._known.pop(path)
-            yield _entry(path, gone_one.digest or base.get(path), None, gone_one.stamp[4])
+            last = self._known.pop(path)
+            yield _entry(path, last.digest or base.get(path), None, last.stamp)
 
     def base_content(self, path: str) -> bytes | None:
         """A file's bytes in the commit that the workspace started on; `None` if it is not in it."""
@@ -167,17 +168,9 @@ def changed_files(metadata: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one for one in metadata.get("files", [metadata]) if "after_hash" in one]
 
 
-def _entry(
-    path: str,
-    before: str | None,
-    after: str | None,
-    mode: int,
-    link: str | None = None,
-    content: bytes | None = None,
-) -> dict[str, Any]:
-    encoded = None if content is None else base64.b64encode(content).decode("ascii")
-    values = {"before": before, "after": after, "mode": stat.S_IMODE(mode), "link": link, "content": encoded}
-    return {"path": path, **values}
+def _entry(path: str, before: str | None, after: str | None, stamp: Stamp) -> dict[str, Any]:
+    fields = {"path": path, "before": before, "after": after, "mode": stat.S_IMODE(stamp[4])}
+    return {**fields, "link": None, "content": None}
 
 
 def _stamp(root: int, path: str) -> Stamp | None:

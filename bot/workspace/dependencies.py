@@ -48,13 +48,11 @@ def environment_folders(
             folders.append(EnvironmentFolder(top / path, path, unshown="it is a link, which is not followed"))
     if not _with_python(folders):
         # The first Python environment outside of the checkout that belongs to it.
-        for name in (
-            path for one in ecosystems() for path in one.environments_outside(top, tracked, variables)
-        ):
-            real = Path(os.path.realpath(name))
-            if os.path.isabs(name) and is_environment(real) and str(real) != os.path.realpath(sys.prefix):
-                folders.append(_with_refusal(EnvironmentFolder(real, "", "bin"), variables))
-                break
+        outside = (path for one in ecosystems() for path in one.environments_outside(top, tracked, variables))
+        real = (Path(os.path.realpath(path)) for path in outside if os.path.isabs(path))
+        own = Path(os.path.realpath(sys.prefix))
+        if first := next((path for path in real if is_environment(path) and path != own), None):
+            folders.append(_with_refusal(EnvironmentFolder(first, "", "bin"), variables))
     if _with_python(folders):
         folders = [one for one in folders if not (one.unshown and is_environment(one.source))]
     # Submodules that the person has fetched. The commit has each as one path without content.
@@ -217,16 +215,11 @@ def _place_folder(tree: Path, folder: EnvironmentFolder, moves: bool) -> None:
             with suppress(FileExistsError):
                 os.symlink(folder.source, name, dir_fd=parent)
             return
-        _make(name, parent)
-    with _opened(tree, folder.path) as at:
-        if folder.is_node and moves:
-            _make(STORE.split("/")[0], at)
-    if folder.is_node and moves:
-        with _opened(tree, f"{folder.path}/{STORE}", make_last=True):
-            pass  # no part of its path is a link
+    with _opened(tree, f"{folder.path}/{STORE}" if folder.is_node and moves else folder.path, make=True):
+        pass  # no part of its path is a link
     for path, target in _of_node(folder, moves).items() if folder.is_node else ():
         above, _, name = path.rpartition("/")
-        with suppress(OSError), _opened(tree, above, make_last=True) as parent:
+        with suppress(OSError), _opened(tree, above, make=True) as parent:
             os.symlink(target, name, dir_fd=parent)
 
 
@@ -265,20 +258,16 @@ def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
         return []  # removed meanwhile, or not readable, inside neither
 
 
-def _make(name: str, parent: int) -> None:
-    with suppress(FileExistsError):
-        os.mkdir(name, 0o755, dir_fd=parent)
-
-
 @contextmanager
-def _opened(tree: Path, path: str, *, make_last: bool = False) -> Iterator[int]:
-    """Yield a descriptor of a folder of `tree`. Raises `OSError` if a part of the path is a link or no folder."""
+def _opened(tree: Path, path: str, *, make: bool = False) -> Iterator[int]:
+    """Yield a descriptor of a folder of `tree`; with `make` its missing parts are made. Raises `OSError` if a part of
+    the path is a link or no folder."""
     here = os.open(tree, _FOLDER)
     try:
-        names = path.split("/") if path else []
-        for number, name in enumerate(names, 1):
-            if make_last and number == len(names):
-                _make(name, here)
+        for name in filter(None, path.split("/")):
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(name, 0o755, dir_fd=here)
             inner = os.open(name, _FOLDER, dir_fd=here)
             os.close(here)
             here = inner

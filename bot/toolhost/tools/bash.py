@@ -5,7 +5,7 @@ import re
 import shlex
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -72,7 +72,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
     with _folder_note(context) as (variable, read_note):
         spill = Spill(context.spill, context.seq)
         job = Job(0, command, spill, timeout, context.cancelled)
-        whole = _shell(command, cwd, {**context.environment, **variable}, timeout)
+        whole = Command(["bash", "-c", command, "bash"], cwd, {**context.environment, **variable}, timeout)
         job.run(whole, context.monitor, lasting)
         left = read_note()
         if job.failure:
@@ -81,8 +81,9 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
     mention_files(context, cwd, command, outcome.content)
     notes = _carry_over(cwd, left, context)
     content = "\n".join([outcome.content, *(f"[{note}]" for note in notes)])
-    outside = context.cwd is not None and not inside(str(context.cwd), context.real_root)
-    metadata = {**outcome.metadata, "command": command, **({"outside": True} if outside else {})}
+    metadata = {**outcome.metadata, "command": command}
+    if context.cwd is not None and not inside(str(context.cwd), context.real_root):
+        metadata["outside"] = True
     return ToolOutcome(content, outcome.is_error, metadata)
 
 
@@ -93,7 +94,7 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
         raise ToolFailure(
             f"{MOST} commands run in the background, and no more may: {names}. End one with bash_kill."
         )
-    whole = _shell(command, cwd, context.environment, timeout or NO_LIMIT)
+    whole = Command(["bash", "-c", command, "bash"], cwd, context.environment, timeout or NO_LIMIT)
     job = Job(len(context.jobs) + 1, command, Spill(context.spill, context.seq), whole.timeout)
     name = f"background {job.number}"
     thread = threading.Thread(target=job.run, args=(whole, context.monitor), name=name, daemon=True)
@@ -107,11 +108,7 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
         f'bash_output {{"id": {job.number}}}. The working folder is still {cwd}'
     )
     outcome = new_output(job, context, [note])
-    return ToolOutcome(outcome.content, outcome.is_error, {**outcome.metadata, "command": command})
-
-
-def _shell(script: str, cwd: Path, environment: Mapping[str, str], timeout: float) -> Command:
-    return Command(["bash", "-c", script, "bash"], cwd, environment, timeout)
+    return outcome._replace(metadata={**outcome.metadata, "command": command})
 
 
 @contextmanager
