@@ -5,6 +5,7 @@ import json
 import os
 import posixpath
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache, partial
 
 from bot.contracts.plain_text import printable
@@ -97,10 +98,10 @@ def code_points(text: str, column: int, unit: str) -> int:
 def _read_lines(root: str, path: str) -> list[str]:
     """The lines of a file of the repository; none of a large one or one behind a link that leads out."""
     real = os.path.realpath(os.path.join(root, path))
-    if not real.startswith(f"{root}/"):
-        return []
-    try:
-        content = read_regular(real, _LARGEST_SOURCE + 1)
-    except OSError:
-        return []
-    return content.decode("utf-8", "replace").split("\n") if len(content) <= _LARGEST_SOURCE else []
+    with suppress(OSError):
+        if (
+            real.startswith(f"{root}/")
+            and len(content := read_regular(real, _LARGEST_SOURCE + 1)) <= _LARGEST_SOURCE
+        ):
+            return content.decode("utf-8", "replace").split("\n")
+    return []

@@ -143,7 +143,8 @@ class Workspace:
             }
             self._send(call)
             try:
-                outcome = self._await_result(identity, time.monotonic() + _limit(arguments), cancel, printed)
+                seconds = float(arguments.get("timeout") or _TOOL_LIMIT) + _MARGIN
+                outcome = self._await_result(identity, time.monotonic() + seconds, cancel, printed)
                 if (limit := outcome.metadata.get("limit")) and isinstance(limit, str):
                     # By the file of the command's output: a background command has several results.
                     self._limits_met[str(outcome.metadata.get("spill"))] = limit
@@ -208,7 +209,7 @@ class Workspace:
             else:
                 outcome = frames.outcome(frame, identity)
                 if (spill := outcome.metadata.get("spill")) is not None:  # it is read later by name
-                    folder, _, name = spill.rpartition("/") if isinstance(spill, str) else ("", "", "")
+                    folder, _, name = str(spill).rpartition("/")
                     if folder != self._spill or name in ("", ".", ".."):
                         raise WireError("it named a spill file outside its folder")
                 if self._ended:  # closed meanwhile: what it says is only that it was stopped
@@ -255,9 +256,3 @@ class Workspace:
         # A thread that waits for the host sees the end of the pipe and releases the lock.
         with self._turn:
             self._channel.close()
-
-
-def _limit(arguments: Mapping[str, Any]) -> float:
-    seconds = arguments.get("timeout")
-    own = float(seconds) if isinstance(seconds, int) and not isinstance(seconds, bool) else _TOOL_LIMIT
-    return max(own, 0.0) + _MARGIN

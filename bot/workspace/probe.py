@@ -40,9 +40,8 @@ def first_that_holds(candidates: Sequence[Confinement], missing: Sequence[str] =
     for confinement in candidates:
         if not confinement.confines:
             note = "There was no sandbox: --sandbox off was given. The agent's commands had all rights of the user."
-            return Chosen(
-                confinement, SandboxInfo(Off.tier, Off().name, os.uname().release, 0, notes=(note,))
-            )
+            info = SandboxInfo(confinement.tier, confinement.name, os.uname().release, 0, notes=(note,))
+            return Chosen(confinement, info)
         try:
             probed = probe(confinement)
         except NoSandboxError as error:

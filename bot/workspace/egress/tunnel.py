@@ -26,15 +26,12 @@ _LONGEST_SHOWN = 120
 
 
 class _Refused(Exception):
-    """A refused tunnel; the text says why. The client gets the `status`; with 0, after TLS began, no answer."""
+    """A refused tunnel, or an allowed one that reached a limit; the text says why. The client gets the `status`; with
+    0, after TLS began, no answer."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
         self.status = status
-
-
-class _CutOff(Exception):
-    """An allowed tunnel reached a limit; the text names it."""
 
 
 class Serving:
@@ -70,8 +67,6 @@ class Serving:
                     await hang_up(sink, self._limits.goodbye)
         except _Refused as refused:
             why, status = str(refused), refused.status
-        except _CutOff as cut:
-            why = str(cut)
         except TimeoutError:
             why = f"open for longer than {self._limits.time:g} seconds"
         except (OSError, EOFError):
@@ -182,12 +177,12 @@ class Serving:
         self._up += count
         self._ledger.up += count
         if self._up > self._limits.up or self._ledger.up > self._limits.up_total:
-            raise _CutOff("cut off: it sent more than a package manager has to send")
+            raise _Refused(0, "cut off: it sent more than a package manager has to send")
 
     def _count_down(self, count: int) -> None:
         self._down += count
         if self._down > self._limits.down:
-            raise _CutOff(f"cut off: more than {self._limits.down} bytes came")
+            raise _Refused(0, f"cut off: more than {self._limits.down} bytes came")
 
 
 async def hang_up(writer: asyncio.StreamWriter, patience: float) -> None:
