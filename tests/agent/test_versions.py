@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.versions import OUTSIDE, changed_files, version_content, versions
+from bot.agent.versions import OUTSIDE, version_content, versions
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import FilesChanged, FileVersion, Record, Response, Result
 from bot.contracts.messages import ToolCall
@@ -140,10 +140,3 @@ def test_a_text_is_in_the_encoding_of_its_file(tmp_path: Path, codec: str):
     edited = change("a.txt", "one\n", "caf\xe9\r\n", after_hash=sha256(data))
     history = versions(journal_of(tmp_path, edit(1, edited)))
     assert version_content(history["a.txt"][1], BASE.get) == data
-
-
-@pytest.mark.parametrize(
-    "metadata", [{}, {"files": 1}, {"files": [1, {"path": 2}]}, {"path": "a", "additions": 0}]
-)
-def test_metadata_that_names_no_change_has_none(metadata: dict[str, Any]):
-    assert changed_files(metadata) == ()
