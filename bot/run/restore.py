@@ -31,7 +31,9 @@ def restore(journal: Path, repo: Path, path: str, number: int, *, force: bool = 
     if not 0 <= number < len(file_versions):
         raise UsageError(f"{path} has no version {number}: it has 0 to {len(file_versions) - 1}.")
     version = file_versions[number]
-    data = version_content(version, _base(repo, recording))
+    sha = recording.header.base_sha
+    resolve(repo, sha)  # raises `CheckoutError`
+    data = version_content(version, partial(_blob, Git(git_dir_of(repo)), sha))
     name = f"{path} is as it was at version {number}"
     file = _work_tree_file(repo, path)
     try:
