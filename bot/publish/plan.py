@@ -161,11 +161,11 @@ def check_approval(thread_ref: ThreadRef | None, request: Request) -> PostedPlan
     if needs(request.verb, Earlier.RUN) and thread_ref is not None and request.thread is not None:
         behind = _approval_behind(read_log(thread_ref.github, request.thread), thread_ref)
         named = request.plan.hash if request.plan else ""
-        if bool(named) != (behind is not None) or (behind and not named.startswith(behind.prefix.lower())):
+        if bool(named) != (behind is not None) or (behind and not named.startswith(behind[0].lower())):
             raise PublishError(
                 "The bundle goes on with another plan than the one that was approved: nothing was done."
             )
-        continued = behind.keys if behind else continued
+        continued = behind[1] if behind else continued
     if not needs(request.verb, Earlier.PLAN) and request.plan is None:
         return None
     if request.plan is None or thread_ref is None:
@@ -184,14 +184,9 @@ def report_execution(thread_ref: ThreadRef | None, posted: PostedPlan | None, nu
         thread_ref.rewrite(posted.comment, text, {"carried": thread_ref.key})
 
 
-class _ApprovalRef(NamedTuple):
-    """The approval at the start of a chain of `continue`: the hash as written, the keys of the requests since."""
-
-    prefix: str
-    keys: frozenset[str]
-
-
-def _approval_behind(log: ThreadLog, thread_ref: ThreadRef) -> _ApprovalRef | None:
+def _approval_behind(log: ThreadLog, thread_ref: ThreadRef) -> tuple[str, frozenset[str]] | None:
+    """Return of the approval at the start of a chain of `continue` the hash as written, and the keys of the requests
+    since."""
     keys: set[str] = set()
     ours = True
     for answer in newest_requests(log.answers, thread_ref.key):
@@ -211,5 +206,5 @@ def _approval_behind(log: ThreadLog, thread_ref: ThreadRef) -> _ApprovalRef | No
                     else "The last run ended before it signed its comment, so which plan it was for is not known: "
                     "approve the plan again."
                 )
-            return _ApprovalRef(command.options.get(PLAN_HASH, ""), frozenset(keys))
+            return command.options.get(PLAN_HASH, ""), frozenset(keys)
     return None

@@ -175,22 +175,19 @@ def replies_note(policy: Policy, request: Request) -> tuple[str, ...]:
 
 def build_report(context: PublishContext, review: Review, diff: ShownDiff, history: ReviewHistory) -> Report:
     """Return the new findings, anchored on the diff that GitHub shows. The least severe over the limit are left out."""
-    anchored: list[Finding] = []
-    unanchored: list[Finding] = []
-    # Equal findings have equal reasons.
+    placed: list[Finding] = []
+    # Of those without lines. Equal findings have equal reasons.
     reasons: dict[Finding, str] = {}
     for finding in review.findings:
         located = anchor(finding, diff.diff)
         if isinstance(located, str):
-            bare = finding._replace(suggestion=None, fingerprint=fingerprint(finding))
-            unanchored.append(bare)
-            reasons[bare] = located
+            reasons[finding._replace(suggestion=None, fingerprint=fingerprint(finding))] = located
         else:
             # Without a text it is unknown which lines the suggestion replaces.
             proven = bool(finding.text) or not located.text.strip()
-            anchored.append(with_valid_suggestion(located if proven else located._replace(suggestion=None)))
+            placed.append(with_valid_suggestion(located if proven else located._replace(suggestion=None)))
     rank = list(Severity).index
-    new, known, repeated = find_new((*anchored, *unanchored), history.findings)
+    new, known, repeated = find_new((*placed, *reasons), history.findings)
     fresh = sorted(new, key=lambda finding: rank(finding.severity))
     mildest = Severity(diff.policy.min_severity)
     grave = [finding for finding in fresh if rank(finding.severity) <= rank(mildest)]
