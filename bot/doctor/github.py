@@ -9,7 +9,7 @@ from bot.doctor.requirements import Finding, check_demands, missing, ok, unknown
 from bot.github.client import GitHub
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.repositories import BranchDemands
-from bot.github.tokens import TokenKind, token_facts
+from bot.github.tokens import TokenKind, token_kind
 from bot.policy.values import Policy
 from bot.publish.remote import PREFIX
 
@@ -83,19 +83,31 @@ def _token(github: GitHub) -> Row:
 def _kind(token: str, github: GitHub) -> Row:
     """Check the token's kind: whether GitHub starts workflows for its pushes."""
     me = github.me
-    facts = token_facts(token, login=me.login if me else "")
-    if facts.starts_workflows is False:
+    kind = token_kind(token, me.login if me else "")
+    if kind is TokenKind.ACTIONS:
+        message = (
+            f"GitHub starts no workflows for what {kind} pushes, and holds those for the pull requests that it opens "
+            "until somebody with write access approves them. With the token of a GitHub App they start at once."
+        )
         fix = (
             "to let CI start at once, say `pull_request: {ci: start}` in the policy, and give the action app-id and "
             "app-private-key or name the workflows under `dispatch`"
         )
-        return warning, facts.sentence, fix
-    if facts.starts_workflows is None:
-        return unknown, facts.sentence
-    if facts.kind in _WIDE:
-        message = f"{facts.sentence} It reaches every repository of its owner. {_RUNS_ALL}"
-        return warning, message, "take a fine-grained token for this repository, or a GitHub App"
-    return ok, f"{facts.sentence} {_RUNS_ALL}"
+        return warning, message, fix
+    if kind is TokenKind.UNKNOWN:
+        return (
+            unknown,
+            f"Whether GitHub starts workflows for what {kind} pushes is unknown: look if they ran.",
+        )
+    message = f"GitHub starts workflows for what is pushed with {kind}."
+    if kind in _WIDE:
+        message = f"{message} It reaches every repository of its owner."
+        return (
+            warning,
+            f"{message} {_RUNS_ALL}",
+            "take a fine-grained token for this repository, or a GitHub App",
+        )
+    return ok, f"{message} {_RUNS_ALL}"
 
 
 def _actions(github: GitHub) -> Row:

@@ -1,5 +1,4 @@
-"""Tokens for GitHub: their kinds, whether GitHub starts workflows for pushes and pull requests by them, and that of the
-person at the terminal.
+"""Tokens for GitHub: their kinds, and that of the person at the terminal.
 
 https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github has
 the prefixes. Actions' own token and an installation token have the same one (`ghs_`): only the account's login tells
@@ -12,7 +11,6 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from enum import Enum, StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
 from bot.contracts.errors import UsageError
 
@@ -39,35 +37,8 @@ INSTALLATION = "ghs_"
 """Prefix of an app's token and of Actions' own."""
 
 
-class TokenFacts(NamedTuple):
-    """Facts about a token. `starts_workflows` is `None` if unknown; `sentence` is for people.
-
-    With a token that starts none, `GitHub.dispatch_workflow` still does: workflow_dispatch and
-    repository_dispatch are the two events that GitHub lets GITHUB_TOKEN make.
-    """
-
-    kind: TokenKind
-    starts_workflows: bool | None
-    sentence: str
-
-
-def token_facts(token: str, *, login: str = "") -> TokenFacts:
-    """Return the facts about `token`. `login` is its account (`GitHub.me`), if known."""
-    kind = token_kind(token, login=login)
-    if kind is TokenKind.ACTIONS:
-        sentence = (
-            f"GitHub starts no workflows for what {kind} pushes, and holds those for the pull requests that it opens "
-            "until somebody with write access approves them. With the token of a GitHub App they start at once."
-        )
-        return TokenFacts(kind, False, sentence)
-    if kind is TokenKind.UNKNOWN:
-        sentence = f"Whether GitHub starts workflows for what {kind} pushes is unknown: look if they ran."
-        return TokenFacts(kind, None, sentence)
-    return TokenFacts(kind, True, f"GitHub starts workflows for what is pushed with {kind}.")
-
-
-def token_kind(token: str, *, login: str = "") -> TokenKind:
-    """See `token_facts`."""
+def token_kind(token: str, login: str) -> TokenKind:
+    """`login` is the token's account (`GitHub.me`), empty if unknown."""
     for prefix, kind in _PREFIXES.items():
         if token.startswith(prefix):
             return kind

@@ -136,4 +136,4 @@ def _is_actions_own(where: GitHubEnvironment) -> bool:
     from bot.github.client import connect
 
     me = connect(where.token, where.api_url, where.repository).me
-    return token_kind(where.token, login=me.login if me else "") is TokenKind.ACTIONS
+    return token_kind(where.token, me.login if me else "") is TokenKind.ACTIONS
