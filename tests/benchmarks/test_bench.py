@@ -1,14 +1,8 @@
 """Each figure's harness, once and tiny: that it measures what it says. What it finds is nobody's test."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from benchmarks.figures import FIGURES, Bench, Scale
-from benchmarks.memory import tree
-from benchmarks.pairs import measure_pairs
 from benchmarks.session import ROOT
 
 TINY = Scale(
@@ -62,36 +56,6 @@ def test_every_figure_can_be_measured(bench: Bench, name: str):
 
 def test_the_figures_tested_are_all_there_are():
     assert set(FIGURES) == set(ROWS)
-
-
-def test_pairs_are_taken_in_abba_order_after_one_that_is_not_counted():
-    order: list[str] = []
-    values = {"a": iter([99, 10, 20, 30]), "b": iter([99, 5, 5, 5])}
-
-    def take(name: str) -> float:
-        order.append(name)
-        return next(values[name])
-
-    pairs = measure_pairs(take, "a", "b", 3)
-    assert "".join(order) == "ab" + "abbaab"
-    assert (pairs.ratio, pairs.difference, pairs.our_median) == (4, 15, 20)
-
-
-def test_the_process_tree_leaves_out_what_the_tool_host_started():
-    code = (
-        "import ctypes, subprocess; ctypes.CDLL(None).prctl(15, b'slash-toolhost', 0, 0, 0);"
-        "subprocess.Popen(['sleep', '30']); print(1, flush=True); input()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        with_commands = list(tree(process.pid, with_commands=True))
-        assert list(tree(process.pid)) == [process.pid]
-        assert len(with_commands) == 2
-        os.kill(with_commands[1], 9)
-        process.communicate(b"\n")
 
 
 def test_the_page_has_a_row_for_every_target():

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from bot.doctor.propose import (
     ACTIONLINT,
     KEPT,
-    KEYS,
     MAINTENANCE,
     REVIEW,
     WORKFLOW,
@@ -198,27 +197,6 @@ def test_the_tasks_it_writes_load(repo: Path):
     assert len(files) == 6
     for file in files:
         read_task(file.read_text(), f".github/agent/{file.name}")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("option", "name"), [("--tasks", "maintenance.yml"), ("--reviews", "review.yml")])
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
-def test_tasks_and_reviews_come_with_the_workflow_that_runs_them(
-    repo: Path, option: str, name: str, provider: str
-):
-    """A job that is called may have no permission which the calling one has not: GitHub would not start the run."""
-    assert init(repo, "--yes", option, "--provider", provider).code == 0
-    commit_all(repo)
-    linted(repo, f".github/workflows/{name}")
-    text = (repo / ".github" / "workflows" / name).read_text()
-    assert f"{KEYS[provider]}: ${{{{ secrets.{KEYS[provider]} }}}}" in text
-    assert "$" not in text.replace("${{", "")
-    called = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text())
-    [job] = yaml.safe_load(text)["jobs"].values()
-    assert job["uses"].partition("@")[0] == f"slash-agent/slash-agent/.github/workflows/{name}"
-    asked = [(key, level) for one in called["jobs"].values() for key, level in one["permissions"].items()]
-    most = {key: "write" if (key, "write") in asked else "read" for key, _ in asked}
-    assert job["permissions"] == most
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])

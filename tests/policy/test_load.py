@@ -15,7 +15,7 @@ from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
 from bot.policy.publish_settings import Identity, PullRequestPolicy, ReviewPolicy
 from bot.policy.run_settings import CheckSpec, SetupStep
-from bot.policy.tiers import Budget
+from bot.policy.tiers import Budget, default_tiers
 from bot.policy.values import MaintenancePolicy, Policy
 from bot.verbs.registry import NAMES
 
@@ -288,3 +288,10 @@ def test_without_a_file_neither_yaml_nor_the_shell_grammar_is_imported():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_commands_that_may_print_nothing_are_none():
+    limits = default_tiers()[Tier.MAINTAINER]
+    assert not replace(limits, output=0).runs_commands
+    assert not replace(limits, commands=0).runs_commands
+    assert replace(limits, commands=None, output=None).runs_commands

@@ -154,20 +154,6 @@ def test_a149_on_a_fork_it_is_read_only_and_no_test_of_the_fork_is_run(reviews: 
     assert "<sub>Tried: applies, parses.</sub>" in remark["body"]
 
 
-@pytest.mark.slow
-def test_a_push_after_a_review_that_had_nothing_to_say_is_looked_at_alone(reviews: Reviews, stage: Stage):
-    """Nobody asked, so nobody was told: the head that was seen is known all the same."""
-    reviews.open(stats_py=CODE)
-    conversation = stage.get(f"issues/{reviews.number}/comments")
-    assert SHOWN in reviews.pushed("opened")[0]
-    reviews.push(other_py="another = 1\n")
-    told = reviews.pushed("synchronize")
-    assert "another = 1" in told[0]
-    assert SHOWN not in told[0]
-    assert reviews.pushed("reopened") == []
-    assert (reviews.posted, stage.get(f"issues/{reviews.number}/comments")) == ([], conversation)
-
-
 def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Reviews):
     reviews.stage.forge.commit(reviews.stage.repo, {POLICY: "review: { request_changes: true }\n"})
     reviews.open(stats_py=CODE)

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slash_forge import Forge
-from slash_forge.web.hunks import lines
 from slash_forge.web.markup import render
 from tests.slash_forge.conftest import REPO, Wire
 
@@ -119,13 +118,3 @@ def test_nothing_written_by_others_can_act(forge: Forge, repo: Repository, page:
 @given(st.text(alphabet=string.printable + "é<>&\"'`[]()!#@-", max_size=120))
 def test_no_markdown_makes_anything_that_acts(text: str):
     assert audit(render(text, "http://127.0.0.1/o/r")) == []
-
-
-@given(st.text(max_size=60), st.text(max_size=60))
-def test_marking_keeps_every_character(one: str, other: str):
-    one, other = (re.sub(r"[\r\n]", " ", text) for text in (one, other))
-    removed, added = lines(f"@@ -1 +1 @@\n-{one}\n+{other}")[1:]
-    assert ("".join(text for text, _ in removed.parts), "".join(text for text, _ in added.parts)) == (
-        one,
-        other,
-    )

@@ -123,17 +123,3 @@ def test_a_thread_moves_with_its_line_or_is_outdated(
     assert (result["position"] is None) == (line is None)
     assert (result["commit_id"], result["original_commit_id"]) == (old if line is None else new, old)
     assert result["diff_hunk"].endswith("+line three")
-
-
-def test_a_thread_of_several_lines_is_outdated_when_one_changed(
-    forge: Forge, ask: Callable[..., Answer], number: int
-):
-    forge.review_comment(REPO, number, "ada", "a.txt", 6, body="Why?", start_line=2)
-    forge.commit(REPO, {"a.txt": AFTER.replace("line 4\n", "")}, branch="topic")
-    assert ask("GET", "/comments").json[0]["line"] is None
-
-
-def test_a_base_that_moved_on_outdates_nothing(forge: Forge, ask: Callable[..., Answer], number: int):
-    forge.review_comment(REPO, number, "ada", "a.txt", 3, body="Gone?", side="LEFT")
-    forge.commit(REPO, {"elsewhere": "x"})
-    assert ask("GET", "/comments").json[0]["line"] == 3
