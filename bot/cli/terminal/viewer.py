@@ -120,13 +120,11 @@ def _cut(line: str, width: int) -> str:
 
 
 def _first_lines(text: str) -> str:
-    *lines, more = text.strip("\n").split("\n", _MOST_LINES)
-    if len(lines) < _MOST_LINES:
-        lines, more = [*lines, more], ""
-    beginning = "\n".join(lines)
+    lines = text.strip("\n").split("\n")
+    beginning, more = "\n".join(lines[:_MOST_LINES]), len(lines) - _MOST_LINES
     if len(beginning) > _MOST_CHARACTERS:
         return f"{beginning[: _MOST_CHARACTERS - 1]}…"
-    return f"{beginning}\n… {more.count(chr(10)) + 1} more" if more else beginning
+    return f"{beginning}\n… {more} more" if more > 0 else beginning
 
 
 def _shortened(record: CompactionRecord, agent: str) -> str:
