@@ -85,7 +85,10 @@ class CallRunner:
         duration = round(clock() - started, 4)
         metadata, failed = executed.outcome.metadata, executed.outcome.is_error
         changes = not failed and ("before_hash" in metadata or isinstance(metadata.get("files"), list))
-        self._repeats.add((call.name, call.arguments, _comparable(executed)))
+        # Without the name of its spill file, which differs each time.
+        spill = f"{OUTPUT_NAME}/{os.path.basename(str(metadata.get('spill', '')))}"
+        content = executed.outcome.content.replace(spill, OUTPUT_NAME)
+        self._repeats.add((call.name, call.arguments, content))
         self._changes.add(call.name if changes else None)
         note = REPEAT_NOTICE if self._repeats.length == REPEATS_BEFORE_NOTICE else ""
         if self._changes.length > SUCCESSES_WITHOUT_NUMBER:
@@ -145,9 +148,3 @@ class CallRunner:
         )
         self._context.write(record)
         return result
-
-
-def _comparable(executed: CallExecution) -> str:
-    """Return the result without the name of its spill file, which differs each time."""
-    spill = str(executed.outcome.metadata.get("spill", ""))
-    return executed.result.content.replace(f"{OUTPUT_NAME}/{os.path.basename(spill)}", OUTPUT_NAME)

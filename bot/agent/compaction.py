@@ -32,14 +32,6 @@ TRIES_WINDOW = 3
 _MAX_NAMES = 40
 
 
-class SummaryError(Exception):
-    """There is no summary: why, in a sentence. `unavailable` is why the model could not be asked, if that is it."""
-
-    def __init__(self, reason: str, unavailable: str = "") -> None:
-        super().__init__(reason)
-        self.unavailable = unavailable
-
-
 class SummaryCompaction:
     """When and how a conversation is compacted: by its own model, or by a small one whose window the text fits."""
 
@@ -71,14 +63,10 @@ class SummaryCompaction:
     def shorten(self, turn: int, history: MessageHistory, files: Files) -> tuple[CompactionRecord, str]:
         """Return what to do, with the usage of all tries, and why the model is unavailable if that is the failure."""
         self._usage, self._cost = Usage(), 0.0
-        unavailable = ""
-        try:
-            record = self._shortened(turn, history, files)
-        except SummaryError as error:
-            record, unavailable = CompactionRecord(turn, failure=str(error)), error.unavailable
+        record, unavailable = self._shortened(turn, history, files)
         return record._replace(before=history.tokens, usage=self._usage, cost=self._cost), unavailable
 
-    def _shortened(self, turn: int, history: MessageHistory, files: Files) -> CompactionRecord:
+    def _shortened(self, turn: int, history: MessageHistory, files: Files) -> tuple[CompactionRecord, str]:
         messages = history.view()
         estimated = sum(map(tokens_of, messages))
         # Fewer if the vendor counts more than the estimate.
@@ -86,23 +74,27 @@ class SummaryCompaction:
         first_kept = split_index(messages, keep)
         recent = [one for one in self._turns if turn - one < TRIES_WINDOW]
         if len(recent) + 1 >= TRIES:
-            raise SummaryError(
+            failure = (
                 f"The conversation filled the model's window {TRIES} times within {TRIES_WINDOW} turns: what the task "
                 "needs at once does not fit. Ask for a smaller part of it."
             )
+            return CompactionRecord(turn, failure=failure), ""
         if first_kept <= 1:
-            raise SummaryError(
+            failure = (
                 "The conversation fills the model's window and holds nothing that could be left out. Ask for less at "
                 "once, or take a model with a larger window."
             )
-        summary = self._summary(messages[1:first_kept])
+            return CompactionRecord(turn, failure=failure), ""
+        summary, failure, unavailable = self._summary(messages[1:first_kept])
+        if failure:
+            return CompactionRecord(turn, failure=failure), unavailable
         transcript = self._context.archive(transcript_text(messages[:first_kept]))
         self._turns.append(turn)
         text = compose_summary(summary, files, self._context.hooks.verbatim_texts(), transcript)
-        return CompactionRecord(turn, text, first_kept, transcript=transcript)
+        return CompactionRecord(turn, text, first_kept, transcript=transcript), ""
 
-    def _summary(self, old: Sequence[Message]) -> str:
-        """Return the model's summary. Raises `SummaryError`."""
+    def _summary(self, old: Sequence[Message]) -> tuple[str, str, str]:
+        """Return the model's summary, else why there is none, and why the model is unavailable if that is it."""
         text, most = transcript_text(old, MAX_PART), self._capacity - MAX_SUMMARY
         if tokens_of_text(text) > most:
             text = cut_middle(text, max(most, 2) * 3)  # characters: three a token
@@ -115,13 +107,11 @@ class SummaryCompaction:
                 break
             summary, problem, unavailable = self._ask(model, text, SMALL_SECONDS if model is small else None)
             if not problem:
-                return summary
+                return summary, "", ""
             if unavailable and model is not small:
                 reason = "The conversation fills the model's window, and the summary failed"
-                raise SummaryError(f"{reason}: {problem}", problem)
-        raise SummaryError(
-            f"The conversation fills the model's window, and {TRIES} summaries failed: {problem}"
-        )
+                return "", f"{reason}: {problem}", problem
+        return "", f"The conversation fills the model's window, and {TRIES} summaries failed: {problem}", ""
 
     def _ask(self, provider: Provider, text: str, seconds: float | None) -> tuple[str, str, bool]:
         """Return the summary of `text`, what is wrong with it, and whether the model is unavailable."""

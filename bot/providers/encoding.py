@@ -76,9 +76,8 @@ def sendable_arguments(raw: str) -> str:
 
 def result_text(part: ToolResult) -> str:
     """Return a result for a vendor without an error flag: an error says so in its text."""
-    if part.is_error and not part.content.lower().startswith("error"):
-        return f"Error: {part.content}"
-    return part.content
+    is_named = part.content.lower().startswith("error")
+    return clean(f"Error: {part.content}" if part.is_error and not is_named else part.content)
 
 
 def image_note(image: Image) -> str:

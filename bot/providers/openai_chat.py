@@ -182,7 +182,11 @@ class OpenAIChat(OpenAIProvider):
         """Return the messages of the format: one, or one for each result; empty if nothing is left."""
         if message.role == "assistant":
             return self._assistant(message)
-        rows = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
+        rows: list[dict[str, Any]] = [
+            {"role": "tool", "tool_call_id": fitting_id(part.call_id, _ID), "content": result_text(part)}
+            for part in message.parts
+            if isinstance(part, ToolResult)
+        ]
         # One user message: a string if it is only text, which every server accepts.
         content: list[dict[str, Any]] = []
         for part in message.parts:
@@ -225,11 +229,3 @@ def _call(call: ToolCall, *, own: bool) -> dict[str, Any]:
     function = {"name": clean(call.name), "arguments": sendable_arguments(call.arguments)}
     row = {"id": fitting_id(call.id, _ID), "type": "function", "function": function}
     return {**row, **call.extra} if own else row
-
-
-def _result(part: ToolResult) -> dict[str, Any]:
-    return {
-        "role": "tool",
-        "tool_call_id": fitting_id(part.call_id, _ID),
-        "content": clean(result_text(part)),
-    }

@@ -214,5 +214,5 @@ def _item(part: Text | ToolCall) -> dict[str, Any] | None:
 
 
 def _result(part: ToolResult) -> dict[str, Any]:
-    output = clean(result_text(part))
+    output = result_text(part)
     return {"type": "function_call_output", "call_id": fitting_id(part.call_id, _ID), "output": output}
