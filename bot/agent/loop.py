@@ -130,7 +130,9 @@ class Conversation:
                 return self.compact_if_due()
             refusal = f" The model's API said: {overflow}." if overflow else ""
             return Stop(StopReason.MAX_TOKENS, record.failure + refusal)
-        self._history.shorten(record.text, record.first_kept)
+        # Claude's thinking is tied to everything before it, but for models with a budget, which require it back.
+        thoughts = self._provider.info.thinking != "adaptive"
+        self._history.shorten(record.text, record.first_kept, thoughts=thoughts)
         self.context.write(record._replace(after=self._history.tokens))
         return None
 
@@ -179,7 +181,6 @@ class Conversation:
             allowed=self._mask and self._mask.allowed,
             session=context.identity,
             max_output=max_response(self._provider.info),
-            moved=self._history.moved,
             effort=context.effort,
             long_cache=self._long_cache,
         )

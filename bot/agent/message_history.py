@@ -18,8 +18,6 @@ class MessageHistory:
         self._messages: list[Message] = []
         self._open: tuple[ToolCall, ...] = ()
         self._ids: set[str] = set()
-        # How many messages stand behind a summary that was not there when they were made.
-        self.moved = 0
         self._fixed = fixed
         self.tokens = fixed
         """The size of a request: the vendor's count of the last one, and an estimate of what was added since."""
@@ -50,14 +48,19 @@ class MessageHistory:
         self._append(Message("tool", tuple(results)))
         self._open = ()
 
-    def shorten(self, text: str, first_kept: int) -> None:
-        """Replace all messages between the first one and number `first_kept` by one user message."""
+    def shorten(self, text: str, first_kept: int, *, thoughts: bool = True) -> None:
+        """Replace all messages between the first one and number `first_kept` by one user message. The others keep their
+        thinking only with `thoughts`."""
         self._refuse_open("a shorter history")
         recent = self._messages[first_kept:]
         if not 1 < first_kept <= len(self._messages) or (recent and recent[0].role != "assistant"):
             raise HistoryError(f"message {first_kept} is not where an answer of the model begins")
+        if not thoughts:
+            recent = [
+                one._replace(parts=tuple(part for part in one.parts if not isinstance(part, Thinking)))
+                for one in recent
+            ]
         self._messages = [self._messages[0], Message("user", (Text(text),)), *recent]
-        self.moved = len(self._messages)
         self.tokens = self._fixed + sum(map(tokens_of, self._messages))
 
     def _append(self, message: Message) -> None:

@@ -74,9 +74,7 @@ class ModelRequest(NamedTuple):
 
     `allowed` names the tools that may be called now, `None` for all; `required` demands a call of one of them. Not
     every vendor supports this, and some refuse it while a model thinks, so the caller still checks the calls. `session`
-    is the session's id, a vendor's cache key. `max_output` caps the response in tokens; 0 is
-    the model's own limit. `moved` is the number of messages whose preceding messages were replaced by a
-    summary: some vendors tie a model's thinking to the preceding messages.
+    is the session's id, a vendor's cache key. `max_output` caps the response in tokens; 0 is the model's own limit.
     """
 
     system: str
@@ -86,7 +84,6 @@ class ModelRequest(NamedTuple):
     allowed: tuple[str, ...] | None = None
     session: str = ""
     max_output: int = 0
-    moved: int = 0
     effort: str = ""
     long_cache: bool = False
 

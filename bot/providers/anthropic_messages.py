@@ -174,17 +174,12 @@ class AnthropicMessages(StreamingProvider):
         return {**params, "messages": messages}
 
     def _messages(self, request: ModelRequest, mark: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return the messages, without empty ones, neighbours of one role merged, with cache marks at the end.
-
-        Thinking is tied to everything before it, so moved messages are sent without it; models with a thinking budget
-        do not tie it to the context, and require it back.
-        """
+        """Return the messages, without empty ones, neighbours of one role merged, with cache marks at the end."""
         merged: list[dict[str, Any]] = []
-        moved = request.moved if self.info.thinking != "budget" else 0
-        for position, message in enumerate(request.messages):
+        for message in request.messages:
             role = "assistant" if message.role == "assistant" else "user"
-            thinks = self.wrote(message) and position >= moved
-            parts = (part for part in message.parts if thinks or not isinstance(part, Thinking))
+            own = self.wrote(message)
+            parts = (part for part in message.parts if own or not isinstance(part, Thinking))
             blocks = [block for part in parts if (block := self._block(part)) is not None]
             if role == "assistant" and blocks and blocks[-1]["type"] == "text":
                 blocks[-1]["text"] = blocks[-1]["text"].rstrip()  # the API refuses trailing white space

@@ -16,7 +16,7 @@ from bot.agent.conversation_context import Hooks, LoopEnd
 from bot.agent.message_history import HistoryError, MessageHistory
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CompactionRecord
-from bot.contracts.messages import Message, Text, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Message, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, unreported
 from bot.contracts.outcome import StopReason
 from bot.contracts.tools import ToolOutcome
@@ -194,6 +194,18 @@ def test_a_conversation_that_the_model_finds_too_long_is_made_shorter_and_sent_o
     end = ran(here)
     assert (end.stop, end.turns) == (StopReason.END_TURN, 10)
     assert compactions(here)
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("adaptive", False), ("budget", True), ("effort", True)])
+def test_thinking_that_is_tied_to_what_was_before_it_goes_with_that(tmp_path: Path, kind: str, kept: bool):
+    thought = Thinking("hm", "s")
+    turns = [says(thought, call("echo", f'{{"text": "{n} {BIG}"}}', f"c{n}")) for n in range(12)]
+    here = bench(tmp_path, [])
+    here.provider = Narrow([*turns, says("Done.")], SMALL._replace(thinking=kind))
+    ran(here)
+    [made] = compactions(here)
+    behind = here.provider.requests[made.turn - 1][2:]
+    assert any(thought in message.parts for message in behind) is kept
 
 
 def test_a_cancel_during_the_summary_ends_as_canceled(tmp_path: Path):

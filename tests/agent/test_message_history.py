@@ -8,7 +8,7 @@ import pytest
 from bot.agent.message_history import HistoryError, MessageHistory
 from bot.agent.recorded_calls import recorded_calls
 from bot.contracts.journal import Response, Result
-from bot.contracts.messages import Message, Text, ToolCall, ToolResult
+from bot.contracts.messages import Message, Text, Thinking, ToolCall, ToolResult
 from tests.support.sessions import journal_of
 
 
@@ -48,16 +48,14 @@ def test_a_message_without_parts_is_not_kept():
     assert len(history.view()) == 1
 
 
-def test_what_stands_behind_a_summary_counts_as_moved_and_what_comes_later_does_not():
+@pytest.mark.parametrize("thoughts", [True, False])
+def test_what_stands_behind_a_summary_keeps_its_thinking_only_if_that_is_wanted(thoughts: bool):
     history = asking("a")
     history.add_results(results("a"))
-    history.add_assistant(Message("assistant", (Text("two"),)), 2)
-    assert history.moved == 0
-    history.shorten("the summary", 3)
+    history.add_assistant(Message("assistant", (Thinking("hm", "s"), Text("two"))), 2)
+    history.shorten("the summary", 3, thoughts=thoughts)
     assert [message.text for message in history.view()] == ["go", "the summary", "two"]
-    assert history.moved == 3
-    history.add_user("more")
-    assert history.moved == 3
+    assert len(history.view()[2].parts) == 1 + thoughts
 
 
 def test_the_size_is_the_vendors_count_and_an_estimate_of_what_came_since():

@@ -254,22 +254,6 @@ def test_cache_marks_are_on_the_system_end_and_on_the_last_three_user_messages()
     assert "cache_control" not in json.dumps(body["tools"])
 
 
-def test_thinking_that_stands_behind_another_conversation_now_is_left_out_where_it_is_tied_to_it():
-    history = (
-        user("q"),
-        user("the summary"),
-        assistant(Thinking("kept", "sig-1"), ToolCall("a", "bash", "{}")),
-        results(ToolResult("a", "bash", "ok")),
-        assistant(Thinking("new", "sig-2"), ToolCall("b", "bash", "{}")),
-        results(ToolResult("b", "bash", "ok")),
-    )
-    for model, thought in ((MESSAGES, ["sig-2"]), ("anthropic/claude-haiku-4-5", ["sig-1", "sig-2"])):
-        _, requests = run(model, [Say("ok")], ask(*history)._replace(moved=4))
-        blocks = [block for row in requests[0].json["messages"] for block in row["content"]]
-        assert [block["signature"] for block in blocks if block["type"] == "thinking"] == thought
-        assert [block["id"] for block in blocks if block["type"] == "tool_use"] == ["a", "b"]
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_a_conversation_of_any_other_format_goes_on_in_this_one(model: str):
     """After a switch of models: calls and results stay pairs, nothing opaque comes along."""
