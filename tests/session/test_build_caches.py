@@ -87,20 +87,6 @@ def test_what_the_checkout_has_built_is_copied_and_never_written(cli: Cli, tmp_p
 
 @both
 @pytest.mark.slow
-def test_the_home_of_setup_is_that_of_checks_and_of_the_model(cli: Cli, tmp_path: Path, sandbox: str):
-    policy = (
-        FILES[".github/agent.yml"] + "setup: ['mkdir -p ~/.m2/repository; echo jar > ~/.m2/repository/a']\n"
-    )
-    files = {**FILES, ".github/agent.yml": policy, "check.sh": "grep -q jar ~/.m2/repository/a"}
-    repo = make_repository(tmp_path / "app", files)
-    look = shell("cp ~/.m2/repository/a version.txt")
-    outcome = fixed(cli, repo, sandbox, look)
-    assert states(outcome) == ["passed", "passed"], outcome["checks"]
-    assert [file["path"] for file in outcome["files"]] == ["version.txt"]
-
-
-@both
-@pytest.mark.slow
 def test_a45_a_link_in_the_place_of_a_cache_shows_nothing(cli: Cli, tmp_path: Path, sandbox: str):
     outside = tmp_path / "outside"
     write_file(outside / "secret", "hidden")

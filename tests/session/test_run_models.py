@@ -62,22 +62,6 @@ def test_another_vendors_model_goes_on_where_the_first_is_unavailable(stage: Sta
     assert all(cost > 0 for cost in costs)
 
 
-@pytest.mark.slow
-def test_a_fallback_that_cannot_be_asked_is_named_before_the_first_request(stage: Stage):
-    policy = (
-        "version: 1\nmodel_settings:\n  effort: high\n"
-        "  fallback: [github/openai/gpt-4.1, gemini/gemini-3-pro]\n  small: nobody/x\n"
-    )
-    came = played(stage, [DONE], [], policy)
-    notes = " ".join(came.outcome.notes)
-    assert "GitHub Models was closed on 2026-07-30" in notes
-    assert "gemini/gemini-3-pro, which is left out" in notes and "GEMINI_API_KEY" in notes
-    assert "There is no provider 'nobody'" in notes
-    # A server of one's own may not know the field.
-    assert f"The model {OWN} takes no level of effort here" in notes
-    assert "output_config" not in came.model_requests[0]
-
-
 def test_a_recorded_run_has_no_other_models(tmp_path: Path):
     policy = "model_settings: {effort: high, fallback: [openai/gpt-6.2-sol], small: openai/x}"
     models = RunModels(make_run(tmp_path, policy=policy, model="replay/x.jsonl"), ScriptedProvider(()))

@@ -132,16 +132,6 @@ def catalogue(came: VerbRun) -> str:
     return str(tool["description"])
 
 
-@pytest.mark.slow
-def test_a_run_begins_with_the_skill_that_a_person_names(stage: Stage):
-    manual = skill("name: greet\ndescription: Says hello.\ndisable-model-invocation: true\n", BODY)
-    stage.forge.commit(stage.repo, GREET | {".agents/skills/greet/SKILL.md": manual})
-    came = fixing(stage, shell(f"sh {FOLDER}/scripts/greet.sh"), options={"skill": "Greet"})
-    assert came.first.endswith("The task itself and the rules of this run come first.")
-    assert f'<skill-loaded name="greet" folder="{FOLDER}">\n# Greet\n' in came.first
-    assert "hello from a script" in came.results[0]
-
-
 def test_scripts_are_run_references_read_and_nothing_is_written_there(stage: Stage):
     stage.forge.commit(stage.repo, GREET)
     came = fixing(

@@ -133,16 +133,3 @@ def test_label_and_comment_once_and_nothing_more_while_nobody_answers(stage: Sta
     assert not (stage.bundle / "writes.json").exists()
     assert "written" not in published(stage)
     assert stage.bot_comments(old) == [comment]
-
-
-@pytest.mark.slow
-def test_after_the_second_period_it_is_closed(stage: Stage, old: int, clock: Clock):
-    clock.behind = 20
-    run(stage, speak(old))
-    published(stage)
-    clock.behind = 0
-    _, asked = run(stage, propose("close", old, reason="not_planned"))
-    assert "nothing has happened since" in results(asked)
-    assert f"written: close #{old} as not planned" in published(stage)
-    assert state(stage, old) == ("closed", "not_planned")
-    assert "written" not in published(stage)

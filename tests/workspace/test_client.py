@@ -224,17 +224,6 @@ def test_no_descriptor_and_no_thread_is_left_by_starts_that_failed(bench: Bench,
     assert eventually(lambda: has_not_grown(before))
 
 
-@pytest.mark.slow
-def test_no_descriptor_and_no_thread_is_left_by_workspaces_that_were_closed(bench: Bench):
-    bench.start().close()
-    before = open_resources()
-    for _ in range(3):
-        workspace = bench.start()
-        bash(workspace, "echo hi")
-        workspace.close()
-    assert eventually(lambda: has_not_grown(before))
-
-
 def test_a_host_killed_during_a_call_ends_the_call(bench: Bench):
     workspace = bench.start()
     with pytest.raises(WorkspaceError, match="the tool host ended"):

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from bot.agent.journal import read_journal
-from bot.report.first_screen import handover_of
 from bot.session.tools.approvals import approved_paths
 from tests.support import warm
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
@@ -103,26 +102,6 @@ def test_a_sentence_reaches_the_model_and_a_no_ends_the_run(repo: Path):
     assert "A person said no to a call of edit." in terminal.text
     assert b"\x1b" not in terminal.raw
     assert "  1  view tidytime/format.py" in terminal.screen
-
-
-@pytest.mark.slow
-def test_a_question_of_the_models_is_answered_and_the_run_goes_on(repo: Path):
-    (repo / ".github" / "agent.yml").write_text(f"version: 1\nchecks: [{LEFT_OUT!r}]\n")
-    commit_all(repo)
-    steps: Sequence[Step] = [VIEW, [ASK, ASK, shell("echo early")], Turn(EDITS), DESCRIBE, DONE]
-    with ModelServer(steps) as server, fix(repo, server) as terminal:
-        terminal.wait_for("what there is so far is kept\n> ")
-        terminal.type("Round it.\n")
-        code = terminal.end()
-        told = json.dumps(server.requests[2].json["messages"])
-    assert code == 0, terminal.text
-    assert "  │ Round or truncate?" in terminal.screen
-    assert "They answered: Round it." in told
-    assert told.count("called before the answer to the question was known") == 2
-    outcome = json.loads((repo.parent / "out" / "outcome.json").read_text())
-    assert (outcome["status"], outcome["question"]) == ("changed", "")
-    journal = repo.parent / "out" / "journal.jsonl"
-    assert handover_of(read_journal(journal)).question == ""
 
 
 def test_ctrl_c_while_a_question_waits_stops_the_run_and_keeps_what_there_is(repo: Path):
