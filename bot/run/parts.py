@@ -76,10 +76,8 @@ def make_parts(run: Run) -> Parts:
     wanted, allowed = run.budget_usd, run.budget.usd
     if wanted is not None and wanted > allowed:
         run.keep(_BUDGET.format(money(wanted), money(allowed)))
-    prepares = run.profile.setup and run.environment.get("SLASH_AGENT_PREPARE") == "auto"
-    detected = _detected(run, prepares=prepares)
-    tools = _tools(run)
-    trees = _trees(run, detected, tools, prepares=prepares)
+    detected, tools = _detected(run), _tools(run)
+    trees = _trees(run, detected, tools)
     run.keep(*(f"{one.what}: {one.reason}." for one in detected.unread), *tools.notes)
     every = () if run.profile.read_only else checks_of(run.policy, run.task, detected)
     checks = chosen_checks(every, run.request.options)
@@ -131,21 +129,27 @@ def granted_profile(
     return profile if budget.runs_commands and granted else without_commands(profile)
 
 
-def _detected(run: Run, *, prepares: bool) -> Detection:
+def _prepares(run: Run) -> bool:
+    return run.profile.setup and run.environment.get("SLASH_AGENT_PREPARE") == "auto"
+
+
+def _detected(run: Run) -> Detection:
     """Return how the repository is set up and checked, if the policy does not say it all."""
     policy, profile = run.policy, run.profile
-    wanted = (prepares and not (policy.setup or policy.bring)) or not (profile.read_only or policy.checks)
+    wanted = (_prepares(run) and not (policy.setup or policy.bring)) or not (
+        profile.read_only or policy.checks
+    )
     if profile.unrun or not wanted:
         return Detection()
     own = run.origin if run.tier is Tier.LOCAL else None
     return detected_at(run.checkout, own, sockets=run.confinement.supports_egress)
 
 
-def _trees(run: Run, detected: Detection, tools: Toolchains, *, prepares: bool) -> Trees:
+def _trees(run: Run, detected: Detection, tools: Toolchains) -> Trees:
     """The trees that commands run in."""
     policy, sets_up = run.policy, run.profile.setup
-    archive = _archive(run) if prepares else None
-    prepared, why = _preparation(run, detected) if prepares else ((), "")
+    archive = _archive(run) if _prepares(run) else None
+    prepared, why = _preparation(run, detected) if _prepares(run) else ((), "")
     if why and not archive:
         run.keep(why)
     wanted, bring = (policy.setup, policy.bring) if sets_up else ((), ())

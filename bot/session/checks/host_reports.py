@@ -81,9 +81,7 @@ def parse_suite(value: object) -> SuiteResult | None:
     )
 
 
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+_adapter = cache(TypeAdapter[Any])
 
 
 def _read(kind: Any, value: object) -> Any:

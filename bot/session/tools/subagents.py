@@ -113,11 +113,12 @@ def conversation_hooks(run: Run, calls: CallTracker, results: Sequence[str] = ()
     limit_reminder = LimitReminder()
 
     def say(text: str) -> None:
-        run.say(f"{calls.agent}: {text}" if calls.agent else text)
+        agent = calls.position.agent
+        run.say(f"{agent}: {text}" if agent else text)
 
     def request_sent(turn: int) -> None:
-        calls.turn = turn
-        if calls.agent:
+        calls.position = calls.position._replace(turn=turn)
+        if calls.position.agent:
             say(f"turn {turn}")
 
     def after_results(info: TurnInfo) -> list[str]:

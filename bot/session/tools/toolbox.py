@@ -191,11 +191,9 @@ def _reason_not_offered(profile: Profile, tool: str, *, writes: bool) -> str:
 
 
 class CallTracker:
-    """The turn that a conversation is at, and the call that runs. `agent` is the subagent's name."""
+    """The call that a conversation is at. `agent` is the subagent's name."""
 
     def __init__(self, agent: str = "") -> None:
-        self.turn = 0
-        self.agent = agent
         self.position = CallPosition(0, "", agent)
 
 
@@ -235,8 +233,8 @@ class RunToolbox(Toolbox):
             return error_result(call, _EDIT_FAILED.format(self._failed))
         if name in WRITING:
             self._edits -= 1
-        calls = self._calls
-        calls.position = CallPosition(calls.turn, call.id, calls.agent, more_edits=self._edits > 0)
+        at = self._calls.position._replace(call_id=call.id, more_edits=self._edits > 0)
+        self._calls.position = at
         executed = super().execute(call, cancel, mask)
         self._answered = ANSWER in executed.outcome.metadata
         if name in WRITING and executed.result.is_error:

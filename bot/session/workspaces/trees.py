@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from bot.checkout.clone import materialise
@@ -50,7 +51,7 @@ class SetupError(UsageError):
     """A `setup:` command of the policy failed, or a `bring:` folder is not there."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class Trees:
     """`own` are the package folders of the user's checkout: those that `bring:` names are shared, or all in a local run
     with `setup:`.
@@ -70,7 +71,6 @@ class Trees:
     archive: PreparedArchive | None = None
     services: Sequence[ServiceSpec] = ()
     unused: str = field(default="", init=False)
-    _shared: TreeEnvironment | None = field(default=None, init=False)
     _base_round: tuple[Workspace, str] | None = field(default=None, init=False)
     """The first round on the base and its name: later rounds copy its caches once its workspace is closed."""
     _preparing: Future[TreeEnvironment] | None = field(default=None, init=False)
@@ -89,14 +89,14 @@ class Trees:
 
     def environment(self) -> TreeEnvironment:
         """The additions that every tree gets. Waits for the preparation."""
-        if self._preparing:
-            return self._preparing.result()
-        if self._shared is None:
-            own = self._own_shared()
-            downloads = build_caches.downloads(self.run.checkout.paths, self.run.environment)
-            caches = (*build_caches.setup_caches(own), *downloads)
-            self._shared = TreeEnvironment(self._dependencies(own, ()), caches=caches)
-        return self._shared
+        return self._preparing.result() if self._preparing else self._unprepared
+
+    @cached_property
+    def _unprepared(self) -> TreeEnvironment:
+        own = self._own_shared()
+        downloads = build_caches.downloads(self.run.checkout.paths, self.run.environment)
+        caches = (*build_caches.setup_caches(own), *downloads)
+        return TreeEnvironment(self._dependencies(own, ()), caches=caches)
 
     def left_out(self) -> tuple[str, ...]:
         """A sentence on each environment of the checkout that is not shown; none if setup may make another."""
