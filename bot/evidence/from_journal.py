@@ -28,7 +28,7 @@ def _checks(recorded: JournalFile) -> Iterator[CheckResult]:
     for name, check in (planned | before).items():
         sides = (before.get(name), after.get(name))
         first, second = (line.run if line else _UNKNOWN for line in sides)
-        counts = [line.tests if line else None for line in sides]
+        counts = (sides[0] and sides[0].tests, sides[1] and sides[1].tests)
         tests = (
             TestChanges(*counts, note="the run died before its tests were compared") if any(counts) else None
         )

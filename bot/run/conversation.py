@@ -145,7 +145,7 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
             *(review.facts() if review else ()),
             *_missing_last(run),
             *filter(None, (run.conventions.for_model(),)),
-            *parts.not_shown,
+            *parts.trees.workspaces.tools.notes,
             *((_OFF_LOAD,) if can_run else ()),
             *((_ONE_COMMIT,) if can_run and run.policy.history == 1 else ()),
             *parts.trees.left_out(),

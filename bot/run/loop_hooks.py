@@ -57,12 +57,12 @@ def loop_hooks(run: Run, parts: Parts) -> Hooks:
 
     def verbatim_texts() -> list[str]:
         """The texts that a compacted conversation keeps."""
-        listed = [f"Your list:\n{render_list(results.todo.items)}"] if results.todo.items else []
-        text, names = parts.skills.carried()
+        todo, (text, names) = results.todo.items, parts.skills.carried()
         again = (
             f"Skills that were loaded: {', '.join(names)}. Load one again if you still need its instructions."
         )
-        return [*listed, *([text] if text else []), *([again] if names else [])]
+        kept = (f"Your list:\n{render_list(todo)}" if todo else "", text, again if names else "")
+        return list(filter(None, kept))
 
     def before_end() -> str | None:
         parts.skills.end_turn()

@@ -57,14 +57,12 @@ _NO_SETUP = (
 
 
 class Parts(NamedTuple):
-    """`workspace` is the agent's own. `review` is set in runs that review. The model hears of `not_shown`, the tools
-    that are missing."""
+    """`workspace` is the agent's own. `review` is set in runs that review."""
 
     skills: SkillTool
     results: ResultTools
     subagents: Subagents
     trees: Trees
-    not_shown: tuple[str, ...]
     gatekeeper: Gatekeeper
     workspace: AgentWorkspace
     rounds: Rounds
@@ -103,17 +101,7 @@ def make_parts(run: Run) -> Parts:
         propose=propose_writes(run.policy, run.request, run.task, run.journal.write),
         person=approvals.answer,
     )
-    return Parts(
-        skills,
-        results,
-        subagents,
-        trees,
-        tools.notes,
-        gatekeeper,
-        workspace,
-        Rounds(run, trees, checks),
-        review,
-    )
+    return Parts(skills, results, subagents, trees, gatekeeper, workspace, Rounds(run, trees, checks), review)
 
 
 def granted_profile(

@@ -101,7 +101,7 @@ class Workspaces:
 
     run: Run
     network: Network
-    tools: Toolchains | None = None
+    tools: Toolchains
     has_setup: bool = False
     started: list[Workspace] = field(default_factory=list, init=False)
 
