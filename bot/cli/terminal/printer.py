@@ -89,13 +89,14 @@ class Printer:
         if not self._colour or not speaks_unicode(self._encoding):
             self.line(plain_text)
             return
+        from rich.console import Console
         from rich.markdown import Markdown
-
-        from bot.cli.terminal.plain_console import PlainConsole
 
         # Without hyperlinks an address is shown, and not only what it is called.
         rendered = Markdown(plain_text, hyperlinks=False, code_theme="ansi_dark")
-        PlainConsole(self._stream).print(rendered, width=self._width)
+        Console(file=self._stream, force_terminal=True, legacy_windows=False).print(
+            rendered, width=self._width
+        )
 
     def _wrapped(self, text: str, indent: str) -> list[str]:
         """Lines that begin with `indent`. A word that does not fit, such as a path, is left to the terminal."""
