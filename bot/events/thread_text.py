@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
+from typing import Literal
 
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Comment
@@ -22,6 +22,8 @@ MAX_COMMENT = 10_000
 MAX_BODY = 30_000
 MAX_TITLE = 1_000
 _MAX_LOCATIONS = 4
+_Time = Literal["before", "trigger", "written", "edited"]
+"""Of a comment: before the trigger, the trigger itself, or written or edited after it."""
 _LATER_THAN_ALL = Trigger("", 0, "", "9999-12-31T23:59:59Z")
 _TEXT_NAMES = {
     TextKind.THREAD: "The description",
@@ -43,8 +45,8 @@ def build_thread(subject: IssueData, newest_first: Iterable[CommentData], texts:
     for comment in newest_first:
         written = ISSUE_COMMENT, comment.id, comment.created_at, comment.updated_at
         time = texts.time(*written)
-        present += time is not CommentTime.AFTER
-        if is_own(comment.body) and time not in (CommentTime.AFTER, CommentTime.TRIGGER):
+        present += time != "written"
+        if is_own(comment.body) and time in ("before", "edited"):
             texts.leave_out("comment", "of this bot's own")
         elif not texts.precedes("comment", *written):
             continue
@@ -132,13 +134,6 @@ class TextCleaner:
         return f" ({'; '.join(locations[:_MAX_LOCATIONS])}{more})" if locations else ""
 
 
-class CommentTime(StrEnum):
-    BEFORE = "before"
-    TRIGGER = "trigger"
-    AFTER = "written"
-    EDITED = "edited"
-
-
 @dataclass(slots=True)
 class ThreadTexts(TextCleaner):
     """Prepares the texts of thread `number` that were there at the `trigger`, as GitHub's page shows them; by default
@@ -187,12 +182,13 @@ class ThreadTexts(TextCleaner):
         """Whether a comment was there at the trigger, as it is now. One that was not is counted, unless it is the
         trigger."""
         time = self.time(kind, comment_id, created_at, updated_at)
-        if time in (CommentTime.AFTER, CommentTime.EDITED):
+        if time in ("written", "edited"):
             self.leave_out(noun, f"{time} after the command")
-        return time is CommentTime.BEFORE
+        return time == "before"
 
-    def time(self, kind: str, comment_id: int, created_at: str, updated_at: str) -> CommentTime:
-        """Return when a comment was written, compared with the trigger. `kind` is the name of GitHub's event for it.
+    def time(self, kind: str, comment_id: int, created_at: str, updated_at: str) -> _Time:
+        """Return when a comment was written or edited, compared with the trigger. `kind` is the name of GitHub's event
+        for it.
 
         Times are to the second. Within the trigger's second, ids give the order of comments of one kind; a comment of
         another kind counts as later, and so does an edit. If the trigger is no comment, its time is the thread's last
@@ -203,13 +199,13 @@ class ThreadTexts(TextCleaner):
         submitted = kind == REVIEW_COMMENT and trigger.event in (REVIEW, REVIEW_COMMENT)
         same = trigger.comment_id > 0 and trigger.event == kind
         if same and comment_id == trigger.comment_id:
-            return CommentTime.TRIGGER
+            return "trigger"
         if created_at > trigger.at:
-            return CommentTime.AFTER
+            return "written"
         if created_at == trigger.at and trigger.comment_id and not (same and comment_id < trigger.comment_id):
-            return CommentTime.AFTER
+            return "written"
         if updated_at != created_at and (
             updated_at > trigger.at or (updated_at == trigger.at and not submitted)
         ):
-            return CommentTime.EDITED
-        return CommentTime.BEFORE
+            return "edited"
+        return "before"

@@ -4,7 +4,6 @@ leave no pull request are kept in its text, in our mark.
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -15,8 +14,8 @@ from bot.maintenance.task import FOLDER, Task, schedule_words
 from bot.policy.values import MaintenancePolicy
 from bot.publish.macros import macros_of
 from bot.publish.thread.markers import mark, marked, read_mark
+from bot.session.event.event_context import TEMPLATES
 
-_FOLDER = Path(__file__).parent
 TITLE = "Maintenance by Slash Agent"
 
 _TICKED = re.compile(r"^- \[[xX]\] \[`([a-z0-9-]{1,50})`\]", re.MULTILINE)
@@ -61,7 +60,7 @@ def render_dashboard(plan: RepositoryPlan, results: Mapping[str, LastResult], ho
         name = decision.task.name
         state = plan.state.get(name, NO_PULLS)
         rows.append((name, _next(plan, decision.task, state), state, results.get(name)))
-    return str(macros_of("dashboard", _FOLDER).dashboard(FOLDER, plan.broken, rows, home))
+    return str(macros_of("dashboard", TEMPLATES).dashboard(FOLDER, plan.broken, rows, home))
 
 
 def _next(plan: RepositoryPlan, task: Task, state: TaskState) -> str:

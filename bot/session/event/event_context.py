@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bot.policy.values import Policy
 
 Say = Callable[[str], None]
+TEMPLATES = Path(__file__).parent
 
 _UNREACHABLE = (
     " Nothing was done. The policy and the actor's rights are always read from GitHub, in a dry run too, never from "

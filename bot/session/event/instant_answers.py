@@ -4,7 +4,6 @@ Our progress comments name the Actions runs of a thread; GitHub says whether a r
 """
 
 from datetime import datetime
-from pathlib import Path
 
 from github.WorkflowRun import WorkflowRun
 
@@ -19,12 +18,11 @@ from bot.publish.macros import macros_of
 from bot.publish.thread.comments import OwnComment
 from bot.publish.thread.history import is_own_run, read_log
 from bot.publish.thread.markers import ANSWER, PROGRESS, asking_comment
-from bot.session.event.event_context import EventContext
+from bot.session.event.event_context import TEMPLATES, EventContext
 from bot.verbs.record import Answer, Place
 from bot.verbs.registry import VERBS
 
 _OPTIONS = ("--model NAME", "--budget USD", "--base BRANCH", "--skill NAME", "--no-draft", "--dry-run")
-_FOLDER = Path(__file__).parent
 _MOST = 5
 """Active runs that are looked at."""
 
@@ -49,7 +47,7 @@ def answer(context: EventContext, request: Request) -> str:
     ]
     if not active:
         last = next((one for one in reversed(own) if one.kind != ANSWER), None)
-        return str(macros_of("answers", _FOLDER).idle(last, context.thread_ref.url)).strip()
+        return str(macros_of("answers", TEMPLATES).idle(last, context.thread_ref.url)).strip()
     if kind is Answer.CANCELLATION:
         return "\n\n".join(_cancel(context.github, request, run) for _, run in active)
     assert kind is Answer.RUNS, kind
@@ -69,7 +67,7 @@ def help_text(request: Request, policy: Policy) -> str:
     limits = policy.tiers[actor.tier] if any(verb.profile for verb in verbs) else None
     closed = {"--no-draft": policy.pull_request.always_draft, "--model NAME": policy.options.models == ()}
     options = [option for option in _OPTIONS if not closed.get(option)]
-    return str(macros_of("answers", _FOLDER).commands(actor, verbs, limits, options)).strip()
+    return str(macros_of("answers", TEMPLATES).commands(actor, verbs, limits, options)).strip()
 
 
 def _active_run(context: EventContext, comment: OwnComment) -> WorkflowRun | None:
@@ -91,7 +89,7 @@ def _status(context: EventContext, comment: OwnComment, run: WorkflowRun) -> str
     comment_id, on_lines = asking_comment(comment.key)
     asked = f"{'discussion_r' if on_lines else 'issuecomment-'}{comment_id}" if comment_id else ""
     told = duration(max(age, 0)), comment, asked, context.thread_ref.url
-    return str(macros_of("answers", _FOLDER).active(run, *told)).strip()
+    return str(macros_of("answers", TEMPLATES).active(run, *told)).strip()
 
 
 def _cancel(github: GitHub, request: Request, run: WorkflowRun) -> str:

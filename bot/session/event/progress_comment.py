@@ -19,13 +19,14 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.providers.connect import MissingKeyError
 from bot.publish.body.render import Links
+from bot.publish.macros import macros_of
 from bot.publish.markdown import run_link, safe_line, safe_plain
 from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.history import ASKED, UNASKED
 from bot.publish.thread.markers import ENDED, REFUSED, is_ours, read_mark
 from bot.publish.thread.progress_writer import ProgressWriter
-from bot.session.event.event_context import EventContext, client_for
+from bot.session.event.event_context import TEMPLATES, EventContext, client_for
 
 _MAX_ERROR = 1_000
 _A_DAY = timedelta(days=1)
@@ -180,8 +181,7 @@ def post_check(
 
 def missing_key(error: MissingKeyError, github: GitHub, workflow: str) -> str:
     """Return which secret is empty, and the line of `workflow` that passes it on or should."""
-    variable = error.variables[0]
-    action_input = f"{variable.lower().replace('_', '-')}: ${{{{ secrets.{variable} }}}}"
+    variable, *others = error.variables
     text = ""
     if workflow:
         with suppress(GitHubError):  # the secret's name is known without it
@@ -190,12 +190,4 @@ def missing_key(error: MissingKeyError, github: GitHub, workflow: str) -> str:
     passed = ((line, code) for line, code in enumerate(text.splitlines(), 1) if name.match(code))
     line, code = next(passed, (0, ""))
     code = code.partition(" #")[0].strip().replace("`", "")
-    file = f"`{workflow}`" if workflow else "the workflow"
-    place = f"Line {line} of {file} passes it on: `{code}`."
-    if not line:
-        place = f"Then pass it on in {file}, under the action's `with`: `{action_input}`."
-    other = "".join(f" `{name}` would do as well." for name in error.variables[1:])
-    return (
-        f"There is no key for a model: the secret `{variable}` is empty or not set. A maintainer can add it under "
-        f"Settings, Secrets and variables, Actions.{other} {place}"
-    )
+    return str(macros_of("answers", TEMPLATES).missing_key(variable, others, workflow, line, code)).strip()
