@@ -19,43 +19,35 @@ from bot.policy.values import Policy
 LONGEST_BACK_OFF_DAYS = 180
 
 
-class TaskPull(NamedTuple):
-    """A pull request of a task. `touched`: somebody other than the bot has committed to it. `ended_at` is when it was
-    merged, or closed by people; `None` while it is open."""
+class OpenPull(NamedTuple):
+    """An open pull request of a task. `touched`: somebody other than the bot has committed to it."""
 
     number: int
     head_sha: str = ""
     touched: bool = False
-    ended_at: datetime | None = None
+
+
+class EndedPull(NamedTuple):
+    """A pull request of a task that was merged, or closed by people."""
+
+    at: datetime
+    number: int
     merged: bool = False
 
 
 class TaskState(NamedTuple):
-    """The pull requests of a task."""
+    """The pull requests of a task, those that ended newest first."""
 
-    pulls: tuple[TaskPull, ...] = ()
-
-    @property
-    def open(self) -> tuple[TaskPull, ...]:
-        return tuple(pull for pull in self.pulls if pull.ended_at is None)
-
-    @property
-    def ended(self) -> list[tuple[datetime, TaskPull]]:
-        """Those that ended, each with the time, newest first."""
-        ended = [(pull.ended_at, pull) for pull in self.pulls if pull.ended_at is not None]
-        return sorted(ended, key=lambda one: one[0], reverse=True)
-
-    @property
-    def rejected(self) -> list[tuple[datetime, TaskPull]]:
-        """Those closed without merging since the last merged one, newest first."""
-        return list(takewhile(lambda one: not one[1].merged, self.ended))
+    open: Sequence[OpenPull] = ()
+    ended: Sequence[EndedPull] = ()
 
     def back_off(self, days: int) -> tuple[datetime, str] | None:
         """Return until when the task waits after closed pull requests and which these are; `None` without any."""
-        if not (rejected := self.rejected):
+        rejected = list(takewhile(lambda one: not one.merged, self.ended))  # since the last merged one
+        if not rejected:
             return None
         wait = min(days * 2 ** (len(rejected) - 1), LONGEST_BACK_OFF_DAYS)
-        return rejected[0][0] + timedelta(days=wait), ", ".join(f"#{pull.number}" for _, pull in rejected[:3])
+        return rejected[0].at + timedelta(days=wait), ", ".join(f"#{pull.number}" for pull in rejected[:3])
 
 
 RepositoryState = Mapping[str, TaskState]

@@ -9,10 +9,11 @@ from bot.maintenance.due_tasks import (
     MOST_JOBS,
     SHORT_LIST,
     Decision,
+    EndedPull,
+    OpenPull,
     RepositoryState,
     Room,
     Start,
-    TaskPull,
     TaskState,
     decide_all,
     due_windows,
@@ -50,8 +51,8 @@ def test_a_task_that_is_due_runs():
     assert decision == Decision(LINKS, True, "It was due at 2026-11-22 12:00 UTC.", due=NOW)
 
 
-MINE, THEIRS = TaskPull(7), TaskPull(7, touched=True)
-NO = TaskPull(3, ended_at=NOW - timedelta(days=1))
+MINE, THEIRS = OpenPull(7), OpenPull(7, touched=True)
+NO = EndedPull(NOW - timedelta(days=1), 3)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +68,13 @@ NO = TaskPull(3, ended_at=NOW - timedelta(days=1))
     ],
 )
 def test_one_decision_for_the_plan_a_workflow_and_a_person(
-    pulls: tuple[TaskPull, ...], runs: str, room: tuple[int, int], why: str
+    pulls: tuple[OpenPull | EndedPull, ...], runs: str, room: tuple[int, int], why: str
 ):
     decided = []
     for start in Start:
-        caps = Room(POLICY, {"links": TaskState(pulls)})
+        opened = [one for one in pulls if isinstance(one, OpenPull)]
+        ended = [one for one in pulls if isinstance(one, EndedPull)]
+        caps = Room(POLICY, {"links": TaskState(opened, ended)})
         caps.runs, caps.pulls = room
         decided.append(caps.decide(LINKS, start, NOW, NOW))
     assert [start.name.lower() for start, one in zip(Start, decided, strict=True) if one.run] == runs.split()
@@ -84,14 +87,14 @@ def test_one_decision_for_the_plan_a_workflow_and_a_person(
     [((13,), False), ((14,), True), ((55, 70, 80), False), ((56, 70, 80), True), (range(180, 400, 10), True)],
 )
 def test_each_no_in_a_row_doubles_two_weeks_of_waiting_up_to_half_a_year(days_ago: Iterable[int], runs: bool):
-    closed = tuple(TaskPull(10 + days, ended_at=NOW - timedelta(days=days)) for days in days_ago)
-    [decision] = planned([LINKS], {"links": TaskState(closed)})
+    closed = [EndedPull(NOW - timedelta(days=days), 10 + days) for days in days_ago]
+    [decision] = planned([LINKS], {"links": TaskState(ended=closed)})
     assert decision.run is runs
 
 
 def test_no_more_are_opened_than_may_be_open_and_refreshing_is_not_opening():
     tasks = [Task(name, "x", "0 12 * * *") for name in "abcdefg"]
-    state = {name: TaskState((TaskPull(n),)) for n, name in enumerate("ab", 1)}
+    state = {name: TaskState([OpenPull(n)]) for n, name in enumerate("ab", 1)}
     assert running(planned(tasks, state, open_pulls=3)) == ["a", "b", "c"]
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.maintenance.due_tasks import Room, TaskPull, TaskState, decide_all
+from bot.maintenance.due_tasks import EndedPull, OpenPull, Room, TaskState, decide_all
 from bot.maintenance.task import Task, schedule_words
 from bot.policy.load import load_policy
 from bot.session.event.dashboard import LastResult, RepositoryPlan, render_dashboard, ticked_tasks
@@ -12,9 +12,9 @@ from bot.session.event.dashboard import LastResult, RepositoryPlan, render_dashb
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TASKS = [Task("links", "x", "0 12 * * *"), Task("tidy", "x"), Task("deps", "x", "0 3 * * 1")]
 STATE = {
-    "deps": TaskState((TaskPull(4, touched=True),)),
-    "tidy": TaskState((TaskPull(5),)),
-    "links": TaskState((TaskPull(3, ended_at=NOW - timedelta(days=1)),)),
+    "deps": TaskState([OpenPull(4, touched=True)]),
+    "tidy": TaskState([OpenPull(5)]),
+    "links": TaskState(ended=[EndedPull(NOW - timedelta(days=1), 3)]),
 }
 RESULTS = {
     "tidy": LastResult("changed", "2026-11-20", 0.31, 77),

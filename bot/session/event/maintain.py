@@ -23,10 +23,11 @@ from bot.maintenance.due_tasks import (
     NO_PULLS,
     Decision,
     DueWindow,
+    EndedPull,
+    OpenPull,
     RepositoryState,
     Room,
     Start,
-    TaskPull,
     TaskState,
     decide_all,
     due_windows,
@@ -169,19 +170,19 @@ def _tasks(
 def _state(host: GitHub, policy: Policy) -> RepositoryState:
     """From the newest pull requests: those with our mark, by us, that name a task."""
     me = host.me
-    pulls: defaultdict[str, list[TaskPull]] = defaultdict(list)
+    opened, ended = defaultdict[str, list[OpenPull]](list), defaultdict[str, list[EndedPull]](list)
     for pull in islice(host.pulls(state="all"), MOST_PULLS):
         own = own_pull(pull, me)
         if own is None or not own.task:
             continue
         if pull.state == "open":
             is_touched = not is_untouched(host, own, policy.identity)
-            pulls[own.task].append(TaskPull(pull.number, pull.head.sha, is_touched))
-        elif pull.merged_at or "obsolete" not in own.fields:
+            opened[own.task].append(OpenPull(pull.number, pull.head.sha, is_touched))
+        elif (at := pull.closed_at) and (pull.merged_at or "obsolete" not in own.fields):
             # An obsolete one was closed by us, and is nobody's "no".
-            at, is_merged = pull.merged_at or pull.closed_at, bool(pull.merged_at)
-            pulls[own.task].append(TaskPull(pull.number, ended_at=at, merged=is_merged))
-    return {task: TaskState(tuple(of_task)) for task, of_task in pulls.items()}
+            ended[own.task].append(EndedPull(at, pull.number, bool(pull.merged_at)))
+    tasks = opened.keys() | ended.keys()
+    return {task: TaskState(opened[task], sorted(ended[task], reverse=True)) for task in tasks}
 
 
 def run_results(
