@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from bot.toolhost.system_calls import libc
+
 Planted = Mapping[str, Any]
 """As `protocol.md` has it in `hello`."""
 
@@ -117,7 +119,6 @@ def _privileges(planted: Planted) -> bool:
 
 
 def _io_uring(planted: Planted) -> bool:
-    libc = ctypes.CDLL(None, use_errno=True)
     ring = int(libc.syscall(_IO_URING_SETUP, 1, ctypes.create_string_buffer(120)))
     if ring >= 0:
         os.close(ring)
@@ -126,7 +127,7 @@ def _io_uring(planted: Planted) -> bool:
 
 def _user_namespace(planted: Planted) -> bool:
     """Must be the last try: if it succeeds, this process is in another namespace afterwards."""
-    return int(ctypes.CDLL(None, use_errno=True).unshare(_NEW_USER_NAMESPACE)) == 0
+    return int(libc.unshare(_NEW_USER_NAMESPACE)) == 0
 
 
 TRIES: Mapping[str, Callable[[Planted], bool]] = {

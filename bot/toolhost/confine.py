@@ -18,6 +18,7 @@ from typing import Any
 
 from bot.contracts import wire
 from bot.toolhost.mount_sources import open_source
+from bot.toolhost.system_calls import become_subreaper, checked, libc
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 """The same on every machine."""
@@ -39,8 +40,6 @@ _ALL_SCOPES = 0b11
 _REFER = 1 << 13
 _SIGNALS = 0b10
 _KNOWS_SCOPES = 6
-
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
@@ -70,7 +69,7 @@ def confine(descriptor: int) -> None:
     Raises `OSError` if the kernel refuses a part of it: then nothing may run."""
     with open(descriptor, "rb") as file:
         plan = wire.decode(file.read())
-    _checked(_libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    checked(libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _drop_capabilities(plan["kept_capabilities"])
     alone = plan["abi"] >= _KNOWS_SCOPES
     if alone:
@@ -85,30 +84,30 @@ def confine(descriptor: int) -> None:
     code = bytes.fromhex(plan["seccomp"])
     program = ctypes.create_string_buffer(code, len(code))
     described = struct.pack("@HP", len(code) // 8, ctypes.addressof(program))
-    _checked(_libc.prctl(_SET_SECCOMP, _FILTER, ctypes.c_char_p(described), 0, 0), "seccomp")
+    checked(libc.prctl(_SET_SECCOMP, _FILTER, ctypes.c_char_p(described), 0, 0), "seccomp")
 
 
 def _drop_capabilities(allowed: Sequence[int]) -> None:
     """Drop all capabilities that this process has and, if permitted, all that it could gain."""
     for capability in set(range(_LAST_CAPABILITY + 1)) - set(allowed):
         # Refused without capabilities, and then none can be gained.
-        _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
-    _libc.prctl(_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0)
+        libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
+    libc.prctl(_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0)
     mask = sum(1 << capability for capability in allowed)
     low, high = mask & 0xFFFFFFFF, mask >> 32
     header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION_3, 0))
     sets = ctypes.create_string_buffer(struct.pack("=6I", low, low, 0, high, high, 0))
-    _checked(_libc.capset(header, sets), "capset")
+    checked(libc.capset(header, sets), "capset")
 
 
 def _ruleset(size: int, *attributes: int) -> int:
     """A new ruleset; of the attributes for files, TCP and scopes the kernel knows as many as `size` bytes hold."""
     packed = ctypes.c_char_p(struct.pack("=QQQ", *attributes))
-    return _checked(_libc.syscall(_CREATE_RULESET, packed, ctypes.c_size_t(size), 0), "Landlock")
+    return checked(libc.syscall(_CREATE_RULESET, packed, ctypes.c_size_t(size), 0), "Landlock")
 
 
 def _enter(ruleset: int) -> None:
-    _checked(_libc.syscall(_RESTRICT_SELF, ruleset, 0), "Landlock")
+    checked(libc.syscall(_RESTRICT_SELF, ruleset, 0), "Landlock")
     os.close(ruleset)
 
 
@@ -143,20 +142,11 @@ def _allow(ruleset: int, path: str, target: int, access: int) -> None:
     if not stat.S_ISDIR(os.fstat(target).st_mode):
         access &= _OF_FILES
     rule = struct.pack("=Qi", access, target)
-    _checked(
-        _libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.c_char_p(rule), 0), f"Landlock for {path}"
-    )
+    checked(libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.c_char_p(rule), 0), f"Landlock for {path}")
     os.close(target)
 
 
-def _checked(result: int, what: str) -> int:
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what} failed: {os.strerror(number)}")
-    return result
-
-
-_SET_PDEATHSIG, _SET_DUMPABLE, _SET_NAME, _SET_CHILD_SUBREAPER = 1, 4, 15, 36
+_SET_PDEATHSIG, _SET_DUMPABLE, _SET_NAME = 1, 4, 15
 
 _OWN_WAY_OUT = 60.0
 """Seconds for the host to end by itself once the supervisor can no longer reach it."""
@@ -165,17 +155,17 @@ _OWN_WAY_OUT = 60.0
 def fork(*, alone: bool) -> None:
     """Return in a new process; this one stays behind as its guardian and never returns. `alone` is whether the
     kernel lets it signal only its descendants."""
-    _libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # the child does not inherit this
-    _libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+    become_subreaper()
+    libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
     read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.signal(signal.SIGTERM, lambda number, frame: None)  # the number is in the pipe
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-    _libc.prctl(_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    libc.prctl(_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     parent = os.getpid()
     child = os.fork()
     if child:
         try:
-            _libc.prctl(_SET_NAME, ctypes.c_char_p(b"slash-guardian"), 0, 0, 0)
+            libc.prctl(_SET_NAME, ctypes.c_char_p(b"slash-guardian"), 0, 0, 0)
             os.close(1)  # only the host may hold its end of the pipe
             _wait(os.pidfd_open(child), read_end)
         finally:
@@ -185,7 +175,7 @@ def fork(*, alone: bool) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.close(read_end)
     os.close(write_end)
-    _libc.prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    libc.prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)  # it was killed already
 

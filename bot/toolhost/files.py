@@ -18,7 +18,7 @@ from bot.contracts.workspace_tools import OUTPUT_NAME, TEMPORARY
 from bot.toolhost.context import Context
 from bot.toolhost.listing import scratch_repository
 from bot.toolhost.mount_sources import kind_of
-from bot.toolhost.text import NotTextError, Text, decode, sha256, to_lf
+from bot.toolhost.text import Text, decode, sha256, to_lf
 
 
 def resolve_readable(context: Context, path: str) -> Path:
@@ -170,12 +170,10 @@ def read(context: Context, path: Path, raw_path: str) -> bytes:
 def load(context: Context, path: Path, raw_path: str) -> LoadedFile:
     """The text file `path`. Raises `ToolFailure` for anything else."""
     name, data = relative(context, path), read(context, path, raw_path)
-    try:
-        text = decode(data)
-    except NotTextError as error:
+    if (text := decode(data)) is None:
         raise ToolFailure(
-            f"{name} ({len(data)} bytes) is not text: {error}. Use bash: file, xxd, strings."
-        ) from None
+            f"{name} ({len(data)} bytes) is not text: it is a binary file. Use bash: file, xxd, strings."
+        )
     return LoadedFile(path, name, data, sha256(data), text, to_lf(text.content))
 
 

@@ -12,10 +12,10 @@ from bot.contracts import wire
 from bot.toolhost import canaries
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.resource_limits import effective_limits
+from bot.toolhost.system_calls import become_subreaper, checked, libc
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_NAME = 15
-_PR_SET_CHILD_SUBREAPER = 36
 
 # Signals that cannot be caught, that stop the process or do nothing by default, that Python uses, and that report a
 # bug of our own.
@@ -46,15 +46,10 @@ def main() -> None:
 def harden() -> None:
     """Make this process untraceable: commands of the same user cannot read its memory, environment or descriptors, and
     it writes no core file. Make it a subreaper, which adopts orphans. Called before the first message is read."""
-    libc = ctypes.CDLL(None, use_errno=True)
+    checked(libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl(PR_SET_DUMPABLE)")
     # A name of its own, so that the model's `pkill python` does not hit the host.
-    for option, value in (
-        (_PR_SET_DUMPABLE, 0),
-        (_PR_SET_CHILD_SUBREAPER, 1),
-        (_PR_SET_NAME, ctypes.c_char_p(b"slash-toolhost")),
-    ):
-        if libc.prctl(option, value, 0, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), f"prctl({option}) failed")
+    checked(libc.prctl(_PR_SET_NAME, ctypes.c_char_p(b"slash-toolhost"), 0, 0, 0), "prctl(PR_SET_NAME)")
+    become_subreaper()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if os.getpid() != 1:
         return

@@ -6,6 +6,8 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
+from bot.toolhost.system_calls import checked, libc
+
 MOST = 1_000
 """Files."""
 
@@ -22,14 +24,13 @@ class OpenWatch:
 
     def __init__(self, root: Path, paths: Iterable[str]) -> None:
         self._paths: dict[int, str] = {}
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self._descriptor = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        self._descriptor = checked(libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC), "inotify")
         try:
             for path in paths:
                 if len(self._paths) < MOST and os.path.isfile(root / path):
                     mask = ctypes.c_uint32(_OPEN | _DONT_FOLLOW | _ONESHOT)
                     name = os.fsencode(root / path)
-                    number = self._checked(self._libc.inotify_add_watch(self._descriptor, name, mask))
+                    number = checked(libc.inotify_add_watch(self._descriptor, name, mask), "inotify")
                     self._paths[number] = path
         except OSError:
             os.close(self._descriptor)
@@ -46,9 +47,3 @@ class OpenWatch:
         finally:
             os.close(self._descriptor)
         return sorted(opened)
-
-    def _checked(self, result: int) -> int:
-        if result < 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number))
-        return result

@@ -21,6 +21,7 @@ from typing import NamedTuple, NoReturn
 
 from bot.toolhost import descendants
 from bot.toolhost.resource_limits import ResourceLimits, for_a_child
+from bot.toolhost.system_calls import become_subreaper, checked, libc
 
 FAILED, ENDED, DONE = 1, 2, 3
 
@@ -29,9 +30,7 @@ _SWEEP = b"S"
 _SWEEP_LIMIT = 5.0
 """Seconds in which it must kill the remaining processes. A command can stop or kill it, but gains nothing by that."""
 
-_PR_SET_CHILD_SUBREAPER = 36
 _FIRST_FD = 3
-_libc = ctypes.CDLL(None, use_errno=True)
 
 # Signals that a command may send to all processes that it can find.
 _SENT = "HUP INT QUIT TERM USR1 USR2 ALRM TSTP TTIN TTOU VTALRM PROF IO XCPU"
@@ -130,8 +129,7 @@ def _settle(kept: set[int], chosen: ResourceLimits) -> None:
             with contextlib.suppress(OSError):  # the one that the listing itself used
                 os.close(fd)
     os.setsid()
-    if _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
+    become_subreaper()
     for number in _IGNORED:
         signal.signal(number, lambda number, frame: None)
     for_a_child(chosen)()
@@ -141,10 +139,7 @@ def _woken_by_children() -> int:
     """Block SIGCHLD; return a descriptor that is readable when it arrives."""
     mask = (ctypes.c_ulong * (128 // ctypes.sizeof(ctypes.c_ulong)))(1 << signal.SIGCHLD - 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-    descriptor: int = _libc.signalfd(-1, mask, os.O_CLOEXEC | os.O_NONBLOCK)
-    if descriptor < 0:
-        raise OSError(ctypes.get_errno(), "signalfd failed")
-    return descriptor
+    return checked(libc.signalfd(-1, mask, os.O_CLOEXEC | os.O_NONBLOCK), "signalfd")
 
 
 def _see_off(leader: int, sock: socket.socket, woken: int) -> None:

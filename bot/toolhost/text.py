@@ -10,10 +10,6 @@ from typing import NamedTuple
 SNIFF = 8192
 
 
-class NotTextError(Exception):
-    """The bytes are not text."""
-
-
 class NotEncodableError(Exception):
     """Text cannot be written in the file's encoding. The message names the character."""
 
@@ -40,11 +36,11 @@ class Text(NamedTuple):
     encoding: Encoding = Encoding()
 
 
-def decode(data: bytes) -> Text:
-    """The text of `data`. `encode` gives the same bytes back. Raises `NotTextError` as git tells it: for a NUL in the
-    first 8 KiB, and so for UTF-16."""
+def decode(data: bytes) -> Text | None:
+    """The text of `data`; `None` for a binary file, as git tells it: for a NUL in the first 8 KiB, and so for UTF-16.
+    `encode` gives the same bytes back."""
     if b"\0" in data[:SNIFF] or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise NotTextError("it is a binary file")
+        return None
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     try:
         return Text(data[len(mark) :].decode(), Encoding(mark))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import stat
 import threading
@@ -16,6 +15,7 @@ from typing import NamedTuple
 
 from bot.toolhost import descendants
 from bot.toolhost.resource_limits import ExceededLimit, ResourceLimits
+from bot.toolhost.system_calls import libc
 
 _PAUSE = 0.05
 """Seconds between two measurements of a command."""
@@ -206,7 +206,7 @@ def drop_segments() -> None:
     """Remove the segments of this namespace that no process is attached to: nothing else would."""
     for identity, attached, _ in _segments():
         if not attached:
-            ctypes.CDLL(None).shmctl(identity, 0, None)  # IPC_RMID
+            libc.shmctl(identity, 0, None)  # IPC_RMID
 
 
 def _segments() -> Iterator[tuple[int, int, int]]:

@@ -1,7 +1,6 @@
 """Start and end the operating system processes of a workspace, with the pipe to them."""
 
 import contextlib
-import ctypes
 import os
 import select
 import signal
@@ -18,10 +17,9 @@ from bot.contracts.errors import AgentError
 from bot.contracts.formatting import cut_short
 from bot.contracts.plain_text import printable_name
 from bot.toolhost.descendants import below, children, lives, state
+from bot.toolhost.system_calls import become_subreaper
 from bot.workspace.frames import Channel
 from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
-
-_PR_SET_CHILD_SUBREAPER = 36
 
 _GONE_LIMIT = 10.0
 _NAMESPACE_LIMIT = 60.0
@@ -178,5 +176,5 @@ def kill_all_of_ours(limit: float) -> None:
     """Kill all descendants of this process, which is about to end itself."""
     if sys.platform == "linux":
         # This process adopts orphans, and finds them again.
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        become_subreaper()
     kill_all(lambda: filter(lives, below(os.getpid())), limit)

@@ -26,7 +26,7 @@ from bot.toolhost.context import Context
 from bot.toolhost.lsp.client import CHANGED, CREATED, DELETED, LanguageServer, SourceFile
 from bot.toolhost.lsp.launch import Launcher, Settings
 from bot.toolhost.scan import Scanner, changed_files
-from bot.toolhost.text import NotTextError, decode
+from bot.toolhost.text import decode
 
 MAX_FILES = 20
 """Changed files that are checked after one call."""
@@ -242,19 +242,19 @@ class Diagnosing:
 
     def _now(self, name: str) -> str | None:
         try:
-            data = files.read(self._context, self._context.root / name, name)
-            return decode(data).content if len(data) <= _LARGEST else None
-        except (ToolFailure, NotTextError):
+            return _content(files.read(self._context, self._context.root / name, name))
+        except ToolFailure:
             return None
 
     def _before(self, name: str) -> str | None:
         """The text before the first change by a tool; else the text in the commit that the run began with."""
         originals = self._context.originals
-        data = originals[name] if name in originals else self._scanner.base_content(name)
-        try:
-            return None if data is None or len(data) > _LARGEST else decode(data).content
-        except NotTextError:
-            return None
+        return _content(originals[name] if name in originals else self._scanner.base_content(name))
+
+
+def _content(data: bytes | None) -> str | None:
+    text = None if data is None or len(data) > _LARGEST else decode(data)
+    return text and text.content
 
 
 def is_checked(name: str) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from bot.contracts.errors import NoSandboxError
+from bot.toolhost.system_calls import libc
 from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
 from bot.workspace.sandbox.hidden_paths import ROOTS, credentials_in, hidden_system_paths, is_below
@@ -36,7 +37,7 @@ _DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "
 
 def version() -> int:
     """The kernel's version of Landlock, 0 for none."""
-    abi = ctypes.CDLL(None, use_errno=True).syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
+    abi = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
     return max(int(abi), 0)
 
 
