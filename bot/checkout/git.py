@@ -158,7 +158,11 @@ def process_limits() -> dict[int, int]:
     of the machine's memory). A few hostile objects can unpack to any size."""
     memory = min(8 << 30, os.sysconf("SC_PHYS_PAGES") * (os.sysconf("SC_PAGE_SIZE") // 4096) * 3072)
     wanted = {resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: CPU_LIMIT}
-    return {limit: _lower(most, resource.getrlimit(limit)[1]) for limit, most in wanted.items()}
+    hard = {limit: resource.getrlimit(limit)[1] for limit in wanted}
+    return {
+        one: most if hard[one] == resource.RLIM_INFINITY else min(most, hard[one])
+        for one, most in wanted.items()
+    }
 
 
 def limit_command() -> list[str]:
@@ -166,10 +170,6 @@ def limit_command() -> list[str]:
     most = process_limits()
     memory, seconds = most[resource.RLIMIT_DATA] >> 10, most[resource.RLIMIT_CPU]
     return ["/bin/sh", "-c", _LIMIT_SCRIPT, "sh", str(memory), str(seconds)]
-
-
-def _lower(limit: int, hard: int) -> int:
-    return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
 
 
 def require_git() -> None:

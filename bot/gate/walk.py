@@ -96,6 +96,7 @@ class _Walk:
         self._base = scratch.base
         self._root = root
         self._limits = scratch.limits
+        self._too_large = f"over the limit of {scratch.limits.file_bytes} bytes a file"
         self._links = links
         self._edited = edited
         self._device = os.fstat(root).st_dev
@@ -292,10 +293,6 @@ class _Walk:
         if self._entries > self._limits.entries:
             raise GateError(f"the work tree holds more than {self._limits.entries} files: that is the limit")
         yield from sorted(listed)
-
-    @property
-    def _too_large(self) -> str:
-        return f"over the limit of {self._limits.file_bytes} bytes a file"
 
 
 def _folders(base: Mapping[str, Entry]) -> set[str]:

@@ -14,7 +14,7 @@ from bot.contracts.workspace_tools import SHELL
 from bot.policy import matching
 from bot.policy.dangerous import dangerous
 from bot.policy.protected import Kind, MayWrite, ProtectedFiles
-from bot.policy.rule import CommandRule, Effect
+from bot.policy.rule import WRITING_TOOLS, CommandRule, Effect, PathRule
 from bot.policy.values import Policy
 
 _DELETIONS = (
@@ -99,15 +99,17 @@ def may_write(
     `approved` are the paths that a person approved: for these only `deny` rules count. `deletions`: a person approved
     the deletion of more than half of the files.
     """
-    rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect is not Effect.ALLOW]
+    restricting = [rule for rule in policy.rules if tier in rule.tiers and rule.effect is not Effect.ALLOW]
+    rules = [rule for rule in restricting if isinstance(rule, PathRule) and rule.tools & WRITING_TOOLS]
     protected = protected_files(policy)
 
     def refusal(path: str, kind: Kind = "text", written: str = "") -> str | None:
         if reason := protected(path):
             return reason
-        binding = [rule for rule in rules if path not in approved or rule.effect is Effect.DENY]
-        if rule := matching.forbids_writing(binding, path, written):
-            return f"{rule.name} does not let it be written" + (f": {rule.reason}" if rule.reason else "")
+        for rule in rules:
+            is_binding = path not in approved or rule.effect is Effect.DENY
+            if is_binding and matching.covers_path(rule, path, written):
+                return f"{rule.name} does not let it be written" + (f": {rule.reason}" if rule.reason else "")
         if kind == "deletion":
             return None if deletions or policy.diff.deletions else _DELETIONS
         key, what = ("links", "a symbolic link") if kind == "link" else ("binaries", "a binary file")

@@ -44,14 +44,6 @@ def call(
     return _path(rules, tool, arguments.get("path", "."), root)
 
 
-def forbids_writing(rules: Iterable[Rule], path: str, written: str = "") -> PathRule | None:
-    """Return the first path rule for a writing tool that covers `path` and has no exception for the name `written`."""
-    for rule in rules:
-        if isinstance(rule, PathRule) and rule.tools & WRITING_TOOLS and covers_path(rule, path, written):
-            return rule
-    return None
-
-
 def _path(rules: Iterable[Rule], tool: str, path: object, root: str) -> tuple[Rule, str] | None:
     plain = normalise(path, root) if isinstance(path, str) else None
     if plain is None:
@@ -128,10 +120,9 @@ def covers_path(rule: PathRule, path: str, written: str = "") -> bool:
     """Whether `rule` covers `path`, relative to the root. A path outside is covered by no rule: the tool host refuses
     it. An exception for the own name, `written`, holds for `path`, too."""
     plain = normalise(path)
-    if plain is None:
+    if plain is None or not any(matches(glob, plain) for glob in rule.paths):
         return False
-    excepted = _any_glob(rule.exceptions, plain) or (bool(written) and _any_glob(rule.exceptions, written))
-    return _any_glob(rule.paths, plain) and not excepted
+    return not any(matches(glob, name) for glob in rule.exceptions for name in (plain, written) if name)
 
 
 def covers_shell(rule: CommandRule, shell: ShellCommand) -> bool:
@@ -165,10 +156,6 @@ def _begins_loosely(pattern: CommandPattern, words: Words) -> bool:
             return False
         at += 1
     return True
-
-
-def _any_glob(globs: Sequence[str], path: str) -> bool:
-    return any(matches(glob, path) for glob in globs)
 
 
 def _any_pattern(patterns: Sequence[CommandPattern], words: Words) -> bool:

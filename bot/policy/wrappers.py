@@ -140,7 +140,8 @@ def inner_shell_texts(words: Words) -> Iterator[str]:
     elif name == "alias":
         yield from (word.partition("=")[2] for word in rest)
     elif name in _PREFIXES or _after_verb(name, rest):
-        yield from (_value(word) for word in rest if _SHELL_TEXT.search(word))
+        texts = [word for word in rest if _SHELL_TEXT.search(word)]
+        yield from (word.partition("=")[2] if word.startswith("-") else word for word in texts)
     elif name == "git":
         yield from (word.partition("!")[2] for word in rest if "=!" in word)
 
@@ -148,10 +149,6 @@ def inner_shell_texts(words: Words) -> Iterator[str]:
 def _name(words: Words) -> str:
     name = posixpath.basename(words[0])
     return min(_names_of(name), key=len, default=name)
-
-
-def _value(word: str) -> str:
-    return word.partition("=")[2] if word.startswith("-") else word
 
 
 def _beginnings(words: Sequence[str], takes_a_word: bool) -> Iterator[int]:
