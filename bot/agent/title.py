@@ -40,8 +40,15 @@ def title_change(
     used.add(end.usage, end.cost)
     if limit_stop(context.limits, used, 0.0):
         return "", end
-    provider = model()
-    response = receive(context, provider, _request(instruction, end), seconds=seconds)
+    text = render(
+        "title",
+        longest=str(MAX_CHANGE_TITLE),
+        instruction=instruction.strip()[:_MAX_INSTRUCTION],
+        files=quoted_names(end.files.changed, _FILES),
+        marker=new_marker(),
+    )
+    provider, request = model(), ModelRequest("", (), (Message("user", (Text(text),)),), max_output=_TOKENS)
+    response = receive(context, provider, request, seconds=seconds)
     usage, cost = end.usage + response.usage, end.cost + provider.info.cost(response.usage)
     context.write(BudgetChanged(end.turns, usage, cost))
     title = ""
@@ -50,17 +57,6 @@ def title_change(
     if title:
         context.write(Note(f"The model did not describe its change. Asked for a title it said: {title}"))
     return title, end._replace(usage=usage, cost=cost)
-
-
-def _request(instruction: str, end: LoopEnd) -> ModelRequest:
-    text = render(
-        "title",
-        longest=str(MAX_CHANGE_TITLE),
-        instruction=instruction.strip()[:_MAX_INSTRUCTION],
-        files=quoted_names(end.files.changed, _FILES),
-        marker=new_marker(),
-    )
-    return ModelRequest("", (), (Message("user", (Text(text),)),), max_output=_TOKENS)
 
 
 def _line(text: str) -> str:

@@ -77,12 +77,12 @@ class Fetcher:
                 response.close()
                 address = urljoin(address, location)
                 continue
-            if response.status_code != 200:
+            if (status := response.status_code) != 200:
                 response.close()
-                shown = response.status_code not in (401, 403, 404, 410)
-                answered = f"answered {response.status_code}"
-                hidden = f"does not show it to us ({response.status_code})"
-                raise Omitted(f"GitHub {answered if shown else hidden}")
+                hidden = status in (401, 403, 404, 410)
+                raise Omitted(
+                    f"GitHub does not show it to us ({status})" if hidden else f"GitHub answered {status}"
+                )
             return response
         raise Omitted("too many redirects")
 
@@ -197,11 +197,19 @@ class AttachedFiles:
             raise Omitted(f"there is room for {MAX_ATTACHED}")
         begun, name = time.monotonic(), file_name(address)
         data = self._fetcher.get(address)
-        # A folder of its own, so that two files may have the same name.
-        path = (
-            self._folder / str(len(self.files) + 1) / (_UNUSUAL.sub("_", name)[-100:].lstrip(".") or "file")
-        )
-        _write(path, data)
+        # A new folder, so that two files may have the same name, and no link in it can lead elsewhere.
+        folder = self._folder / str(len(self.files) + 1)
+        path = folder / (_UNUSUAL.sub("_", name)[-100:].lstrip(".") or "file")
+        try:
+            folder.mkdir(mode=0o700, parents=True)
+            descriptor = os.open(
+                path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+            )
+            with open(descriptor, "wb") as file:
+                file.write(data)
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise Omitted(f"it could not be written ({error.strerror})") from error
         self._addresses.add(address)
         digest = hashlib.sha256(data).hexdigest()
         seconds = time.monotonic() - begun
@@ -211,15 +219,3 @@ class AttachedFiles:
 def file_line(file: AttachedFile) -> str:
     """Return a line for the model. The name is untrusted."""
     return f"{quoted(file.name)}, {file.size:,} bytes, in {file.place}: {file.path}"
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write into a new folder that nobody else writes in, so that no link in it can lead elsewhere."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(content)
-    except OSError as error:
-        shutil.rmtree(path.parent, ignore_errors=True)
-        raise Omitted(f"it could not be written ({error.strerror})") from error
