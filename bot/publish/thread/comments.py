@@ -6,7 +6,7 @@ and the thread still exists, else in the conversation. The progress comment is a
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -196,19 +196,11 @@ class ThreadRef(NamedTuple):
             return [f"The progress comment could not be finished: {error}"]
         return []
 
-    def edit(
-        self,
-        text: str,
-        fields: Mapping[str, str],
-        *,
-        kinds: Collection[str] = (PROGRESS, ENDED),
-        if_open: bool = False,
-    ) -> bool:
-        """Set our comments of these kinds to `text`, `if_open` those without the result. Return if there is one."""
-        own = [one for one in self.written() if one.kind in kinds]
+    def edit(self, text: str, fields: Mapping[str, str]) -> bool:
+        """Set our comments on the progress and the end of the run to `text`. Return whether there are any."""
+        own = [one for one in self.written() if one.kind in (PROGRESS, ENDED)]
         for one in own:
-            if not (if_open and one.has_result):
-                self.rewrite(one, text, fields)
+            self.rewrite(one, text, fields)
         return bool(own)
 
     def close_progress(self, text: str, fields: Mapping[str, str] = _NONE) -> bool:

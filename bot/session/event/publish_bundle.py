@@ -81,7 +81,9 @@ class PublishJob:
         """Write the error in our comments of the request, unless they have its result. No new comment is written."""
         text = error_text(f"Publishing failed: {error}", self.where.run_url)
         try:
-            thread_ref._replace(lines=0).edit(text, OVER, kinds=(PROGRESS,), if_open=True)
+            for one in list(thread_ref._replace(lines=0).written()):
+                if one.kind == PROGRESS and not one.has_result:
+                    thread_ref.rewrite(one, text, OVER)
         except GitHubError as failure:
             self.say(f"note: the progress comment could not be finished: {failure}")
 
