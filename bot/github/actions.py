@@ -1,4 +1,4 @@
-"""Workflow commands of GitHub Actions: outputs, masks, groups, annotations, the step summary.
+"""Workflow commands of GitHub Actions: outputs, masks, annotations, the step summary.
 
 The runner reads commands out of whatever a step prints, so text that is not ours is printed only between
 `stop-commands` marks. Outputs go through the runner's file, each with a delimiter of its own that nobody
@@ -9,8 +9,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal, TextIO
 
@@ -62,17 +61,6 @@ class Actions:
             self._command(level, printable(message))
         else:
             self.print(f"{level}: {message}")
-
-    @contextmanager
-    def group(self, title: str) -> Iterator[None]:
-        """A folded part of the log."""
-        if self.active:
-            self._command("group", printable(title))
-        try:
-            yield
-        finally:
-            if self.active:
-                self._command("endgroup", "")
 
     def print(self, text: str) -> None:
         """Print untrusted text without control sequences; no line of it is a workflow command."""

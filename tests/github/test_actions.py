@@ -79,8 +79,7 @@ def test_nothing_is_written_outside_actions(tmp_path: Path):
     actions.set_output("status", "changed")
     actions.add_mask("secret")
     actions.add_summary("text")
-    with actions.group("folded"):
-        actions.print("::error::kept as it is")
+    actions.print("::error::kept as it is")
     assert not (tmp_path / "output").exists()
     assert out.getvalue() == "::error::kept as it is\n"
 
