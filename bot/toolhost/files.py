@@ -33,7 +33,7 @@ def readable_folder(context: Context, path: str) -> Path:
     if not folder.exists():
         raise missing(context, folder, path)
     if not folder.is_dir():
-        raise ToolFailure(f"{display_name(path)} is not a folder. Show it with view.")
+        raise ToolFailure(f"{printable_name(path)} is not a folder. Show it with view.")
     return folder
 
 
@@ -54,11 +54,11 @@ def resolve(context: Context, path: str, folders: tuple[Path, ...] = ()) -> Path
         return Path(real)
     if inside(os.path.normpath(os.path.join(context.root, path)), str(context.root)):
         raise ToolFailure(
-            f"{display_name(path)} is a link that leads out of the repository, to {display_name(real)}; such a "
+            f"{printable_name(path)} is a link that leads out of the repository, to {printable_name(real)}; such a "
             "link is never followed. Use a path inside the repository."
         )
     raise ToolFailure(
-        f"{display_name(path)} is outside the repository, which is at {display_name(str(context.root))}. "
+        f"{printable_name(path)} is outside the repository, which is at {printable_name(str(context.root))}. "
         "Use a path inside it."
     )
 
@@ -73,14 +73,9 @@ def relative(context: Context, path: Path) -> str:
     if not inside(str(path), context.real_root):
         for folder, name in ((context.spill, OUTPUT_NAME), (context.tmp, TEMPORARY)):
             if inside(str(path), real := os.path.realpath(folder)):
-                return display_name(f"{name}{str(path)[len(real) :]}")
-        return display_name(str(path))
-    return display_name(str(path)[len(context.real_root) :].lstrip("/") or ".")
-
-
-def display_name(name: str) -> str:
-    """`name` with bytes that are not UTF-8 and control characters spelled out, so that it stays on one line."""
-    return printable_name(os.fsencode(name).decode("utf-8", "backslashreplace"))
+                return printable_name(f"{name}{str(path)[len(real) :]}")
+        return printable_name(str(path))
+    return printable_name(str(path)[len(context.real_root) :].lstrip("/") or ".")
 
 
 def failure(error: OSError, name: str) -> ToolFailure:
@@ -100,7 +95,7 @@ class SearchLocation(NamedTuple):
     full_names: list[str]
 
     def display(self, name: str) -> str:
-        return display_name(f"{self.prefix}{name}")
+        return printable_name(f"{self.prefix}{name}")
 
     @property
     def names(self) -> list[str]:
@@ -155,14 +150,14 @@ def read(context: Context, path: Path, raw_path: str) -> bytes:
     except FileNotFoundError:
         raise missing(context, path, raw_path) from None
     except OSError as error:
-        name, mode = display_name(raw_path), os.lstat(path).st_mode if os.path.lexists(path) else 0
+        name, mode = printable_name(raw_path), os.lstat(path).st_mode if os.path.lexists(path) else 0
         if stat.S_ISDIR(mode):
             raise ToolFailure(f"{name} is a folder. List it with ls, or name a file in it.") from None
         if kind := kind_of(mode):
             raise ToolFailure(f"{name} is {kind}, not a file that can be read or edited here.") from None
         raise failure(error, name) from None
     if len(data) > LARGE:
-        size = f"{display_name(raw_path)} has over {LARGE >> 20} MiB"
+        size = f"{printable_name(raw_path)} has over {LARGE >> 20} MiB"
         raise ToolFailure(f"{size}: show a part with bash, such as tail, or change it there.")
     return data
 
@@ -231,6 +226,6 @@ def missing(context: Context, path: Path, raw_path: str) -> ToolFailure:
         near += [relative(context, path.parent / folded[key]) for key in close]
     with suppress(OSError):
         same_name = (name for name in context.files() if name.rpartition("/")[2] == path.name)
-        near += [name for name in map(display_name, islice(same_name, 3)) if name not in near]
+        near += [name for name in map(printable_name, islice(same_name, 3)) if name not in near]
     hint = "Did you mean " + ", ".join(near) + "?" if near else "Look for it with glob or ls."
-    return ToolFailure(f"{display_name(raw_path)} does not exist. {hint}")
+    return ToolFailure(f"{printable_name(raw_path)} does not exist. {hint}")

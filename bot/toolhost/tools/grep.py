@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.contracts.formatting import count_of
+from bot.contracts.plain_text import printable_name
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_MATCHES, MODES
 from bot.toolhost.context import Context, require_at_least
-from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
+from bot.toolhost.files import SearchLocation, missing, resolve_readable, search_location
 from bot.toolhost.listing import ScratchRepository, matcher, scratch_repository
 from bot.toolhost.programs import ProgramResult
 
@@ -53,7 +54,7 @@ def run(
     if not real.exists():
         raise missing(host, real, path)
     if not (real.is_file() or real.is_dir()):
-        raise ToolFailure(f"{display_name(path)} is neither a file nor a folder. Give a path that is one.")
+        raise ToolFailure(f"{printable_name(path)} is neither a file nor a folder. Give a path that is one.")
     location = search_location(host, real)
     request = _Request(pattern, literal, location, glob, mode, min(context, MAX_CONTEXT))
     try:
@@ -75,7 +76,7 @@ def _answer(git: ScratchRepository, request: _Request, context: Context) -> Tool
     found = {os.fsdecode(path): int(count) for path, count in _COUNT.findall(counted)}
     total, count = sum(found.values()), len(found)
     if not found:
-        where = f" in {display_name(request.location.below)}" if request.location.below else ""
+        where = f" in {printable_name(request.location.below)}" if request.location.below else ""
         only = f" in files like {request.glob}" if request.glob else ""
         return ToolOutcome(f"No line matches {request.pattern}{where}{only}.")
     paths = sorted(found)

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from bot.contracts.formatting import count_of
+from bot.contracts.plain_text import printable_name
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import MAX_ENTRIES
 from bot.toolhost.context import Context
-from bot.toolhost.files import display_name, failure, readable_folder, relative, search_location
+from bot.toolhost.files import failure, readable_folder, relative, search_location
 
 
 def run(context: Context, path: str = ".") -> ToolOutcome:
@@ -21,7 +22,7 @@ def run(context: Context, path: str = ".") -> ToolOutcome:
     for entry in sorted(entries[:MAX_ENTRIES], key=lambda entry: entry.split("/")):
         counted = f"/ ({count_of(folders[entry], 'file')})" if entry in folders else ""
         indent = "  " * (entry.count("/") + 1)
-        lines.append(f"{indent}{display_name(entry.rpartition('/')[2])}{counted}")
+        lines.append(f"{indent}{printable_name(entry.rpartition('/')[2])}{counted}")
     hidden = max(len(entries) - MAX_ENTRIES, 0)
     if hidden:
         lines.append(f"[{hidden} entries are not shown; list one of the folders to see them]")
@@ -30,7 +31,7 @@ def run(context: Context, path: str = ".") -> ToolOutcome:
     except OSError as error:
         raise failure(error, name) from None
     if left_out := sorted(entry + "/" * os.path.isdir(folder / entry) for entry in there):
-        some = ", ".join(map(display_name, left_out[:8])) + (", ..." if len(left_out) > 8 else "")
+        some = ", ".join(map(printable_name, left_out[:8])) + (", ..." if len(left_out) > 8 else "")
         lines.append(f"[{len(left_out)} skipped here, ignored or empty: {some}]")
     return ToolOutcome("\n".join(lines))
 

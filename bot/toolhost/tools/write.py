@@ -2,9 +2,10 @@
 
 import os
 
+from bot.contracts.plain_text import printable_name
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context
-from bot.toolhost.files import LoadedFile, display_name, load, relative, require_shown, resolve
+from bot.toolhost.files import LoadedFile, load, relative, require_shown, resolve
 from bot.toolhost.text import Text, to_lf, usual_line_end
 from bot.toolhost.write_changes import Change, commit
 
@@ -17,7 +18,7 @@ def write_file(context: Context, tool: str, raw_path: str, content: str) -> Tool
     """Make `content` all of a file, for a call of `tool`."""
     if raw_path.endswith("/"):
         raise ToolFailure(
-            f"{display_name(raw_path)} names a folder. Give a file in it; folders are made as needed."
+            f"{printable_name(raw_path)} names a folder. Give a file in it; folders are made as needed."
         )
     path = resolve(context, raw_path)
     name = relative(context, path)
