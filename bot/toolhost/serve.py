@@ -50,11 +50,11 @@ class Server:
             ask=self._ask,
             records=self._records,
             assume_read=start_message["assume_read"],
-            readable=tuple(map(Path, start_message.get("readable", ()))),
-            programs=start_message.get("programs", {}),
+            readable=tuple(map(Path, start_message["readable"])),
+            programs=start_message["programs"],
             monitor=monitor,
         )
-        self._checks = start_message.get("checks") is True
+        self._checks: bool = start_message["checks"]
         """Whether the calls are setup and checks: the model's tools are not needed, and nothing is scanned."""
         self._scanner = Scanner(self._context)
         self._diagnostics: Message | None = start_message.get("diagnostics")
@@ -109,15 +109,15 @@ class Server:
         context, tool = self._context, message["tool"]
         context.seq = message["id"]
         # What a subagent is shown, which only reads, the agent has not seen.
-        context.records = Records() if message.get("agent") else self._records
-        context.echo = self._echo if message.get("echo") is True else None
+        context.records = Records() if message["agent"] else self._records
+        context.echo = self._echo if message["echo"] else None
         if self._diagnosing is not None:
             self._diagnosing.before(tool)
         outcome = run_tool(tool, message["arguments"], context)
         if not self._checks:
             self._scanner.note(outcome.metadata)
         if self._diagnosing is not None:
-            outcome = self._diagnosing.after(tool, outcome, more_edits=message.get("more_edits") is True)
+            outcome = self._diagnosing.after(tool, outcome, more_edits=message["more_edits"])
         wire.send_encoded(self._outgoing, _result(message["id"], outcome))
         context.monitor.tidy()
 

@@ -7,7 +7,7 @@ from bot.toolhost.context import Context
 from bot.toolhost.files import LoadedFile, load, require_shown, resolve, view_call, why_not_current
 from bot.toolhost.text import Text, split_lines, to_lf
 from bot.toolhost.text_replacement import Span, changed_part, excerpt, find, find_near_miss, line_of, replace
-from bot.toolhost.tools.write import write_file
+from bot.toolhost.tools.write import unchanged, write_file
 from bot.toolhost.write_changes import Change, commit
 
 _LISTED = 20
@@ -25,7 +25,7 @@ def run(context: Context, path: str, old: str, new: str, replace_all: bool = Fal
         return write_file(context, "edit", path, new)
     file = load(context, real, path)
     if old == new:
-        return _unchanged(file.name, '"old" and "new" are the same')
+        return unchanged(file.name, f'{file.name} was not changed: "old" and "new" are the same.')
     stale = why_not_current(context, file)
     spans = find(file.text.content, old)
     if not spans:
@@ -36,7 +36,8 @@ def run(context: Context, path: str, old: str, new: str, replace_all: bool = Fal
         require_shown(context, file)
     replaced = replace(file.text.content, spans, new, everywhere=replace_all)
     if replaced.content == file.text.content:
-        return _unchanged(file.name, "only line ends would differ, and those of the file are kept")
+        reason = "only line ends would differ, and those of the file are kept"
+        return unchanged(file.name, f"{file.name} was not changed: {reason}.")
     after = Text(replaced.content, file.text.encoding)
     [metadata] = commit(context, "edit", [Change(real, file, after)])
     count = f", {replaced.spans} occurrences" if replace_all else ""
@@ -44,12 +45,6 @@ def run(context: Context, path: str, old: str, new: str, replace_all: bool = Fal
     excerpt = changed_part(to_lf(after.content), replaced.first_line, replaced.last_line)
     head = f"Edited {file.name} ({counts}). {f'({stale}.)' if stale else ''}".rstrip()
     return ToolOutcome(f"{head}\n{excerpt}", metadata=metadata)
-
-
-def _unchanged(name: str, reason: str) -> ToolOutcome:
-    return ToolOutcome(
-        f"{name} was not changed: {reason}.", metadata={"path": name, "additions": 0, "removals": 0}
-    )
 
 
 def _ambiguous(file: LoadedFile, spans: Sequence[Span]) -> ToolFailure:

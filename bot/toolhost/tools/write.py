@@ -25,15 +25,17 @@ def write_file(context: Context, tool: str, raw_path: str, content: str) -> Tool
     before = load(context, path, raw_path) if os.path.lexists(path) else None
     after = _like(before, content) if before else Text(content)
     if before and after.content == before.text.content:
-        return ToolOutcome(
-            f"{name} has this content already; nothing was written.",
-            metadata={"path": name, "additions": 0, "removals": 0},
-        )
+        return unchanged(name, f"{name} has this content already; nothing was written.")
     if before and before.data:
         require_shown(context, before)
     [metadata] = commit(context, tool, [Change(path, before, after)])
     counts = f"+{metadata['additions']} -{metadata['removals']}"
     return ToolOutcome(f"{'Wrote' if before else 'Created'} {name} ({counts}).", metadata=metadata)
+
+
+def unchanged(name: str, content: str) -> ToolOutcome:
+    """The result of a call that changed nothing in the file `name`."""
+    return ToolOutcome(content, metadata={"path": name, "additions": 0, "removals": 0})
 
 
 def _like(before: LoadedFile, content: str) -> Text:
