@@ -37,7 +37,7 @@ def main() -> None:
 
     from bot.toolhost.serve import Server  # with all that tools need: the supervisor does not wait for that
 
-    limits = effective_limits(start_message.get("limits", {}))
+    limits = effective_limits(start_message["limits"])
     monitor = ProcessMonitor(limits, confined=bool(start_message["canaries"]))
     monitor.start()
     Server(start_message, incoming, outgoing, monitor).run()

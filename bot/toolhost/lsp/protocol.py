@@ -79,34 +79,22 @@ def parse_diagnostics(items: object, *, tool: str, path: str, text: str) -> tupl
 
 
 def _problem(item: Any, tool: str, path: str, lines: Sequence[str]) -> Problem | None:
-    """`None` also for information and hints."""
+    """`None` also for information and hints. A diagnostic tagged unnecessary or deprecated is a hint unless a rule is
+    named for it, as linters do. A missing severity is an error."""
     match item:
         case {"range": {"start": {"line": int(line), "character": int(character)}}, "message": text}:
-            severity = _severity(item)
+            code, tags, level = item.get("code"), item.get("tags"), item.get("severity")
         case _:
             return None
-    if severity is None or line < 0 or character < 0:
+    code = code.get("value") if isinstance(code, dict) else code
+    tagged = isinstance(tags, list) and any(tag in tags for tag in (_UNNECESSARY, _DEPRECATED))
+    is_hint = level not in (None, _ERROR, _WARNING) or (tagged and not (level and code))
+    if is_hint or line < 0 or character < 0:
         return None
     index = min(line, len(lines) - 1)
     column = min(code_points(lines[index], character + 1, "utf-16"), len(lines[index]) + 1)
     # MarkupContent, which the protocol allows since 3.18.
     message = one_line(text.get("value") if isinstance(text, dict) else text, _MESSAGE)
-    code, snippet = one_line(_code(item), _CODE), one_line(lines[index], _SNIPPET)
+    severity = Severity.WARNING if level == _WARNING else Severity.ERROR
+    code, snippet = one_line(code, _CODE), one_line(lines[index], _SNIPPET)
     return Problem(tool, path, index + 1, column, severity, code, message, snippet=snippet)
-
-
-def _severity(item: dict[str, Any]) -> Severity | None:
-    """`None` for information and hints. A diagnostic tagged unnecessary or deprecated is a hint unless a rule is named
-    for it, as linters do. A missing severity is an error."""
-    tags, severity = item.get("tags"), item.get("severity")
-    tagged = isinstance(tags, list) and any(tag in tags for tag in (_UNNECESSARY, _DEPRECATED))
-    if tagged and not (severity and _code(item)):
-        return None
-    if severity in (None, _ERROR):
-        return Severity.ERROR
-    return Severity.WARNING if severity == _WARNING else None
-
-
-def _code(item: dict[str, Any]) -> object:
-    code = item.get("code")
-    return code.get("value") if isinstance(code, dict) else code
