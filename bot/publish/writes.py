@@ -29,7 +29,7 @@ from bot.policy.values import Policy
 from bot.policy.writes import refusal
 from bot.publish.body.render import Links
 from bot.publish.bundle import Bundle
-from bot.publish.change.base_rules import read_policy
+from bot.publish.change.commit import read_policy
 from bot.publish.context import PublishContext, make_bare
 from bot.publish.markdown import run_link, safe_markdown
 from bot.publish.thread.comments import own_comments

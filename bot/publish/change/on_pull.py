@@ -28,8 +28,15 @@ from bot.github.text_limits import BODY_LIMIT
 from bot.policy.decide import protected_files
 from bot.policy.values import Policy
 from bot.publish.body.render import render_body, title
-from bot.publish.change.base_rules import check_ci_wait, ci_note, read_rules, start_workflows
-from bot.publish.change.commit import CheckedCommit, build_commit, signed
+from bot.publish.change.commit import (
+    CheckedCommit,
+    build_commit,
+    check_ci_wait,
+    ci_note,
+    read_rules,
+    signed,
+    start_workflows,
+)
 from bot.publish.change.pull_request import Proposal, branch_patterns, propose, with_target
 from bot.publish.context import PublishContext, check_now, check_open, check_request, fetch_ends
 from bot.publish.markdown import suggestion_refusal

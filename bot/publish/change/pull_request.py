@@ -19,8 +19,16 @@ from bot.contracts.request import Tier
 from bot.github.accounts import account
 from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
 from bot.publish.body.render import render_body, title
-from bot.publish.change.base_rules import check_ci_wait, ci_note, read_rules, start_workflows
-from bot.publish.change.commit import CheckedCommit, build_commit, same_change, signed
+from bot.publish.change.commit import (
+    CheckedCommit,
+    build_commit,
+    check_ci_wait,
+    ci_note,
+    read_rules,
+    same_change,
+    signed,
+    start_workflows,
+)
 from bot.publish.context import OpeningRefusedError, PublishContext
 from bot.publish.markdown import safe_line
 from bot.publish.own_pulls import OwnPull, is_untouched, own_pull
