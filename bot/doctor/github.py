@@ -115,9 +115,10 @@ def _actions(github: GitHub) -> Row:
     if settings is None:
         message = f'Only an administrator\'s token may look whether "{ACTIONS_SETTING}" is on.'
         return unknown, f"{message} {_ALSO_WITH_AN_APP}"
-    if not settings.enabled:
+    enabled, may_open_pulls = settings
+    if not enabled:
         return missing, "Actions is off for this repository.", "Settings, Actions, General"
-    if not settings.may_open_pulls:
+    if not may_open_pulls:
         fix = f'turn on "{ACTIONS_SETTING}" under Settings, Actions, General (of the organisation, if it is greyed out)'
         return missing, f"Actions may not open pull requests here. {_ALSO_WITH_AN_APP}", fix
     return ok, "Actions is on and may open pull requests."

@@ -14,13 +14,6 @@ from bot.contracts.threads import Permission, RepositoryData
 from bot.github.transport import HIDDEN, PAGE, ApiPart
 
 
-class ActionsSettings(NamedTuple):
-    """`may_open_pulls` is the setting "Allow GitHub Actions to create and approve pull requests"."""
-
-    enabled: bool
-    may_open_pulls: bool
-
-
 class BranchDemands(NamedTuple):
     """`checks` are the names of required checks. `signed`: commits must be signed; `None` if that is unknown."""
 
@@ -120,10 +113,11 @@ class Repositories(ApiPart):
 
     # Settings; `None` if the token may not read one. Most need an administrator.
 
-    def actions_settings(self) -> ActionsSettings | None:
+    def actions_settings(self) -> tuple[bool, bool] | None:
+        """Whether Actions is on, and "Allow GitHub Actions to create and approve pull requests"."""
         path = f"{self.root}/actions/permissions"
         return self._parsed_or_none(
-            lambda: ActionsSettings(
+            lambda: (
                 self._get(path, lambda data: bool(data["enabled"])),
                 self._get(f"{path}/workflow", lambda data: bool(data["can_approve_pull_request_reviews"])),
             ),

@@ -73,8 +73,9 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     refs = context.remote.refs(*branch_patterns(number, name))
     context, rules = read_rules(context, ends.policy_sha)
     plain, fork = build_commit(context, rules), current.from_fork(context.repository)
-    if fork and (done := found_before(context, plain, current)) is not None:
-        return done
+    # Of an earlier publishing of this request, even if the head has changed since.
+    if fork and (review := _find_posted(context, plain)) is not None:
+        return PublishResult(review.html_url, number, suggested=True)
     later: list[str] = []
     if moved and plain.policy.pull_request.signed:
         # Of a head that has moved: a commit that GitHub signed for us may be among them.
@@ -219,12 +220,6 @@ def _post_pushed(context: PublishContext, current: PullRequest, commit: CheckedC
 
 
 _MARK_ROOM = 1_000
-
-
-def found_before(context: PublishContext, commit: CheckedCommit, now: PullRequest) -> PublishResult | None:
-    """Return the result of an earlier publishing of this request, even if the head has changed since."""
-    review = _find_posted(context, commit)
-    return PublishResult(review.html_url, now.number, suggested=True) if review is not None else None
 
 
 def post_suggestions(
