@@ -130,10 +130,8 @@ class Checkout(NamedTuple):
 def check_out(source: Source, folder: Path, *, history: History = 1) -> Checkout:
     """Check out `source` into `trusted.git` and `tree` below `folder`. Raises a `CheckoutError`.
 
-    `history` is the depth in commits, or "full".
+    `history` is the depth in commits, at least 1, or "full".
     """
-    if history != "full" and history < 1:
-        raise CheckoutError(f"history must be at least 1, or full; it is {history}")
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if source.pull is not None:
@@ -155,6 +153,8 @@ def materialise(checkout: Checkout, tree: Path, *, tree_sha: str | None = None) 
         raise UnavailableError(
             f"a work tree cannot be written to {tree}: {error.strerror or error}"
         ) from error
+    except GitError as error:
+        raise CheckoutError(f"a work tree cannot be written to {tree}: {error.detail}") from error
 
 
 def _from_local(source: Source, folder: Path, history: History) -> Checkout:
@@ -244,12 +244,7 @@ def _write_tree(git: Git, sha: str, branch: str, tree: Path, *, tree_sha: str | 
         attributes=layout.READABLE_ATTRIBUTES,
     )
     layout.set_branch(own, branch, sha)
-    try:
-        git.run("read-tree", "--reset", "-u", tree_sha or sha, work_tree=tree, index=own / "index")
-    except GitError as error:
-        if "invalid path" in error.detail:
-            raise CheckoutError(f"the commit cannot be checked out safely: {error.detail}") from error
-        raise CheckoutError(f"the commit cannot be checked out: {error.detail}") from error
+    git.run("read-tree", "--reset", "-u", tree_sha or sha, work_tree=tree, index=own / "index")
     layout.copy_history(git.git_dir, own)
 
 

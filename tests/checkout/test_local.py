@@ -205,15 +205,10 @@ def test_what_is_no_source_is_named(tmp_path: Path, place: str, error: type[Chec
         check_out(Source(str(tmp_path / place), "HEAD"), tmp_path / "run")
 
 
-@pytest.mark.parametrize(
-    ("folder", "history", "words"), [("run", 0, "at least 1"), ("file/run", 1, "Not a directory")]
-)
-def test_a_checkout_that_cannot_be_made_is_one_sentence(
-    repository: Repository, tmp_path: Path, folder: str, history: int, words: str
-):
+def test_a_checkout_that_cannot_be_made_is_one_sentence(repository: Repository, tmp_path: Path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CheckoutError, match=words):
-        check_out(Source(str(repository.path), "HEAD"), tmp_path / folder, history=history)
+    with pytest.raises(CheckoutError, match="Not a directory"):
+        check_out(Source(str(repository.path), "HEAD"), tmp_path / "file/run")
 
 
 @pytest.mark.parametrize("revision", ["nowhere", "-u", "--upload-pack=x", "", "a..b", "HEAD:a.txt"])
