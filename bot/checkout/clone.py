@@ -5,7 +5,6 @@ The disposable `.git` is for the agent, which may change or destroy it. The supe
 
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from typing import Literal, NamedTuple
 from bot.checkout import layout, local, remote
 from bot.checkout.errors import CheckoutError, UnavailableError
 from bot.checkout.git import Git, GitError
-from bot.checkout.objects import blobs_at
+from bot.checkout.objects import blobs_at, tree_with_entries
 from bot.checkout.pull import OBJECT_ID, PullHead, branch_ref, fetch_pull
 from bot.contracts.plain_text import quoted_names
 from bot.contracts.regular_files import read_regular
@@ -95,22 +94,13 @@ class Checkout(NamedTuple):
         entries = [entry for entry in listing if entry and entry.partition(b"\t")[2] in wanted]
         absent = f"0 {'0' * len(self.base_sha)}\t".encode()
         gone = [absent + path for path in wanted.difference(entry.partition(b"\t")[2] for entry in entries)]
-        # Removals first: a file of the base may be a folder now.
-        return self._updated(tree, [*gone, *entries])
+        return tree_with_entries(self.git, tree, [*gone, *entries])
 
     def with_text(self, path: str, text: str) -> str:
         """The hash of the base's tree with another text of one of its files. Raises `GitError`."""
         head = self.git.run("ls-tree", "-z", "--full-tree", self.base_sha, "--", path).partition(b" ")[0]
         blob = self.git.run("hash-object", "-w", "--stdin", "--no-filters", input=text.encode()).strip()
-        return self._updated(self.base_sha, [b"%b %b\t%b" % (head, blob, os.fsencode(path))])
-
-    def _updated(self, tree: str, entries: Sequence[bytes]) -> str:
-        with tempfile.TemporaryDirectory(prefix="tree-", dir=self.git.git_dir.parent) as folder:
-            index = Path(folder) / "index"
-            self.git.run("read-tree", tree, index=index)
-            lines = b"".join(line + b"\0" for line in entries)
-            self.git.run("update-index", "-z", "--index-info", input=lines, index=index)
-            return self.git.run("write-tree", index=index).decode().strip()
+        return tree_with_entries(self.git, self.base_sha, [b"%b %b\t%b" % (head, blob, os.fsencode(path))])
 
     def changes(self, tree: str) -> tuple[list[str], dict[str, str]]:
         """The paths that differ from the base, and the old path of each renamed file by its new one. Raises

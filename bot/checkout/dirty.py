@@ -14,6 +14,7 @@ from bot.checkout import layout
 from bot.checkout.branches import Signature, commit_tree, uncommitted_files
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import git_beside, git_dir_of, resolve
+from bot.checkout.objects import tree_with_patch
 from bot.contracts.errors import UsageError
 from bot.contracts.plain_text import quoted_names
 
@@ -52,13 +53,11 @@ class DirtyBase(NamedTuple):
 
     def commit_on_head(self, patch: bytes, message: str, author: Signature, when: str) -> str:
         """Return a commit of `patch`, which was made on this base, on HEAD alone; empty if it does not apply there."""
-        git, index = Git(self.git_dir), self.git_dir / "head.index"
-        git.run("read-tree", self.head, index=index)
+        git = Git(self.git_dir)
         try:
-            git.run("apply", "--cached", "--whitespace=nowarn", "-", input=patch, index=index)
+            tree = tree_with_patch(git, self.head, patch)
         except GitError:
             return ""
-        tree = git.run("write-tree", index=index).decode().strip()
         return commit_tree(git, tree, self.head, message, author=author, committer=author, when=when)
 
 

@@ -117,6 +117,28 @@ def diff_between(git: Git, base: str, head: str) -> bytes:
         return Git(own).run("-c", threshold, "diff-tree", *_DIFF_OPTIONS, *ends, env=objects)
 
 
+def tree_with_patch(git: Git, tree: str, patch: bytes, *options: str) -> str:
+    """Write `tree` with `patch`, applied by git with these options. Return its hash. Raises `GitError` if it does not
+    apply."""
+    return _written(git, tree, patch, "apply", "--cached", "--whitespace=nowarn", *options, "-")
+
+
+def tree_with_entries(git: Git, tree: str, entries: Iterable[bytes]) -> str:
+    """Write `tree` with these entries, as `git update-index --index-info` reads them: removals first, since a folder
+    may have become a file. Return its hash. Raises `GitError`."""
+    return _written(
+        git, tree, b"".join(entry + b"\0" for entry in entries), "update-index", "-z", "--index-info"
+    )
+
+
+def _written(git: Git, tree: str, input: bytes, *command: str) -> str:
+    with tempfile.TemporaryDirectory(prefix="index-", dir=git.git_dir.parent) as folder:
+        index = Path(folder, "index")
+        git.run("read-tree", tree, index=index)
+        git.run(*command, input=input, index=index)
+        return git.run("write-tree", index=index).decode().strip()
+
+
 MOST_ENTRIES = 1_000_000
 MOST_BYTES = 10 << 30
 DEEPEST = 256

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import Git, GitError
-from bot.checkout.objects import contents, sizes
+from bot.checkout.objects import contents, sizes, tree_with_patch
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.contracts.plain_text import printable_name, quoted
@@ -149,14 +149,12 @@ def _apply(work_repo: Scratch, patch: bytes) -> list[Change]:
     if not patch:
         return []
     base_sha, limits = work_repo.base_sha, work_repo.limits
-    work_repo.git.run("read-tree", base_sha, index=work_repo.index)
     try:
-        work_repo.git.run("apply", "--cached", "--whitespace=nowarn", "-", input=patch, index=work_repo.index)
+        tree_sha = tree_with_patch(work_repo.git, base_sha, patch)
     except GitError as error:
         raise capacity_error(error) or GateError(
             f"the patch does not apply to the base commit: {error.detail}"
         ) from error
-    tree_sha = work_repo.git.run("write-tree", index=work_repo.index).decode().strip()
     output = work_repo.git.run(
         "diff-tree", "-r", "-z", "--raw", "--no-renames", f"{base_sha}^{{tree}}", tree_sha
     )
@@ -238,13 +236,12 @@ def _decide(
     published = [change for change in changes if change.path not in withheld]
     applicable = [change for change in changes if change.path in withheld and change.path not in unfit]
     store(scratch, [*published, *applicable])
-    scratch.git.run("read-tree", base_sha, index=scratch.index)
-    tree_sha = write_tree(scratch, published)
+    tree_sha = write_tree(scratch, base_sha, published)
     refuse_unsound(scratch, tree_sha)
     patch = render(scratch, f"{base_sha}^{{tree}}", tree_sha) if published else b""
     withheld_patch = b""
     if applicable:
-        withheld_patch = render(scratch, tree_sha, write_tree(scratch, applicable))
+        withheld_patch = render(scratch, tree_sha, write_tree(scratch, tree_sha, applicable))
     return Verdict(tree_sha, patch, withheld_patch, _files(scratch, published, patch), _rows(withheld, unfit))
 
 

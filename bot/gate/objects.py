@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from bot.checkout.git import Git, GitError
 from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format_of
+from bot.checkout.objects import tree_with_entries
 from bot.contracts.errors import GateError
 from bot.ecosystems.registry import ecosystems
 from bot.gate.errors import capacity_error
@@ -103,7 +104,6 @@ class Scratch:
     base: Mapping[str, Entry]
     limits: ChangeLimits
     folder: Path
-    index: Path
     render: Git
     object_format: str
 
@@ -120,7 +120,7 @@ def scratch(git: Git, base_sha: str, limits: ChangeLimits = DEFAULT_LIMITS) -> I
             "".join(f"{pattern}\n" for one in ecosystems() for pattern in one.leftovers)
         )
         base = listing(git, base_sha)
-        yield Scratch(git, base_sha, base, limits, folder, folder / "index", Git(render), object_format)
+        yield Scratch(git, base_sha, base, limits, folder, Git(render), object_format)
     finally:
         shutil.rmtree(folder)
 
@@ -148,18 +148,14 @@ def store(scratch: Scratch, changes: Sequence[Change]) -> None:
         raise GateError("git stored other contents than the gate has judged")
 
 
-def write_tree(scratch: Scratch, changes: Sequence[Change]) -> str:
-    """Apply `changes` to the scratch index, which has a tree already. Return the id of the new tree."""
-    absent = f"0 {'0' * 40}\t" if scratch.object_format == "sha1" else f"0 {'0' * 64}\t"
-    # Removals first: a folder may have become a file.
+def write_tree(scratch: Scratch, tree: str, changes: Sequence[Change]) -> str:
+    """Write `tree` with `changes`. Return the id of the new tree."""
+    absent = f"0 {'0' * len(scratch.base_sha)}\t"
     lines = [absent + change.path for change in changes if change.new is None]
     lines += [
         f"{change.new.mode} {change.new.sha}\t{change.path}" for change in changes if change.new is not None
     ]
-    if lines:
-        data = b"".join(os.fsencode(line) + b"\0" for line in lines)
-        scratch.git.run("update-index", "-z", "--index-info", input=data, index=scratch.index)
-    return scratch.git.run("write-tree", index=scratch.index).decode().strip()
+    return tree_with_entries(scratch.git, tree, map(os.fsencode, lines))
 
 
 def render(scratch: Scratch, old: str, new: str) -> bytes:

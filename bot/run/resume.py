@@ -14,12 +14,12 @@ from bot.checkout import remote
 from bot.checkout.clone import Checkout
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import GitError
+from bot.checkout.objects import tree_with_patch
 from bot.contracts.errors import GateError, UsageError
 from bot.contracts.formatting import sentence
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request
 from bot.gate.judge import Verdict, judge_patch, refuse_bombs
-from bot.gate.objects import scratch
 from bot.policy.protected import MayWrite
 from bot.publish.bundle import Bundle, read_bundle
 from bot.session.context.run import Run
@@ -97,14 +97,10 @@ def _verdict(
 
 
 def _is_in(patch: bytes, checkout: Checkout) -> bool:
-    with scratch(checkout.git, checkout.base_sha) as work_area:
-        git, index = work_area.git, work_area.index
-        git.run("read-tree", checkout.base_sha, index=index)
-        try:
-            git.run("apply", "--cached", "--check", "--reverse", "-", input=patch, index=index)
-        except GitError:
-            return False
-    return True
+    with suppress(GitError):
+        tree_with_patch(checkout.git, checkout.base_sha, patch, "--reverse")
+        return True
+    return False
 
 
 def _merged(run: Run, patch: bytes, old: str, names: Sequence[str]) -> bytes:
@@ -115,11 +111,7 @@ def _merged(run: Run, patch: bytes, old: str, names: Sequence[str]) -> bytes:
         if remote.is_remote(source.url):
             with suppress(CheckoutError):
                 remote.fetch(git.git_dir, source.url, [old], source.token, ["--depth=1", "--no-tags"])
-        with scratch(git, base) as work_area:
-            index = work_area.index
-            git.run("read-tree", base, index=index)
-            git.run("apply", "--cached", "--3way", "--whitespace=nowarn", "-", input=patch, index=index)
-            tree = git.run("write-tree", index=index).decode().strip()
+        tree = tree_with_patch(git, base, patch, "--3way")
         return git.run(*_DIFF, base, tree)
     except GitError as error:
         files = ", ".join(f"`{name}`" for name in names[:5]) or "its files"
