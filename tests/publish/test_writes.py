@@ -1,6 +1,7 @@
 """Writes of a bundle that was tampered with, or is published twice or late: judged again, whatever was accepted."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +16,7 @@ from bot.contracts.request import Actor, ThreadState, Tier, Triage, TriageThread
 from bot.contracts.writes import Write, Writes
 from bot.publish.bundle import Bundle, parse, read_bundle, write_bundle
 from bot.publish.result import PublishResult
-from bot.publish.thread.markers import WRITE, read_mark
+from bot.publish.thread.markers import WRITE, marked, read_mark
 from tests.publish.conftest import REPO, World
 
 TASK = """---
@@ -279,3 +280,12 @@ def test_more_threads_than_the_task_is_shown(world: World):
     outcome = triaged(world, *range(100, 130))
     with pytest.raises(PublishError, match="is shown 30 threads"):
         publish(world, Write("comment", world.issue, "Hello"), outcome=outcome)
+
+
+@pytest.mark.slow
+def test_a_mark_that_somebody_copied_is_not_ours(world: World):
+    bundle = bundled(world, triaged(world), Write("comment", world.issue, "Hello"))
+    world.publish(bundle, dry_run=True)
+    [ours] = re.findall(r"<!-- slash-agent write .*-->", "".join(world.said))
+    world.forge.comment(REPO, world.issue, "bob", marked("Hello", ours), at="2026-01-01T00:00:00Z")
+    assert world.publish(bundle).written == (f"comment on #{world.issue}",)

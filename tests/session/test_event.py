@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +12,8 @@ from slash_forge.bundled import MAINTAINER
 from tests.support.fix_script import DONE, fix_steps
 from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
-from tests.support.stage import Stage, open_stage
+from tests.support.runner import ROOT
+from tests.support.stage import MODEL, Stage, open_stage
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -102,3 +104,37 @@ def test_a_title_and_comment_full_of_shell_are_only_text(stage: Stage):
     assert stage.publish().code == 0
     assert not mark.exists()
     assert re.fullmatch(r"agent/issue-[0-9]+-[a-z0-9-]+", stage.pulls()[0]["head"]["ref"])
+
+
+FIRST = ROOT / ".github" / "action" / "first.py"
+MOST_OF_A_FIX = 16
+
+
+@pytest.mark.slow
+def test_a_whole_fix_costs_at_most_sixteen_calls_besides_progress_edits(stage: Stage):
+    """The first answer, the run and the publishing, as the three jobs do them."""
+    run = stage.add_run()
+    file = stage.event_file(stage.sample.event)
+    actions = {"GITHUB_EVENT_NAME": "issue_comment", "GITHUB_EVENT_PATH": str(file), **stage.job(run)}
+    with ModelServer(fix_steps()) as server:
+        more = {**actions, **server.environment(), "SLASH_AGENT_MODEL": MODEL}
+        output = stage.folder / "output"
+        own = {"SLASH_AGENT_GITHUB_TOKEN": stage.sample.run_token, "GITHUB_OUTPUT": str(output)}
+        step = stage.environment(**{**actions, **own, "GITHUB_ACTIONS": "true"})
+        first = stage.call([sys.executable, "-I", str(FIRST)], {**step, "SLASH_AGENT_MODE": "gate"})
+        found = re.search(r"gate<<\S+\ngo (\d+)\n", output.read_text())
+        assert found, first.output
+        before = len(stage.bot_requests())
+        again = stage.call(
+            [sys.executable, "-I", str(FIRST)], {**step, "SLASH_AGENT_GATE": f"go {found.group(1)}"}
+        )
+        assert (again.code, len(stage.bot_requests())) == (0, before), again.output
+        ran = stage.run(**more, SLASH_AGENT_COMMENT=found.group(1))
+    assert (first.code, ran.code) == (0, 0), first.output + ran.output
+    published = stage.publish(**actions)
+    assert published.code == 0, published.output
+    assert len(stage.pulls()) == 1
+    assert len(stage.bot_comments()) == 1
+    progress = re.compile("PATCH .*/issues/comments/")
+    calls = [line for line in stage.bot_requests() if " /api/" in line and not progress.match(line)]
+    assert len(calls) <= MOST_OF_A_FIX, "\n".join(calls)

@@ -199,3 +199,31 @@ def test_a126_a_server_reaches_no_more_than_the_checks_do(cli: Cli, tmp_path: Pa
         repo = repository(tmp_path, service, 'grep -q no "$TMPDIR/reached"')
         outcome = fixed(cli, repo, "bubblewrap", shell("echo b > b.txt"))
     assert states(outcome) == ["passed", "passed"], json.dumps(outcome["checks"])
+
+
+CI = """
+on: pull_request
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    services:
+      cache:
+        image: redis:7
+        ports: ["{port}:6379"]
+    steps:
+    - name: Test
+      run: test $(redis-cli -p $PORT incr a) = 1
+      env:
+        PORT: ${{{{ job.services.cache.ports[6379] }}}}
+"""
+
+
+@pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis is not here")
+@pytest.mark.slow
+@pytest.mark.checks
+def test_without_a_policy_cis_own_service_runs_inside(cli: Cli, tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ci = CI.format(port=taken.getsockname()[1])
+        repo = make_repository(tmp_path / "app", {".github/workflows/ci.yml": ci, "a.txt": "a\n"})
+        outcome = fixed(cli, repo, "bubblewrap", shell("echo b > b.sh"))
+    assert states(outcome) == ["passed", "passed"], json.dumps(outcome["checks"])

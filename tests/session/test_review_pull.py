@@ -219,3 +219,25 @@ def test_a_second_review_is_shown_two_new_lines_and_not_all_802(reviews: Reviews
     assert "value_100 = 100" not in second[0]
     assert len(second[0]) < 6_000 < 40_000 < len(first[0])
     assert len(second) == 2
+
+
+@pytest.mark.slow
+def test_what_did_not_fit_is_looked_at_first_next_time_until_nothing_is_left(reviews: Reviews):
+    """300 files with 1.3 million characters: three parts an event, and the fourth event has nothing to look at."""
+    rows = "".join(f"    value_{n} = {n} * total\n" for n in range(100))
+    files = {f"pkg/m{n:03}.py": f"def f{n}(total):\n{rows}    return total\n" for n in range(298)}
+    reviews.open(**files, **{"docs/guide.md": "x\n", "action.yml": "on: push\n"})
+    shown: list[set[str]] = []
+    for event in range(3):
+        told = reviews.asked(Say("One part."), Say("Another part."))
+        texts = "\n".join(told)
+        shown.append({name for name in (*files, "docs/guide.md", "action.yml") if f"## {name} (" in texts})
+        if event < 2:
+            body = reviews.posted[-1]["body"]
+            waiting = 300 - sum(map(len, shown))
+            assert body.startswith("**No findings in what was looked at.**")
+            assert f"**Not looked at yet:** {waiting} files. The next review begins with them: `pkg/m" in body
+    assert sum(map(len, shown)) == len(set().union(*shown)) == 300
+    assert "action.yml" in shown[0]
+    assert reviews.last_word.startswith("**No findings.**")
+    assert reviews.asked() == []
