@@ -21,7 +21,7 @@ from bot.evidence.view import View, view_of
 
 _MOST_TESTS = 10
 _MOST_FILES = 20
-_MOST_OUTPUT = 10
+_MOST_OUTPUT, _LEAST_OUTPUT = 10, 3
 
 _STOPPED = {
     StopReason.MAX_TOKENS: "the model's answer was cut off",
@@ -172,13 +172,15 @@ def _print_evidence(view: View, printer: Printer) -> None:
         sides = " → ".join(plain(side) for side in (row.before, row.after) if side)
         text = "; ".join(filter(None, (sides, plain(row.change))))
         printer.field(row.kind, f"{plain(row.what)}: {text}", _ROW_STYLES[row.mark])
-    explained = any(section.kind == "tests" and section.grave for section in view.sections)
+    # The names of both titles' checks are their second piece.
+    explained = {one.title[1] for one in view.sections if one.kind == "tests" and one.grave}
+    most = _LEAST_OUTPUT if explained else _MOST_OUTPUT
     for section in view.sections:
         for line in section.lines[: section.grave]:
             printer.field("", plain(line))
-        if section.output and section.grave and not explained:
+        if section.output and section.grave and section.title[1] not in explained:
             printer.field("why", f"{plain(section.title)} ends:")
-            for text in short_tail(section.output).splitlines()[-_MOST_OUTPUT:]:
+            for text in short_tail(section.output).splitlines()[-most:]:
                 printer.field("", f"│ {text}", copied=True)
     for number, remark in enumerate(view.remarks):
         printer.field("" if number else "remarks", plain(remark))

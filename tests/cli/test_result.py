@@ -4,6 +4,7 @@ import pytest
 
 from bot.cli.result import headline, print_result
 from bot.cli.terminal.printer import Printer
+from bot.contracts.evidence import TestChanges
 from bot.contracts.outcome import (
     CheckResult,
     CheckRun,
@@ -149,6 +150,15 @@ def test_a_check_that_fails_is_printed_with_the_end_of_its_output():
     assert lines[at + 1] == "            │ line 21"
     before = OUTCOME._replace(checks=(CheckResult("t", "make test", failed, PASSED),))
     assert not any("assert 59" in line for line in result_lines(before))
+
+
+def test_beside_named_tests_each_other_failing_check_has_the_last_lines_of_its_output():
+    failed = CheckRun(CheckState.FAILED, 1, 2.0, "".join(f"line {number}\n" for number in range(30)))
+    broken = CheckResult("p", "pytest", PASSED, failed, tests=TestChanges(broken=("a::b",)))
+    lines = result_lines(make_outcome(checks=(broken, CheckResult("t", "tox", failed, failed))))
+    at = lines.index("  why       Output of tox after the change ends:")
+    assert lines[at + 1 : at + 4] == [f"            │ line {number}" for number in (27, 28, 29)]
+    assert "  why       Output of pytest after the change ends:" not in lines
 
 
 def test_a_denied_call_is_told_once_with_its_rule():
