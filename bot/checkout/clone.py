@@ -96,12 +96,6 @@ class Checkout(NamedTuple):
         gone = [absent + path for path in wanted.difference(entry.partition(b"\t")[2] for entry in entries)]
         return tree_with_entries(self.git, tree, [*gone, *entries])
 
-    def with_text(self, path: str, text: str) -> str:
-        """The hash of the base's tree with another text of one of its files. Raises `GitError`."""
-        head = self.git.run("ls-tree", "-z", "--full-tree", self.base_sha, "--", path).partition(b" ")[0]
-        blob = self.git.run("hash-object", "-w", "--stdin", "--no-filters", input=text.encode()).strip()
-        return tree_with_entries(self.git, self.base_sha, [b"%b %b\t%b" % (head, blob, os.fsencode(path))])
-
     def changes(self, tree: str) -> tuple[list[str], dict[str, str]]:
         """The paths that differ from the base, and the old path of each renamed file by its new one. Raises
         `GitError`."""

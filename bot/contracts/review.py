@@ -38,7 +38,6 @@ class Tried(StrEnum):
 
     APPLIES = "applies"
     PARSES = "parses"
-    TESTS = "tests related to it pass with it"
 
 
 class Finding(NamedTuple):

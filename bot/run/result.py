@@ -71,7 +71,7 @@ def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResul
         end = end._replace(stop=StopReason.CANCELED, reason=_UNCHECKED)
     network = uses_of(trees.workspaces.started)
     run.note(*network_notes(network))
-    review = rounds.with_tested_suggestions(parts.review.review(end.final_text)) if parts.review else None
+    review = parts.review.review(end.final_text) if parts.review else None
     submission = masked(results.submission(review), run.redactor.masked)
     notes = (
         *guess_notes(model),

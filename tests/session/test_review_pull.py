@@ -115,28 +115,6 @@ class Mean(unittest.TestCase):
         self.assertEqual(mean([1, 3]), 2)
 """
 TESTED = "version: 1\nchecks: [python3 -m unittest]\n"
-PASSES = "tests related to it pass with it"
-
-
-@pytest.mark.checks
-@pytest.mark.parametrize(
-    ("suggestion", "policy", "tried"),
-    [
-        (BETTER, TESTED, f"applies, parses, {PASSES}"),
-        ("    return total", TESTED, "applies, parses"),
-        pytest.param(BETTER, "checks: ['true']\n", "applies, parses", marks=pytest.mark.slow),
-        pytest.param(
-            BETTER, f"{TESTED}budget: {{check_minutes: 0}}\n", "applies, parses", marks=pytest.mark.slow
-        ),
-    ],
-    ids=["passes", "fails", "no tests", "no time"],
-)
-def test_under_a_suggestion_stands_what_was_tried(reviews: Reviews, suggestion: str, policy: str, tried: str):
-    reviews.stage.forge.commit(reviews.stage.repo, {POLICY: policy})
-    reviews.open(stats_py=CODE, test_stats_py=TESTS)
-    reviews.asked(report(suggestion=suggestion))
-    (remark,) = reviews.comments()
-    assert f"<sub>Tried: {tried}.</sub>" in remark["body"]
 
 
 @pytest.mark.slow

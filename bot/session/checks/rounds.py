@@ -15,9 +15,7 @@ from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import CHECK_MINUTES, Tier
-from bot.contracts.review import Finding, Review, Tried
 from bot.ecosystems.suite_files import suite_of
-from bot.environment.detection import Detection
 from bot.evidence import no_evidence, reruns
 from bot.evidence.base_tests import (
     NO_TIME,
@@ -31,10 +29,8 @@ from bot.evidence.check import Check
 from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution, CheckPair
 from bot.evidence.summary import may_run_tests
-from bot.review.suggestions import Suggestion, applied
 from bot.session.checks.before_round import MARGIN, MINUTES, NO_CHANGE, BeforeRound, Round
 from bot.session.checks.runner import NO_TIME_LEFT, UNNEEDED, CheckRunner, not_run
-from bot.session.context.base import checks_of, detected_at
 from bot.session.context.run import Run
 from bot.session.workspaces.trees import Trees
 
@@ -310,16 +306,6 @@ class Rounds(BeforeRound):
         """Start no rerun later than this from now on."""
         self.budget.reruns_until = time.monotonic() + minutes * 60
 
-    def with_tested_suggestions(self, review: Review) -> Review:
-        """Return `review` with the suggestions whose related tests pass. No process of the agent's may be alive."""
-        run, offered = self.run, any(finding.tried for finding in review.findings)
-        if run.profile.unrun or not offered or self.budget.left <= 0:
-            return review
-        own = run.origin if run.tier is Tier.LOCAL else None
-        detected = Detection() if run.policy.checks else detected_at(run.checkout, own)
-        checks = checks_of(run.policy, None, detected)
-        return SuggestionTests(run, self.trees, checks, self.inspection, self.budget).tested(review)
-
     def results(self, tree_sha: str | None, reason: str = NO_CHANGE) -> tuple[CheckResult, ...]:
         """Return the results of both rounds, the second on `tree_sha`. With `None` there is nothing to check, for this
         `reason`: the base round is cancelled. No process of the agent's may be alive."""
@@ -341,46 +327,3 @@ class Rounds(BeforeRound):
                 self.run.view.on_enter(None)
             pairs = self._after[tree_sha]
         return tuple(pair.result() for pair in pairs if pair.before.run.note != UNNEEDED)
-
-
-class SuggestionTests(Round):
-    """`tested` returns a review with what is known of its suggestions afterwards."""
-
-    def tested(self, review: Review) -> Review:
-        findings = [self._tested(number, one) for number, one in enumerate(review.findings, 1)]
-        return review._replace(findings=tuple(findings))
-
-    def _tested(self, number: int, finding: Finding) -> Finding:
-        if not finding.tried or self.cancel.fired or self.budget.left_for_reruns <= 0:
-            return finding
-        try:
-            passes = self._pass(number, finding)
-        except AgentError as error:
-            self.run.note(f"The suggestion on {finding.path} was not tested: {error}")
-            return finding
-        return finding._replace(tried=(*finding.tried, Tried.TESTS)) if passes else finding
-
-    def _pass(self, number: int, finding: Finding) -> bool:
-        """Whether related tests are known, have run, and pass with the suggestion."""
-        checkout, tree = self.run.checkout, self._tree_with(finding)
-        if not tree:
-            return False
-        with self._runner(f"suggestion-{number}", tree) as runner:
-            due = {check: one.command for check, one in enumerate(self.checks)}
-            changed, text = [finding.path], "tests related to a suggestion"
-            commands = runner.related_commands(due, checkout, changed, set(checkout.paths))
-            narrowed = [self.checks[n]._replace(command=command) for n, (_, command) in commands.items()]
-            executions = [runner.run(one, text, lambda: self.budget.left_for_reruns) for one in narrowed]
-        states = ", ".join(execution.run.state for execution in executions) or "none are known"
-        self.run.note(f"Tests related to the suggestion on {finding.path}: {states}")
-        passed = all(execution.run.state is CheckState.PASSED for execution in executions)
-        return passed and any(one.counts_tests for one in executions)
-
-    def _tree_with(self, finding: Finding) -> str:
-        """Return the head's tree with the suggestion; empty if the file is no text that a suggestion fits."""
-        checkout = self.run.checkout
-        text = checkout.texts([finding.path]).get(finding.path, "")
-        if finding.suggestion is None or "\r" in text or "\ufffd" in text:
-            return ""
-        suggestion = Suggestion(finding.path, *finding.lines, finding.text, finding.suggestion)
-        return checkout.with_text(finding.path, applied(text, [suggestion]))
