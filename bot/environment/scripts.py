@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.ecosystems.record import Use
 from bot.ecosystems.registry import ecosystem_of, use_of
-from bot.policy.shell import parse_shell, syntax_tree
+from bot.policy.shell import parse_shell
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Tree
 
 _LONGEST = 8 * 1024
 _SECONDS = 0.2
@@ -40,10 +42,31 @@ def statements(script: str) -> tuple[Statement, ...]:
     """Return the statements of a script, those joined by `&&` one by one. A script that cannot be taken apart is one
     statement; comments are left out."""
     script = re.sub(r"[ \t]*\\\r?\n[ \t]*", " ", script).strip()
-    tree = syntax_tree(script, _SECONDS) if len(script) <= _LONGEST else None
+    tree = _syntax_tree(script) if len(script) <= _LONGEST else None
     if tree is None or tree.root_node.has_error or "<<" in script:
         return (_statement(script, None),) if script else ()
     return tuple(part for child in tree.root_node.children for part in _parts(child, script))
+
+
+def _syntax_tree(script: str) -> Tree | None:
+    """Return the syntax tree, with byte offsets equal to character offsets in `script`; `None` if parsing takes too
+    long, as by the square of some texts' length.
+
+    Each character beyond ASCII is replaced by `%`, an ordinary character of words: the grammar's scanner looks
+    characters up in a table of the C library that does not cover Unicode, and `{\U0010ffff` crashed the process
+    (tree-sitter-bash 0.25.1).
+    """
+    import tree_sitter
+    import tree_sitter_bash
+
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    source, end = re.sub("[^\x00-\x7f]", "%", script).encode(), time.thread_time() + _SECONDS
+    with suppress(ValueError):
+        return parser.parse(
+            lambda offset, point: source[offset:],
+            progress_callback=lambda offset, has_error: time.thread_time() > end,
+        )
+    return None
 
 
 def _parts(node: Node, script: str) -> Iterator[Statement]:

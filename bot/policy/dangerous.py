@@ -1,16 +1,16 @@
 """Shell commands that are denied by default: they destroy work, or do what a run never needs.
 
-The sandbox is the boundary; these rules only guide the model. Only plain commands count. They are split by `shlex` and
-not by the grammar of `bot.policy.shell`, which does not say what `$HOME` and `*` stand for. Git and `rm` of a relative
+The sandbox is the boundary; these rules only guide the model. Only plain commands count. Git and `rm` of a relative
 path are allowed in a folder outside of the work tree, since tests make repositories in `$TMPDIR`. A policy lifts a rule
 by its name: `dangerous: {allow: [git-commit]}`.
 """
 
 import posixpath
 import re
-import shlex
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import NamedTuple
+
+from bot.policy.shell import split_commands
 
 Words = list[str]
 
@@ -28,7 +28,6 @@ class Dangerous(NamedTuple):
 _MENTIONED = re.compile(r"\b(?:rm|sudo|doas)\b|\bgit\b.*?\b(?:push|commit|reset|clean)\b", re.DOTALL)
 _GIT_OPTIONS_WITH_ARGUMENT = frozenset({"-c", "-C", "--git-dir", "--work-tree"})
 _NOT_PLAIN = re.compile(r"\$\(|`|<<|<\(|>\(")
-_PUNCTUATION = "();<>|&\n"
 
 
 def _flags(words: Words) -> str:
@@ -111,9 +110,10 @@ def dangerous(
 ) -> Dangerous | None:
     """Return the first built-in rule that `command` breaks and whose name is not `lifted`, or `None`. `root` is the
     work tree as commands see it, empty if unknown; `outside`: the command starts outside of it."""
-    if not _MENTIONED.search(command):
+    if not _MENTIONED.search(command) or _NOT_PLAIN.search(command):
         return None
-    for words in _commands(command):
+    for name, *arguments in split_commands(command):
+        words = [posixpath.basename(name), *arguments]
         if words[0] in {"cd", "pushd"}:
             # A relative folder leads out of the work tree by `..`, but never back.
             folder = "".join(words[1:2])
@@ -123,29 +123,6 @@ def dangerous(
             if rule.name not in lifted and rule.matches(words, root, outside):
                 return rule
     return None
-
-
-def _commands(command: str) -> Iterator[Words]:
-    """Yield the words of each command; nothing if the whole is not plain."""
-    if _NOT_PLAIN.search(command):
-        return
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=_PUNCTUATION)
-    lexer.whitespace, lexer.whitespace_split = " \t\r", True
-    try:
-        tokens = [*lexer, ";"]
-    except ValueError:
-        return
-    words: Words = []
-    for before, token in zip(["", *tokens], tokens, strict=False):
-        if not {*token} <= {*_PUNCTUATION}:
-            if before not in {">", ">>", "<", ">&"}:
-                words.append(token)
-        elif token.strip("\n") not in {">", ">>", "<", ">&"}:
-            while words and re.match(r"[A-Za-z_]\w*=", words[0]):
-                words = words[1:]
-            if words:
-                yield [posixpath.basename(words[0]), *words[1:]]
-            words = []
 
 
 def _elsewhere(folder: str, root: str) -> bool:

@@ -1,7 +1,6 @@
 """Find the rule that decides a call, and the nearest allowed alternative. Imported only if the policy has rules."""
 
 import difflib
-import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, TypeVar
@@ -135,10 +134,9 @@ def covers_shell(rule: CommandRule, shell: ShellCommand) -> bool:
             for words in shell.simple
         )
     return any(
-        any(_begins_loosely(pattern, one) for pattern in rule.commands)
-        and not _any_pattern(rule.exceptions, one)
+        any(_begins_loosely(pattern, words) for pattern in rule.commands)
+        and not _any_pattern(rule.exceptions, words)
         for words in shell.seen
-        for one in (words, (posixpath.basename(words[0]), *words[1:]))  # `/usr/bin/git` is git
     )
 
 

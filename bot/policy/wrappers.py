@@ -1,4 +1,4 @@
-"""Commands that run other commands: recognise them, and find the commands and shell texts in their words.
+"""Commands that run other commands.
 
 For rules that deny or ask, whatever may be a command counts as one. A name that is put together at run time, a script
 and a program's own language are not covered; of the options by which a program runs another only those in `_OPTIONS`.
@@ -6,7 +6,6 @@ and a program's own language are not covered; of the options by which a program 
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
 
 Words = tuple[str, ...]
 
@@ -44,15 +43,8 @@ _BUILTINS = (
 )
 # Reserved words: a command with such a name was parsed wrongly.
 _RESERVED = "if then elif else fi for while until do done case esac select in time ! { }"
-_TEXT_SHELLS = frozenset(_SHELLS.split()) - {"busybox", "toybox"}
-# After these comes a command, preceded by their own options and, for some, one argument.
-_PREFIXES = frozenset(f"{_WRAPPERS} {_RESERVED} builtin command exec coproc busybox toybox".split())
-_TAKING_A_WORD = (
-    "flock chroot gosu su-exec su sg taskset setarch runcon ssh sshpass nsenter cpulimit schroot proot coproc"
-)
-_PREFIXES_WITH_ARGUMENT = frozenset(_TAKING_A_WORD.split())
 _RUNNING_OTHERS = frozenset(
-    " ".join([_SHELLS, _INTERPRETERS, _SCRIPTABLE, _WRAPPERS, _BUILTINS, _RESERVED]).split()
+    f"{_SHELLS} {_INTERPRETERS} {_SCRIPTABLE} {_WRAPPERS} {_BUILTINS} {_RESERVED}".split()
 )
 # These run what follows one of the verbs, which is one of the first arguments.
 _RUN_BY_VERB = (
@@ -63,7 +55,10 @@ _VERB_NAMES = (
     "run run-script exec dlx explore tool generate fsi script shell develop compose debug eval cmd do console plugin "
     "alias extension netns vrf config bisect filter-branch rebase submodule difftool mergetool send-email hook"
 )
-_NEAR = 3
+# What these run stands among their arguments; an interpreter's is in a language or a file of its own.
+_CARRIERS = frozenset(
+    f"{_SHELLS} {_WRAPPERS} {_RESERVED} {_RUN_BY_VERB} find eval exec command builtin coproc trap alias".split()
+)
 _RUNNERS, _VERBS = frozenset(_RUN_BY_VERB.split()), frozenset(_VERB_NAMES.split())
 # Of any program.
 _OPTION_NAMES = (
@@ -73,92 +68,32 @@ _OPTION_NAMES = (
 _OPTIONS = frozenset(_OPTION_NAMES.split())
 _FIND_ACTIONS = ("-exec", "-ok", "-delete", "-fprint", "-fls")
 
-# `gcc-12`, `perl5.36-x86_64-linux-gnu`, `x86_64-linux-gnu-gcc`, `vim.tiny`: another name of the same program.
-_MACHINE = r"[a-z0-9_]+-(?:[a-z]+-)?(?:linux|elf|musl|w64|pc|apple|darwin)[a-z0-9_-]*?"
-_PREFIXED = re.compile(rf"\A{_MACHINE}-(?=[a-z+]+(?:-[0-9.]+)?\Z)")
-_SUFFIXED = re.compile(rf"[-.]?[0-9][0-9.]*(?:-dbg|-{_MACHINE})?\Z")
+# `python3.12-dbg`, `gawk-5.1`, `vim.tiny`: another name of the same program.
+_VARIANT = re.compile(r"-?[0-9].*|\..*")
 # The dynamic loader runs its first argument.
 _LOADER = re.compile(r"ld(?:-linux.*|-musl.*|[0-9]*\.so.*)")
 
 
-def runs_another(words: Sequence[str]) -> bool:
+def runs_another(words: Words) -> bool:
     """Whether the command may run another program."""
-    name, arguments = posixpath.basename(words[0]), words[1:]
-    if _LOADER.fullmatch(name) or not _OPTIONS.isdisjoint(one.partition("=")[0] for one in arguments):
-        return True
-    return any(_runs_another(known, arguments) for known in _names_of(name))
+    names, arguments = _names_of(words), words[1:]
+    first = "".join(arguments[:1])
+    return (
+        any(map(_LOADER.fullmatch, names))
+        or not names.isdisjoint(_RUNNING_OTHERS)
+        or not _OPTIONS.isdisjoint(one.partition("=")[0] for one in arguments)
+        or (not names.isdisjoint(_RUNNERS) and not _VERBS.isdisjoint(arguments[:3]))
+        or ("find" in names and any(one.startswith(_FIND_ACTIONS) for one in arguments))
+        or (not names.isdisjoint({"git", "printf"}) and first.startswith("-") and first != "--version")
+    )
 
 
-def _names_of(name: str) -> set[str]:
-    """Return `name`, and `name` without a version, a machine triplet or a variant."""
-    plain = _SUFFIXED.sub("", _PREFIXED.sub("", name))
-    return {name, plain, plain.partition(".")[0]} - {""}
+def carries_commands(words: Words) -> bool:
+    """Whether the arguments may be, or contain, commands of a shell."""
+    return runs_another(words) and not _names_of(words).isdisjoint(_CARRIERS)
 
 
-def _runs_another(name: str, arguments: Sequence[str]) -> bool:
-    match name:
-        case "find":
-            return any(argument.startswith(_FIND_ACTIONS) for argument in arguments)
-        case "printf":
-            return any(argument.startswith("-") for argument in arguments[:1])
-        case "git" if arguments and arguments[0].startswith("-") and arguments[0] != "--version":
-            return True
-    return name in _RUNNING_OTHERS or _after_verb(name, arguments) > 0
-
-
-def _after_verb(name: str, arguments: Sequence[str]) -> int:
-    """Return the index of the argument after the verb that runs it; 0 without such a verb."""
-    near = arguments[:_NEAR] if name in _RUNNERS else ()
-    return next((at for at, word in enumerate(near, 1) if word in _VERBS), 0)
-
-
-_SHELL_TEXT = re.compile(r"[\s;&|<>()$`{}]")
-_NUMBER = re.compile(r"[0-9.]+[a-z]?")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-
-
-def inner_commands(words: Words) -> Iterator[Words]:
-    """Yield the words of possible commands in the words of another one."""
-    name, rest = _name(words), words[1:]
-    if name in _PREFIXES:
-        yield from (rest[at:] for at in _beginnings(rest, name in _PREFIXES_WITH_ARGUMENT))
-    elif name == "find":
-        yield from (rest[at + 1 :] for at, word in enumerate(rest) if word.startswith(_FIND_ACTIONS))
-    elif begin := _after_verb(name, rest):
-        yield from (rest[begin + at :] for at in _beginnings(rest[begin:], takes_a_word=True))
-
-
-def inner_shell_texts(words: Words) -> Iterator[str]:
-    """Yield possible shell texts in the words of a command."""
-    name, rest = _name(words), words[1:]
-    if name == "eval":
-        yield " ".join(rest)
-    elif name == "trap":
-        yield from rest[:1]
-    elif name in _TEXT_SHELLS:
-        yield from (word for word in rest if not word.startswith(("-", "+")))
-    elif name == "alias":
-        yield from (word.partition("=")[2] for word in rest)
-    elif name in _PREFIXES or _after_verb(name, rest):
-        texts = [word for word in rest if _SHELL_TEXT.search(word)]
-        yield from (word.partition("=")[2] if word.startswith("-") else word for word in texts)
-    elif name == "git":
-        yield from (word.partition("!")[2] for word in rest if "=!" in word)
-
-
-def _name(words: Words) -> str:
+def _names_of(words: Words) -> set[str]:
+    """Return the program's name, and that without a version or a variant."""
     name = posixpath.basename(words[0])
-    return min(_names_of(name), key=len, default=name)
-
-
-def _beginnings(words: Sequence[str], takes_a_word: bool) -> Iterator[int]:
-    """Yield where among the words after a wrapper its command may begin: a word after an option may be its value."""
-    doubt = takes_a_word
-    for at, word in enumerate(words):
-        if word.startswith("-"):
-            doubt = doubt or ("=" not in word and word != "--")
-        elif not _NUMBER.fullmatch(word) and not _ASSIGNMENT.match(word):
-            yield at
-            if not doubt:
-                return
-            doubt = False
+    return {name, _VARIANT.sub("", name)}

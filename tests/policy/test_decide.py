@@ -94,14 +94,16 @@ DENIED = [
 
 WITHIN = [
     "git -C . push", "git --no-pager push", "git -c a=b -q push", "git --git-dir=x push", "git >x push",
-    "GIT=1 git push", "> /dev/null curl x", "\\curl x", "c\\url x", "$'c\\x75rl' x", "cu\\\nrl x", "! ! curl x",
+    "GIT=1 git push", "> /dev/null curl x", "\\curl x", "c\\url x", "$'curl' x", "cu\\\nrl x", "! ! curl x",
     "env -i A=b curl x",
     "timeout -k 5 60 curl x", "nice -n 10 curl x", "sudo -u root git push", "xargs -I{} git push {}", "flock /x curl y",
     "time -f x curl y", "exec -a x curl", "command -p curl", "busybox curl x", "find . -execdir sh -c 'git push' ';'",
     "bash -lc 'cd x; git push'", "eval 'git' push", "su -c 'git push' root", "flock x -c 'git push'", "uv run git push",
     "env --split-string='curl x'", "alias p='git push'; p", "git -c alias.x='!git push' x", "git bisect run curl x",
     "git submodule foreach 'git push'", "bash -c \"sh -c 'curl x'\"", "trap 'curl x' EXIT",
-    "docker run -it image curl x",
+    "docker run -it image curl x", "xargs grep curl", "timeout 60 pytest tests/curl",
+    "bash <<EOF\ngit push\nEOF\ncurl x",
+    "curl x # don't", "ls # don't\ncurl x", 'echo "$(curl x)"', "echo `curl x`", "2>/dev/null curl x",
 ]  # fmt: skip
 
 
@@ -129,8 +131,8 @@ def test_commands_within_commands_are_looked_for_in_bounded_time():
 @pytest.mark.parametrize(
     "command",
     ["git log", "git", "gitk push", "echo git push", "git fetch --dry-run", "git log --grep push", "git stash push",
-     "git commit-tree -m push", "xargs grep curl", "timeout 60 pytest tests/curl", "find . -name curl",
-     "bash -c 'echo curl'"],
+     "git commit-tree -m push", "find . -name curl", "bash -c 'echo curl'", "cat <<EOF\ngit push\nEOF\n",
+     "ls # don't; git push", "echo ';' git push", "python3 -c 'git push'", "sed s/x/curl/ y"],
 )  # fmt: skip
 def test_other_commands_are_allowed(command: str):
     assert _command(command).allowed

@@ -1,9 +1,6 @@
 """The shell grammar on hostile text: bounded, total, and stingy."""
 
-import subprocess
-import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -75,36 +72,26 @@ def test_no_text_makes_the_grammar_raise(text: str):
 
 
 @pytest.mark.parametrize(
-    "piece", ["(", "a && ", "$(", "`", "<<a ", "a=(", "${", "[[ ", "if ", "{ ", "a;", "'"]
+    "piece",
+    [
+        "(",
+        "a && ",
+        "$(",
+        "`",
+        "<<a ",
+        "a=(",
+        "${",
+        "[[ ",
+        "if ",
+        "{ ",
+        "a;",
+        "'",
+        "<<a\n",
+        'bash -c "',
+        '\\"',
+    ],
 )
 def test_a_command_of_one_repeated_piece_is_parsed_in_bounded_time(piece: str):
     start = time.process_time()
     parse_shell(piece * (MAX_COMMAND // len(piece)))
     assert time.process_time() - start < 3
-
-
-BEYOND_THE_TABLE = ["{\U0010ffff", "{1\U000fffff..3}", "{1..\U0010ffff}", "{1..2\uffff}", "{\ud800"]
-
-
-def test_no_letter_is_beyond_what_the_parsers_scanner_can_look_up():
-    """In a process of its own: it was the end of it."""
-    code = f"from bot.policy.shell import parse_shell\nfor c in {BEYOND_THE_TABLE!r} * 50: parse_shell('echo ' + c)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_command_that_takes_the_parser_too_long_is_opaque():
-    command = "ls " + "[a;" * (MAX_COMMAND // 3 - 1)
-    assert parse_shell(command, seconds=0) == ShellCommand(None, ())
-    assert ("ls",) in parse_shell(command, seconds=60).seen
-
-
-def test_a_command_after_one_that_took_too_long_is_its_own():
-    parse_shell("a=(" * (MAX_COMMAND // 3), seconds=0)
-    assert parse_shell("ls -l").simple == (("ls", "-l"),)
-
-
-def test_threads_do_not_meet_in_a_parser():
-    commands = [f"echo {number} && ls {'a' * 600}" for number in range(40)]
-    with ThreadPoolExecutor(4) as pool:
-        found = [parsed.simple for parsed in pool.map(parse_shell, commands)]
-    assert found == [(("echo", str(number)), ("ls", "a" * 600)) for number in range(40)]
