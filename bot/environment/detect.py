@@ -28,7 +28,6 @@ _OF_RUNNER = {
 }
 """Variables of every runner, set where a script names them."""
 _MOST = {Use.TESTS: 3, Use.TYPES: 3, Use.LINT: 5}
-_MOST_CHECKS = 40
 _LONGEST_COMMAND = 4_000
 _TITLE = re.compile(
     r"(run )?((the|all|unit|our|full|python|js|backend|frontend) )*"
@@ -140,10 +139,9 @@ class _Detector:
     def detected(self) -> Detection:
         services: dict[int, Service] = {}
         prepared: list[tuple[bool, CIJob]] = []
-        for job in sorted(self.workflows.jobs, key=lambda job: not all(job.fixed)):
+        for job in sorted(self.workflows.jobs, key=lambda job: any(step.varies for step in job.steps)):
             begun = len(self.checks)
-            self._job(job.steps, begun)
-            self._parts(job.legs, begun)
+            self._job(job.steps)
             if uses := [check.use for check in self.checks[begun:]]:
                 prepared.append((Use.TESTS not in uses, job))
                 services |= {one.port: one for one in job.services}
@@ -180,7 +178,7 @@ class _Detector:
     def _has_tests(self) -> bool:
         return any(check.use is Use.TESTS for check in self.checks)
 
-    def _job(self, steps: Sequence[CIStep], begun: int) -> None:
+    def _job(self, steps: Sequence[CIStep]) -> None:
         """Take the checks of a job. Steps that only build are part of the checks that come after them."""
         builds: list[str] = []
         for step in map(_Classified.of, steps):
@@ -191,39 +189,21 @@ class _Detector:
             elif step.use is Use.BUILD:
                 builds.append(step.command)
             else:
-                self._check(step, builds, begun)
+                self._check(step, builds)
                 for part in step.installs:
                     self._leave_out(step.step._replace(name=part.text), _INSTALLS)
 
     def _set_up(self, job: CIJob) -> list[CIStep]:
-        """Return the steps before the last check of one leg. A command that is for this leg alone, such as another
-        version of a dependency, is taken only if no job before had any: it would change what they installed."""
+        """Return the steps before the last check. A command that is for one value of a matrix, such as another version
+        of a dependency, is taken only if no job before had any: it would change what they installed."""
         taken: list[CIStep] = []
         last = 0
-        for number, step in enumerate(map(_Classified.of, job.legs[0])):
-            fits = job.fixed[number] or not self.prepare
+        for step in map(_Classified.of, job.steps):
+            fits = not step.step.varies or not self.prepare
             if fits and (one := step.for_another_job):
                 taken.append(one)
             last = len(taken) if step.checks else last
         return taken[:last]
-
-    def _parts(self, legs: Sequence[Sequence[CIStep]], begun: int) -> None:
-        """Take the checks that the other legs of a matrix run after the set-up of the first: each is a part of the
-        tests, and a failure in one would be hidden behind the others."""
-        first = [_Classified.of(step) for step in legs[0]]
-        for leg in legs[1:]:
-            builds: list[str] = []
-            for plain, other in zip(first, leg, strict=True):
-                step = _Classified.of(other) if other != plain.step else plain
-                differs = (other.raw, other.reason) != (plain.step.raw, plain.step.reason)
-                if step.use is Use.BUILD and not step.left_out:
-                    builds.append(step.command)
-                if differs and step.checks and not step.left_out:
-                    self._check(step, builds, begun, part=True)
-                elif differs and plain.checks and other.script:
-                    self._leave_out(other, step.left_out or _UNKNOWN)
-                elif differs and not step.checks and not (plain.checks and not other.raw):
-                    break
 
     def _prepare(self, steps: Iterable[CIStep]) -> None:
         """Take set-up steps that are not there yet."""
@@ -245,21 +225,16 @@ class _Detector:
     def _leave_out(self, step: CIStep, reason: str) -> None:
         self.workflows.omissions.append(Omission(source_of(step.name), reason, step.source))
 
-    def _check(self, check: _Classified, builds: Sequence[str], begun: int, *, part: bool = False) -> None:
-        """Add a check. Those from `begun` on are of its own job: a `part` is compared with them word for word."""
+    def _check(self, check: _Classified, builds: Sequence[str]) -> None:
         step, use, own = check.step, check.use or Use.TESTS, check.command
         compiles = {one.name for one in ecosystems() if one.compiles}
         needs_build = use >= Use.TYPES and compiles.isdisjoint(one.ecosystem for one in check.commands)
         command = "\n".join((*builds, f"({own})" if builds and step.folder else own)) if needs_build else own
-        others = self.checks[:begun] if part else self.checks
-        same = [number for number, one in enumerate(others) if _alike(one.command) == _alike(own)]
-        alone = sum(one.use is use and not one.part for one in self.checks)
+        same = [number for number, one in enumerate(self.checks) if _alike(one.command) == _alike(own)]
         if step.folder == "?":
             self._leave_out(step, "it runs outside of the repository")
         elif not 0 < len(command) <= _LONGEST_COMMAND or not _is_printable(command) or "${{" in command:
             self._leave_out(step, "it depends on values that only a run of the workflow has")
-        elif part and any(one.command == command for one in self.checks[begun:]):
-            pass
         elif same:
             # Of jobs that run the same, the plainest is taken: another version, other variables, another build.
             for number in same:
@@ -267,12 +242,10 @@ class _Detector:
                 # An empty variable is as good as none.
                 plainest = min(both, key=lambda one: len(one.replace("=''", "")))
                 self.checks[number] = self.checks[number]._replace(command=plainest)
-        elif not part and alone >= _MOST[use]:
+        elif sum(one.use is use for one in self.checks) >= _MOST[use]:
             self._leave_out(step, f"there are {_MOST[use]} of its kind already")
-        elif len(self.checks) >= _MOST_CHECKS:
-            self._leave_out(step, f"there are {_MOST_CHECKS} checks already")
         else:
-            self.checks.append(DetectedCheck(self._name(step.name), command, use, step.source, part=part))
+            self.checks.append(DetectedCheck(self._name(step.name), command, use, step.source))
 
     def _suggest(self, *, fallback: bool) -> None:
         """Add the commands that the manifests suggest; as a `fallback`, only tests."""

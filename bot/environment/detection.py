@@ -11,7 +11,7 @@ from bot.policy.run_settings import SetupStep
 
 class CIStep(NamedTuple):
     """A step of CI with known expressions filled in: `script` if it runs one, `name` for people, `folder` relative to
-    the root, `raw` its keys for another job, with `reason` why none can take it."""
+    the root, `raw` its keys for another job, with `reason` why none can take it. `varies`: it depends on a matrix."""
 
     name: str
     source: str
@@ -20,20 +20,20 @@ class CIStep(NamedTuple):
     environment: Mapping[str, str] = {}
     raw: Mapping[str, Any] = {}
     reason: str = ""
+    varies: bool = False
     versions: Mapping[str, str] = {}
     """Those in the files that its inputs name, by input."""
 
 
 class DetectedCheck(NamedTuple):
     """`command` is CI's own; `source` names the file. A `fallback` is the usual command for a manifest, for when no
-    test of CI can run here; a `part` is from another leg of the matrix than the plainest."""
+    test of CI can run here."""
 
     name: str
     command: str
     use: Use
     source: str
     fallback: bool = False
-    part: bool = False
 
 
 class Omission(NamedTuple):

@@ -26,7 +26,6 @@ _MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_VARIABLES = 40, 100, 80, 100
 _LONGEST_SCRIPT = 20_000
 _MOST_LEVELS = 10  # of workflows that call each other, as GitHub has it
 _EVENTS = ("pull_request", "push", "merge_group", _CALL, "pull_request_target")
-_OUTPUT = re.compile(r"\$\{\{\s*steps\.([\w-]+)\.outputs\.[\w-]+\s*\}\}")
 _OTHER_JOB = re.compile(
     r"(?i)(?<![a-z])(?:(?:pre)?release|deploy|publish|docker|image|wheels|changelog|label|stale|scorecard|codeql|nightly"
     r"|pages\b|backport|dependabot|preview|miri|sanitizer|wasm|cross|downstream|windows|macos|upload|nix|(?:home)?brew)"
@@ -40,17 +39,12 @@ _IGNORED_VARIABLES = re.compile(
 _OF_ITS_JOB = re.compile(
     r"(?i)\$\{\{[^}]*\b(matrix|needs|inputs|secrets|vars|strategy|github\.(token|event))\b"
 )
-_VERSION = re.compile(r"v?\d+\.\d[\w.*-]*")
 
 
 class CIJob(NamedTuple):
-    """The steps that run in any leg of a job's matrix, with the values of the first such leg; and those of each leg
-    with the versions of the first on its own, the plainest first. `fixed`: whether a command is the same in all legs.
-    All lists have the same length."""
+    """The steps of a job with one value of its matrix, and the servers that they need."""
 
     steps: list[CIStep]
-    legs: list[list[CIStep]]
-    fixed: list[bool]
     services: list[Service]
 
 
@@ -72,37 +66,37 @@ class Workflows:
         files = sorted(path for path in self.files.paths if re.fullmatch(pattern, path))
         if _COPILOT in files:
             own = Workflows(self.files, omissions=self.omissions)
-            bases = [{"github.event_name": "pull_request"}]
-            own.read_file(_COPILOT, source_of(_COPILOT), bases, "copilot-setup-steps")
+            event = {"github.event_name": "pull_request"}
+            own.read_file(_COPILOT, source_of(_COPILOT), event, "copilot-setup-steps")
             self.copilot = own.jobs[0].steps if own.jobs else []
             files.remove(_COPILOT)
         events = {path: _event(self.content(path).get("on")) for path in files[:_MOST_FILES]}
         # A workflow that another one calls is read with that one's inputs.
         for path in sorted(events, key=lambda one: events[one] == _CALL):
             if events[path] and path not in self.called and not _is_other_work(path):
-                self.read_file(path, source_of(path), [{"github.event_name": events[path]}])
+                self.read_file(path, source_of(path), {"github.event_name": events[path]})
         return self
 
     def content(self, path: str) -> dict[str, Any]:
         return table(self.files.parsed(path, yaml_texts))
 
     def read_file(
-        self, path: str, source: str, bases: list[dict[str, Any]], only: str = "", level: int = 1
+        self, path: str, source: str, given: dict[str, Any], only: str = "", level: int = 1
     ) -> None:
-        """Add the jobs of a workflow. It is started with each of `bases`: the event, and the inputs of a call."""
+        """Add the jobs of a workflow. It is started with the values `given`: the event, and the inputs of a call."""
         content = self.content(path)
         used = frozenset(re.findall(r"env\.\w+", self.files.text(path) or ""))
         jobs = table(content, "jobs")
         for name in [only] if only else itertools.islice(jobs, max(_MOST_JOBS - len(self.jobs), 0)):
             job = _Job(source_of(source, f"job {name}"), content, table(jobs, name), used, self)
-            legs = job.legs(str(name), bases)
-            if legs and "uses" in job.job:
-                self._call(str(name), job, legs, level)
-            elif legs:
-                job.collect(legs)
+            values = job.values(str(name), given)
+            if values and "uses" in job.job:
+                self._call(str(name), job, values, level)
+            elif values:
+                job.collect(values)
 
-    def _call(self, name: str, job: _Job, legs: list[dict[str, Any]], level: int) -> None:
-        """Read the workflow of this repository that a job calls, with the inputs of each leg."""
+    def _call(self, name: str, job: _Job, values: Table, level: int) -> None:
+        """Read the workflow of this repository that a job calls, with the inputs of the call."""
         match = re.fullmatch(r"\./(\.github/workflows/[\w.-]+\.ya?ml)", str(job.job["uses"]))
         path = match[1] if match else ""
         content = self.content(path)
@@ -115,8 +109,8 @@ class Workflows:
             job.leave_out(f"job {name}", reason)
         elif not _is_other_work(path):
             self.called.add(path)
-            bases = [dict(_inputs(content, table(job.job, "with"), leg)) for leg in legs]
-            self.read_file(path, source_of(job.source, path.rpartition("/")[2]), bases, level=level + 1)
+            given = dict(_inputs(content, table(job.job, "with"), values))
+            self.read_file(path, source_of(job.source, path.rpartition("/")[2]), given, level=level + 1)
 
 
 def _is_other_work(path: str) -> bool:
@@ -143,23 +137,14 @@ def _inputs(workflow: Table, given: Table, values: Table) -> Iterator[tuple[str,
         yield f"inputs.{name}", UNKNOWN if "${{" in text else text if is_set else ""
 
 
-def _outputs(workflow: Table, values: Table) -> Iterator[tuple[str, Any]]:
-    """Yield the outputs of jobs that are known before a run: a step that does not run leaves its own empty."""
-    for name, job in table(workflow, "jobs").items():
-        steps = map(table, list_of(table(job).get("steps")))
-        skipped = {step.get("id") for step in steps if _condition(step, values)}
-        for output, text in table(job, "outputs").items():
-            if (match := _OUTPUT.fullmatch(str(text).strip())) and match[1] in skipped:
-                yield f"needs.{name}.outputs.{output}", ""
-
-
 def _condition(where: Table, values: Table) -> str:
     """Return why a job or step does not run for a change, empty if it does or nothing says that it does not."""
     condition = str(where.get("if", "")).strip()
     if re.search(r"refs/tags|secrets\.|'schedule'|'release'|'workflow_dispatch'", condition):
         return "it is for another event"
     if condition and evaluate(condition, values) in (False, None, "", "0", "false"):
-        return "its condition is false for a pull request"
+        here = "this value of its matrix" if "matrix." in condition else "a pull request"
+        return f"its condition is false for {here}"
     return ""
 
 
@@ -173,34 +158,27 @@ class _Job:
     workflows: Workflows
     services: list[Service] = field(default_factory=list)
 
-    def legs(self, name: str, bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the values of each leg on Linux, or none and note the reason why the job is left out."""
+    def values(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the values of the first leg of the matrix on Linux, and note how many others there are; none, with
+        the reason noted, if the job is left out."""
         legs: list[dict[str, Any]] = []
-        for base in ({**base, **dict(_outputs(self.workflow, base))} for base in bases):
-            for leg in legs_of(self.job, base):
-                values = {**base, **leg, **dict(_ports(self.job))}
-                for level in (self.workflow, self.job):
-                    values |= _env_values(level, values)
-                legs += [values] if self._is_on_linux(values) else []
-        legs = legs[:MOST_COMBINATIONS]
-        reason = self._reason(name, legs[0]) if legs else "it runs on another system"
-        if reason:
+        for leg in itertools.islice(legs_of(self.job, given), MOST_COMBINATIONS):
+            values = {**given, **leg, **dict(_ports(self.job))}
+            for level in (self.workflow, self.job):
+                values |= _env_values(level, values)
+            legs += [values] if self._is_on_linux(values) else []
+        if reason := self._reason(name, legs[0]) if legs else "it runs on another system":
             self.leave_out(f"job {name}", reason)
-        return [] if reason else legs
+            return {}
+        if len(legs) > 1:
+            self.leave_out(f"job {name}", f"of its matrix one value is taken, and {len(legs) - 1:,} are not")
+        return legs[0]
 
-    def collect(self, legs: list[dict[str, Any]]) -> None:
+    def collect(self, values: dict[str, Any]) -> None:
         """Add the steps of the job."""
-        described = list(map(table, list_of(self.job.get("steps"))[:_MOST_STEPS]))
-        versions = {key: value for key, value in legs[0].items() if _VERSION.fullmatch(str(value))}
-        steps, *alone = [
-            [one for step in described if (one := self._step(step, values))]
-            for values in (legs, *([leg] for leg in legs))
-        ]
-        fixed = [
-            len({(one.script, one.reason) for one in of_step}) == 1 for of_step in zip(*alone, strict=True)
-        ]
-        plainest = [own for own, leg in zip(alone, legs, strict=True) if leg.items() >= versions.items()]
-        self.workflows.jobs.append(CIJob(steps, plainest, fixed, self.services))
+        described = map(table, list_of(self.job.get("steps"))[:_MOST_STEPS])
+        steps = [one for step in described if (one := self._step(step, values))]
+        self.workflows.jobs.append(CIJob(steps, self.services))
         for step in steps:
             if step.raw.get("uses"):
                 self.leave_out(step.name, "an action; what is installed here is used")
@@ -248,15 +226,13 @@ class _Job:
         labels = " ".join(substitute(str(name), leg) for name in names).lower()
         return "windows" not in labels and "macos" not in labels and "arm" not in labels.split("-")
 
-    def _step(self, step: Table, legs: list[dict[str, Any]]) -> CIStep | None:
-        """Return a step with the values of the first of `legs` in which it runs; `None` for a checkout."""
+    def _step(self, step: Table, values: dict[str, Any]) -> CIStep | None:
+        """Return a step with the values of its job; `None` for a checkout."""
         script = step.get("run")
         named = str(step.get("name") or step.get("uses") or script or "").strip().partition("\n")[0]
-        running = [leg for leg in legs if not _condition(step, leg)]
-        values = {**(running or legs)[0]}
+        reason = _condition(step, values)
         named = " ".join(re.sub(r"\$\{\{.*?\}\}", "", substitute(named, values)).split())
-        values |= _env_values(step, values)
-        reason = "" if running else _condition(step, legs[0])
+        values = {**values, **_env_values(step, values)}
         if not isinstance(script, str):
             is_checkout = "checkout" in str(step.get("uses"))
             return None if is_checkout else self._action(named, step, values, reason)
@@ -272,7 +248,8 @@ class _Job:
             environment = self._environment(step, values)
             text, folder = substitute(script, values), self._folder(step, values)
             raw = {"env": environment, "working-directory": folder, "shell": step.get("shell"), "run": text}
-            return CIStep(named, self.source, text, folder, environment, raw)
+            varies = "matrix." in f"{step.get('if')} {script}"
+            return CIStep(named, self.source, text, folder, environment, raw, varies=varies)
         return CIStep(named, self.source, reason=reason)
 
     def _action(self, named: str, step: Table, values: Table, reason: str) -> CIStep:

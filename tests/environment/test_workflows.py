@@ -292,7 +292,9 @@ strategy:
     - {os: ubuntu-latest, option: --linux}
 """,
     ).replace("runs-on: ubuntu-latest", "runs-on: ${{ matrix.os }}")
-    assert commands(detection(PYTEST, text)) == ["pytest --features a --py 3.13 --linux", "mypy src"]
+    detected = detection(PYTEST, text)
+    assert commands(detected) == ["pytest --features a --py 3.13 --linux"]
+    assert left_out(detected)["mypy src"] == "its condition is false for this value of its matrix"
 
 
 PARTS = """
@@ -306,39 +308,23 @@ PARTS = """
 
 
 @pytest.mark.parametrize(
-    ("matrix", "expected"),
+    ("matrix", "expected", "others"),
     [
-        (
-            "{part: [unit, reporters, jsapi, only]}",
-            ["pytest unit", "pytest reporters", "pytest jsapi", "pytest only"],
-        ),
-        # Other versions and other packages are another environment; so is another system.
-        ("{python: ['3.12', '3.13'], part: [a, b]}", ["pytest a", "pytest b"]),
-        ("{package: [y, z], part: [a, b]}", ["pytest a", "pytest b"]),
-        ("{part: [a, b], exclude: [{part: b}], include: [{part: c}]}", ["pytest a", "pytest c"]),
-        ("{shard: [1, 2]}", ["SHARD=2 pytest", "SHARD=1 pytest"]),
-        ("""${{ fromJSON('{"part":["a","b"]}') }}""", ["pytest a", "pytest b"]),
-        ("{part: '${{ fromJSON(needs.x.outputs.y) }}'}", []),
-        ("${{ fromJSON(needs.x.outputs.y) }}", []),
+        ("{part: [unit, reporters, jsapi, only]}", "pytest unit", 3),
+        ("{python: ['3.12', '3.13'], part: [a, b]}", "pytest a", 3),
+        ("{part: [a, b], exclude: [{part: a}], include: [{part: c}]}", "pytest b", 1),
+        ("{shard: [1, 2]}", "SHARD=2 pytest", 1),
+        ("""${{ fromJSON('{"part":["a","b"]}') }}""", "pytest a", 1),
+        ("{part: '${{ fromJSON(needs.x.outputs.y) }}'}", "python3 -m pytest -q", 0),
+        ("${{ fromJSON(needs.x.outputs.y) }}", "python3 -m pytest -q", 0),
     ],
 )
-def test_each_part_of_the_tests_is_a_check_where_the_set_up_is_that_of_the_first(
-    matrix: str, expected: list[str]
-):
-    """As mochajs/mocha divides its tests: a leg that passes must not hide one that fails."""
+def test_one_value_of_a_matrix_is_taken_and_the_others_are_named(matrix: str, expected: str, others: int):
     detected = detection(PYTEST, workflow(PARTS, job=f"strategy:\n  matrix: {matrix}"))
-    taken = [check.command for check in detected.checks if check.use is Use.TESTS and not check.fallback]
-    assert [command.replace("SHARD='' ", "").strip() for command in taken] == (
-        expected or ["python3 -m pytest -q"]
-    )
-
-
-def test_a_part_that_is_no_known_test_is_left_out_with_its_reason():
-    steps = "- run: npm run test-node:${{ matrix.part }}"
-    job = "strategy:\n  matrix: {part: [unit, docker]}"
-    detected = detection({"package.json": '{"scripts": {}}'}, workflow(steps, job=job))
-    assert commands(detected) == ["npm run test-node:unit"]
-    assert "nothing in it is known to test" in left_out(detected)["npm run test-node:docker"]
+    [taken] = [check for check in detected.checks if check.use is Use.TESTS and not check.fallback]
+    assert taken.command.replace("SHARD='' ", "").strip() == expected
+    named = f"of its matrix one value is taken, and {others} are not" if others else None
+    assert left_out(detected).get("job test") == named
 
 
 CALLED = """
@@ -349,20 +335,11 @@ on:
       cover: {type: boolean}
       tools: {type: string, default: mypy src}
 jobs:
-  split:
-    runs-on: ubuntu-latest
-    outputs:
-      versions: ${{ steps.split.outputs.list }}
-    steps:
-    - id: split
-      if: inputs.tools == 'other'
-      run: ./split
   run:
     runs-on: ${{ matrix.os }}
-    needs: split
     strategy:
       matrix:
-        os: ${{ fromJson(needs.split.outputs.versions || '["ubuntu-latest", "windows-latest"]') }}
+        os: ${{ fromJson('["windows-latest", "ubuntu-latest"]') }}
     steps:
     - run: pytest ${{ inputs.script }} ${{ inputs.cover && '--cov' }}
     - run: ${{ inputs.tools }}
@@ -379,14 +356,9 @@ def calling(
     )
 
 
-def test_a_workflow_of_the_repository_is_read_with_the_inputs_of_each_call():
+def test_a_workflow_of_the_repository_is_read_with_the_inputs_of_the_call():
     detected = detection({**PYTEST, PATH: CALLED}, calling())
-    assert commands(detected) == [
-        "pytest tests/a --cov",
-        "pytest tests/b --cov",
-        "pytest tests/c",
-        "mypy src",
-    ]
+    assert commands(detected) == ["pytest tests/a --cov", "mypy src"]
     assert detected.checks[0].source == ".github/workflows/test.yml, job t, x.yml, job run"
 
 
