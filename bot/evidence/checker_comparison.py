@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
 from bot.contracts.formatting import count_of, first_of
-from bot.ecosystems.checker import Checker, Files, Read, above, own_files
+from bot.ecosystems.checker import Checker, Files, Read, above
 from bot.ecosystems.registry import checkers
 from bot.evidence.problems import compare
 
@@ -171,19 +171,12 @@ def choose_checkers(
     return tuple(checker for _, checker in sorted(numbered, key=lambda each: each[0]))
 
 
-def limit_projects(
-    chosen: Iterable[Checker], changed: Collection[str] = (), most: int = MOST
-) -> tuple[Checker, ...]:
-    """Return at most `most` projects of each tool, those with changed files first."""
-
-    def has_changes(checker: Checker) -> bool:
-        """Whether it has changed files of its own; those of nested projects are not."""
-        return bool(own_files(changed, checker.folder, checker.excluded_folders))
-
+def limit_projects(chosen: Iterable[Checker]) -> tuple[Checker, ...]:
+    """Return the first `MOST` projects of each tool."""
     counts = Counter[str]()
     taken = []
-    for checker in sorted(chosen, key=has_changes, reverse=True):
+    for checker in chosen:
         counts[checker.name] += 1
-        if counts[checker.name] <= most:
+        if counts[checker.name] <= MOST:
             taken.append(checker)
     return tuple(taken)

@@ -24,8 +24,6 @@ _AS_THEY_WERE = {
     "not_comparable": "{} not comparable",
 }
 RECONFIGURED = "its configuration changed"
-CHECKER_SHARE = "checkers have a share of 30 % of budget.check_minutes"
-"""In the note of a checker's run."""
 
 MOST_EXPLAINED = 10
 _LONGEST_COMMAND = 80

@@ -9,12 +9,11 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from bot.contracts.evidence import Answer, CheckerComparison, TestCounts, ToolRun
-from bot.contracts.formatting import count_of, duration, exit_text, sentence
+from bot.contracts.formatting import count_of, duration, exit_text
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
 from bot.evidence.failing_checks import is_failing, more_failing
 from bot.evidence.labels import (
     AS_THEY_WERE,
-    CHECKER_SHARE,
     check_title,
     confirms,
     kinds_of,
@@ -208,17 +207,13 @@ def _remarks(outcome: Outcome) -> Iterator[Line]:
         yield from _check_remarks(check)
     if any(check.detected for check in outcome.checks):
         yield line("Checks were detected, since the policy file names none.")
-    share = f"; {CHECKER_SHARE}"
     for one in outcome.diagnostics:
-        reasons = dict.fromkeys(note.replace(share, "") for note in (one.before.note, one.after.note))
-        notes = [line(quote(note)) for note in reasons if note]
+        notes = [line(quote(note)) for note in dict.fromkeys((one.before.note, one.after.note)) if note]
         if one.environment:
             missing = "more only report something that is not installed here, and are not counted"
             notes.append(line(f"{one.environment:,} {missing}"))
         if notes:
             yield line(code(one.tool + one.where), ": ", joined(notes, "; "))
-    if any(share in one.before.note + one.after.note for one in outcome.diagnostics):
-        yield line(sentence(CHECKER_SHARE))
 
 
 def _check_remarks(check: CheckResult) -> Iterator[Line]:

@@ -89,15 +89,6 @@ def test_files_are_named_from_the_folder_that_a_checker_runs_in():
     assert bash.files_of(["a.sh", "tools/b.sh", "tools/x/c.sh", "toolsmith/d.sh"]) == (("b.sh",), True)
 
 
-def test_those_that_hold_a_changed_file_come_first():
-    all_of_them = [named("tsc", f"p{number:02}") for number in range(20)] + [named("cargo")]
-    first = limit_projects(all_of_them, ["p15/src/a.ts", "README.md"])
-    assert [one.folder for one in first if one.name == "tsc"] == [
-        "p15",
-        *(f"p{number:02}" for number in range(MOST - 1)),
-    ]
-
-
 @pytest.mark.parametrize(
     ("name", "folder", "path", "counts"),
     [

@@ -9,7 +9,6 @@ from bot.contracts.evidence import Answer, CheckerComparison, TestChanges, TestC
 from bot.contracts.journal import Evidence, Note, SessionEnded
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
 from bot.contracts.plain_text import printable
-from bot.evidence.labels import CHECKER_SHARE
 from bot.evidence.styled_line import plain
 from bot.evidence.view import Row, view_of
 from bot.publish.body.render import render_body
@@ -102,20 +101,6 @@ def test_remarks_give_each_reason_that_a_run_has():
         "make lint was not run: the tool host ended",
         "make more fails with the change: it met a limit of the sandbox: memory",
         "make all: the whole suite was not run: over 5 minutes",
-    ]
-
-
-def test_the_share_of_the_checkers_is_explained_once():
-    before, no_time = "it did not end in 45 s", "the time for checkers was spent before it"
-    runs = [ToolRun(Answer.TIMED_OUT, note=f"{note}; {CHECKER_SHARE}") for note in (before, no_time)]
-    rows = tuple(
-        CheckerComparison(tool, "1", tool, run, run)
-        for tool, run in zip(["tsc", "eslint"], runs, strict=True)
-    )
-    assert [plain(line) for line in view_of(make_outcome(diagnostics=rows)).remarks] == [
-        f"tsc: {before}",
-        f"eslint: {no_time}",
-        "Checkers have a share of 30 % of budget.check_minutes.",
     ]
 
 

@@ -14,7 +14,6 @@ from bot.contracts.background import in_background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckState
-from bot.ecosystems.checker import Checker
 from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.labels import check_title
@@ -98,16 +97,14 @@ class Round:
         self.budget = budget
         self.cancel = run.stop
 
-    def _run_checkers(
-        self, name: str, tree_sha: str | None, limit: float, missing: Sequence[Checker] = ()
-    ) -> None:
-        """Run the checkers on `tree_sha` or on the base, of these only the `missing` ones if there are some."""
+    def _run_checkers(self, name: str, tree_sha: str | None, limit: float) -> None:
+        """Run the checkers on `tree_sha` or on the base."""
         try:
             with (
                 self.trees.for_checks(name, self.cancel, tree_sha) as workspace,
                 self.budget.running("checkers"),
             ):
-                self.inspection.run(workspace, tree_sha, limit, self.cancel, missing)
+                self.inspection.run(workspace, tree_sha, limit, self.cancel)
         except AgentError as error:
             self.run.show_wait(f"the checkers could not be run: {error}")
 

@@ -23,7 +23,7 @@ from bot.evidence.checker_comparison import (
     has_error,
     limit_projects,
 )
-from bot.evidence.labels import CHECKER_SHARE, RECONFIGURED
+from bot.evidence.labels import RECONFIGURED
 from bot.session.checks.host_reports import failed_checker_run, parse_checker_run
 from bot.session.context.run import Run
 from bot.workspace.client import Workspace, WorkspaceError
@@ -34,6 +34,7 @@ LIMIT = 120
 _RUN_OVER = "the run was over before it"
 _NO_TIME = "the time for checkers was spent before it"
 _NOT_RUN = "not run with the change, since it gave no result before it"
+_SHARE = "checkers have a share of 30 % of budget.check_minutes"
 _GONE = "the change removes its project"
 
 Key = tuple[str, str]
@@ -87,17 +88,9 @@ class Inspection:
             or uses_checker(problem.tool, above(problem.path), self._read_base)
         )
 
-    def run(
-        self,
-        workspace: Workspace,
-        tree_sha: str | None,
-        seconds: float,
-        cancel: CancelToken,
-        missing: Sequence[Checker] = (),
-    ) -> None:
-        """Run the checkers on the tree of `workspace`, the base or `tree_sha`, within `seconds` in all; on the base the
-        `missing` ones, if there are some."""
-        chosen, runs = self._due(tree_sha) if tree_sha else (missing or limit_projects(self._checkers), {})
+    def run(self, workspace: Workspace, tree_sha: str | None, seconds: float, cancel: CancelToken) -> None:
+        """Run the checkers on the tree of `workspace`, the base or `tree_sha`, within `seconds` in all."""
+        chosen, runs = self._due(tree_sha) if tree_sha else (limit_projects(self._checkers), self._before)
         paths = self._checkout.paths_at(tree_sha or "")
         crash, deadline = "", time.monotonic() + seconds
         for checker in chosen:
@@ -113,10 +106,8 @@ class Inspection:
                     crash = str(error)
                     run = failed_checker_run(crash)
             is_cut = run.run.answer is Answer.TIMED_OUT and seconds_left < LIMIT
-            runs[checker.key] = run.with_note(CHECKER_SHARE) if is_cut else run
-        if tree_sha is None:
-            self._before |= runs
-        else:
+            runs[checker.key] = run.with_note(_SHARE) if is_cut else run
+        if tree_sha is not None:
             self._after[tree_sha] = runs
 
     def _due(self, tree_sha: str) -> tuple[Sequence[Checker], _Runs]:
@@ -134,12 +125,7 @@ class Inspection:
                 incomparable[key] = failed_checker_run(f"{RECONFIGURED}, in {printable_name(path)}")
             else:
                 due.append(checker)
-        return limit_projects(due, changes.paths, most=len(due)), incomparable
-
-    def missing_on_base(self, tree_sha: str) -> list[Checker]:
-        """Return the checkers of projects that the change concerns, and that were skipped on the base."""
-        due = limit_projects(self._checkers, self._changes(tree_sha).paths)
-        return [checker for checker in due if checker.key not in self._before]
+        return due, incomparable
 
     def results(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
         """Compare each checker before and after the change; empty without a change, or if nothing ran."""

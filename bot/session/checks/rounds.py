@@ -159,15 +159,7 @@ class AfterRound(Round):
         return executions
 
     def _compare_checkers(self) -> None:
-        """Run checkers on the base that the change turns out to concern, and those with the change."""
-        if self.cancel.fired or not self.inspection.is_needed():
-            return
-        limit = min(self.budget.limit_checkers(2), self.budget.left_for_reruns)
-        if limit > 1 and (missing := self.inspection.missing_on_base(self._tree)):
-            names = ", ".join(dict.fromkeys(" in ".join(filter(None, checker.key)) for checker in missing))
-            self.run.show_wait(f"run on the base, since the change concerns their projects: {names}", limit)
-            self._run_checkers("checkers-on-base", None, limit, missing)
-        if not self.cancel.fired:
+        if not self.cancel.fired and self.inspection.is_needed():
             limit = self.budget.limit_checkers(1)
             self.run.show_wait("the checkers with the change", limit)
             self._run_checkers(f"checkers-after-{self._number}", self._tree, limit)
