@@ -1,6 +1,7 @@
 """The address of a model's server with its key, and the headers of requests to it, from the mapping that the caller
 passes."""
 
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -20,7 +21,8 @@ class Endpoint:
     url: str
     key: str = field(repr=False)
     proxy: str = field(default="", repr=False)
-    ca_file: str = ""
+    verify: ssl.SSLContext | bool = True
+    """What trusts the server's certificate."""
 
     @property
     def host(self) -> str:
@@ -86,8 +88,12 @@ def endpoint_of(vendor: Vendor, environment: Mapping[str, str]) -> Endpoint:
         url = parts._replace(path=vendor.path).geturl()
     if vendor.format == "messages":  # people set the URL with or without the version
         url = parts._replace(path=parts.path.rstrip("/").removesuffix("/v1")).geturl()
-    proxy, ca_file = _proxy(url, environment), environment.get("SSL_CERT_FILE", "")
-    return Endpoint(vendor, url.rstrip("/"), key, proxy, ca_file)
+    try:
+        authority = environment.get("SSL_CERT_FILE")
+        verify = ssl.create_default_context(cafile=authority) if authority else True
+    except OSError as error:
+        raise UsageError(f"SSL_CERT_FILE names {authority!r}, which cannot be read: {error}") from error
+    return Endpoint(vendor, url.rstrip("/"), key, _proxy(url, environment), verify)
 
 
 def _proxy(url: str, environment: Mapping[str, str]) -> str:

