@@ -1,9 +1,9 @@
-"""Restart a command that has secrets in its environment without them.
+"""Restart a command that may use secrets without them in its environment.
 
 The initial environment of a process stays readable in `/proc/PID/environ` while it lives, even if the process deletes
-variables later. So the command executes itself once more: variables that no program needs to start go through a file in
-memory, which is read once and closed, and the new process can be neither dumped nor traced. This costs one start of the
-interpreter (some 20 ms), imports next to nothing, and does nothing for commands and environments without secrets.
+variables later. So the command executes itself once more: variables that the interpreter does not need go through a
+file in memory, which is read once and closed, and the new process can be neither dumped nor traced. This costs one
+start of the interpreter (some 20 ms), imports next to nothing, and does nothing for commands that use no secret.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
@@ -17,17 +17,9 @@ PIPE = "SLASH_AGENT_PIPE"
 _WITHOUT_SECRETS = frozenset({"restore", "clean", "report", "init", "policy", "skills", "completion"})
 """Verbs that neither use a secret nor start a workspace while they were given one."""
 
-# What the interpreter, its libraries and the programs that we start need to find their way. No value of these that
-# holds a password stays.
-_INHERITED = frozenset({
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLUMNS", "LINES", "NO_COLOR", "LANG", "LANGUAGE",
-    "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "http_proxy", "https_proxy", "all_proxy",
-    "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
-})  # fmt: skip
-_INHERITED_PREFIXES = ("LC_", "PYTHON", "XDG_")
-# Wider than `known_secrets`, and without a regular expression: too much costs 20 ms, too little a secret.
-_SIGNS = ("TOKEN", "KEY", "SECRET", "CRED", "PASS", "AUTH", "PWD", "PAT")
+# What the interpreter needs before it reads the file; the time zone is read by the C library before that.
+_INHERITED = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TZ")
+_INHERITED_PREFIXES = ("LC_", "PYTHON")
 _PR_SET_DUMPABLE = 4
 
 
@@ -90,26 +82,18 @@ def environment_without_secrets(
     arguments: Sequence[str], environment: Mapping[str, str]
 ) -> dict[str, str] | None:
     """Return the environment for the new process, with the file's descriptor; `None` if this process can continue."""
-    may_hold = sys.platform == "linux" and arguments and may_use_secrets(arguments[0])
-    inherited = {name: value for name, value in environment.items() if _is_inherited(name, value)}
-    others = {name: value for name, value in environment.items() if name not in inherited}
-    if not may_hold or not any(
-        _has_password(value) or any(sign in name.upper() for sign in _SIGNS) for name, value in others.items()
-    ):
+    if sys.platform != "linux" or not arguments or not may_use_secrets(arguments[0]):
         return None
+    inherited: dict[str, str] = {}
+    others: list[str] = []
+    for name, value in environment.items():
+        if name in _INHERITED or name.startswith(_INHERITED_PREFIXES):
+            inherited[name] = value
+        else:
+            others.append(f"{name}={value}")
     # A file in memory: nothing of it is on a disk, nor left if the process is ended in between.
     descriptor = os.memfd_create("slash-agent", 0)
     with open(descriptor, "wb", closefd=False) as file:
-        file.write(b"\0".join(os.fsencode(f"{name}={value}") for name, value in others.items()))
+        file.write(os.fsencode("\0".join(others)))
     os.lseek(descriptor, 0, os.SEEK_SET)
     return {**inherited, PIPE: str(descriptor)}
-
-
-def _is_inherited(name: str, value: str) -> bool:
-    return (name in _INHERITED or name.startswith(_INHERITED_PREFIXES)) and not _has_password(value)
-
-
-def _has_password(value: str) -> bool:
-    """Whether it looks like `https://user:password@host`."""
-    _, _, rest = value.partition("://")
-    return "@" in rest and ":" in rest.partition("@")[0]

@@ -73,13 +73,10 @@ def test_arguments_flags_and_standard_input_are_the_same():
     assert seen["read"] == "from standard input"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "environment"),
-    [(["policy", "check"], _SECRETS), (["--version"], _SECRETS), ([], _SECRETS), (["fix"], {"PLAIN": "nothing"})],
-)  # fmt: skip
-def test_without_secrets_to_hold_nothing_is_done(arguments: list[str], environment: dict[str, str]):
-    seen = shown(*arguments, **environment)
-    assert seen["started_with"].count("\0") == 3 + len(environment)
+@pytest.mark.parametrize("arguments", [["policy", "check"], ["--version"], []])
+def test_a_command_that_uses_no_secret_is_not_restarted(arguments: list[str]):
+    seen = shown(*arguments, **_SECRETS)
+    assert seen["started_with"].count("\0") == 3 + len(_SECRETS)
     assert seen["dumpable"] == 1
 
 
