@@ -3,17 +3,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import requests
 from github.Artifact import Artifact
 from github.PaginatedList import PaginatedList
 from github.WorkflowJob import WorkflowJob
 from github.WorkflowRun import WorkflowRun
+from requests.exceptions import InvalidSchema
 
 from bot.github.errors import Failure, GitHubError, failure_from, sentence
 from bot.github.retry import with_retries
-from bot.github.transport import ApiPart, body_of, reading, unchanged
+from bot.github.transport import JSON, ApiPart, body_of, reading, unchanged
 
 _TIMEOUT = 30
 PIECE = 1 << 16
@@ -29,10 +30,8 @@ class Downloads(ApiPart):
     def _download(self, path: str) -> Iterator[tuple[int, Iterator[bytes]]]:
         """Yield the announced size, 0 if none, and the body in pieces. Raises `GitHubError`, also while it is read."""
         action = reading(path)
-        with requests.Session() as session:
-            # No `.netrc`, whose password would go to the other host. Proxies of the environment still apply.
-            session.auth = lambda request: request
-            attempt = partial(self._once_followed, session, path)
+        with _Session(self.requester.base_url) as session:
+            attempt = partial(self._attempt, session, path)
             response = with_retries(attempt, self.requester.pace, action, safe=True)
             with response:
                 length = response.headers.get("content-length", "")
@@ -46,39 +45,42 @@ class Downloads(ApiPart):
 
                 yield int(length) if length.isdigit() else 0, pieces()
 
-    def _once_followed(self, session: requests.Session, path: str) -> requests.Response | Failure:
-        base_url = self.requester.base_url
-        url = f"{base_url.rstrip('/')}{path}"
-        request_headers = {"User-Agent": "slash-agent", "Accept": "application/vnd.github+json"}
-        auth = self.requester.auth
-        if auth is not None:
-            auth.authentication(request_headers)
-        for hop in range(_REDIRECTS):
-            try:
-                response = session.get(
-                    url, headers=request_headers, timeout=_TIMEOUT, stream=True, allow_redirects=False
-                )
-            except requests.RequestException as error:
-                return Failure(0, type(error).__name__)
-            location = response.headers.get("location", "")
-            if response.status_code in (301, 302, 303, 307, 308) and location:
-                response.close()
-                url = urljoin(url, location)
-                if urlsplit(url).scheme != urlsplit(base_url).scheme:
-                    return Failure(301, "a redirect to another scheme")
-                if url.startswith(f"{base_url.rstrip('/')}/"):
-                    continue  # a repository that was renamed: GitHub asks for the token there as well
-                # Unencoded, so that `content-length` is the number of bytes.
-                request_headers = {"User-Agent": "slash-agent", "Accept-Encoding": "identity"}
-                continue
-            if response.status_code >= 300:
-                with response:
-                    body = response.raw.read(PIECE).decode(errors="replace") if hop == 0 else ""
-                lowered = {name.lower(): value for name, value in response.headers.items()}
-                data = body_of(response.status_code, lowered, body)
-                return failure_from(response.status_code, data, lowered)
+    def _attempt(self, session: requests.Session, path: str) -> requests.Response | Failure:
+        # Unencoded, so that `content-length` is the number of bytes.
+        headers = {"User-Agent": "slash-agent", "Accept": JSON, "Accept-Encoding": "identity"}
+        if self.requester.auth is not None:
+            self.requester.auth.authentication(headers)
+        url = f"{self.requester.base_url.rstrip('/')}{path}"
+        try:
+            response = session.get(url, headers=headers, timeout=_TIMEOUT, stream=True)
+        except (requests.TooManyRedirects, InvalidSchema) as error:
+            return Failure(301, str(error))
+        except requests.RequestException as error:
+            return Failure(0, type(error).__name__)
+        if response.status_code < 300:
             return response
-        return Failure(301, "too many redirects")
+        with response:
+            body = "" if response.history else response.raw.read(PIECE).decode(errors="replace")
+        lowered = {name.lower(): value for name, value in response.headers.items()}
+        return failure_from(response.status_code, body_of(response.status_code, lowered, body), lowered)
+
+
+class _Session(requests.Session):
+    """Follows redirects, with the token only below `base_url`: also to a repository that was renamed."""
+
+    def __init__(self, base_url: str) -> None:
+        super().__init__()
+        self._base_url = base_url
+        self.max_redirects = _REDIRECTS
+        # No `.netrc`, whose password would go to the other host. Proxies of the environment still apply.
+        self.auth = lambda request: request
+
+    def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
+        url = str(prepared_request.url)
+        if urlsplit(url).scheme != urlsplit(self._base_url).scheme:
+            raise InvalidSchema("a redirect to another scheme")
+        if not url.startswith(f"{self._base_url.rstrip('/')}/"):
+            prepared_request.headers.pop("Authorization", None)
 
 
 class Runs(Downloads):
