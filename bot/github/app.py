@@ -13,10 +13,6 @@ from bot.github.retry import Pace
 from bot.github.tokens import Access
 from bot.github.transport import ApiPart, ApiRequester
 
-# Seconds. GitHub's tolerance and PyGithub's margin allow for so much difference between the clocks.
-_CLOCK_TOLERANCE = 60
-
-
 # All permissions that the program uses. An app may have more; a token of ours has not.
 _READABLE = ("actions", "checks", "contents", "issues", "metadata", "pull_requests", "statuses")
 
@@ -71,7 +67,6 @@ class _App(ApiPart):
             raise GitHubError(self._why(error), error.failure) from error
 
     def _why(self, error: GitHubError) -> str:
-        failure = error.failure
         if error.status == 404 and error.says("integration"):
             return f"GitHub knows no app with the id {self._app_id}: look it up on the app's settings page."
         if error.status == 404:
@@ -81,15 +76,14 @@ class _App(ApiPart):
             )
         if error.status != 401:
             return str(error)
-        ahead = self.requester.pace.now() - failure.sent_at if failure.sent_at is not None else 0.0
-        if abs(ahead) > _CLOCK_TOLERANCE or error.says("'iat'") or error.says("'exp'"):
-            # GitHub may complain of a clock whose answer's date says nothing.
-            off = f"{abs(ahead):.0f} seconds {'ahead of' if ahead > 0 else 'behind'}"
-            off = f"{off} GitHub's" if abs(ahead) > _CLOCK_TOLERANCE else "not GitHub's"
-            return f"GitHub did not take the app's signature: this machine's clock is {off}. Set it right."
+        refused = (
+            f"GitHub did not take the signature of the app {self._app_id} (401: {error.failure.message})"
+        )
+        if error.says("'iat'") or error.says("'exp'"):
+            return f"{refused}: this machine's clock is not GitHub's. Set it right."
         return (
-            f"GitHub did not take the signature of the app {self._app_id} (401: {failure.message}): the private key "
-            "is not one of this app's, or was deleted there. Make a new one on the app's settings page."
+            f"{refused}: the private key is not one of this app's, or was deleted there. Make a new one on the app's "
+            "settings page."
         )
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 from bot.contracts.errors import AgentError, ExitCode
@@ -25,10 +24,9 @@ _CODES = {
 class Failure(NamedTuple):
     """One response that is not a success. `status` is 0 without a response.
 
-    `retry_after` is in seconds from now, `reset_at` and `sent_at` (GitHub's clock) in seconds since the epoch; `None`
-    if GitHub does not say. `permissions` are those that the request needs, as GitHub names them, and `location` is
-    where a redirect leads. What a 403 means is on GitHub's pages "Rate limits for the REST API" and "Troubleshooting
-    the REST API".
+    `retry_after` is in seconds from now, `reset_at` in seconds since the epoch; `None` if GitHub does not say.
+    `permissions` are those that the request needs, as GitHub names them, and `location` is where a redirect leads. What
+    a 403 means is on GitHub's pages "Rate limits for the REST API" and "Troubleshooting the REST API".
     """
 
     status: int
@@ -37,7 +35,6 @@ class Failure(NamedTuple):
     retry_after: float | None = None
     reset_at: float | None = None
     out_of_quota: bool = False
-    sent_at: float | None = None
     permissions: str = ""
     location: str = ""
 
@@ -113,7 +110,6 @@ def failure_from(status: int, data: object, headers: Mapping[str, str] | None) -
         retry_after=_number(lowered.get("retry-after")),
         reset_at=_number(lowered.get("x-ratelimit-reset")),
         out_of_quota=lowered.get("x-ratelimit-remaining") == "0",
-        sent_at=_epoch(lowered.get("date", "")),
         permissions=_clean(lowered.get("x-accepted-github-permissions", "")),
         location=lowered.get("location", ""),
     )
@@ -171,13 +167,6 @@ def _reason(error: object) -> str:
 def _clean(text: object) -> str:
     line = " ".join(str(text).split())
     return "".join(c for c in line if c.isprintable())[:_MESSAGE_LIMIT].rstrip(".")
-
-
-def _epoch(date: str) -> float | None:
-    try:
-        return parsedate_to_datetime(date).timestamp()
-    except ValueError:
-        return None
 
 
 def _number(text: object) -> float | None:
