@@ -109,6 +109,8 @@ def _longest_run(text: str, character: str) -> int:
 
 
 TAIL_LIMIT = 2_500
+# Characters. GitHub's limit is 65,536 for the whole comment, and one that was cut would delete the rest.
+_LONGEST_SUGGESTION = 50_000
 
 
 def safe_line(text: str, limit: int = 300) -> str:
@@ -174,4 +176,6 @@ def suggestion_refusal(path: str, text: str, suggestion: str, protected: Protect
         return "it holds what looks like a credential"
     if brings_in_unseen(text, suggestion):
         return "it would bring in characters that do not show"
+    if len(suggestion) > _LONGEST_SUGGESTION:
+        return "it is longer than a comment may be"
     return ""

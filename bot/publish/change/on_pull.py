@@ -24,7 +24,6 @@ from bot.gate.path_rules import protection
 from bot.github.accounts import account
 from bot.github.errors import GitHubError
 from bot.github.reviews import draft_comment
-from bot.github.text_limits import BODY_LIMIT
 from bot.policy.decide import protected_files
 from bot.policy.values import Policy
 from bot.publish.body.render import render_body, title
@@ -219,9 +218,6 @@ def _post_pushed(context: PublishContext, current: PullRequest, commit: CheckedC
     context.failures.extend(ref.put_result(PUSHED, text, "Pushed", fields))
 
 
-_MARK_ROOM = 1_000
-
-
 def post_suggestions(
     context: PublishContext, commit: CheckedCommit, ends: PullBase, now: PullRequest
 ) -> PublishResult | str:
@@ -237,8 +233,6 @@ def post_suggestions(
     drafts = [
         draft_comment(one.path, block(one.suggestion), one.last, Side.RIGHT, one.first) for one in suggestions
     ]
-    if any(len(draft["body"]) > BODY_LIMIT - _MARK_ROOM for draft in drafts):
-        return "a suggestion would be longer than a comment may be"
     body = _suggested_text(context, commit, len(suggestions))
 
     def create() -> PullRequestReview:
