@@ -5,8 +5,7 @@ one need a commit: GitHub does not document how suggestions treat them.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bot.contracts.pulls import Side
@@ -15,8 +14,6 @@ from bot.review.anchors import Span, closed, lines_at
 from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
 
 MOST = 40
-# Lines between two edits that become one suggestion, so that there are fewer to read and to click.
-_NEAR = 3
 
 
 class Suggestion(NamedTuple):
@@ -35,14 +32,6 @@ class ChangedFile(NamedTuple):
     diff: FileDiff
     before: bytes
     after: bytes
-
-
-class _Edit(NamedTuple):
-    """`lines` replace the lines `first` to `last`; for an insertion `last` is `first - 1`."""
-
-    first: int
-    last: int
-    lines: tuple[str, ...]
 
 
 def to_suggestions(changes: Iterable[ChangedFile], pull_diff: Diff) -> tuple[Suggestion, ...] | str:
@@ -83,56 +72,43 @@ def _of_file(change: ChangedFile, pull_diff: Diff) -> list[Suggestion] | str:
         return f"{path} is not UTF-8"
     lines = before.split("\n")
     edits: list[_Edit] = []
-    for edit in (edit for hunk in diff.hunks for edit in _edits(hunk)):
-        _join(edits, edit, lines, file)
-    widened = [_widened(edit, lines, file) for edit in edits]
-    if None in widened:
-        return f"it changes lines of {path} that the diff does not show"
-    edits = [edit for edit in widened if edit is not None]
+    for hunk in diff.hunks:
+        edit = _widened(_edit(hunk), lines, file)
+        if edit is None:
+            return f"it changes lines of {path} that the diff does not show"
+        edits.append(edit)
     suggestions = [
         Suggestion(path, first, last, "\n".join(lines[first - 1 : last]), "\n".join(new))
         for first, last, new in edits
     ]
-    if "\r" in before or "\r" in after or any(edit.last >= len(lines) for edit in edits):
+    if "\r" in before or "\r" in after or any(last >= len(lines) for _, last, _ in edits):
         return f"the line ends of {path} would not be safe in a suggestion"
     if applied(before, suggestions) != after:
         return f"the change to {path} cannot be said in suggestions"
     return suggestions
 
 
-def _edits(hunk: Hunk) -> Iterator[_Edit]:
-    seen = hunk.old_start - 1 if hunk.old_count else hunk.old_start
-    for is_context, rows in groupby(hunk.rows(), key=lambda row: row.kind == " "):
-        run = list(rows)
-        removed = sum(row.kind != "+" for row in run)
-        if not is_context:
-            yield _Edit(seen + 1, seen + removed, tuple(row.text for row in run if row.kind == "+"))
-        seen += removed
+_Edit = tuple[int, int, list[str]]
+"""Lines that replace the first to the last one; for an insertion the last is the one before the first."""
 
 
-def _join(edits: list[_Edit], edit: _Edit, lines: Sequence[str], file: FileDiff) -> None:
-    """Add `edit`, joined with the last one if it is near and the diff shows all lines between them."""
-    last = edits[-1] if edits else None
-    if (
-        last is None
-        or edit.first - last.last - 1 > _NEAR
-        or not _shows(file, min(last.first, last.last + 1), max(edit.first - 1, edit.last))
-    ):
-        edits.append(edit)
-        return
-    between = lines[last.last : edit.first - 1]
-    edits[-1] = _Edit(last.first, edit.last, (*last.lines, *between, *edit.lines))
+def _edit(hunk: Hunk) -> _Edit:
+    """Return the changes of a hunk with the context between them: one suggestion is easier to read than many."""
+    kinds = hunk.kinds
+    part = hunk.part(len(kinds) - len(kinds.lstrip(" ")), len(kinds.rstrip(" ")))
+    first = part.old_start + (not part.old_count)
+    return first, first + part.old_count - 1, part.side(Side.RIGHT)
 
 
 def _widened(edit: _Edit, lines: Sequence[str], file: FileDiff) -> _Edit | None:
     """Return `edit` on lines that the diff shows, else `None`. An insertion is extended by a line of context."""
     first, last, text = edit
-    if first <= last and text != ("",):
+    if first <= last and text != [""]:
         return edit if _shows(file, first, last) else None
     if _shows(file, first - 1, last):
-        return _Edit(first - 1, last, (lines[first - 2], *text))
+        return first - 1, last, [lines[first - 2], *text]
     if _shows(file, first, last + 1):
-        return _Edit(first, last + 1, (*text, lines[last]))
+        return first, last + 1, [*text, lines[last]]
     return None
 
 
