@@ -14,8 +14,6 @@ from bot.github.errors import GitHubError
 from bot.github.threads import RenderedTexts
 from bot.github.transport import HIDDEN, PAGE, stamp, unchanged
 
-# Seconds after each look for a pull request that is being opened. A job that is cancelled has ten seconds in all.
-_OPENING = (1.0, 1.0, 2.0, 0.0)
 # Seconds before each new attempt to open a pull request for a head that the API does not see yet.
 _HEAD_UNSEEN = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0, 8.0)
 
@@ -101,14 +99,6 @@ class Pulls(RenderedTexts):
                     raise
                 self.requester.pace.sleep(pause)
         raise AssertionError("unreachable")
-
-    def opened_meanwhile(self, branch: str) -> Pull | None:
-        """Return the open pull request of `branch`. Waits a few seconds for one that is being opened."""
-        for pause in _OPENING:
-            if pulls := self.pulls_from(branch):
-                return pulls[0]
-            self.requester.pace.sleep(pause)
-        return None
 
     def edit_pull(self, number: int, *, title: str, body: str) -> None:
         self.source.get_pull(number).edit(title, body)

@@ -1,6 +1,5 @@
 """Publishing a bundle again, whatever became of its pull request, and being cancelled while it is opened."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -66,23 +65,17 @@ def test_publishing_again_opens_no_second_one_and_says_what_became_of_the_first(
 # Cancelled
 
 
-def test_one_that_opens_a_moment_later_is_waited_for(world: World, monkeypatch: pytest.MonkeyPatch):
+def test_one_that_was_opened_when_publishing_was_cancelled_is_found(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
     progress(world)
-    opening, look = GitHub.open_pull, GitHub.pulls_from
-    late: list[Callable[[], PullRequest]] = []
+    opening = GitHub.open_pull
 
     def cut(self: GitHub, *args: Any, **named: Any) -> PullRequest:
-        late.append(lambda: opening(self, *args, **named))
+        opening(self, *args, **named)
         raise KeyboardInterrupt
 
-    def looking(self: GitHub, branch: str, state: str = "open") -> list[PullRequest]:
-        found = look(self, branch, state)
-        if late and not found:
-            late.pop()()
-        return found
-
     monkeypatch.setattr(GitHub, "open_pull", cut)
-    monkeypatch.setattr(GitHub, "pulls_from", looking)
     with pytest.raises(KeyboardInterrupt):
         world.publish(world.bundle())
     assert any("**Done:** pull request" in body for body in world.comments())

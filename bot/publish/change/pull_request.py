@@ -200,7 +200,7 @@ def propose(context: PublishContext, proposal: Proposal) -> PublishResult:
         opened = pull
         if opened is None and not context.github.is_dry:
             # GitHub may have received the request.
-            opened = context.github.opened_meanwhile(proposal.branch)
+            opened = next(iter(context.github.pulls_from(proposal.branch)), None)
         if opened is None:
             raise
         result = published(opened, created=proposal.pull is None)
