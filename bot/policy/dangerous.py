@@ -7,64 +7,26 @@ by its name: `dangerous: {allow: [git-commit]}`.
 
 import posixpath
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import NamedTuple
 
 from bot.policy.shell import split_commands
 
-Words = list[str]
-
 
 class Dangerous(NamedTuple):
-    """A built-in rule. `matches` takes the words of one command, the first without its folder, the root of the work
-    tree, and whether the command runs outside of it. `nearest` is the nearest allowed way, empty if there is none."""
+    """A built-in rule. `pattern` matches the beginning of a command, its words joined by blanks. `nearest` is the
+    nearest allowed way."""
 
     name: str
     reason: str
     nearest: str
-    matches: Callable[[Words, str, bool], bool]
+    pattern: str
 
 
-_MENTIONED = re.compile(r"\b(?:rm|sudo|doas)\b|\bgit\b.*?\b(?:push|commit|reset|clean)\b", re.DOTALL)
-_GIT_OPTIONS_WITH_ARGUMENT = frozenset({"-c", "-C", "--git-dir", "--work-tree"})
 _NOT_PLAIN = re.compile(r"\$\(|`|<<|<\(|>\(")
-
-
-def _flags(words: Words) -> str:
-    """Return the letters of all short options: `rf` for both `-r -f` and `-rf`."""
-    return "".join(word[1:] for word in words if re.fullmatch(r"-[A-Za-z]+", word))
-
-
-def _deletes_all(words: Words, root: str, outside: bool) -> bool:
-    if words[0] != "rm" or not ({*_flags(words)} & {"r", "R"} or "--recursive" in words):
-        return False
-    return any(_is_all(word, root, outside) for word in words[1:] if not word.startswith("-"))
-
-
-def _is_all(word: str, root: str, outside: bool) -> bool:
-    plain = posixpath.normpath(("/" if word == "/*" else word.removesuffix("/*")).removeprefix("*") or ".")
-    if plain.startswith("/"):
-        return plain.strip("/") == "" or plain in {root, f"{root}/.git", posixpath.dirname(root)}
-    if plain in {"~", "$HOME", "${HOME}"}:
-        return True
-    return not outside and plain in {".", "..", ".*", "$PWD", "${PWD}", ".git", "$PWD/.git", "${PWD}/.git"}
-
-
-def _git(
-    verb: str, options: Callable[[Words], bool] = lambda rest: True
-) -> Callable[[Words, str, bool], bool]:
-    def matches(words: Words, root: str, outside: bool) -> bool:
-        if words[0] != "git" or outside:
-            return False
-        rest = words[1:]
-        while rest and rest[0].startswith("-"):
-            name, _, value = rest[0].partition("=")
-            if name in {"-C", "--git-dir", "--work-tree"} and _elsewhere(value or "".join(rest[1:2]), root):
-                return False
-            rest = rest[2 if not value and name in _GIT_OPTIONS_WITH_ARGUMENT else 1 :]
-        return rest[:1] == [verb] and not {"--dry-run", "--help", "-h"} & {*rest} and options(rest[1:])
-
-    return matches
+_GIT = r"git(?: (?:-[cC]|--git-dir|--work-tree) \S+| -\S+)*+"
+_FOR_REAL = r"(?!\S)(?!.* (?:--dry-run|--help|-h)(?!\S))"
+_TREE_OF_GIT = re.compile(r" (?:-C|--git-dir|--work-tree)[ =](\S+)")
 
 
 RULES = (
@@ -72,34 +34,32 @@ RULES = (
         "delete-all",
         "it deletes the repository, the home folder or the whole disk",
         "`rm` of the files that are in the way, by name",
-        _deletes_all,
+        r"rm (?:.* )?(?:-[A-Za-z]*[rR]|--recursive)",
     ),
+    Dangerous("sudo", "no command has more rights here", "the command without it", r"(?:sudo|doas)(?!\S)"),
     Dangerous(
-        "sudo",
-        "no command has more rights here",
-        "the command without it",
-        lambda words, root, outside: words[0] in {"sudo", "doas"},
-    ),
-    Dangerous(
-        "git-push", "what you changed is published for you when you are done", "`git diff`", _git("push")
+        "git-push",
+        "what you changed is published for you when you are done",
+        "`git diff`",
+        rf"{_GIT} push{_FOR_REAL}",
     ),
     Dangerous(
         "git-commit",
         "what you changed is committed for you when you are done",
         "`git diff` or `git stash`",
-        _git("commit"),
+        rf"{_GIT} commit{_FOR_REAL}",
     ),
     Dangerous(
         "git-reset-hard",
         "it discards all changes at once",
         "`git restore PATH` of single files",
-        _git("reset", lambda rest: "--hard" in rest),
+        rf"{_GIT} reset{_FOR_REAL}.* --hard(?!\S)",
     ),
     Dangerous(
         "git-clean",
         "it deletes ignored files too, such as installed packages",
         "`git clean -n`, then `rm` of single files",
-        _git("clean", lambda rest: bool({*_flags(rest)} & {"x", "X"}) and "n" not in _flags(rest)),
+        rf"{_GIT} clean{_FOR_REAL}(?!.* -[A-Za-z]*n).* -[A-Za-z]*[xX]",
     ),
 )
 NAMES = tuple(rule.name for rule in RULES)
@@ -110,19 +70,33 @@ def dangerous(
 ) -> Dangerous | None:
     """Return the first built-in rule that `command` breaks and whose name is not `lifted`, or `None`. `root` is the
     work tree as commands see it, empty if unknown; `outside`: the command starts outside of it."""
-    if not _MENTIONED.search(command) or _NOT_PLAIN.search(command):
+    if _NOT_PLAIN.search(command):
         return None
     for name, *arguments in split_commands(command):
-        words = [posixpath.basename(name), *arguments]
-        if words[0] in {"cd", "pushd"}:
+        line = " ".join([posixpath.basename(name), *arguments])
+        if name in {"cd", "pushd"}:
             # A relative folder leads out of the work tree by `..`, but never back.
-            folder = "".join(words[1:2])
+            folder = "".join(arguments[:1])
             if not outside or folder.startswith(("/", "-")):
                 outside = folder == "" or _elsewhere(folder, root)
+        is_elsewhere = outside or any(_elsewhere(tree, root) for tree in _TREE_OF_GIT.findall(line))
         for rule in RULES:
-            if rule.name not in lifted and rule.matches(words, root, outside):
+            if rule.name in lifted or not re.match(rule.pattern, line):
+                continue
+            if rule.name == "delete-all" and not any(_is_all(one, root, outside) for one in arguments):
+                continue
+            if not (is_elsewhere and line.startswith("git")):
                 return rule
     return None
+
+
+def _is_all(path: str, root: str, outside: bool) -> bool:
+    plain = posixpath.normpath(("/" if path == "/*" else path.removesuffix("/*")).removeprefix("*") or ".")
+    if plain.startswith("/"):
+        return plain.strip("/") == "" or plain in {root, f"{root}/.git", posixpath.dirname(root)}
+    if plain in {"~", "$HOME", "${HOME}"}:
+        return True
+    return not outside and plain in {".", "..", ".*", "$PWD", "${PWD}", ".git", "$PWD/.git", "${PWD}/.git"}
 
 
 def _elsewhere(folder: str, root: str) -> bool:
