@@ -53,11 +53,6 @@ class _SchemaGenerator(GenerateJsonSchema):
             described["default"] = sorted(described["default"])
         return described
 
-    def frozenset_schema(self, schema: core_schema.FrozenSetSchema) -> JsonSchema:
-        described = super().frozenset_schema(schema)
-        del described["uniqueItems"]
-        return described
-
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchema:
         names = self.generate_inner(schema["keys_schema"])
         names.pop("type", None)
