@@ -56,15 +56,14 @@ REPORT_FINDING = ToolSpec(
 
 
 class AnchoredFinding(NamedTuple):
-    """A finding with its position, text and fingerprint; `remark` is for the model. `known` says which finding of an
-    earlier review it repeats: it is not reported again."""
+    """A finding with its position, text and fingerprint. `known` says which finding of an earlier review it repeats: it
+    is not reported again."""
 
     finding: Finding
-    remark: str = ""
     known: str = ""
 
 
-FindingCheck = Callable[[Finding, CancelToken], AnchoredFinding | str]
+FindingCheck = Callable[[Finding], AnchoredFinding | str]
 """Returns the finding as it will be posted, or what is wrong with it and how to fix that."""
 
 UNCORRECTED = (
@@ -106,7 +105,7 @@ class ReportFinding:
         proposal = finding_of(arguments)
         if not proposal.title or not proposal.body:
             return ToolOutcome("title and body: expected text, got only white space", is_error=True)
-        anchored = self._check(proposal, cancel)
+        anchored = self._check(proposal)
         # The last report of a finding counts: an earlier one was corrected by it.
         accepted = not isinstance(anchored, str)
         self._refused = [
@@ -131,7 +130,7 @@ class ReportFinding:
                 f"There are {self._max_findings} findings as grave as this one or graver: it was left out."
             )
         else:
-            words = f"Noted, {_position(finding)}. {anchored.remark}".rstrip()
+            words = f"Noted, {_position(finding)}."
         return ToolOutcome(words, metadata=_metadata(finding))
 
     def _add(self, finding: Finding) -> bool:

@@ -33,19 +33,12 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-class Tried(StrEnum):
-    """What was done with a suggestion before it is offered, with success."""
-
-    APPLIES = "applies"
-    PARSES = "parses"
-
-
 class Finding(NamedTuple):
     """One finding. `line` 0 is the whole file; `start_line` 0 is a single line.
 
     `text` is the anchored lines at the time of the finding, used to locate it again. `suggestion` replaces
-    these lines, `None` for none; `tried` is what was done with it. `fingerprint` is the same for findings of one
-    kind on the same text, whatever their words, even if the lines have moved.
+    these lines, `None` for none. `fingerprint` is the same for findings of one kind on the same text, whatever
+    their words, even if the lines have moved.
     """
 
     path: str
@@ -59,7 +52,6 @@ class Finding(NamedTuple):
     suggestion: str | None = None
     fingerprint: str = ""
     kind: Kind = Kind.OTHER
-    tried: tuple[Tried, ...] = ()
 
     @property
     def lines(self) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,7 +89,7 @@ def make_parts(run: Run) -> Parts:
     workspace = AgentWorkspace(
         run, trees, gatekeeper.answer, DiagnosticsMonitor(run), rule, gatekeeper.edited
     )
-    review, subagents = _review(run, workspace), Subagents(run, workspace, gatekeeper)
+    review, subagents = _review(run), Subagents(run, workspace, gatekeeper)
     skills = SkillTool(
         run.skills, SkillFolder(run.folder.skills, skills_path(run.confinement, run.folder.skills))
     )
@@ -208,12 +207,11 @@ def _tools(run: Run) -> Toolchains:
     return tools._replace(notes=(*tools.notes, *missing))
 
 
-def _review(run: Run, workspace: AgentWorkspace) -> Reviewing | None:
+def _review(run: Run) -> Reviewing | None:
     """What a review is of; `None` in every other run."""
     if REPORT_FINDING not in run.profile.results:
         return None
     if run.range is None and run.request.pull is None:
         raise UsageError("`review` needs a pull request, and this thread has none.")
     review_range = run.range or pull_range(run.checkout, run.source, run.memory.head_sha)
-    try_it = partial(workspace.call, position=None)
-    return Reviewing(review_range, run.policy.review.max_findings, try_it, run.memory)
+    return Reviewing(review_range, run.policy.review.max_findings, run.memory)

@@ -6,16 +6,13 @@ import pytest
 
 from bot.agent.findings import AnchoredFinding, ReportFinding
 from bot.agent.toolbox import CallExecution
-from bot.contracts.cancel import CancelToken
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Kind, Severity
 from tests.support.sessions import execute
 
 
-def take(finding: Finding, cancel: CancelToken) -> AnchoredFinding | str:
-    return AnchoredFinding(
-        finding._replace(fingerprint=f"{finding.path}:{finding.title}"), "As it should be."
-    )
+def take(finding: Finding) -> AnchoredFinding | str:
+    return AnchoredFinding(finding._replace(fingerprint=f"{finding.path}:{finding.title}"))
 
 
 def call(report: ReportFinding, **given: Any) -> CallExecution:
@@ -29,7 +26,7 @@ def test_a_finding_is_kept_as_it_was_judged():
     executed = call(
         report, path="./src/a.py", start_line=1, title=" Never\nclosed ", suggestion="x\n", side="RIGHT"
     )
-    assert executed.result.content == "Noted, src/a.py lines 1-3. As it should be."
+    assert executed.result.content == "Noted, src/a.py lines 1-3."
     assert report.findings == (
         Finding(
             "src/a.py", 3, Severity.MAJOR, "Never closed", "B", 1, suggestion="x\n",
@@ -103,8 +100,7 @@ def test_the_worst_are_kept():
 
 def test_what_an_earlier_review_found_takes_no_room_and_is_no_refusal():
     report = ReportFinding(
-        lambda finding, cancel: AnchoredFinding(finding, known="Known." if finding.line < 9 else ""),
-        max_findings=1,
+        lambda finding: AnchoredFinding(finding, known="Known." if finding.line < 9 else ""), max_findings=1
     )
     assert call(report, severity="critical").result.content == "Known."
     assert "Noted" in call(report, line=9, title="new", severity="note").result.content
@@ -125,9 +121,7 @@ def test_what_an_earlier_review_found_takes_no_room_and_is_no_refusal():
     ],
 )
 def test_refused_reports_are_kept_until_they_are_corrected(then: dict[str, Any], left: int):
-    report = ReportFinding(
-        lambda finding, cancel: "Not there." if finding.line > 5 else AnchoredFinding(finding)
-    )
+    report = ReportFinding(lambda finding: "Not there." if finding.line > 5 else AnchoredFinding(finding))
     call(report, line=9)
     call(report, line=10, title="T2", path="a.py")
     if then:

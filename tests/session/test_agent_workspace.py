@@ -29,13 +29,13 @@ def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run
 
     workspace = ScriptedWorkspace(start)
     for _ in range(2):
-        outcome = workspace.call("bash", {"command": "true"}, CancelToken(), position=None)
+        outcome = workspace.call("bash", {"command": "true"}, CancelToken(), CallPosition(1, "c"))
         assert outcome.is_error
         assert outcome.content.startswith(
             "Nothing was run: the sandbox did not start. bwrap: no more namespaces (0)"
         )
     with pytest.raises(NoSandboxError):
-        workspace.call("bash", {"command": "true"}, CancelToken(), position=None)
+        workspace.call("bash", {"command": "true"}, CancelToken(), CallPosition(1, "c"))
 
 
 def test_changes_are_told_after_each_command_and_at_the_end(tmp_path: Path):

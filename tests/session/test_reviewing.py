@@ -1,6 +1,6 @@
 """What a review looks at, and what becomes of a finding: against a forge, without a model."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,8 @@ from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git
 from bot.checkout.objects import diff_between
 from bot.checkout.pull import PullHead
-from bot.contracts.cancel import CancelToken
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
-from bot.contracts.tools import ToolOutcome
 from bot.review.diff import parse_diff
 from bot.review.diff_text import pieces_of
 from bot.session.context.review_scope import Reviewing, ReviewRange, pull_range
@@ -119,15 +117,11 @@ def test_where_the_last_commit_is_gone_it_is_the_whole_diff_and_says_so(pull: Pu
 
 
 def test_nothing_pushed_is_nothing_new(pull: Pull):
-    reviewing = Reviewing(pull.range(pull.head()), 20, never)
+    reviewing = Reviewing(pull.range(pull.head()), 20)
     assert reviewing.nothing_new
 
 
 # What becomes of a finding
-
-
-def never(question: str, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-    raise AssertionError("no suggestion was to be tried")
 
 
 ONE = Finding("a.txt", 5, Severity.MAJOR, "Title", "Body")
@@ -142,37 +136,30 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> ReviewRange:
     return ReviewRange(before, after, parse_diff(diff_between(Git(repo / ".git"), before, after)))
 
 
-def judged(
-    changed: ReviewRange, finding: Finding, outcome: ToolOutcome | None = None
-) -> AnchoredFinding | str:
-    def try_it(question: str, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        assert question == "try_suggestion"
-        assert outcome is not None
-        return outcome
-
-    return Reviewing(changed, 20, try_it)._judge(finding, CancelToken())
+def judged(changed: ReviewRange, finding: Finding) -> AnchoredFinding | str:
+    return Reviewing(changed, 20)._judge(finding)
 
 
 WHOLE_FILE = {"line": 0, "start_line": 3, "suggestion": "x"}
 
 
 @pytest.mark.parametrize(
-    ("change", "expected", "remark"),
+    ("change", "expected"),
     [
-        ({}, ("five", 5, None), ""),
-        ({"suggestion": "FIVE\n"}, ("five", 5, "FIVE"), "The suggestion: It applies."),
+        ({}, ("five", 5, None)),
+        ({"suggestion": "FIVE\n"}, ("five", 5, "FIVE")),
         # A finding on the file as a whole needs no line and takes no suggestion.
-        (WHOLE_FILE, ("", 0, None), ""),
+        (WHOLE_FILE, ("", 0, None)),
     ],
 )
 def test_a_finding_gets_its_text_and_its_fingerprint(
-    changed: ReviewRange, change: dict[str, Any], expected: tuple[Any, ...], remark: str
+    changed: ReviewRange, change: dict[str, Any], expected: tuple[Any, ...]
 ):
-    anchored = judged(changed, ONE._replace(**change), ToolOutcome("It applies."))
+    anchored = judged(changed, ONE._replace(**change))
     assert isinstance(anchored, AnchoredFinding)
     finding = anchored.finding
     assert (finding.text, finding.line, finding.suggestion) == expected
-    assert (len(finding.fingerprint), anchored.remark) == (16, remark)
+    assert len(finding.fingerprint) == 16
 
 
 @pytest.mark.parametrize(
@@ -182,7 +169,6 @@ def test_a_finding_gets_its_text_and_its_fingerprint(
         ({"line": 5, "start_line": 20}, "Its lines are in the wrong order"),
         ({"side": Side.LEFT, "suggestion": "x"}, "Removed lines take no suggestion"),
         ({"suggestion": "five\n"}, "The suggestion is what the lines say already"),
-        ({"suggestion": "x"}, "It does not parse. Fix the suggestion, or leave it out."),
         ({"path": "b.txt"}, "b.txt is not in the diff. Did you mean a.txt?"),
         ({"path": "../../etc/passwd", "line": 0}, "The file is not in the diff."),
     ],
@@ -190,6 +176,6 @@ def test_a_finding_gets_its_text_and_its_fingerprint(
 def test_what_does_not_hold_goes_back_with_what_would(
     changed: ReviewRange, change: dict[str, Any], said: str
 ):
-    refused = judged(changed, ONE._replace(**change), ToolOutcome("It does not parse.", is_error=True))
+    refused = judged(changed, ONE._replace(**change))
     assert isinstance(refused, str)
     assert said in refused

@@ -1,9 +1,9 @@
 """The scope of a review in a run: which parts of the diff the model is shown, and what becomes of its findings."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bot.agent.findings import UNCORRECTED, AnchoredFinding, ReportFinding
 from bot.agent.first_message import fenced_data
@@ -13,11 +13,9 @@ from bot.checkout.clone import Checkout, Source
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import GitError
 from bot.checkout.objects import diff_between
-from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import PullRequest, Side
-from bot.contracts.review import Finding, Review, Tried
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.review import Finding, Review
 from bot.ecosystems.suite_files import Role, role_of
 from bot.gate.sensitive_files import sensitive
 from bot.review.anchors import advice, anchor
@@ -25,10 +23,6 @@ from bot.review.diff import Diff, DiffError, parse_diff
 from bot.review.diff_text import Piece, key_of, next_part, part_text, pieces_of, unreadable
 from bot.review.fingerprints import NO_MEMORY, KnownFinding, ReviewMemory, fingerprint, matched
 from bot.review.suggestions import with_valid_suggestion
-
-Try = Callable[[str, Mapping[str, Any], CancelToken], ToolOutcome]
-"""`try_it(question, arguments, cancel)`: the tool host's answer to a question of ours."""
-
 
 MOST_PARTS = 3
 """Parts of a long diff that one run looks at, each in a message of its own."""
@@ -134,11 +128,10 @@ def in_order(pieces: Sequence[Piece], left: Collection[str]) -> list[Piece]:
 class Reviewing:
     """The review of one run. `tool` is for the model; `review` returns the result."""
 
-    def __init__(self, range: ReviewRange, most: int, try_it: Try, memory: ReviewMemory = NO_MEMORY) -> None:
+    def __init__(self, range: ReviewRange, most: int, memory: ReviewMemory = NO_MEMORY) -> None:
         self.range = range
         self.tool = ReportFinding(self._judge, most)
         self.memory = memory
-        self._try = try_it
         self._repeated: dict[KnownFinding, tuple[int, int]] = {}
         pieces = pieces_of(range.diff, range.since, memory.left)
         self._rest = in_order(pieces, memory.left)
@@ -227,9 +220,8 @@ class Reviewing:
         rows = self.tool.refused
         return UNCORRECTED.format(rows="\n".join(f"- {row}" for row in rows)) if rows else ""
 
-    def _judge(self, finding: Finding, cancel: CancelToken) -> AnchoredFinding | str:
-        """The anchored finding with its suggestion tried, or how to correct it. See
-        `bot.agent.findings.FindingCheck`."""
+    def _judge(self, finding: Finding) -> AnchoredFinding | str:
+        """The anchored finding, or how to correct it. See `bot.agent.findings.FindingCheck`."""
         file = self.range.diff.find(finding.path)
         if finding.line == 0 and file is not None:
             return self._known_or(finding._replace(path=file.path, start_line=0, suggestion=None))
@@ -245,18 +237,7 @@ class Reviewing:
         anchored = with_valid_suggestion(found.finding)
         if anchored.suggestion is None:
             return "The suggestion is what the lines say already: fix it, or leave it out."
-        arguments = {
-            "path": anchored.path,
-            "first": anchored.lines[0],
-            "last": anchored.line,
-            "text": anchored.text,
-            "suggestion": anchored.suggestion,
-        }
-        outcome = self._try("try_suggestion", arguments, cancel)
-        if outcome.is_error:
-            return f"{outcome.content} Fix the suggestion, or leave it out."
-        tried = (Tried.APPLIES, Tried.PARSES) if outcome.metadata.get("parsed") else (Tried.APPLIES,)
-        return AnchoredFinding(anchored._replace(tried=tried), f"The suggestion: {outcome.content}")
+        return AnchoredFinding(anchored)
 
     def _known_or(self, finding: Finding) -> AnchoredFinding:
         """`finding` with its fingerprint, and the sentence on the finding of an earlier review that it repeats."""
@@ -272,11 +253,7 @@ class Reviewing:
 
 
 def recorded_reviewing(checkout: Checkout, most: int) -> Reviewing | None:
-    """For the findings of a run that died, whose suggestions were tried; `None` without its diff."""
+    """For the findings of a run that died; `None` without its diff."""
     if not checkout.merge_base:
         return None
-    review_range = pull_range(checkout, Source("", ""))
-    # What was tried is in the recorded results; of what is not, only that it applied is certain.
-    return Reviewing(
-        review_range, most, lambda question, arguments, cancel: ToolOutcome("It was tried before.")
-    )
+    return Reviewing(pull_range(checkout, Source("", "")), most)

@@ -252,7 +252,7 @@ class RunToolbox(Toolbox):
     def _through(self, workspace: AgentWorkspace, gatekeeper: Gatekeeper, tool: str) -> Handler:
         def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
             refused = len(gatekeeper.refused)
-            outcome = workspace.call(tool, arguments, cancel, position=self._calls.position)
+            outcome = workspace.call(tool, arguments, cancel, self._calls.position)
             metadata = {name: value for name, value in outcome.metadata.items() if name != PERSON}
             if tool == SHELL and "exit_code" in metadata:
                 gatekeeper.outside = metadata.get("outside") is True

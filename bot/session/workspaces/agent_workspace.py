@@ -94,9 +94,9 @@ class AgentWorkspace:
         return workspace
 
     def call(
-        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, *, position: CallPosition | None
+        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, position: CallPosition
     ) -> ToolOutcome:
-        """Run one tool call; `position` is the model's call, `None` for a question of the supervisor.
+        """Run one tool call of the model, the one at `position`.
 
         Edits report their own hashes. Only commands change files without reporting it, those in the background at any
         time: while there are some, each call is scanned after, and an edit before as well. A tool host that ended is
@@ -112,7 +112,7 @@ class AgentWorkspace:
             return ToolOutcome(_STARTED_AGAIN.format(self.run.redact(str(error))), is_error=True)
 
     def _call(
-        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, position: CallPosition | None
+        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, position: CallPosition
     ) -> ToolOutcome:
         try:
             live = self.open()
@@ -124,14 +124,12 @@ class AgentWorkspace:
         self._failed_starts = 0
         if self._in_background and tool in WRITING and self._last is not None:
             self.record_changes(self._last, live.scan())
-        if position is not None:
-            self._last = position
-        agent, more_edits = (position.agent, position.more_edits) if position else ("", False)
-        outcome = live.call(tool, arguments, cancel, agent, more_edits=more_edits)
+        self._last = position
+        outcome = live.call(tool, arguments, cancel, position.agent, more_edits=position.more_edits)
         running = outcome.metadata.get("running")
         if type(running) is int:
             self._in_background = running > 0
-        if position is not None and (self._in_background or tool in SHELL_TOOLS):
+        if self._in_background or tool in SHELL_TOOLS:
             self.record_changes(position, live.scan())
         outcome = self.diagnostics.take_diagnostics(position, outcome)
         return outcome._replace(content=self.run.redact(outcome.content))

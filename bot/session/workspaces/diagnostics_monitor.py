@@ -59,7 +59,7 @@ class DiagnosticsMonitor:
         self._since = self._since or starting
         return {**settings, "since": self._since, "starting": starting} if settings else None
 
-    def take_diagnostics(self, position: CallPosition | None, outcome: ToolOutcome) -> ToolOutcome:
+    def take_diagnostics(self, position: CallPosition, outcome: ToolOutcome) -> ToolOutcome:
         """Journal the diagnostics of a call, and remove them from its metadata."""
         raw = outcome.metadata.get(FIELD)
         if raw is None:
@@ -72,9 +72,8 @@ class DiagnosticsMonitor:
             self.run.note(_UNREADABLE.format(error))
             return outcome
         self._uses |= {use.name: use for use in report.servers}
-        if position is not None:
-            record = lines.DiagnosticsRecord(position.turn, position.call_id, *report[:-1])
-            self.run.journal.write(record, position.agent)
+        record = lines.DiagnosticsRecord(position.turn, position.call_id, *report[:-1])
+        self.run.journal.write(record, position.agent)
         return outcome
 
     def servers(self) -> tuple[ServerUse, ...]:
