@@ -12,7 +12,7 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,10 +39,13 @@ class Change(NamedTuple):
 
 class _Proposal(NamedTuple):
     name: str
-    action: str
     change: Change
     step: Step
     diff: Diff
+
+    @property
+    def action(self) -> str:
+        return "delete" if self.step.after is None else "change" if self.change.before else "create"
 
 
 def commit(context: Context, tool: str, changes: Sequence[Change]) -> tuple[dict[str, Any], ...]:
@@ -52,16 +55,15 @@ def commit(context: Context, tool: str, changes: Sequence[Change]) -> tuple[dict
     _ask(context, tool, proposals)
     # The same path must still lead to the same bytes: an answer can take minutes. Where there was nothing, creation
     # fails by itself if something appeared.
-    for name, _, change, *_ in proposals:
+    for name, change, *_ in proposals:
         if resolve(context, str(change.path)) != change.path:
             raise ToolFailure(f"{name} became a link meanwhile; nothing was written. Look at it with ls.")
         if change.before and read(context, change.path, name) != change.before.data:
             raise ToolFailure(f"{name} changed meanwhile; nothing was written. Call {view_call(name)} again.")
-    steps = [proposal.step for proposal in proposals]
     try:
-        apply_steps(steps)
+        apply_steps([proposal.step for proposal in proposals])
     except StepFailed as failed:
-        raise _write_error(context, failed, steps) from None
+        raise _write_error(context, failed) from None
     return tuple(_record_change(context, proposal, _MAX_CONTENT // len(changes)) for proposal in proposals)
 
 
@@ -83,24 +85,23 @@ def _propose(context: Context, change: Change, most: int) -> _Proposal:
         diff = compare(old, after.content if after else None, name, source, most)
     mode = stat.S_IMODE(os.lstat(before.path).st_mode) if before else None
     step = Step(change.path, change.before.data if change.before else None, data, mode)
-    action = "delete" if data is None else "change" if change.before else "create"
-    return _Proposal(name, action, change, step, diff)
+    return _Proposal(name, change, step, diff)
 
 
 def _ask(context: Context, tool: str, proposals: Sequence[_Proposal]) -> None:
     files = [(one.name, one.action) for one in proposals]
     answer = context.ask(tool, files, "".join(one.diff.text for one in proposals))
-    names = _list_names([name for name, _ in files])
     if not answer.allow:
         action = files[0][1] if len(files) == 1 else "change"
+        names = _list_names([name for name, _ in files])
         raise ToolFailure(
             answer.reason or f"The permission to {action} {names} was denied. Do it another way."
         )
     if context.cancelled.is_set():
-        raise ToolFailure(f"Cancelled; {names} {'was' if len(files) == 1 else 'were'} not written.")
+        raise ToolFailure("Cancelled; nothing was written.")
 
 
-def _write_error(context: Context, failed: StepFailed, steps: Sequence[Step]) -> ToolFailure:
+def _write_error(context: Context, failed: StepFailed) -> ToolFailure:
     name, error = relative(context, failed.path), failed.error
     if failed.torn:
         torn = _list_names([relative(context, path) for path in failed.torn])
@@ -109,22 +110,18 @@ def _write_error(context: Context, failed: StepFailed, steps: Sequence[Step]) ->
         )
     if isinstance(error, FileExistsError):
         return ToolFailure(f"{name} appeared meanwhile. Call {view_call(name)}, then decide again.")
-    if len(steps) > 1:
-        state = f"every file of the {len(steps)} is as it was"
-    else:
-        state = f"{name} was not created" if steps[0].before is None else f"{name} is as it was"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return ToolFailure(
-            f"The disk is full; {state}. Delete files that are not needed, then send this again."
+            "The disk is full; nothing was written. Delete files that are not needed, then send this again."
         )
     if error.errno == errno.EFBIG:
-        return ToolFailure(f"The file would be over the size limit of this system; {state}. Write less.")
-    return ToolFailure(f"{failure(error, name)} Nothing was written: {state}.")
+        return ToolFailure(f"{name} would be over the size limit here; nothing was written. Write less.")
+    return ToolFailure(f"{failure(error, name)} Nothing was written.")
 
 
 def _record_change(context: Context, proposal: _Proposal, most: int) -> dict[str, Any]:
     """Record what the model knows of the file now, and return the file's metadata."""
-    name, _, change, step, diff = proposal
+    name, change, step, diff = proposal
     before, digest, mode = change.before, None if step.after is None else sha256(step.after), step.mode
     if mode is None and step.after is not None:  # of a deleted file, it is the one that it had
         with suppress(OSError):
@@ -178,29 +175,39 @@ def apply_steps(steps: Sequence[Step]) -> None:
     """Carry out all steps, or none: raises `StepFailed`."""
     ordered = sorted(steps, key=lambda step: step.after is None)  # stable: deletions last, else as they came
     temporaries: list[str] = []
-    folders: list[Path] = []
     done: list[Step] = []
     step = ordered[0]
-    try:
-        for step in ordered:
-            if step.after is not None:
-                _make_folders(step.path.parent, folders)
-            temporaries.append("" if step.after is None else write_beside(step.path, step.after, step.mode))
-        for step, temporary in zip(ordered, temporaries, strict=True):
-            put(step, temporary)
-            done.append(step)
-    except OSError as error:
-        raise StepFailed(step.path, error, _undo(done)) from None
-    except BaseException:
-        _undo(done)
-        raise
-    finally:
-        for temporary in filter(None, temporaries):
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
-        for folder in reversed(folders):
-            with suppress(OSError):  # not empty: what was put is in it, or somebody else's
-                folder.rmdir()
+    with ExitStack() as leftovers:
+        try:
+            for step in ordered:
+                temporaries.append(_prepare(step, leftovers))
+            for step, temporary in zip(ordered, temporaries, strict=True):
+                put(step, temporary)
+                done.append(step)
+        except OSError as error:
+            raise StepFailed(step.path, error, _undo(done)) from None
+        except BaseException:
+            _undo(done)
+            raise
+
+
+def _prepare(step: Step, leftovers: ExitStack) -> str:
+    """Make the missing folders and write the new bytes beside the file; return that file's name. `leftovers` removes
+    what is not needed at the end: a folder that is not empty stays."""
+    if step.after is None:
+        return ""
+    for folder in reversed(step.path.parents):
+        if not os.path.lexists(folder):
+            folder.mkdir()
+            leftovers.callback(_remove_if_empty, folder)
+    temporary = write_beside(step.path, step.after, step.mode)
+    leftovers.callback(Path(temporary).unlink, missing_ok=True)
+    return temporary
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def put(step: Step, temporary: str) -> None:
@@ -244,14 +251,3 @@ def _undo(done: Sequence[Step]) -> list[Path]:
         except OSError:
             torn.append(step.path)
     return torn
-
-
-def _make_folders(folder: Path, created: list[Path]) -> None:
-    """Create the missing folders, and add them to `created` from the top."""
-    if os.path.isdir(folder):
-        return
-    _make_folders(folder.parent, created)
-    if os.path.lexists(folder):
-        raise NotADirectoryError(20, os.strerror(20), str(folder))
-    folder.mkdir()
-    created.append(folder)

@@ -312,7 +312,7 @@ def test_a_failure_at_the_last_file_leaves_all_as_they_were(bench: Bench, monkey
         put(step, temporary)
 
     monkeypatch.setattr(write_changes, "put", put_or_fail)
-    assert "Nothing was written: every file of the 5 is as it was" in refuse(bench, *OPERATIONS)
+    assert "Nothing was written." in refuse(bench, *OPERATIONS)
     monkeypatch.undo()
     apply(bench, *OPERATIONS)
     assert files(bench.root) == {"a.txt": b"1\n", "new/b.txt": b"b\n", "moved/d.txt": b"d\n"}

@@ -75,13 +75,13 @@ def test_a_full_disk_leaves_the_old_file_and_says_so(bench: Bench, small_disk: P
     path = bench.write("a.txt", "one\n")
     bench.call("view", path="a.txt")
     message = bench.refusal("write", path="a.txt", content="x" * 100_000)
-    assert message.startswith("The disk is full; a.txt is as it was.")
+    assert message.startswith("The disk is full; nothing was written.")
     assert path.read_text() == "one\n"
     assert not list(small_disk.glob(".slash-agent-*"))
 
 
 def test_a_full_disk_leaves_no_folder_behind(bench: Bench, small_disk: Path):
-    assert "was not created" in bench.refusal("write", path="new/deep/a.txt", content="x" * 100_000)
+    assert "The disk is full" in bench.refusal("write", path="new/deep/a.txt", content="x" * 100_000)
     assert os.listdir(small_disk) == []
 
 
