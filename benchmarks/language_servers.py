@@ -92,5 +92,5 @@ def _answer(servers: Sequence[LanguageServer], changed: threading.Condition, pat
         file.now = text
         server.read(file, "python")
     with changed:
-        if not changed.wait_for(lambda: all(server.is_ready([path]) for server in servers), _LIMIT):
+        if not changed.wait_for(lambda: all(server.is_done([path]) for server in servers), _LIMIT):
             raise RuntimeError("; ".join(server.off_reason or "no answer" for server in servers))

@@ -6,27 +6,22 @@ signal only its own descendants, that ends this workspace alone. The same is don
 above it, since then its orphans are unknown.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from bot.contracts.capacity import retry_at_capacity
 from bot.toolhost import descendants
-from bot.toolhost.programs import register_child, start_program, starts_blocked
-from bot.toolhost.resource_limits import ExceededLimit, ResourceLimits, for_a_child
+from bot.toolhost.programs import register_child, starts_blocked
+from bot.toolhost.resource_limits import ExceededLimit, ResourceLimits
 from bot.toolhost.subreaper import Command, Subreaper
 from bot.toolhost.usage import CommandUsage, DiskUse, drop_segments
-
-if TYPE_CHECKING:
-    import subprocess
 
 _EVERY = 0.05
 """Seconds between two counts."""
@@ -45,8 +40,8 @@ class Ending(NamedTuple):
 
 
 class ProcessMonitor:
-    """One for a tool host, used by any of its threads. A child of the host that was not started by `run`,
-    `start_beside` or `start_program` is an orphan, and nobody else reaps it."""
+    """One for a tool host, used by any of its threads. A child of the host that was not started by `run` or
+    `start_program` is an orphan, and nobody else reaps it."""
 
     def __init__(self, limits: ResourceLimits, *, confined: bool = False) -> None:
         self.limits = limits
@@ -75,11 +70,6 @@ class ProcessMonitor:
         """Start a command, as `Subreaper` does; `release` comes at the end. Raises `OSError`."""
         with starts_blocked():  # not while all processes are being killed
             return register_child(lambda: Subreaper(command, output, self.limits, len(self._endings)))
-
-    def start_beside(self, argv: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-        """Start a program of the host's own that runs beside commands, as `subprocess.Popen` would. It has a command's
-        limits. Raises `OSError`."""
-        return start_program(argv, preexec_fn=for_a_child(self.limits), **how)
 
     def ending_of(self, command: Subreaper) -> Ending | None:
         """Why this command was killed with all others, if it was. Where its processes are killed one by one, it may

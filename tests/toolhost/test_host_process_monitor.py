@@ -15,6 +15,7 @@ sys.path.insert(0, os.getcwd())
 from bot.toolhost import descendants
 from bot.toolhost.resource_limits import ResourceLimits
 from bot.toolhost.process_monitor import ProcessMonitor
+from bot.toolhost.programs import start_program
 
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 nothing = open(os.devnull, "w")
@@ -23,7 +24,7 @@ monitor = ProcessMonitor(limits)
 monitor.start()
 
 def begin(script):
-    return monitor.start_beside(["sh", "-c", script], start_new_session=True, stdout=nothing, stderr=nothing)
+    return start_program(["sh", "-c", script], start_new_session=True, stdout=nothing, stderr=nothing)
 
 def become(number):
     end = time.monotonic() + 30
@@ -71,7 +72,6 @@ def test_a_few_that_outlive_what_started_them_are_ended_when_a_call_is_over():
 
 def test_a_program_of_the_host_s_own_is_left_alone_then():
     script = """
-        from bot.toolhost.programs import start_program
         git = start_program(["sh", "-c", "sleep 1; exit 7"], start_new_session=True)
         monitor.tidy()
         print(git.wait(30))

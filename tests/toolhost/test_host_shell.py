@@ -193,11 +193,3 @@ def test_files_deleted_while_open_are_on_the_disk_and_holes_are_not(shell: Shell
     assert shell.run("truncate -s 1G sparse; sleep 0.3").limit is None
     ended = shell.run("exec 3<>f; rm f; head -c 8000000 /dev/zero >&3; sleep 60")
     assert ended.limit == ExceededLimit("disk", 4 * MIB)
-
-
-def test_a49_a_program_of_the_host_has_the_limits_of_a_command():
-    """A language server, say. Its hard bound on data stays, as a command's does."""
-    monitor = ProcessMonitor(ResourceLimits(memory=512 * MIB, file=4 * MIB, open_files=99))
-    shown = "ulimit -Sn; ulimit -Sf; ulimit -Sd; ulimit -Sc"
-    process = monitor.start_beside(["bash", "-c", shown], stdout=subprocess.PIPE, env=ENVIRONMENT)
-    assert process.communicate(timeout=60)[0].split() == [b"99", b"4096", b"524288", b"0"]

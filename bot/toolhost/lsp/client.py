@@ -144,10 +144,11 @@ class LanguageServer:
                     document.problems = None
                     self._pull(document)
 
-    def is_ready(self, names: Iterable[str]) -> bool:
-        """Whether the problems of these files are known, of those that are open."""
+    def is_done(self, names: Iterable[str]) -> bool:
+        """Whether the problems of these files are known, of those that are open, or nothing will be."""
         with self._changed:
-            return all(self.documents[name].ready for name in names if name in self.documents)
+            ready = (self.documents[name].ready for name in names if name in self.documents)
+            return bool(self.off_reason) or all(ready)
 
     def end(self) -> None:
         with self._changed:

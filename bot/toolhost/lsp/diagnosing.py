@@ -61,7 +61,7 @@ class Diagnosing:
         """Files to check with the next result, and the names that they had before."""
 
         self._broken = False
-        self._late: set[str] = set()
+        self._late: list[str] = []
 
     def before(self, tool: str) -> None:
         """Prepare for an edit: the problems of files that were read must be known before it, since it changes the
@@ -76,36 +76,35 @@ class Diagnosing:
         if self._broken or self._context.cancelled.is_set():
             return outcome
         try:
-            report = self._diagnose(tool, outcome, more_edits=more_edits)
+            return self._diagnose(tool, outcome, more_edits=more_edits)
         except Exception as error:  # noqa: BLE001 - a bug in here must not cost the edit's result
             self._broken = True
             note = f"Diagnostics are off for the rest of the run: {type(error).__name__}: {error}"
             return outcome._replace(content=f"{outcome.content}\n{note}")
-        if report is None:
-            return outcome
-        content = "\n".join(filter(None, (outcome.content, report.text())))
-        metadata = {**outcome.metadata, "diagnostics": report.record()}
-        return outcome._replace(content=content, metadata=metadata)
 
     def changed_meanwhile(self, name: str) -> None:
         """Record a file that a command changed, by a scan; it is checked with the next result."""
         self._pending.setdefault(name, name)
 
-    def _diagnose(self, tool: str, outcome: ToolOutcome, *, more_edits: bool) -> Report | None:
+    def _diagnose(self, tool: str, outcome: ToolOutcome, *, more_edits: bool) -> ToolOutcome:
         if tool == "view" and not outcome.is_error:
             self._read(str(outcome.metadata.get("path", "")))
         if tool in _EDITS:
             for one in changed_files(outcome.metadata):
                 self._pending[one["path"]] = one.get("moved_from", one["path"])
             if more_edits:
-                return None
-        names = {name: old for name, old in self._pending.items() if is_checked(name)}
+                return outcome
+        names = {name: old for name, old in self._pending.items() if self._languages_of(name)}
         self._pending = {}
-        return self._report(names) if names else None
+        if not names or (report := self._report(names)) is None:
+            return outcome
+        content = "\n".join(filter(None, (outcome.content, report.text())))
+        metadata = {**outcome.metadata, "diagnostics": report.record()}
+        return outcome._replace(content=content, metadata=metadata)
 
     def _read(self, name: str) -> None:
         """Register a file that the agent read and may change later."""
-        if not is_checked(name) or name in self._files or (now := self._now(name)) is None:
+        if not self._languages_of(name) or name in self._files or (now := self._now(name)) is None:
             return
         before = self._before(name)
         if before is None and name not in self._context.originals:
@@ -134,23 +133,18 @@ class Diagnosing:
         found = {server: self._new_problems(server) for server in self._servers.values()}
         new = in_order(chain.from_iterable(found.values()), [file.name for file in changed])
         # Of a file that was deleted only the problems of others are worth a line.
-        answers = [
-            (server.name, _answer(server, own)) for server, own in sent.items() if own or found[server]
-        ]
+        answers = {server.name: _answer(server, own) for server, own in sent.items() if own or found[server]}
         # Those that were not reported before. One that was gone meanwhile is reported again.
         now = {problem._replace(line=0, column=0, snippet=""): problem for problem in new}
         unreported = [key for key in now if key not in self._shown]
         self._shown = self._shown & now.keys() | set(unreported[:MAX_SHOWN])
-        late_before, self._late = self._late, {name for name, one in answers if one is Answer.TIMED_OUT}
-        return Report(
-            answers,
-            new,
-            list(map(now.__getitem__, unreported)),
-            limit=self._settings.wait,
-            notes=list(self._notes()),
-            uses=self._uses(),
-            late=[name for name in self._late if name not in late_before],
-        )
+        late = [name for name, one in answers.items() if one is Answer.TIMED_OUT]
+        unknown = ", ".join(name for name in late if name not in self._late)
+        self._late = late
+        if unknown:
+            unknown += f" did not answer in {self._settings.wait:.3g} s; state unknown"
+        shown = [now[key] for key in unreported]
+        return Report(answers, new, shown, unknown, self._notes(), self._uses())
 
     def _update(self, name: str, old_name: str) -> SourceFile | None:
         """Return the file with its current text; `None` if it is unchanged."""
@@ -190,12 +184,12 @@ class Diagnosing:
         waiting = {server: own for server, own in names.items() if not server.silent}
 
         def is_done() -> bool:
-            return all(server.off_reason or server.is_ready(own) for server, own in waiting.items())
+            return all(server.is_done(own) for server, own in waiting.items())
 
         with self._changed:
             self._changed.wait_for(is_done, max(0.0, began + self._settings.wait - time.monotonic()))
             for server, own in waiting.items():
-                server.silent = not server.off_reason and not server.is_ready(own)
+                server.silent = not server.is_done(own)
 
     def _new_problems(self, server: LanguageServer) -> list[Problem]:
         """Those of the files that the server answered for."""
@@ -206,12 +200,16 @@ class Diagnosing:
 
     def _servers_of(self, name: str) -> dict[LanguageServer, str]:
         """The servers of a file, started where they were not, with the name of its language."""
+        languages = self._languages_of(name)
+        for server in languages:
+            if server not in self._servers:
+                self._start(self._specs[server], name)
+        return {self._servers[one]: languages[one] for one in languages if one in self._servers}
+
+    def _languages_of(self, name: str) -> dict[str, str]:
+        """The names of a file's language by those of the servers that take it."""
         suffix = os.path.splitext(name)[1].lower()
-        specs = [spec for spec in self._specs.values() if suffix in spec.files]
-        for spec in specs:
-            if spec.name not in self._servers:
-                self._start(spec, name)
-        return {self._servers[one.name]: one.files[suffix] for one in specs if one.name in self._servers}
+        return {one.name: one.files[suffix] for one in self._specs.values() if suffix in one.files}
 
     def _start(self, spec: Server, name: str) -> None:
         """Start the server for a file, or record why there is none."""
@@ -226,13 +224,14 @@ class Diagnosing:
         except OSError as error:
             self._missing[spec.name] = f"it could not be started: {error.strerror or error}"
 
-    def _notes(self) -> Iterator[str]:
+    def _notes(self) -> list[str]:
         """Sentences on servers that are missing or off; each once."""
         off = {name: server.off_reason for name, server in self._servers.items()}
         notes = [f"{name} is off for the rest of the run: {why}" for name, why in off.items() if why]
         notes += [f"{name} is not available: {why}" for name, why in self._missing.items()]
-        yield from (note for note in notes if note not in self._noted)
-        self._noted.update(notes)
+        new = [note for note in notes if note not in self._noted]
+        self._noted.update(new)
+        return new
 
     def _uses(self) -> list[ServerUse]:
         """The servers that were started, and those that are missing."""
@@ -257,15 +256,10 @@ def _content(data: bytes | None) -> str | None:
     return text and text.content
 
 
-def is_checked(name: str) -> bool:
-    """Whether a server takes a file of this name."""
-    return any(os.path.splitext(name)[1].lower() in one.files for one in servers())
-
-
 def _answer(server: LanguageServer, names: Sequence[str]) -> Answer:
     if server.off_reason:
         return Answer.UNAVAILABLE
-    return Answer.COMPLETE if server.is_ready(names) else Answer.TIMED_OUT
+    return Answer.COMPLETE if server.is_done(names) else Answer.TIMED_OUT
 
 
 MAX_SHOWN = 10
@@ -289,14 +283,11 @@ def new_problems(before: Sequence[Problem], now: Sequence[Problem]) -> list[Prob
 
 
 def in_order(problems: Iterable[Problem], first: Collection[str] = ()) -> list[Problem]:
-    """Errors first, those of the files `first` before others, then by file and line, each once. What two tools report
-    at one position is the first one's."""
-    tools: dict[Hashable, str] = {}
-    each = {
-        (p.tool, p.path, p.line, p.code, p.message): p
-        for p in problems
-        if tools.setdefault((p.path, p.line, p.column), p.tool) == p.tool
-    }
+    """Errors first, those of the files `first` before others, then by file and line. Of several at one position, as two
+    tools report a syntax error, the first one."""
+    each: dict[Hashable, Problem] = {}
+    for problem in problems:
+        each.setdefault((problem.path, problem.line, problem.column), problem)
     return sorted(
         each.values(),
         key=lambda p: (p.severity != Severity.ERROR, p.path not in first, p.path, p.line, p.column),
@@ -305,16 +296,15 @@ def in_order(problems: Iterable[Problem], first: Collection[str] = ()) -> list[P
 
 class Report(NamedTuple):
     """`tools` has the answer of each server, `new` are the new problems of all files with results, `unreported` those
-    that were not reported before. `limit` is the longest wait in seconds. `notes` are sentences on servers that are
-    not available, `uses` are the servers of the run, `late` those that were in time before."""
+    that were not reported before. `unknown` is a sentence on servers that were in time before and are not now, `notes`
+    are sentences on servers that are not available, `uses` are the servers of the run."""
 
-    tools: Sequence[tuple[str, Answer]]
+    tools: Mapping[str, Answer]
     new: Sequence[Problem]
     unreported: Sequence[Problem] = ()
-    limit: float = 0.0
+    unknown: str = ""
     notes: Sequence[str] = ()
     uses: Sequence[ServerUse] = ()
-    late: Sequence[str] = ()
 
     def text(self) -> str:
         """The text for the model, with a line for each note; empty without a finding and a note."""
@@ -323,7 +313,7 @@ class Report(NamedTuple):
     def record(self) -> dict[str, Any]:
         """The same for the metadata of the tool result."""
         return {
-            "tools": [[name, answer.value] for name, answer in self.tools],
+            "tools": [[name, answer.value] for name, answer in self.tools.items()],
             "new": [one._asdict() for one in self.new[:MAX_SHOWN]],
             "new_count": len(self.new),
             "note": " ".join(self.notes)[:1000],
@@ -331,20 +321,18 @@ class Report(NamedTuple):
         }
 
     def _findings(self) -> Iterator[str]:
-        names = ", ".join(name for name, answer in self.tools if answer is Answer.COMPLETE)
-        late = ", ".join(self.late)
-        unknown = f"{late} did not answer in {self.limit:.3g} s; state unknown" if late else ""
-        if not names:
-            yield from filter(None, [unknown and f"Diagnostics: {unknown}"])
-        elif not self.new:
-            yield f"Diagnostics: no new problems ({names}){'; ' if unknown else ''}{unknown}"
-        else:
-            repeated = len(self.new) - len(self.unreported)
-            shown = f" ({repeated if self.unreported else 'all'} shown before)" if repeated else ""
-            yield f"Diagnostics ({names}; {unknown or 'complete'}): {len(self.new)} new{shown}"
-            yield from map(_lines, self.unreported[:MAX_SHOWN])
-            if (rest := len(self.unreported) - MAX_SHOWN) > 0:
-                yield f"[{rest} more new ones are not shown]"
+        names = ", ".join(name for name, answer in self.tools.items() if answer is Answer.COMPLETE)
+        if not names or not self.new:
+            known = f"no new problems ({names})" if names else ""
+            if known or self.unknown:
+                yield f"Diagnostics: {'; '.join(filter(None, (known, self.unknown)))}"
+            return
+        repeated = len(self.new) - len(self.unreported)
+        shown = f" ({repeated} shown before)" if repeated else ""
+        yield f"Diagnostics ({names}; {self.unknown or 'complete'}): {len(self.new)} new{shown}"
+        yield from map(_lines, self.unreported[:MAX_SHOWN])
+        if (rest := len(self.unreported) - MAX_SHOWN) > 0:
+            yield f"[{rest} more new ones are not shown]"
 
 
 def _lines(problem: Problem) -> str:

@@ -20,6 +20,8 @@ from bot.ecosystems.language_server import Launch, Server
 from bot.ecosystems.program_search import Place
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context
+from bot.toolhost.programs import start_program
+from bot.toolhost.resource_limits import for_a_child
 
 _MAX_LINKS = 40
 _PROXY = re.compile(r"(?i)(https?|all|no|ftp)_proxy$")
@@ -83,9 +85,10 @@ class Launcher:
         return ""
 
     def start(self, spec: Server, launch: Launch) -> subprocess.Popen[bytes]:
-        """Start the process in a session of its own, with pipes. Raises `OSError`."""
-        return self._context.monitor.start_beside(
+        """Start the process in a session of its own, with pipes and a command's limits. Raises `OSError`."""
+        return start_program(
             launch.argv,
+            preexec_fn=for_a_child(self._context.monitor.limits),
             cwd=launch.root or self._root,
             env={**environment_of(spec, self._context), **launch.variables},
             stdin=subprocess.PIPE,

@@ -325,7 +325,7 @@ def file(server: LanguageServer, name: str, text: str) -> SourceFile:
 
 def problems(server: LanguageServer, name: str, text: str) -> tuple[Problem, ...]:
     server.read(file(server, name, text), "python")
-    assert eventually(lambda: server.is_ready([name])), server.off_reason
+    assert eventually(lambda: server.is_done([name])), server.off_reason
     return server.documents[name].problems or ()
 
 

@@ -66,9 +66,7 @@ class Looked:
     def read(self, name: str, content: str) -> None:
         (self.root / name).write_text(content)
         self.session.after("view", ToolOutcome("", metadata={"path": name}))
-        assert eventually(
-            lambda: all(one.off_reason or one.is_ready(list(one.documents)) for one in self.servers)
-        )
+        assert eventually(lambda: all(one.is_done(list(one.documents)) for one in self.servers))
 
     def change(self, name: str, content: str | None, moved_from: str = "") -> dict[str, Any]:
         """The record of an edit, with the text that the model gets."""
@@ -101,7 +99,7 @@ def test_what_comes_late_counts_with_the_next_change(begin: Begin):
     assert looked.change("a.py", "aa\n")["text"] == "Diagnostics: ty did not answer in 0.1 s; state unknown"
     (looked.root / "go").touch()
     [server] = looked.servers
-    assert eventually(lambda: server.is_ready(["a.py"]))
+    assert eventually(lambda: server.is_done(["a.py"]))
     looked.session._settings = replace(looked.session._settings, wait=LONG)
     new = looked.change("b.py", "bb\n")["new"]
     assert [(one["path"], one["message"]) for one in new] == [("a.py", "late")]
@@ -190,8 +188,9 @@ def test_nothing_that_leads_out_is_in_a_server_s_environment(begin: Begin):
     assert environment["LANG"] == "C"
 
 
-BOTH = (("ty", Answer.COMPLETE), ("ruff", Answer.COMPLETE))
-LATE = (("ty", Answer.TIMED_OUT),)
+BOTH = {"ty": Answer.COMPLETE, "ruff": Answer.COMPLETE}
+LATE = {"ty": Answer.TIMED_OUT}
+NO_ANSWER = "ty did not answer in 2 s; state unknown"
 
 
 def problem(message: str = "wrong", line: int = 1, *, snippet: str = "x", **more: str) -> Problem:
@@ -234,14 +233,11 @@ def test_errors_come_first_then_the_changed_file_and_a_position_has_one_tool():
     ("report", "text"),
     [
         (Report(BOTH, ()), "Diagnostics: no new problems (ty, ruff)"),
-        (Report(LATE, (), limit=2.0, late=["ty"]), "Diagnostics: ty did not answer in 2 s; state unknown"),
-        (
-            Report((*LATE, BOTH[1]), (), limit=2.0, late=["ty"]),
-            "Diagnostics: no new problems (ruff); ty did not answer in 2 s; state unknown",
-        ),
-        (Report((("ty", Answer.UNAVAILABLE),), ()), ""),
-        (Report((), (), notes=["ty is not available: no"]), "Diagnostics: ty is not available: no"),
-        (Report(BOTH, [problem()]), "Diagnostics (ty, ruff; complete): 1 new (all shown before)"),
+        (Report(LATE, (), unknown=NO_ANSWER), f"Diagnostics: {NO_ANSWER}"),
+        (Report(BOTH | LATE, (), unknown=NO_ANSWER), f"Diagnostics: no new problems (ruff); {NO_ANSWER}"),
+        (Report({"ty": Answer.UNAVAILABLE}, ()), ""),
+        (Report({}, (), notes=["ty is not available: no"]), "Diagnostics: ty is not available: no"),
+        (Report(BOTH, [problem()]), "Diagnostics (ty, ruff; complete): 1 new (1 shown before)"),
         (
             Report(BOTH, [problem("a", 12), problem("b")], [problem("a", 12, snippet="  f(x)")]),
             """\

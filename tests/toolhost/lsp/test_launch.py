@@ -8,8 +8,10 @@ import pytest
 
 from bot.contracts.tools import Answer
 from bot.ecosystems.language_server import Launch
+from bot.ecosystems.registry import servers
 from bot.toolhost.context import Context, Records
 from bot.toolhost.lsp.launch import Launcher, Settings
+from bot.toolhost.resource_limits import MIB, ResourceLimits
 
 SINCE = 1_000
 """Nanoseconds: what is younger was made by the run."""
@@ -88,6 +90,15 @@ def test_a_program_of_the_tree_is_started_as_the_run_found_it(context: Context, 
     if (context.root / "bin" / program).is_file():
         (context.root / "bin" / program).chmod(0o755)
         assert refused((program,)) == why
+
+
+def test_a49_a_server_has_the_limits_of_a_command(context: Context):
+    """Its hard bound on data stays, as a command's does."""
+    context.monitor.limits = ResourceLimits(memory=512 * MIB, file=4 * MIB, open_files=99)
+    launcher = Launcher(context, Settings(), lambda path: None)
+    shown = "ulimit -Sn; ulimit -Sf; ulimit -Sd; ulimit -Sc"
+    process = launcher.start(next(iter(servers())), Launch(("/bin/bash", "-c", shown)))
+    assert process.communicate(timeout=60)[0].split() == [b"99", b"4096", b"524288", b"0"]
 
 
 def test_links_that_the_sandbox_placed_while_the_host_started_are_no_change(context: Context):
