@@ -133,6 +133,7 @@ def unused(outcome: dict[str, object]) -> str:
     return note.removeprefix(UNUSED)
 
 
+@pytest.mark.slow
 def test_what_was_installed_is_there_in_workspace_home_and_tool_cache(prepared: Prepared):
     outcome = prepared.run()
     assert states(outcome) == ["passed", "passed"], json.dumps(outcome["checks"])

@@ -42,6 +42,7 @@ def logs(jobs: Mapping[str, Job]) -> list[str]:
     return [job.log for job in jobs.values()]
 
 
+@pytest.mark.slow
 def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make):
     [copied] = [
         text for text in re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL) if "jobs:" in text

@@ -67,6 +67,7 @@ def test_a45_a_folder_that_setup_swapped_for_a_link_shows_nothing(cli: Cli, tmp_
     assert "planted" not in output
 
 
+@pytest.mark.slow
 @both
 def test_a114_what_is_not_shown_is_said_to_the_person_and_to_the_model(
     cli: Cli, tmp_path: Path, sandbox: str

@@ -57,6 +57,7 @@ def plant(folder: Path, canary: Path, names: tuple[str, ...] = PROGRAMS) -> str:
     return str(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_a29_nothing_of_the_activated_environment_is_run_by_the_host(cli: Cli, tmp_path: Path):
     """As after `source .venv/bin/activate` in a checkout whose set-up somebody else wrote, with direnv's `PATH_add`."""

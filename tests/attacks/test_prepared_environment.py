@@ -102,6 +102,7 @@ def test_a06_nor_in_a_whole_run(stage: Stage):
     assert (check["command"], check["after"]["state"]) == ("python -m unittest", "passed")
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_a06_for_a_head_with_other_lock_files_nothing_is_installed_and_that_is_said(stage: Stage):
     result = _fixed_on_head(stage, EVIL)

@@ -81,6 +81,7 @@ def repository(tmp_path: Path, outside: Path, setup: str) -> Path:
 LOOKED = shell("sh look.sh && echo nothing > looked.txt")
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("setup", [PLANT, PLANT + HOME], ids=["planted", "HOME is a link"])
 def test_a85_a86_a88_what_setup_plants_shows_nothing_of_the_machine(

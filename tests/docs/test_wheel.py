@@ -33,6 +33,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_it_holds_every_file_of_the_program_and_the_skills_as_files(wheel: Path):
     names = [
         name

@@ -168,6 +168,7 @@ def test_the_tokens_kind_is_said_and_what_follows(
     assert token not in str(found)
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_the_command_says_what_is_missing_and_how_to_mend_it(stage: Stage, tmp_path: Path):
     root = sample_repository(tmp_path / "tidytime")

@@ -100,10 +100,8 @@ def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path
     assert "note      .github/agent.yml has these as comments: make lint." in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("program", "is_needed"),
-    [("python3", False), pytest.param(".venv/bin/python", True, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("program", "is_needed"), [("python3", False), (".venv/bin/python", True)])
 def test_setup_is_written_only_if_a_check_needs_it_here(tmp_path: Path, program: str, is_needed: bool):
     steps = f"[{{run: pip install -r requirements.txt}}, {{run: {program} -m unittest}}]"
     repo, done = tried(tmp_path, steps, {"requirements.txt": "", ".gitignore": ".venv\n"})

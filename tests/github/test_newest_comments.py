@@ -1,6 +1,6 @@
 """A thread read from its end."""
 
-import shutil
+import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -20,7 +20,7 @@ def forge(tmp_path: Path) -> Iterator[Forge]:
         forge.create_repository("acme", "lib")
         forge.add_user("eve")
         yield forge
-        if shutil.which("npm"):
+        if os.environ.get("SLASH_AGENT_TEST_EVERYTHING"):
             assert [str(finding) for finding in openapi.findings(forge.requests)] == []
 
 

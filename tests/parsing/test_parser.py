@@ -19,7 +19,7 @@ from bot.parsing.parser import ParseError, Parser
 NESTED = "[" * 180_000
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def parser() -> Iterator[Parser]:
     with Parser(600) as started:
         yield started
@@ -62,50 +62,48 @@ def answers_with(text: str) -> object:
 
 
 @pytest.fixture
-def own_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the child import this file."""
+def own() -> Iterator[Parser]:
+    """One whose child imports this file. For one test: what a text wrote there may be the answer to the next."""
     start = f"import sys; sys.path.append({str(Path(__file__).parent)!r}); {module._START}"
-    monkeypatch.setattr(module, "_START", start)
-    for function in (limits_and_surroundings, ends_itself, answers_with):
-        monkeypatch.setattr(function, "__module__", "test_parser")
+    with Parser(600) as started, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_START", start)
+        for function in (limits_and_surroundings, ends_itself, answers_with):
+            patch.setattr(function, "__module__", "test_parser")
+        yield started
 
 
-@pytest.mark.usefixtures("own_functions")
-def test_the_child_has_limits_and_nothing_of_ours(parser: Parser):
-    environment, folder, isolated, limits = parser.parse(limits_and_surroundings, "x")
+def test_the_child_has_limits_and_nothing_of_ours(own: Parser):
+    environment, folder, isolated, limits = own.parse(limits_and_surroundings, "x")
     assert set(environment) <= {"LC_CTYPE"}
     assert (folder, isolated, limits) == ("/", 1, [512 << 20, 0, 0])
 
 
-@pytest.mark.usefixtures("own_functions")
 @pytest.mark.parametrize(
     ("name", "reason"), [("SIGSEGV", "crashes"), ("SIGXCPU", "too long"), ("SIGKILL", "too long")]
 )
-def test_a_child_that_dies_is_an_error_of_its_text_alone(parser: Parser, name: str, reason: str):
-    assert parser.parse(json.loads, "1") == 1
+def test_a_child_that_dies_is_an_error_of_its_text_alone(own: Parser, name: str, reason: str):
+    assert own.parse(json.loads, "1") == 1
     with pytest.raises(ParseError, match=reason):
-        parser.parse(ends_itself, name)
-    assert parser.parse(json.loads, "2") == 2
+        own.parse(ends_itself, name)
+    assert own.parse(json.loads, "2") == 2
 
 
-@pytest.mark.usefixtures("own_functions")
 @pytest.mark.parametrize(
     "answer", ["", "nothing\n", "1\n", "[1]\n", "[1, 2, 3]\n", "[" * 100_000 + "\n", '[null, {"a": 1}]\n']
 )
-def test_an_answer_that_is_none_is_an_error(parser: Parser, answer: str):
+def test_an_answer_that_is_none_is_an_error(own: Parser, answer: str):
     if answer:
         with pytest.raises(ParseError):
-            parser.parse(answers_with, answer)
+            own.parse(answers_with, answer)
     else:
-        assert parser.parse(answers_with, answer) is None
+        assert own.parse(answers_with, answer) is None
 
 
-@pytest.mark.usefixtures("own_functions")
-def test_an_answer_of_any_size_is_not_kept(parser: Parser, monkeypatch: pytest.MonkeyPatch):
+def test_an_answer_of_any_size_is_not_kept(own: Parser, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "_LARGEST_ANSWER", 10_000)
     with pytest.raises(ParseError):
-        parser.parse(answers_with, "x" * 20_000)
-    assert parser.parse(json.loads, "2") == 2
+        own.parse(answers_with, "x" * 20_000)
+    assert own.parse(json.loads, "2") == 2
 
 
 HOSTILE = {

@@ -38,6 +38,7 @@ def test_a_task_has_a_branch_and_a_mark_of_its_own(world: World):
     assert [label["name"] for label in pull["labels"]] == ["maintenance"]
 
 
+@pytest.mark.slow
 def test_one_that_people_have_committed_to_is_theirs_and_there_is_no_second(world: World):
     bundle = scheduled(world)
     first = world.publish(bundle)

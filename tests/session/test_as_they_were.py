@@ -82,6 +82,7 @@ def assert_not_green(result: CheckResult) -> None:
                 ),
             },
             id="a helper that asserts nothing",
+            marks=SLOW,
         ),
         pytest.param(
             {"pytest.ini": "[pytest]\naddopts = --ignore=tests/test_double.py\n"},
@@ -89,7 +90,7 @@ def assert_not_green(result: CheckResult) -> None:
             id="settings",
             marks=SLOW,
         ),
-        pytest.param({"tests/test_double.py": None}, {}, id="a deleted test file"),
+        pytest.param({"tests/test_double.py": None}, {}, id="a deleted test file", marks=SLOW),
     ],
 )  # fmt: skip
 def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_tests(
@@ -115,7 +116,7 @@ def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_te
             DOUBLE.replace("test_double", "test_other").replace("== 4", "== 6"),
             marks=SLOW,
         ),
-        ("tests/golden/double.txt", "0 3 6"),
+        pytest.param("tests/golden/double.txt", "0 3 6", marks=SLOW),
     ],
 )  # fmt: skip
 def test_a66_a_test_whose_expectation_the_change_edits_is_named(begin: Begin, path: str, text: str):
@@ -132,6 +133,7 @@ def test_a66_a_test_whose_expectation_the_change_edits_is_named(begin: Begin, pa
     assert_not_green(result)
 
 
+@pytest.mark.slow
 def test_a97_a_test_that_passes_because_the_change_edits_it_is_not_fixed(begin: Begin):
     result = round_of(
         begin, {**BASE, "app.py": WRONG}, {"tests/test_double.py": DOUBLE.replace("== 4", "== 6")}

@@ -103,6 +103,7 @@ def test_a_cancelled_round_runs_nothing_more(workspace: Workspace):
     assert not (workspace.call("bash", {"command": "ls"}, CancelToken())).content.startswith("made")
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_the_model_hears_once_of_a_check_that_cannot_run(cli: Cli, tmp_path: Path):
     policy = "version: 1\nchecks: [no-such-linter .]\n"
@@ -130,6 +131,7 @@ def test_the_check_before_the_change_gives_way_to_the_agents_commands(cli: Cli, 
     assert (check["before"]["state"], check["after"]["state"]) == ("passed", "failed"), check
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_a81_a_check_whose_sandbox_was_killed_is_run_again(cli: Cli, tmp_path: Path):
     policy = 'version: 1\nchecks: [{name: long, command: "grep -q 1 a || { touch mark; sleep 4; }"}]\n'
@@ -267,6 +269,7 @@ def test_a_name_that_no_check_has_is_an_error_with_those_there_are():
         chosen_checks(CHECKS, {"check": "tests"})
 
 
+@pytest.mark.slow
 @pytest.mark.checkers
 @pytest.mark.parametrize(("options", "are_compared"), [((), True), (("--no-checks",), False)])
 def test_no_checks_are_no_checkers_either(

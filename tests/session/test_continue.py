@@ -65,6 +65,7 @@ def test_a_question_that_nobody_is_there_to_answer_ends_the_run_and_the_answer_g
     assert "[agent calls ask_user]" in asked[1]
 
 
+@pytest.mark.slow
 def test_continue_goes_on_from_the_last_run_in_this_repository(cli: Cli, repo: Path, tmp_path: Path):
     other = sample_repository(tmp_path / "other", checks=False)
     first = first_run(cli, repo)

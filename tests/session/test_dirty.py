@@ -35,6 +35,7 @@ def test_the_run_begins_with_the_changes_and_the_branch_has_only_its_own(cli: Cl
     assert ran.json["unseen"] == 1
 
 
+@pytest.mark.slow
 def test_a_change_of_changed_lines_is_a_patch_and_no_commit(cli: Cli, repo: Path):
     file = repo / "tidytime" / "format.py"
     file.write_text(file.read_text().replace("abs(seconds)", "abs(float(seconds))"))

@@ -89,6 +89,7 @@ def test_without_a_change_one_comment_tells_the_end(stage: Stage):
     assert stage.pulls() == []
 
 
+@pytest.mark.slow
 def test_a_title_and_comment_full_of_shell_are_only_text(stage: Stage):
     mark = stage.folder / "executed"
     evil = f'"; touch {mark}; # $(touch {mark}) `touch {mark}`'

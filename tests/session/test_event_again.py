@@ -61,6 +61,7 @@ def progress(stage: Stage, comment: int, run: int = 77, login: str = BOT) -> int
 # -- retry
 
 
+@pytest.mark.slow
 def test_retry_does_the_last_request_again_and_is_published(stage: Stage):
     event = stage.ask("/agent fix the carry, and nothing else")
     act(stage, [Say("I will not.")], event)
@@ -168,6 +169,7 @@ def test_a123_a_bundle_that_code_of_the_repository_may_have_uploaded_is_not_gone
     assert asked
 
 
+@pytest.mark.slow
 def test_the_bundle_of_an_earlier_attempt_is_taken_with_its_proposed_writes(stage: Stage):
     """Publishing failed, and somebody chose "Re-run all jobs"."""
     event = stage.ask("/agent fix this")

@@ -52,6 +52,7 @@ def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_pa
     git(repo, "apply", "--check", str(patch))
 
 
+@pytest.mark.slow
 def test_a_failing_check_is_told_once_and_the_run_goes_on(cli: Cli, repo: Path):
     make_pass = shell("python3 -m unittest tests.test_parse")
     breaking = Call("write", {"path": "tests/test_parse.py", "content": "raise SystemExit(1)\n"})

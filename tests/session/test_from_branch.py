@@ -43,6 +43,7 @@ def files_of(stage: Stage, pull: Any) -> set[str]:
     return {file["filename"] for file in stage.get(f"pulls/{pull['number']}/files")}
 
 
+@pytest.mark.slow
 def test_an_open_pull_request_of_the_bots_is_gone_on_from(stage: Stage):
     first = fixed(stage)
     asked = carry_out(stage, "/agent continue and say so in CHANGES.md", [VIEW, MORE, DESCRIBE, DONE])

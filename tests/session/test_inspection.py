@@ -71,6 +71,7 @@ def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin):
     assert [record.run.state for record in trial.records] == [CheckState.PASSED] * 2
 
 
+@pytest.mark.slow
 def test_a_checker_has_one_core(begin: Begin):
     trial = begin(FAKE | {"behaviour": 'echo "a.ts(1,1): error TS1: $(nproc)"\n'})
     tsc = trial.compare(trial.changed_tree({"behaviour": "echo 'a.ts(1,1): error TS1: 1'\n"}))["tsc"]
@@ -113,6 +114,7 @@ def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_wi
     )
 
 
+@pytest.mark.slow
 def test_one_that_cannot_be_believed_after_the_change_is_not_compared(begin: Begin):
     trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
     tsc = trial.compare(trial.changed_tree({"behaviour": "echo words >&2; exit 7\n"}))["tsc"]
@@ -151,6 +153,7 @@ def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin)
     assert not any(each.complete for each in comparisons.values())
 
 
+@pytest.mark.slow
 def test_a_module_that_was_missing_before_is_not_new(begin: Begin):
     trial = begin({"a.py": "import nowhere_to_be_found\n"}, named=("ty",))
     ty = trial.compare(trial.changed_tree({"b.py": "import nowhere_to_be_found.inside\nx: int = ''\n"}))["ty"]
@@ -173,6 +176,7 @@ def project(folder: str, *errors: str) -> dict[str, str]:
 OLD, NEW = "1,1): error TS2322: m", "2,1): error TS2304: n"
 
 
+@pytest.mark.slow
 def test_a_project_that_the_change_removes_or_adds_is_not_compared(begin: Begin):
     trial = begin(SHARED | project("web", OLD) | project("api", OLD), named=("tsc",))
     tree = trial.changed_tree(dict.fromkeys(project("web")) | project("site", NEW) | project("api", OLD, NEW))

@@ -46,6 +46,7 @@ def test_setup_that_needs_the_network_is_left_out_of_a_local_run(cli: Cli, tmp_p
     assert [step in note and "touch after" in note for note in notes] == ([] if there else [True])
 
 
+@pytest.mark.slow
 def test_setup_and_checks_work_behind_landlock(cli: Cli, tmp_path: Path):
     repo = make_repository(
         tmp_path / "app",

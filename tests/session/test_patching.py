@@ -116,6 +116,7 @@ def test_what_a_restore_would_lose_is_kept_unless_it_is_forced(cli: Cli, repo: P
     assert "round(abs(seconds))" in (repo / FORMAT).read_text()
 
 
+@pytest.mark.slow
 def test_a_restore_that_cannot_be_says_why(cli: Cli, repo: Path, bundle: Path, tmp_path: Path):
     journal = run(cli, repo, bundle, PATCH)
 

@@ -47,6 +47,7 @@ def posted(cli: Cli, stage: Stage, clone: Path, *steps: Any) -> tuple[CommandRes
     return ran, len(ran.requests)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("number")
 def test_the_review_is_on_the_pull_request_and_a_second_one_asks_no_model(
     cli: Cli, stage: Stage, clone: Path, number: int

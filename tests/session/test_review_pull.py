@@ -93,6 +93,7 @@ def reviews(stage: Stage) -> Reviews:
     return Reviews(stage)
 
 
+@pytest.mark.slow
 def test_asked_for_it_is_one_review_with_suggestions(reviews: Reviews):
     reviews.open(stats_py=CODE)
     reviews.asked(report(suggestion=BETTER), report(line=0, title="No test", severity="note"))
@@ -131,6 +132,7 @@ def test_a149_on_a_fork_it_is_read_only_and_no_test_of_the_fork_is_run(reviews: 
     assert "```suggestion" in remark["body"]
 
 
+@pytest.mark.slow
 def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Reviews):
     reviews.stage.forge.commit(reviews.stage.repo, {POLICY: "review: { request_changes: true }\n"})
     reviews.open(stats_py=CODE)
@@ -149,6 +151,7 @@ def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Rev
 WONT_FIX = "Won't fix: it never is empty."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("login", "words", "settles"),
     [(MIRA, WONT_FIX, True), ("jonas-weber", WONT_FIX, False), (MIRA, "", True)],

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.stage import processes_naming
 
 _PROGRAM = """
@@ -50,5 +52,6 @@ def test_the_second_ends_the_process_wherever_it_is_and_what_it_started():
     assert not processes_naming(f"sleep {seconds}")
 
 
+@pytest.mark.slow
 def test_one_press_that_arrives_twice_is_one():
     assert _run("pass", "pass")[:2] == (0, "ended signal\n")

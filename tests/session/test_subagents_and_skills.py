@@ -132,6 +132,7 @@ def catalogue(came: VerbRun) -> str:
     return str(tool["description"])
 
 
+@pytest.mark.slow
 def test_scripts_are_run_references_read_and_nothing_is_written_there(stage: Stage):
     stage.forge.commit(stage.repo, GREET)
     came = fixing(

@@ -49,6 +49,7 @@ def published(stage: Stage, *steps: Step) -> list[Any]:
     return [one.json for one in model.requests]
 
 
+@pytest.mark.slow
 def test_a_task_has_one_pull_request_which_is_continued_and_whose_no_is_heeded(stage: Stage):
     published(stage, *fix_steps())
     [pull] = stage.pulls()

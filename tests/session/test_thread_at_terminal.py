@@ -62,6 +62,7 @@ def test_an_issue_is_read_as_data_and_its_number_is_in_the_branch(stage: Stage, 
     )
 
 
+@pytest.mark.slow
 def test_other_pull_requests_on_the_issue_are_named_before_the_work(stage: Stage, clone: Path, run: Run):
     stage.forge.commit(stage.repo, {"stats.py": "x = 1\n"}, branch="topic", author=MAINTAINER)
     number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic", body=f"Fixes #{stage.sample.issue}")
@@ -90,6 +91,7 @@ def test_a_pull_request_needs_its_head_here(stage: Stage, clone: Path, run: Run)
     assert "--pr opens another one" in ran.err
 
 
+@pytest.mark.slow
 def test_pr_opens_a_draft_that_fixes_the_issue_and_makes_no_branch_here(stage: Stage, clone: Path, run: Run):
     before = stage.get(f"issues/{stage.sample.issue}/comments")
     ran, _ = run("--pr", stage.sample.issue)
@@ -156,6 +158,7 @@ def test_a133_ci_that_must_wait_is_not_started_by_a_push_from_here(stage: Stage,
     assert "lets CI wait until somebody has looked at a change" in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "code", "pulls"), [("y", 0, 1), ("", 6, 0)])
 def test_a133_at_a_terminal_the_person_decides_after_the_change_is_printed(
     stage: Stage, clone: Path, cli: Cli, answer: str, code: int, pulls: int

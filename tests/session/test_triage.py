@@ -108,6 +108,7 @@ def test_what_the_model_is_shown_is_fenced_and_only_what_the_task_is_about(stage
     assert not names & {"edit", "write", "describe_change"}
 
 
+@pytest.mark.slow
 def test_label_and_comment_once_and_nothing_more_while_nobody_answers(stage: Stage, old: int, clock: Clock):
     clock.behind = 10
     _, asked = run(stage, speak(old))

@@ -37,6 +37,7 @@ def published(stage: Stage) -> None:
 # plan and approve
 
 
+@pytest.mark.slow
 def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage):
     stage.act_as_app()
     planned = run_verb(stage, request_in(stage, "plan"), [VIEW, SUBMIT, Say("Planned.")])

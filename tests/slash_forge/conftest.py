@@ -7,7 +7,6 @@ description afterwards, wherever npm is at hand to fetch that.
 import http.client
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -42,7 +41,7 @@ def forge(tmp_path: Path) -> Iterator[Forge]:
         forge.grant(REPO, "ada", "write")
         forge.grant(REPO, "tom", "triage")
         yield forge
-        if shutil.which("npm"):
+        if os.environ.get("SLASH_AGENT_TEST_EVERYTHING"):
             assert [str(finding) for finding in openapi.findings(forge.requests)] == []
             assert graphql.findings(forge.requests) == []
 

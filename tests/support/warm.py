@@ -230,9 +230,10 @@ def client_command(argv: Sequence[str]) -> list[str]:
 
 
 def _is_ordinary(environment: Mapping[str, str]) -> bool:
-    """Whether no variable changes how Python or a package starts."""
+    """Whether no variable changes how Python or a package starts. That nothing is compiled changes no result."""
+    names = environment.keys() - {"PYTHONDONTWRITEBYTECODE"}
     return environment.get("PATH") == os.environ["PATH"] and not any(
-        name.startswith(("PYTHON", "LD_", "GIT_PYTHON")) for name in environment
+        name.startswith(("PYTHON", "LD_", "GIT_PYTHON")) for name in names
     )
 
 

@@ -69,6 +69,7 @@ def in_tree(tree: Path, *arguments: str, **environment: str) -> subprocess.Compl
     )
 
 
+@pytest.mark.slow
 def test_one_file_makes_a_verb_known_to_comments_help_policy_and_docs(tree: Path):
     ran = in_tree(tree, "-c", KNOWN_EVERYWHERE)
     assert ran.returncode == 0, ran.stderr
