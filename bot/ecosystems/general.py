@@ -21,45 +21,36 @@ _DIRECTIVE = re.compile(r"(?<!\\)#\s*(skip|todo)\b.*", re.IGNORECASE)
 _PLAN = re.compile(r"TAP version 1.*|1\.\.(\d+)(?: .*)?")
 _DEEPEST = 50
 
-_Path = tuple[str, ...]
-
 
 def tap(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
     """A test point with subtests is not counted itself: it fails with them."""
-    below: dict[int, list[tuple[_Path, str]]] = {}
+    # Each with its depth. A point follows its subtests, which are then put on its own depth.
+    points: list[tuple[int, str, str]] = []
     block: str | None = None
     seen = 0
     for line in lines:
         if block is not None:
             block = None if line == f"{block}..." else block
-            continue
-        if line.strip() == "---":
+        elif line.strip() == "---":
             block = line[: line.index("-")]
         elif match := _POINT.fullmatch(line):
-            depth = min(len(match[1]) // 4, _DEEPEST)
             seen += 1
-            _point(below, depth, match[2], match[4] or f"test {match[3] or seen}")
+            depth, described = min(len(match[1]) // 4, _DEEPEST), match[4] or f"test {match[3] or seen}"
+            name = _DIRECTIVE.sub("", described).replace("\\#", "#").strip()
+            start = len(points)
+            while start and points[start - 1][0] > depth:
+                start -= 1
+            children = points[start:]
+            points[start:] = [(depth, path_of((name, path)), state) for _, path, state in children]
+            if not children or (match[2] != "ok" and all(state != FAILED for *_, state in children)):
+                state = SKIPPED if _DIRECTIVE.search(described) else PASSED if match[2] == "ok" else FAILED
+                points.append((depth, name, state))
     if not seen:
         return None
     tests = ParsedTests("TAP output", whole=not any(line.startswith("Bail out!") for line in lines))
-    for points in below.values():
-        for path, state in points:
-            tests.add(path_of(path), state)
+    for _, name, state in points:
+        tests.add(name, state)
     return tests
-
-
-def _point(below: dict[int, list[tuple[_Path, str]]], depth: int, word: str, described: str) -> None:
-    directive = _DIRECTIVE.search(described)
-    name = _DIRECTIVE.sub("", described).replace("\\#", "#").strip()
-    children = below.pop(depth + 1, [])
-    for deeper in [other for other in below if other > depth]:
-        del below[deeper]
-    here = below.setdefault(depth, [])
-    if children:
-        here += [((name, *path), state) for path, state in children]
-        if word == "ok" or any(state == FAILED for _, state in children):
-            return
-    here.append(((name,), SKIPPED if directive else PASSED if word == "ok" else FAILED))
 
 
 _shellcheck = by_key("comments", "file line column level code message", prefix="SC")

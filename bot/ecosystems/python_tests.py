@@ -1,7 +1,6 @@
 """The test output of pytest and unittest."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, by_names, tests_of
@@ -12,7 +11,7 @@ _PYTEST_SUMMARY = re.compile(
 _SHORT = re.compile(r"(?:FAILED|ERROR) (.+?)(?: - .*)?")
 
 _RAN = re.compile(r"Ran (\d+) tests? in [\d.]+s")
-_UNITTEST_END = re.compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?")
+_UNITTEST_END = re.compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \(.*\))?")
 _UNITTEST_LINE = re.compile(r"(\S+) \(([\w.<>]+)\)(.*)")
 _UNITTEST_STATES = {
     "ok": PASSED,
@@ -43,24 +42,20 @@ def pytest(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 def unittest(lines: Sequence[str], ends: Ends) -> ParsedTests:
     """The tests by the lines of `-v`; else the failed ones, by the headers of their tracebacks."""
     ran = sum(int(end[1]) for end in ends)
-    bad = Counter(
-        _unittest_name(match[1], match[2]) for line in lines if (match := _UNITTEST_BAD.fullmatch(line))
-    )
+    headers = filter(None, map(_UNITTEST_BAD.fullmatch, lines))
+    bad = dict.fromkeys(_unittest_name(match[1], match[2]) for match in headers)
     states = _unittest_lines(lines)
-    names = [name for name, _ in states]
-    if states and sum(not name.endswith(_FIXTURES) for name in names) >= ran:
+    named = [*(one for one in states if one[0] not in bad), *((name, FAILED) for name in bad)]
+    if states and sum(not name.endswith(_FIXTURES) for name, _ in states) >= ran:
         tests = ParsedTests("unittest's output")
-        for name, state in states:
-            tests.add(name, FAILED if name in bad else state)
-        for name in bad.keys() - set(names):
-            tests.add(name, FAILED)
+        for name, state in named:
+            tests.add(name, state)
         return tests
-    failed, skipped = len([name for name in bad if not name.endswith(_FIXTURES)]), 0
-    for match in filter(None, map(_UNITTEST_END.fullmatch, lines)):
-        figures = dict(re.findall(r"([a-z][a-z ]*)=(\d+)", match[1] or ""))
-        skipped += int(figures.get("skipped", 0)) + int(figures.get("expected failures", 0))
+    ended = " ".join(filter(_UNITTEST_END.fullmatch, lines))
+    skipped = sum(map(int, re.findall(r"(?:skipped|expected failures)=(\d+)", ended)))
+    failed = sum(not name.endswith(_FIXTURES) for name in bad)
     totals = {PASSED: max(ran - failed - skipped, 0), FAILED: failed, SKIPPED: skipped}
-    return tests_of("unittest's output", [(name, FAILED) for name in bad], totals, only_failed=True)
+    return tests_of("unittest's output", named, totals, only_failed=True)
 
 
 def _unittest_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
@@ -72,7 +67,7 @@ def _unittest_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
             pending, inside = "", False
         elif not inside:
             # After the tracebacks of one run another may follow.
-            inside = bool(_UNITTEST_END.fullmatch(line))
+            inside = _UNITTEST_END.fullmatch(line) is not None
         else:
             rest = line
             if started := _UNITTEST_LINE.fullmatch(line):
