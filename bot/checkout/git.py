@@ -6,7 +6,6 @@ whatever the configuration of the repository.
 
 import os
 import re
-import resource
 import subprocess
 import threading
 from collections.abc import Generator, Mapping, Sequence
@@ -37,8 +36,8 @@ _SETTINGS = {
     "fetch.recurseSubmodules": "false",
 }
 
-# Not by `prlimit`, which containers may refuse.
-_LIMIT_SCRIPT = 'ulimit -d "$1" && ulimit -t "$2" && shift 2 && exec "$@"'
+# Not by `prlimit`, which containers may refuse. `ulimit` fails only where a lower limit holds already.
+_LIMIT_SCRIPT = '{ ulimit -d "$1"; ulimit -t "$2"; } 2>/dev/null; shift 2; exec "$@"'
 # A fetch that keeps what it receives as one pack and leaves nothing else behind.
 FETCH = ("-c", "fetch.unpackLimit=1", "fetch", "--quiet", "--no-write-fetch-head", "--no-auto-maintenance")
 CPU_LIMIT = 3600
@@ -153,23 +152,15 @@ def git_program() -> str:
     return program
 
 
-def process_limits() -> dict[int, int]:
-    """Return the resource limits of each git process: CPU seconds, and bytes of memory (8 GiB, at most three quarters
-    of the machine's memory). A few hostile objects can unpack to any size."""
-    memory = min(8 << 30, os.sysconf("SC_PHYS_PAGES") * (os.sysconf("SC_PAGE_SIZE") // 4096) * 3072)
-    wanted = {resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: CPU_LIMIT}
-    hard = {limit: resource.getrlimit(limit)[1] for limit in wanted}
-    return {
-        one: most if hard[one] == resource.RLIM_INFINITY else min(most, hard[one])
-        for one, most in wanted.items()
-    }
+def memory_limit() -> int:
+    """Return the MiB of memory that a git process may have: 8 GiB, at most three quarters of the machine's memory. A
+    few hostile objects can unpack to any size."""
+    return min(8 << 10, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 >> 22)
 
 
 def limit_command() -> list[str]:
-    """Return the command prefix that runs git under `process_limits`."""
-    most = process_limits()
-    memory, seconds = most[resource.RLIMIT_DATA] >> 10, most[resource.RLIMIT_CPU]
-    return ["/bin/sh", "-c", _LIMIT_SCRIPT, "sh", str(memory), str(seconds)]
+    """Return the command prefix that runs git with at most `memory_limit` and `CPU_LIMIT`."""
+    return ["/bin/sh", "-c", _LIMIT_SCRIPT, "sh", str(memory_limit() << 10), str(CPU_LIMIT)]
 
 
 def require_git() -> None:

@@ -4,7 +4,6 @@
 Files are read as text, without git: their settings may name programs to run.
 """
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -27,7 +26,7 @@ _SIGNS = {
     # A password, or a token used as the user name.
     r"://(?:[^/@\s]*:[^/@\s]+|[^/@\s]{20,})@": "a password in an address",
 }
-_MOST_FOLDERS = 10_000
+_MOST_MODULES = 10_000
 
 FIX = "give `actions/checkout` the input `persist-credentials: false`"
 
@@ -52,9 +51,4 @@ def _config_files(workspace: Path) -> Iterator[Path]:
     whose folders are nested like their paths and may contain further ones."""
     for git_dir in (workspace / ".git", *sorted(workspace.glob("*/.git"))):
         yield from (git_dir / "config", git_dir / "config.worktree")
-        for parent, folders, names in islice(os.walk(git_dir / "modules"), _MOST_FOLDERS):
-            if "config" in names:
-                yield Path(parent, "config")
-                folders[:] = ["modules"] if "modules" in folders else []
-            else:
-                folders.sort()
+        yield from islice(git_dir.glob("modules/**/config"), _MOST_MODULES)

@@ -7,7 +7,6 @@ or command line.
 import base64
 import os
 import re
-import resource
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -15,13 +14,14 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from bot.checkout.errors import CheckoutError, MissingRevisionError, RemoteGitError, UnavailableError
 from bot.checkout.git import (
+    CPU_LIMIT,
     FETCH,
     Git,
     clean_environment,
     git_program,
     last_line,
     limit_command,
-    process_limits,
+    memory_limit,
 )
 from bot.checkout.objects import check_tree
 from bot.contracts.errors import AgentError
@@ -86,7 +86,6 @@ def run_remote_command(
     The command must be safe to repeat: it is retried after connection errors, server errors and rate limits, by the
     rules for API requests.
     """
-
     pace = pace or Pace()
     attempt = 0
     while True:
@@ -194,10 +193,9 @@ def _checkout_error(git_dir: Path, url: str, refs: list[str], token: str, stderr
                 )
         return MissingRevisionError(f"the repository {url} has no branch or commit {wanted!r}")
     if any(sign in stderr for sign in _TOO_MUCH):
-        most = process_limits()
         return CheckoutError(
-            f"git needs more than {most[resource.RLIMIT_DATA] >> 20} MiB of memory or {most[resource.RLIMIT_CPU]} s to "
-            f"unpack what {url} sent: {detail}. Remove what is so large from that commit, or name a branch without it"
+            f"git needs more than {memory_limit()} MiB of memory or {CPU_LIMIT} s to unpack what {url} sent: {detail}. "
+            "Remove what is so large from that commit, or name a branch without it"
         )
     failure = http_failure(stderr)
     if failure is not None and failure.rate_limited:

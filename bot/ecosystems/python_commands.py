@@ -101,15 +101,10 @@ _GROUPS = ("test", "tests", "testing", "dev", "develop")
 # A test that is a function at the top of a module; `test_suite` builds the suite of a unittest module.
 _PYTEST = re.compile(r"(?m)^(?:import|from) +pytest\b|^(?:async +)?def +test(?!_suite\b)")
 _REQUIREMENTS = re.compile(r"(requirements/)?[\w-]*(requirements|dev|test|tests|testing)[\w-]*\.txt")
-_VERSION_TOOLS = {
-    "setuptools-scm": (
-        r"setuptools[_-]scm|use_scm_version|vcs[_-]versioning|setuptools-git-versioning|source\s*=\s*[\"']scm[\"']"
-    ),
-    "hatch-vcs": r"hatch-vcs|\[tool\.hatch\.version\][^\[]*source\s*=\s*[\"']vcs",
-    "versioneer": r"\bversioneer\b",
-    "poetry-dynamic-versioning": "poetry-dynamic-versioning",
-    **{name: rf"\b{name.replace('-', '[-_]')}\b" for name in ("versioningit", "dunamai", "flit-scm", "pbr")},
-}
+_VERSION_TOOL = re.compile(
+    r"\b(?:setuptools[_-](?:scm|git-versioning)|use_scm_version|vcs[_-]versioning|hatch-vcs|versioneer|versioningit"
+    r"|poetry-dynamic-versioning|dunamai|flit[_-]scm|pbr)\b|source\s*=\s*[\"']scm[\"']"
+)
 
 
 def checks(files: Files) -> Iterator[str]:
@@ -173,4 +168,4 @@ _NEWEST_TAG = (
 
 def version_tools(read: Callable[[str], str]) -> list[str]:
     text = "\n".join(map(read, ("pyproject.toml", "setup.cfg", "setup.py")))
-    return [tool for tool, sign in _VERSION_TOOLS.items() if re.search(sign, text)]
+    return list(dict.fromkeys(_VERSION_TOOL.findall(text)))

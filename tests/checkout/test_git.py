@@ -1,12 +1,11 @@
 import re
-import resource
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.checkout.git import Git, GitError, clean_environment, last_line, process_limits
+from bot.checkout.git import CPU_LIMIT, Git, GitError, clean_environment, last_line, memory_limit
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import ExitCode
 from tests.support.repositories import Repository, git, make_repository
@@ -62,7 +61,7 @@ def test_a75_each_git_process_is_limited_in_memory_and_processor_time(tmp_path: 
     repository = Repository(tmp_path / "r")
     repository.git("config", "alias.limits", "!cat /proc/self/limits")
     output = Git(repository.path / ".git").run("limits").decode()
-    for name, most in (("Max data size", process_limits()[resource.RLIMIT_DATA]), ("Max cpu time", 3600)):
+    for name, most in (("Max data size", memory_limit() << 20), ("Max cpu time", CPU_LIMIT)):
         assert re.search(rf"{name} +{most} +{most} ", output)
 
 

@@ -43,8 +43,8 @@ def test_lfs_is_named(repository: Repository, tmp_path: Path):
     ("name", "content", "tool"),
     [
         ("pyproject.toml", '[build-system]\nrequires = ["setuptools-scm>=8"]\n', "setuptools-scm"),
-        ("setup.py", "setup(use_scm_version=True)\n", "setuptools-scm"),
-        ("pyproject.toml", '[tool.hatch.version]\nsource = "vcs"\n', "hatch-vcs"),
+        ("setup.py", "setup(use_scm_version=True)\n", "use_scm_version"),
+        ("pyproject.toml", '[build-system]\nrequires = ["hatchling", "hatch-vcs"]\n', "hatch-vcs"),
         ("setup.cfg", "[versioneer]\nVCS = git\n", "versioneer"),
         ("pyproject.toml", "[tool.poetry-dynamic-versioning]\nenable = true\n", "poetry-dynamic-versioning"),
     ],
