@@ -5,8 +5,8 @@ The disposable `.git` is for the agent, which may change or destroy it. The supe
 
 import os
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -116,29 +116,30 @@ def check_out(source: Source, folder: Path, *, history: History = 1) -> Checkout
 
     `history` is the depth in commits, at least 1, or "full".
     """
-    try:
+    with _failing_as(f"the checkout in {folder} failed"):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if source.pull is not None:
             return _from_pull(source, source.pull, folder, history)
         if remote.is_remote(source.url):
             return _from_remote(source, folder, history)
         return _from_local(source, folder, history)
-    except OSError as error:
-        raise UnavailableError(f"the checkout in {folder} failed: {error.strerror or error}") from error
-    except GitError as error:
-        raise CheckoutError(f"the checkout in {folder} failed: {error.detail}") from error
 
 
 def materialise(checkout: Checkout, tree: Path, *, tree_sha: str | None = None) -> None:
     """Write another pristine work tree, of the base commit or of `tree_sha`. `tree` must not exist."""
-    try:
+    with _failing_as(f"a work tree cannot be written to {tree}"):
         _write_tree(checkout.git, checkout.base_sha, checkout.branch, tree, tree_sha=tree_sha)
+
+
+@contextmanager
+def _failing_as(what: str) -> Generator[None]:
+    """Turn errors of the system and of git into a `CheckoutError`."""
+    try:
+        yield
     except OSError as error:
-        raise UnavailableError(
-            f"a work tree cannot be written to {tree}: {error.strerror or error}"
-        ) from error
+        raise UnavailableError(f"{what}: {error.strerror or error}") from error
     except GitError as error:
-        raise CheckoutError(f"a work tree cannot be written to {tree}: {error.detail}") from error
+        raise CheckoutError(f"{what}: {error.detail}") from error
 
 
 def _from_local(source: Source, folder: Path, history: History) -> Checkout:

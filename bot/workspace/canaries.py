@@ -84,9 +84,8 @@ def plant(folder: Path, visible: Path, *, all_of_them: bool = False) -> Iterator
         with ExitStack() as stack:
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir(mode=0o700)
-            # The name of a socket has at most 107 bytes.
-            short = len(os.fsencode(tempfile.gettempdir())) < 75
-            shared = Path(tempfile.mkdtemp(prefix="slash-agent-canary-", dir=None if short else "/tmp"))  # noqa: S108 - a new folder in it
+            # Not TMPDIR, which may be long: the name of a socket has at most 107 bytes.
+            shared = Path(tempfile.mkdtemp(prefix="slash-agent-canary-", dir="/tmp"))
             stack.callback(shutil.rmtree, shared, ignore_errors=True)
             tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=8))
             udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))

@@ -55,7 +55,6 @@ def managers(folder: Path, *names: str) -> str:
 def test_what_keeps_bubblewrap_from_working_has_its_own_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str, value: str, fix: str
 ):
-    monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", ())
     monkeypatch.setenv("PATH", managers(tmp_path, "bwrap"))
     write_file(tmp_path / switch, f"{value}\n")
     assert fix in remedy(tmp_path)
@@ -64,7 +63,7 @@ def test_what_keeps_bubblewrap_from_working_has_its_own_commands(
 def test_the_profile_that_is_told_is_the_one_that_the_action_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", (f"{managers(tmp_path, 'bwrap')}/bwrap",))
+    monkeypatch.setenv("PATH", f"{managers(tmp_path, 'bwrap')}:{os.environ['PATH']}")
     write_file(tmp_path / "kernel" / "apparmor_restrict_unprivileged_userns", "1\n")
     write, load = remedy(tmp_path).splitlines()
     profile = tmp_path / "profile"
@@ -81,7 +80,6 @@ def test_the_profile_that_is_told_is_the_one_that_the_action_loads(
 
 
 def test_without_bubblewrap_the_fix_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", ())
     monkeypatch.setenv("PATH", managers(tmp_path, "apt-get"))
     found, note = sandbox()
     assert (found.state, note.state) == (State.OK, State.WARNING)
@@ -91,7 +89,6 @@ def test_without_bubblewrap_the_fix_is_named(tmp_path: Path, monkeypatch: pytest
 
 
 def test_where_nothing_holds_that_is_missing(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", ())
     monkeypatch.setattr("bot.workspace.sandbox.backends.version", lambda: 0)
     monkeypatch.setenv("PATH", "/nonexistent")
     [found] = sandbox()

@@ -31,9 +31,6 @@ HOW_TO_FIX = (
     "on; at your own terminal, and only for a repository and a request that you trust, use --sandbox off."
 )
 
-_USUAL = ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap")
-
-
 _PACKAGES = {
     "apt-get": "sudo apt-get install bubblewrap",
     "dnf": "sudo dnf install bubblewrap",
@@ -57,7 +54,7 @@ _SWITCHES = (
 
 def remedy(system: Path = Path("/proc/sys")) -> str:
     """The commands that make bubblewrap work on this machine, one a line, as far as known."""
-    program = _program()
+    program = find_host_program("bwrap")
     if program is None:
         known = next((command for manager, command in _PACKAGES.items() if find_host_program(manager)), None)
         return known or "install bubblewrap with the package manager of your system"
@@ -78,10 +75,9 @@ def candidates(setting: Setting) -> Candidates:
         return [Off()], []
     seccomp.here()
     both: tuple[Callable[[], Confinement], ...] = (bubblewrap, landlock)
-    factories = {"strict": both[:1], "landlock": both[1:]}.get(setting, both)
     sandboxes: list[Confinement] = []
     missing: list[str] = []
-    for create in factories:
+    for create in {"strict": both[:1], "landlock": both[1:]}.get(setting, both):
         try:
             sandboxes.append(create())
         except NoSandboxError as error:
@@ -93,7 +89,7 @@ def candidates(setting: Setting) -> Candidates:
 
 def bubblewrap(program: str | None = None) -> Bubblewrap:
     """The installed bubblewrap. Raises `NoSandboxError`."""
-    program = program or _program()
+    program = program or find_host_program("bwrap")
     if program is None:
         raise NoSandboxError("bubblewrap (bwrap) is not installed.")
     sandbox = Bubblewrap(program, _version(program))
@@ -112,10 +108,6 @@ def bubblewrap(program: str | None = None) -> Bubblewrap:
     # The kernel may not let it. Takes 8 ms.
     mounted = subprocess.run(command, capture_output=True, check=False, env={})
     return replace(sandbox, overlays=mounted.returncode == 0)
-
-
-def _program() -> str | None:
-    return next((path for path in _USUAL if os.access(path, os.X_OK)), None) or find_host_program("bwrap")
 
 
 def landlock() -> Landlock:

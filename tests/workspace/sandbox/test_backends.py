@@ -16,7 +16,6 @@ FIX = r"apt-get install bubblewrap.*--sandbox off"
 @pytest.fixture
 def no_bubblewrap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Only what the test puts into the folder."""
-    monkeypatch.setattr(chooser, "_USUAL", ())
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path
 
