@@ -3,7 +3,7 @@
 import os
 import re
 import unicodedata
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -16,7 +16,6 @@ _LONGEST_SLUG = 40
 _LONGEST_WORD = 20
 _MOST_SUFFIXES = 1000
 OWN_BRANCH = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
-_NO_OBJECT = "0"
 
 
 class Signature(NamedTuple):
@@ -48,13 +47,10 @@ def commit_tree(
     git: Git, tree_sha: str, parent: str, message: str, *, author: Signature, committer: Signature, when: str
 ) -> str:
     """Write a commit object and return its id. `when` is RFC 3339. The same arguments give the same id."""
-    moment = datetime.fromisoformat(when)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
     env: dict[str, str] = {}
     for role, who in (("AUTHOR", author), ("COMMITTER", committer)):
         env |= {f"GIT_{role}_NAME": who.name, f"GIT_{role}_EMAIL": who.email}
-        env[f"GIT_{role}_DATE"] = f"{int(moment.timestamp())} +0000"
+        env[f"GIT_{role}_DATE"] = f"{int(datetime.fromisoformat(when).timestamp())} +0000"
     data = message.replace("\0", "").strip("\n") + "\n"
     output = git.run("commit-tree", tree_sha, "-p", parent, "-F", "-", input=data.encode(), env=env)
     return output.decode().strip()
@@ -81,7 +77,7 @@ def create_branch(repo: Path, name: str, *, source: Git, commit: str, base: str)
         pack = source.run("pack-objects", "-q", "--revs", "--thin", "--stdout", input=revisions)
         target.run("unpack-objects", "-q", input=pack)
         ref = _free_name(target, name)
-        target.run("update-ref", "--no-deref", f"refs/heads/{ref}", commit, _NO_OBJECT * len(commit))
+        target.run("update-ref", "--no-deref", f"refs/heads/{ref}", commit, "0" * len(commit))
     except GitError as error:
         raise CheckoutError(f"no branch {name} could be made in {repo}: {error.detail}") from error
     return ref

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Collection, Iterator, Sequence
+from posixpath import dirname
 
 from bot.ecosystems.checker import ANY, PATH, Checker, by_line, each_with
 from bot.ecosystems.language_server import Server, server_beside
@@ -45,7 +46,7 @@ def go(lines: Sequence[str], ends: Ends) -> ParsedTests | None:
 
 
 def _package(tests: ParsedTests, word: str, package: str, here: dict[str, str]) -> None:
-    parents = {name.rpartition("/")[0] for name in here}
+    parents = {dirname(name) for name in here}
     bad = [name for name, state in here.items() if state == FAILED]
     alone = [name for name in bad if not any(other.startswith(f"{name}/") for other in bad)]
     for name, state in here.items():
@@ -81,7 +82,7 @@ def _related_command(command: str, words: list[str], related: Related) -> str:
     """Return the command for the packages of the changed files; another module's are no part of it."""
     modules = tuple(path.removesuffix("go.mod") for path in related.paths if path.endswith("/go.mod"))
     own = [path for path in related.changed if path.endswith(".go") and not path.startswith(modules)]
-    folders = sorted({path.rpartition("/")[0] for path in own})
+    folders = sorted({dirname(path) for path in own})
     packages = [shlex.quote(f"./{folder}/...") if folder else "." for folder in folders]
     narrows = words[:2] == ["go", "test"] and "./..." in words
     if not narrows or not packages or len(packages) > MOST_PATHS:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from posixpath import basename, dirname
 
 from bot.contracts.regular_files import read_regular
 from bot.ecosystems.checker import is_in
@@ -34,7 +35,7 @@ def related(root: Path, changed: Sequence[str]) -> list[str]:
     files = list(islice(_python_files(root), _MOST_FILES))
     tests = [path for path in files if named_as_test(path)]
     own = [path for path in tests if path in sources]
-    below = [path.rpartition("/")[0] for path in sources if path.endswith("conftest.py")]
+    below = [dirname(path) for path in sources if path.endswith("conftest.py")]
     named = [path for path in tests if any(_is_named_after(path, source) for source in sources)]
     importing = sorted(
         _importing(root, files, tests, sources),
@@ -47,8 +48,8 @@ def related(root: Path, changed: Sequence[str]) -> list[str]:
 def _is_named_after(test: str, source: str) -> bool:
     """`tests/test_money.py` and `test_money_rounding.py` of `src/money.py`; of a package's `__init__.py` its name."""
     folder, _, name = source.removesuffix(".py").rpartition("/")
-    name = folder.rpartition("/")[2] if name == "__init__" else name
-    own = test.rpartition("/")[2].removesuffix(".py")
+    name = basename(folder) if name == "__init__" else name
+    own = basename(test).removesuffix(".py")
     name = name.lstrip("_")
     return bool(name) and (own in (f"test_{name}", f"{name}_test") or own.startswith(f"test_{name}_"))
 
@@ -65,7 +66,7 @@ def _importing(
     root: Path, files: Iterable[str], tests: Iterable[str], sources: Collection[str]
 ) -> Iterator[str]:
     """Yield the tests that import one of `sources`, or a package whose `__init__.py` imports it."""
-    packages = {path.rpartition("/")[0] for path in files if path.endswith("__init__.py")}
+    packages = {dirname(path) for path in files if path.endswith("__init__.py")}
     wanted = {name for path in sources for name in _module_names(path, packages)}
     above = {str(folder) for path in sources for folder in PurePosixPath(path).parents}
     for folder in sorted(above & packages, key=len, reverse=True):

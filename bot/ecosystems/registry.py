@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
+from posixpath import basename
 from typing import cast
 
 from bot.ecosystems.checker import Checker, Form, Names
@@ -34,8 +35,7 @@ def ecosystems() -> tuple[Ecosystem, ...]:
 def ecosystems_of(paths: Iterable[str]) -> list[Ecosystem]:
     """Return the ecosystems with a source among `paths`."""
     known = list(paths)
-    with_sources = (one for one in ecosystems() if one.suffixes)
-    return [one for one in with_sources if any(path.endswith(one.suffixes) for path in known)]
+    return [one for one in ecosystems() if any(path.endswith(one.suffixes) for path in known)]
 
 
 def servers() -> tuple[Server, ...]:
@@ -75,7 +75,7 @@ def use_of(words: Words) -> Use | None:
             return use
     # A script of the repository, such as `./ci/test.sh` or `python tools/run_tests.py`.
     script = next((word for word in (*words[:2], *inner[1:2]) if _SCRIPT.search(word)), "")
-    return use_of_name(script.rpartition("/")[2].partition(".")[0]) if script else None
+    return use_of_name(basename(script).partition(".")[0]) if script else None
 
 
 def ecosystem_of(words: Words) -> str:
@@ -96,7 +96,7 @@ def unwrapped(words: Words) -> Names:
 def _named_program(words: Words) -> Names:
     if not words:
         return ()
-    program = words[0].rpartition("/")[2]
+    program = basename(words[0])
     versioned = _VERSIONED.fullmatch(program)
     return (versioned[1] if versioned else program, *words[1:])
 

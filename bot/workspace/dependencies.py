@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from posixpath import basename, dirname
 
 from bot.checkout.git import Git, GitError, clean_environment
 from bot.ecosystems.python_environments import PACKAGE, hooks, leads
@@ -27,7 +28,7 @@ from bot.workspace.sandbox.confinement import STORE, Dependencies, EnvironmentFo
 from bot.workspace.sandbox.toolchains import needed_by, who_may_write
 
 _ENVIRONMENTS = frozenset(name for one in ecosystems() for name in one.environments)
-_LINKED = {one.linked: one.bins[0].rpartition("/")[2] for one in ecosystems() if one.linked}
+_LINKED = {one.linked: basename(one.bins[0]) for one in ecosystems() if one.linked}
 """Folders of packages, each with its folder of programs."""
 
 _BESIDE = tuple(one.installed_beside for one in ecosystems())
@@ -85,7 +86,7 @@ def folders_in(
     there = [path for path in _candidates(tracked, inside) if _is_there(top, path)]
     ignored = _ignored(git, top, [path for path in there if not _is_marked(top, path)])
     paths = [path for path in there if path in ignored or _is_marked(top, path)]
-    environments = [path for path in paths if path.rpartition("/")[2] in _ENVIRONMENTS]
+    environments = [path for path in paths if basename(path) in _ENVIRONMENTS]
     active = os.path.relpath(source.get("VIRTUAL_ENV") or top, top)
     chosen = active if active in environments else next(iter(environments), None)
     programs = {chosen or "": "bin", **_LINKED}
@@ -108,19 +109,19 @@ def folders_of(tracked: Iterable[str]) -> set[str]:
     for path in tracked:
         while path and path not in parents:
             parents.add(path)
-            path = path.rpartition("/")[0]
+            path = dirname(path)
     return parents
 
 
 def _is_there(top: Path, path: str) -> bool:
     folder = os.path.join(top, path)
-    known = path.rpartition("/")[2] not in _ENVIRONMENTS or is_environment(folder)
+    known = basename(path) not in _ENVIRONMENTS or is_environment(folder)
     return known and os.path.isdir(folder) and os.path.realpath(folder) == folder
 
 
 def _is_marked(top: Path, path: str) -> bool:
     """Whether it is an environment whether git ignores it or not: the commit has no file in it."""
-    return path.rpartition("/")[2] in _LINKED or is_environment(top / path)
+    return basename(path) in _LINKED or is_environment(top / path)
 
 
 def is_environment(folder: str | Path) -> bool:
@@ -153,7 +154,7 @@ def dependencies(
     for path in tracked:
         if package := PACKAGE.fullmatch(path):
             packages[package["file"]] = package["folder"] or "."
-        while path := path.rpartition("/")[0]:
+        while path := dirname(path):
             known.add(path)
     import_from: dict[str, None] = {}
     copies: dict[str, None] = {}

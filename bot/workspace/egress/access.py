@@ -7,10 +7,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import NoSandboxError
@@ -19,7 +18,6 @@ from bot.policy.egress import Mirror, targets
 
 if TYPE_CHECKING:
     from bot.workspace.egress.proxy import Proxy
-    from bot.workspace.egress.tunnel import Resolve
 
 PORT = 3128
 ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -66,15 +64,13 @@ _INDEX = {one.egress: one.mirror for one in ecosystems() if one.mirror}
 """The variables for mirrors. Cargo has none: a repository with a mirror names it in its own configuration."""
 
 
-@dataclass(frozen=True, slots=True)
-class EgressAccess:
+class EgressAccess(NamedTuple):
     """`presets` may be reached, each at its mirror if `mirrors` has one. `authorities` are files of certificates by
     their variables in `CA_VARIABLES`, visible inside at the same paths."""
 
     presets: tuple[str, ...]
     mirrors: tuple[Mirror, ...] = ()
-    authorities: Mapping[str, Path] = field(default_factory=dict)
-    resolve: Resolve | None = None
+    authorities: Mapping[str, Path] = {}
 
     def variables(self) -> Mapping[str, str]:
         """The variables for every command inside."""
@@ -86,11 +82,9 @@ class EgressAccess:
 
     def open(self, pid: int) -> Proxy:
         """Start a proxy in the network of process `pid`. Raises `NoSandboxError`."""
-        from bot.workspace.egress.proxy import Proxy, system_addresses
+        from bot.workspace.egress.proxy import Proxy
 
-        reachable = targets(self.presets, self.mirrors)
-        resolve = self.resolve or system_addresses
-        return Proxy(listener_inside(pid), reachable, resolve=resolve)
+        return Proxy(listener_inside(pid), targets(self.presets, self.mirrors))
 
 
 def listener_inside(pid: int) -> socket.socket:

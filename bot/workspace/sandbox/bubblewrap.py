@@ -123,14 +123,14 @@ def _folders(mounts: Mounts, inherited: InheritedFiles, host: _Host) -> Iterator
 
     shown = dict.fromkeys((*mounts.read_only, *mounts.toolchains))
     for path in shown:
-        if is_below(str(path), ROOTS) or any(other in path.parents for other in shown):
+        if is_below(path, ROOTS) or any(other in path.parents for other in shown):
             continue
         if path in mounts.read_only:
             yield from of_run(path, str(path))
         elif path.exists():  # else the user removed it since the run began
             yield from host.mount(path, str(path))
     for path in mounts.toolchains:
-        if not is_below(str(path), ROOTS):
+        if not is_below(path, ROOTS):
             for secret in credentials_in(path):
                 yield from _mask(os.path.realpath(secret))
     under, over = _by_place(mounts, host)

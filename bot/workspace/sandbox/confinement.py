@@ -39,12 +39,12 @@ class EnvironmentFolder:
     @property
     def is_node(self) -> bool:
         """Whether it is a `node_modules`. Tools write caches in it, so a new folder of links replaces it."""
-        return self.path.rpartition("/")[2] == LINKED
+        return os.path.basename(self.path) == LINKED
 
     @property
     def is_build_output(self) -> bool:
         """Whether it is cargo's `target`. Builds write in it, so each tree gets a copy."""
-        return self.path.rpartition("/")[2] in _BUILT
+        return os.path.basename(self.path) in _BUILT
 
     def path_in(self, root: str) -> str:
         """Its mount point; `root` is the path of the work tree."""

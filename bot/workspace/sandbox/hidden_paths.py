@@ -147,9 +147,9 @@ def hidden_system_paths() -> tuple[str, ...]:
     return tuple(hidden)
 
 
-def is_below(path: str, folders: Sequence[str]) -> bool:
+def is_below(path: str | Path, folders: Sequence[str]) -> bool:
     """Whether `path` is one of `folders` or lies in one."""
-    return any(path == folder or path.startswith(folder + "/") for folder in folders)
+    return any(f"{path}/".startswith(f"{folder}/") for folder in folders)
 
 
 def _not_for_others(folder: str, passed_over: Collection[str]) -> Iterator[str]:

@@ -95,7 +95,7 @@ def _seen(granted: Iterable[str], mounts: Mounts) -> Iterator[str]:
     origin = os.path.realpath(mounts.mount)
     on_the_way = {str(parent) for parent in Path(origin).parents}
     # The tree lies in it where a tool is called on a checkout itself.
-    holes = () if is_below(str(mounts.tree), (origin,)) else (origin,)
+    holes = () if is_below(mounts.tree, (origin,)) else (origin,)
     for path in (*granted, *_tools(mounts, origin), *_program(mounts)):
         if holes and (path == origin or path in on_the_way):
             yield from _beside(path, holes, on_the_way)
@@ -112,7 +112,7 @@ def _tools(mounts: Mounts, origin: str) -> Iterator[str]:
     folders = [
         os.path.realpath(folder)
         for folder in mounts.toolchains
-        if not is_below(str(folder), ROOTS) or is_below(str(folder), (origin,))
+        if not is_below(folder, ROOTS) or is_below(folder, (origin,))
     ]
     # One may lie in another one, which knows where its credentials are.
     yield from _granted(folders, (str(path) for folder in folders for path in credentials_in(Path(folder))))
@@ -123,7 +123,7 @@ def _program(mounts: Mounts) -> Iterator[str]:
     for path, _ in mounts.program:
         if path.is_file():
             yield str(path)
-        elif not is_below(str(path), ROOTS):
+        elif not is_below(path, ROOTS):
             yield from _granted([str(path)], map(str, credentials_in(path)))
 
 

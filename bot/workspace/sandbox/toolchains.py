@@ -90,7 +90,7 @@ def find(
     path = ":".join(dict.fromkeys([*entries, *SYSTEM_PATH.split(":")]))
     linked: list[tuple[Path, str]] = []
     settings: dict[str, str] = {}
-    home = os.path.expanduser("~")
+    home = Path.home()
     for folder, setting in _caches(source, never):
         if not doorkeeper.lets(folder):
             continue
@@ -100,7 +100,7 @@ def find(
             linked.append((folder, str(folder.relative_to(home))))
         if setting:
             name, _, value = setting.partition("=")
-            settings[name] = value.replace("{home}", home)
+            settings[name] = value.replace("{home}", str(home))
     folders = tuple(dict.fromkeys(doorkeeper.shown))
     variables = _variables(folders) | settings
     return Toolchains(path, folders, variables, tuple(linked), tuple(doorkeeper.notes), with_refusals)
@@ -181,9 +181,9 @@ def _caches(source: Mapping[str, str], never: Sequence[str]) -> Iterator[tuple[P
     """Yield the folders of downloads in the home, each with the setting by which its tool finds it."""
     patterns = [item for one in ecosystems() for item in one.caches.items()] if "HOME" in source else ()
     for pattern, setting in patterns:
-        for folder in sorted(Path(os.path.expanduser("~")).glob(pattern)):
+        for folder in sorted(Path.home().glob(pattern)):
             plain = folder.is_dir() and os.path.realpath(folder) == str(folder)
-            if plain and not is_below(str(folder), never):
+            if plain and not is_below(folder, never):
                 yield folder, setting
 
 
@@ -192,7 +192,7 @@ def missing_versions(
 ) -> Iterator[str]:
     """Yield a sentence for each version that the repository selects by one of its files and that the version manager
     whose shims are in `path` does not have."""
-    home = Path(os.path.expanduser("~"))
+    home = Path.home()
     entries = path.split(":") if "HOME" in source else ()
     pins = [pin for one in ecosystems() for pin in one.pins]
     texts = texts_of(sorted({pin.file for pin in pins}))
@@ -230,15 +230,15 @@ def _elsewhere(source: Mapping[str, str], excluded: Collection[str], never: Sequ
                 yield from _needed(Path(folder), never)
     if "HOME" in source:
         for name in _managers():
-            folder = os.path.join(os.path.expanduser("~"), name)
-            if os.path.isdir(folder) and not os.path.islink(folder):
-                yield from _needed(Path(folder), never)
+            manager = Path.home() / name
+            if manager.is_dir() and not manager.is_symlink():
+                yield from _needed(manager, never)
 
 
 def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
     """The folders that a PATH entry outside of the system needs; none if it must not be visible."""
     real = Path(os.path.realpath(entry))
-    if not _may_be_shown(real, never) or is_below(str(entry), never):
+    if not _may_be_shown(real, never) or is_below(entry, never):
         return
     whole = _whole(real)
     yield whole or real
@@ -263,7 +263,7 @@ def _linked(folder: Path, never: Sequence[str]) -> Iterator[Path]:
         links = [entry.path for entry in islice(entries, _MOST_PROGRAMS) if entry.is_symlink()]
     for link in links:
         target = Path(os.path.realpath(link))
-        if not target.is_file() or is_below(str(target), (*_SYSTEM, str(folder))):
+        if not target.is_file() or is_below(target, (*_SYSTEM, str(folder))):
             continue
         installation = _installation(target)
         if _may_be_shown(installation, never):
@@ -283,9 +283,9 @@ def _installation(program: Path) -> Path:
 
 
 def _may_be_shown(real: Path, never: Sequence[str]) -> bool:
-    home = Path(os.path.expanduser("~"))
+    home = Path.home()
     private = (home, home / ".local", home / ".config", *home.parents, *map(Path, _NEVER_WHOLE))
-    return not is_below(str(real), never) and real not in private
+    return not is_below(real, never) and real not in private
 
 
 def _whole(folder: Path) -> Path | None:
@@ -294,7 +294,7 @@ def _whole(folder: Path) -> Path | None:
     for up in (folder, *folder.parents):
         if up.name in _managers():
             return up
-    prefix, home = folder.parent, Path(os.path.expanduser("~"))
+    prefix, home = folder.parent, Path.home()
     if (prefix / "pyvenv.cfg").is_file():
         return prefix
     if folder.name != "bin" or prefix.name == ".local" or prefix == home or prefix in home.parents:
@@ -312,7 +312,7 @@ def _python_of(environment: Path, never: Sequence[str]) -> Iterator[Path]:
     with settings.open(errors="replace") as file:
         match = re.search(r"^home *= *(/.*?) *$", file.read(_LARGEST_SETTINGS), re.MULTILINE)
     base = Path(os.path.realpath(match[1])) if match else None
-    if base and not is_below(str(base), _SYSTEM) and _may_be_shown(base, never) and (python := _whole(base)):
+    if base and not is_below(base, _SYSTEM) and _may_be_shown(base, never) and (python := _whole(base)):
         yield python
 
 
@@ -324,7 +324,7 @@ def _managers() -> Mapping[str, str]:
 
 def _variables(folders: tuple[Path, ...]) -> dict[str, str]:
     """The variables by which tools find their folders: without them they search HOME, which differs inside."""
-    home = Path(os.path.expanduser("~"))
+    home = Path.home()
     managers = {home / name: variable for name, variable in _managers().items()}
     variables = {
         name: str(folder)

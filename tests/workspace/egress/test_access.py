@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pip
@@ -13,6 +12,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.policy.egress import Mirror, Target
 from bot.workspace.client import Workspace
 from bot.workspace.egress.access import EgressAccess
+from bot.workspace.egress.proxy import Proxy
 from bot.workspace.sandbox.backends import bubblewrap
 from tests.support.loopback import Loopback
 from tests.support.registry import Registry
@@ -36,10 +36,11 @@ def egress(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EgressAccess]:
     async def resolve(host: str, port: int) -> Sequence[str]:
         return ("127.0.0.1",)
 
-    with Loopback(Registry, certificate=server) as index:
+    with Loopback(Registry, certificate=server) as index, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Proxy.__init__, "__kwdefaults__", {"resolve": resolve, "limits": None})
         port = index.port
         mirror = Mirror("python", Target(HOST, port, private=True), f"https://{HOST}:{port}/simple")
-        yield EgressAccess(("python",), (mirror,), {"SSL_CERT_FILE": authority}, resolve)
+        yield EgressAccess(("python",), (mirror,), {"SSL_CERT_FILE": authority})
 
 
 @pytest.fixture
@@ -119,4 +120,4 @@ def test_egress_that_the_sandbox_cannot_give_is_an_error(bench: Bench, egress: E
         supports_egress = False
 
     with pytest.raises(NoSandboxError, match=r"gives this run egress \(python\).*\(landlock\) has none"):
-        bench.start(NoNetwork(), egress=replace(egress, mirrors=()))  # type: ignore[arg-type]
+        bench.start(NoNetwork(), egress=egress._replace(mirrors=()))  # type: ignore[arg-type]
