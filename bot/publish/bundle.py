@@ -141,9 +141,9 @@ def _put(folder: Path, name: str, content: bytes) -> None:
 
 # Bytes.
 _MESSAGE_LIMIT = 64 << 10
-_REVIEW_LIMIT = 8 << 20
-_PLAN_LIMIT = 512 << 10
-_WRITES_LIMIT = 16 << 20
+_PART_LIMIT = 16 << 20
+
+_Value = TypeVar("_Value")
 
 
 class BundleError(UsageError):
@@ -161,14 +161,21 @@ def read_bundle(folder: Path) -> Bundle:
         message = _read(folder, MESSAGE, _MESSAGE_LIMIT).decode()
     except UnicodeDecodeError as error:
         raise BundleError(f"{MESSAGE} in {folder} is not UTF-8.") from error
-    patch = _read_stated(folder, PATCH, PATCH_LIMIT, outcome.patch_sha256)
-    review = _read_stated(folder, REVIEW, _REVIEW_LIMIT, outcome.review_sha256)
-    plan = _read_stated(folder, PLAN, _PLAN_LIMIT, outcome.plan_sha256)
-    writes = _read_stated(folder, WRITES, _WRITES_LIMIT, outcome.writes_sha256)
-    parsed = parse(Review, review) if review else None, parse(Plan, plan) if plan else None
     return Bundle(
-        folder, outcome, patch, withheld, message, *parsed, parse(Writes, writes) if writes else None
+        folder,
+        outcome,
+        _read_stated(folder, PATCH, PATCH_LIMIT, outcome.patch_sha256),
+        withheld,
+        message,
+        _part(folder, Review, outcome.review_sha256),
+        _part(folder, Plan, outcome.plan_sha256),
+        _part(folder, Writes, outcome.writes_sha256),
     )
+
+
+def _part(folder: Path, kind: type[_Value], stated: str) -> _Value | None:
+    raw = _read_stated(folder, _KINDS[kind][0], _PART_LIMIT, stated)
+    return parse(kind, raw) if raw else None
 
 
 def _read_stated(folder: Path, name: str, limit: int, stated: str) -> bytes:
@@ -191,9 +198,6 @@ def _read(folder: Path, name: str, limit: int) -> bytes:
             f"The bundle cannot be read: {name} in {folder} is over the limit of {limit} bytes."
         )
     return data
-
-
-_Value = TypeVar("_Value")
 
 
 # The file of each kind, what it is to be, and what is invalid in it beside its types.

@@ -1,6 +1,7 @@
 """Validate values of a bundle beyond their types: object names, addresses, times, counts, lengths. Pure.
 
-`_RULES` has a rule for each field that needs one; no count is negative, and no list is endless.
+`_RULES` has a rule for each field that needs one, by its name or that of its record too; no count is negative, and no
+list is endless. Texts are cut where they are rendered.
 """
 
 import re
@@ -15,10 +16,6 @@ MAX_LISTED = 2_000
 """Far above any real run, and low enough that rendering is fast."""
 _MAX_IN_REQUEST = 100_000
 _LARGEST = 1 << 53
-_MAX_FINDINGS = 1_000
-_MAX_TOOLS = 100
-_MAX_TITLE = 500
-_MAX_TEXT = 64 << 10
 
 _Rule = tuple[str, Callable[[Any], object]]
 _REPOSITORY = r"(?:[A-Za-z0-9-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100})?"
@@ -43,7 +40,7 @@ def invalid_field(value: object, where: str = "") -> str:
         return f"{where}: {rule[0]}"
     for name in names:
         inner, part = f"{where}.{name}".lstrip("."), getattr(value, name)
-        if (rule := _RULES.get(f"{kind}.{name}")) and not rule[1](part):
+        if (rule := _RULES.get(f"{kind}.{name}") or _RULES.get(name)) and not rule[1](part):
             return f"{inner}: {rule[0]}"
         if wrong := invalid_field(part, inner):
             return wrong
@@ -62,12 +59,6 @@ def _like(pattern: str, reason: str) -> _Rule:
     return reason, re.compile(pattern).fullmatch
 
 
-def _at_most(most: int, what: str = "") -> _Rule:
-    """Of a list or of a text, which may be missing."""
-    return f"over {most:,}{what}", lambda value: len(value or ()) <= most
-
-
-_TEXT = _at_most(_MAX_TEXT, " characters")
 _POSITIVE: _Rule = ("not positive", lambda number: number > 0)
 _TIME: _Rule = ("not an RFC 3339 time in UTC", _is_time)
 _OBJECT = _like(_SHA, "not a full object name")
@@ -77,51 +68,32 @@ _LOGIN = _like(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?", "not a login")
 _URL = _like(r"(?:https?://[^\s<>\"'`\\()\[\]]{1,2000})?", "not a web address")
 # Of a local checkout without a remote, and of a deleted fork, it is empty.
 _NAME = _like(_REPOSITORY, "not owner/name")
-_BRANCH = _like(f"(?:{_REF})?", "not a branch name")
 _RULES: Mapping[str, _Rule] = {
-    "Outcome.base_sha": _OBJECT,
-    "Outcome.patch_sha256": _like(r"[0-9a-f]{64}", "not a SHA-256"),
-    "Outcome.review_sha256": _HASH,
-    "Outcome.plan_sha256": _HASH,
-    "Outcome.writes_sha256": _HASH,
-    "Outcome.started_at": _TIME,
-    "Outcome.ended_at": _TIME,
-    "Outcome.diagnostics": _at_most(_MAX_TOOLS),
-    "Outcome.servers": _at_most(_MAX_TOOLS),
-    "Request.verb": ("no verb", VERBS.__contains__),
-    "Request.repository": _NAME,
-    "Request.base_ref": _BRANCH,
-    "Request.trusted_sha": _NO_OBJECT,
-    "Request.task": _like(r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,99})?", "not the name of a task"),
-    "Actor.login": _LOGIN,
-    "Thread.number": _POSITIVE,
-    "Thread.url": _URL,
-    "Trigger.url": _URL,
-    "Trigger.at": _TIME,
-    "Triage.at": _TIME,
-    "ThreadState.number": _POSITIVE,
-    "PullRequest.number": _POSITIVE,
+    "base_sha": _OBJECT,
+    "head_sha": _OBJECT,
+    "since_sha": _NO_OBJECT,
+    "trusted_sha": _NO_OBJECT,
+    "patch_sha256": _HASH,
+    "review_sha256": _HASH,
+    "plan_sha256": _HASH,
+    "writes_sha256": _HASH,
+    "started_at": _TIME,
+    "ended_at": _TIME,
+    "at": _TIME,
+    "number": _POSITIVE,
+    "url": _URL,
+    "verb": ("no verb", VERBS.__contains__),
+    "task": _like(r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,99})?", "not the name of a task"),
+    "login": _LOGIN,
     "PullRequest.author": _LOGIN,
-    "PullRequest.head_sha": _OBJECT,
-    "PullRequest.base_sha": _OBJECT,
+    "repository": _NAME,
+    "head_repository": _NAME,
+    "base_ref": _like(f"(?:{_REF})?", "not a branch name"),
     # A person's branch may begin with a hyphen; it is never the beginning of an argument.
-    "PullRequest.head_ref": _like(_REF.removeprefix("(?!-)"), "not a branch name"),
-    "PullRequest.base_ref": _like(_REF, "not a branch name"),
-    "PullRequest.head_repository": _NAME,
+    "head_ref": _like(_REF.removeprefix("(?!-)"), "not a branch name"),
     "ReviewThread.id": _POSITIVE,
-    "FailedCheck.url": _URL,
     "Plan": ("not a plan", lambda plan: not plan.problem),
-    "Review.base_sha": _OBJECT,
-    "Review.head_sha": _OBJECT,
-    "Review.since_sha": _NO_OBJECT,
-    "Review.summary": _TEXT,
-    "Review.findings": _at_most(_MAX_FINDINGS),
-    "Review.left_out": _at_most(_MAX_FINDINGS),
     "Finding": ("the start is after the line", lambda finding: finding.start_line <= finding.line),
     "Finding.path": ("not a path inside the repository", is_inside),
-    "Finding.title": _at_most(_MAX_TITLE, " characters"),
-    "Finding.body": _TEXT,
-    "Finding.text": _TEXT,
-    "Finding.suggestion": _TEXT,
-    "Finding.fingerprint": _like(r"[0-9a-f]{0,64}", "not lower-case hex"),
+    "fingerprint": _like(r"[0-9a-f]{0,64}", "not lower-case hex"),
 }

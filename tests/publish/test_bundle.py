@@ -206,8 +206,7 @@ WRONG_REVIEWS: dict[str, Change] = {
     "a start after the line": lambda r: r["findings"][0].update(start_line=10),
     "an unknown severity": lambda r: r["findings"][0].update(severity="blocker"),
     "a fingerprint that is none": lambda r: r["findings"][0].update(fingerprint="-->"),
-    "a body without end": lambda r: r["findings"][0].update(body="x" * (65 << 10)),
-    "findings without end": lambda r: r.update(findings=r["findings"] * 600),
+    "findings without end": lambda r: r.update(findings=r["findings"] * 1_100),
     "an approval": lambda r: r.update(event="APPROVE"),
 }
 READ: dict[str, object] = {"outcome": STATED._replace(request=ON_PULL), "plan": PLAN, "review": REVIEW}
@@ -274,7 +273,7 @@ WRONG = {
     "a line is negative": (with_ruff(new=(problem(-3),)), "diagnostics.new.line: a number"),
     "too many problems": (with_ruff(new=(problem(),) * (MAX_LISTED + 1)), "diagnostics.new: 2,001"),
     "too many projects": (with_ruff(projects=("x",) * (MAX_LISTED + 1)), "diagnostics.projects: 2,001"),
-    "too many checkers": (STATED._replace(diagnostics=(RUFF,) * 101), "diagnostics: over 100"),
+    "too many checkers": (STATED._replace(diagnostics=(RUFF,) * (MAX_LISTED + 1)), "diagnostics: 2,001"),
     "too many checks": (STATED._replace(checks=EVIDENCE.checks * 2_001), "checks: 2,001"),
     "a count of tests is negative": (with_tests(counts=(("mended", -2),)), "checks.tests.counts: a number"),
 }
