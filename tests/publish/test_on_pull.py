@@ -10,7 +10,7 @@ from bot.contracts.errors import GateError, PublishError
 from bot.contracts.pulls import PullRequest, PullState
 from bot.policy.values import Policy
 from bot.publish.bundle import Bundle
-from bot.publish.change.on_pull import PullHeadState, choose_route
+from bot.publish.change.on_pull import PullHeadState, may_go_onto, own_target
 from bot.publish.remote import Remote
 from tests.publish.conftest import FIXED, REPO, World
 
@@ -149,8 +149,8 @@ HERE = replace(PLAIN, push_to_head=True)
     ("pull", "state", "policy", "onto_head", "base", "note"),
     [
         (PULL, "", PLAIN, False, "topic", "Merging this adds its commit to #9."),
-        (PULL, "", HERE, True, "main", ""),
-        (PULL, "ours", PLAIN, True, "main", ""),
+        (PULL, "", HERE, True, "topic", "Merging this adds its commit to #9."),
+        (PULL, "ours", PLAIN, True, "topic", "Merging this adds its commit to #9."),
         (PULL, "moved", HERE, False, "topic", "this was made without its latest commits."),
         (PULL, "ours moved", PLAIN, False, "topic", "this was made without its latest commits."),
         (PULL._replace(head_ref="trunk"), "", HERE, False, "trunk", "Merging"),  # the default branch
@@ -165,9 +165,9 @@ def test_where_a_change_goes(
     pull: PullRequest, state: str, policy: Policy, onto_head: bool, base: str, note: str
 ):
     head = PullHeadState(pull, "fork" in state, "ours" in state, "moved" in state)
-    route = choose_route(head, policy, "trunk")
-    assert (route.onto_head, route.base) == (onto_head, base)
-    assert note in route.note and bool(route.note) is not onto_head
+    assert may_go_onto(head, policy, "trunk") is onto_head
+    target, words = own_target(head)
+    assert (target, note in words) == (base, True)
 
 
 # Our own

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from github.PullRequestReview import PullRequestReview
@@ -83,8 +82,7 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     if moved and context.github.contains(current.head_sha, commit.sha):
         return _pushed(context, current, commit)
     head = PullHeadState(current, fork, _is_own(context, current), moved)
-    way = choose_route(head, commit.policy, refs.default)
-    if way.onto_head:
+    if may_go_onto(head, commit.policy, refs.default):
         check_open(current)
         try:
             return _push(context, head, commit, refs)
@@ -92,9 +90,9 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
             if head.ours:
                 raise
             context = context.with_notes(f"The commit could not be pushed to {current.head_ref}: {error}")
-            way = choose_route(head, replace(commit.policy, push_to_head=False), refs.default)
-    never = frozenset({refs.default, current.base_ref, way.base})
-    proposal = with_target(context, Proposal(commit, name, way.base, refs, never, fork))
+    base, note = own_target(head)
+    never = frozenset({refs.default, current.base_ref, base})
+    proposal = with_target(context, Proposal(commit, name, base, refs, never, fork))
     if fork and not proposal.done and commit.policy.forks != "pull_request":
         check_open(current)
         useless = "" if current.head_repository else "the fork is deleted, so they cannot be applied"
@@ -107,7 +105,7 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
         check_open(current)
         if fork:
             _check_foreign(context, head, commit.policy, ends)
-    return propose(context.with_notes(way.note), proposal)
+    return propose(context.with_notes(note), proposal)
 
 
 def _is_own(context: PublishContext, current: PullRequest) -> bool:
@@ -155,16 +153,16 @@ class PullHeadState(NamedTuple):
         return f"#{self.current.number}"
 
 
-class Route(NamedTuple):
-    """The change goes onto the head, or into a pull request of our own onto `base`, with `note` for its readers."""
+def may_go_onto(head: PullHeadState, policy: Policy, default_branch: str) -> bool:
+    """Whether the commit may be pushed to the head. A pull request of our own is made otherwise."""
+    may_push = not head.fork and (head.ours or policy.push_to_head)
+    return (
+        may_push and not head.moved and head.current.head_ref not in (default_branch, head.current.base_ref)
+    )
 
-    onto_head: bool
-    base: str
-    note: str = ""
 
-
-def choose_route(head: PullHeadState, policy: Policy, default_branch: str) -> Route:
-    """Choose the route of a change to `head`."""
+def own_target(head: PullHeadState) -> tuple[str, str]:
+    """Return the base of a pull request of our own, and the note for its readers."""
     current = head.current
     if head.fork:
         whose = current.head_repository or f"the deleted fork of {current.author}"
@@ -172,11 +170,8 @@ def choose_route(head: PullHeadState, policy: Policy, default_branch: str) -> Ro
             f"This holds the commits of {head.mention} by {current.author} from {whose}, "
             "and one of the bot's on top."
         )
-        return Route(False, current.base_ref, f"{note}{_moved(head)}")
-    may_push = head.ours or policy.push_to_head
-    if may_push and not head.moved and current.head_ref not in (default_branch, current.base_ref):
-        return Route(True, current.base_ref)
-    return Route(False, current.head_ref, f"Merging this adds its commit to {head.mention}.{_moved(head)}")
+        return current.base_ref, f"{note}{_moved(head)}"
+    return current.head_ref, f"Merging this adds its commit to {head.mention}.{_moved(head)}"
 
 
 def _check_foreign(context: PublishContext, head: PullHeadState, policy: Policy, ends: PullBase) -> None:
