@@ -97,12 +97,12 @@ def test_findings_below_the_policys_severity_are_counted_and_not_posted(world: W
     assert (pull.remarks(), pull.reviews()) == ([], [])
     comment = pull.world.comments(pull.number)[-1]
     assert comment.startswith("**No findings of severity major or graver.**")
-    assert "- 1 minor, 1 note: the policy posts major and graver ones" in comment
+    assert "- 2 findings milder than the policy posts (major and graver)" in comment
 
     pull.push({"a.txt": text(edited(l10="x", l40="y"))})
     pull.publish(pull.bundle(note, minor, major))
     assert "major one" in pull.reviews()[0]["body"]
-    assert "1 minor, 1 note" in pull.reviews()[0]["body"]
+    assert "2 findings milder" in pull.reviews()[0]["body"]
 
 
 def test_a_head_that_a_stranger_says_was_reviewed_counts_for_nothing(pull: Reviewed):

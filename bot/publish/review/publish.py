@@ -43,7 +43,7 @@ from bot.publish.thread.markers import ENDED, FINISHED, OVER, mark, marked
 from bot.review.anchors import anchor
 from bot.review.diff import Diff, parse_diff
 from bot.review.diff_text import key_of, path_of, readable_path
-from bot.review.fingerprints import KnownFinding, State, counts, find_new, fingerprint
+from bot.review.fingerprints import KnownFinding, State, find_new, fingerprint
 from bot.review.suggestions import with_valid_suggestion
 
 _SUMMARY_LIMIT = 1_500
@@ -294,12 +294,12 @@ def build_report(context: PublishContext, review: Review, diff: ShownDiff, histo
     if not context.finished:
         review = review._replace(unseen=(), looked_at=())
         unfinished = (f"This review is not finished. {context.outcome.reason}",)
-    too_mild, over_limit = fresh[len(grave) :], grave[diff.policy.max_findings :]
-    omitted = (
-        (over_limit, f"{count_of(over_limit, 'finding')} beyond the {len(posted_findings)} worst ones"),
-        (known, f"{count_of(known, 'finding')} already made by an earlier review"),
-        (repeated, f"{count_of(repeated, 'finding')} made twice, of one kind on the same lines"),
-    )
+    omitted = {
+        f"milder than the policy posts ({mildest} and graver)": len(fresh) - len(grave),
+        f"beyond the {len(posted_findings)} worst ones": len(grave) - len(posted_findings),
+        "already made by an earlier review": known,
+        "made twice, of one kind on the same lines": repeated,
+    }
     seen = f"commit {review.head_sha[:12]}"
     seen += f", only what changed since {review.since_sha[:12]}" if review.since_sha else ""
     return Report(
@@ -310,8 +310,7 @@ def build_report(context: PublishContext, review: Review, diff: ShownDiff, histo
         (
             *review.left_out,
             *(f"a report that was refused: {one}" for one in review.refused),
-            *([f"{counts(too_mild)}: the policy posts {mildest} and graver ones"] if too_mild else []),
-            *(words for number, words in omitted if number),
+            *(f"{count_of(number, 'finding')} {why}" for why, number in omitted.items() if number),
         ),
         small_line(f"{seen} · {figures(context.outcome)}", context.links),
         context.web,
