@@ -70,24 +70,18 @@ def advice(diff: Diff, path: str, line: int, side: Side) -> str:
     file = diff.find(path)
     if file is None:
         names = [one.path for one in diff.files if _is_utf8(one.path)]
-        same = [name for name in names if name.rpartition("/")[2] == path.rpartition("/")[2]]
-        close = (same or get_close_matches(path[:200], names, n=_SHOWN_NAMES, cutoff=0.5))[:_SHOWN_NAMES]
-        shown = f"{', '.join(names[:_SHOWN_NAMES])}{' and others' * (len(names) > _SHOWN_NAMES)}"
-        hint = f"Did you mean {' or '.join(close)}?" if close else f"The diff has {shown}."
-        return f"{path} is not in the diff. {hint}"
+        close = get_close_matches(path[:200], names, n=_SHOWN_NAMES, cutoff=0.3) or names[:_SHOWN_NAMES]
+        return f"{path} is not in the diff. Did you mean {' or '.join(close)}?"
     if reason := closed(file):
         return f"No line of {path} can be named: {reason}. Use line 0, the file as a whole."
-    spans = list(_open_spans(file, side))
+    spans = sorted(_open_spans(file, side), key=lambda span: max(span.first - line, line - span.last, 0))
     if not spans:
         other = Side.LEFT if side is Side.RIGHT else Side.RIGHT
         return f"{path} has no line on the side {side}. Use side {other}, or line 0."
-    spans.sort(key=lambda span: max(span.first - line, line - span.last, 0))
-    near = sorted(spans[:_SHOWN_RANGES])
-    words = ", ".join(f"{one.first}-{one.last}" if one.last > one.first else str(one.first) for one in near)
-    more = f" and {len(spans) - len(near)} more" if len(spans) > len(near) else ""
+    near = ", ".join(f"{first}-{last}" for first, last in sorted(spans[:_SHOWN_RANGES]))
     return (
-        f"On the side {side} of {path} the nearest lines are {words}{more}; both ends in one of them. Line 0 is the "
-        "file as a whole."
+        f"On the side {side} of {path} the nearest lines are {near}; both ends in one of them. Line 0 is the file as a "
+        "whole."
     )
 
 

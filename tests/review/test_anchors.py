@@ -169,9 +169,9 @@ def test_a_name_that_is_no_utf8_takes_no_comment():
     [
         ("new.py", 20, Side.RIGHT, "the side RIGHT of new.py the nearest lines are 10-15, 40-43; both ends"),
         ("new.py", 20, Side.LEFT, "On the side LEFT of new.py the nearest lines are 12-13; both"),
-        ("src/new.py", 20, Side.RIGHT, "src/new.py is not in the diff. Did you mean new.py?"),
+        ("src/new.py", 20, Side.RIGHT, "src/new.py is not in the diff. Did you mean new.py or"),
         ("nwe.py", 20, Side.RIGHT, "Did you mean new.py"),
-        ("?", 20, Side.RIGHT, "The diff has new.py, gone.py, picture.png and others."),
+        ("?", 20, Side.RIGHT, "Did you mean new.py or gone.py or picture.png?"),
         ("gone.py", 1, Side.RIGHT, "gone.py has no line on the side RIGHT. Use side LEFT, or line 0."),
         ("picture.png", 1, Side.RIGHT, "No line of picture.png can be named: the file is binary."),
     ],
