@@ -25,23 +25,23 @@ def installation_token(
     `private_key` is PEM, with line ends or with `\\n` written out. Two requests. Raises `UsageError` for a key or id
     that cannot be right, `GitHubError` for what GitHub refuses.
     """
-    requester = ApiRequester(api_url, _signer(app_id, private_key), pace or Pace())
-    return _App(requester, repository, app_id.strip()).token(access)
+    return _App(app_id, private_key, repository, api_url, pace).token(access)
 
 
 def permissions_of(app_id: str, private_key: str, repository: str, api_url: str) -> dict[str, str]:
     """What the app may do on `repository`: by GitHub's names `read`, `write` or `admin`. Raises as
     `installation_token` does."""
-    requester = ApiRequester(api_url, _signer(app_id, private_key), Pace())
-    return _App(requester, repository, app_id.strip()).installation()[1]
+    return _App(app_id, private_key, repository, api_url).installation()[1]
 
 
 class _App(ApiPart):
     """The API as the app, by a JWT. A token of PyGithub's `GithubIntegration` would be for all its repositories."""
 
-    def __init__(self, requester: ApiRequester, repository: str, app_id: str) -> None:
-        super().__init__(requester, repository)
-        self._app_id = app_id
+    def __init__(
+        self, app_id: str, private_key: str, repository: str, api_url: str, pace: Pace | None = None
+    ) -> None:
+        super().__init__(ApiRequester(api_url, _signer(app_id, private_key), pace or Pace()), repository)
+        self._app_id = app_id.strip()
 
     def token(self, access: Access) -> str:
         identity, granted = self.installation()

@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from github.CheckRun import CheckRun
@@ -107,30 +107,22 @@ _COMMAND = re.compile(r"##\[(group|endgroup|error|warning|notice|debug|command|s
 _PREFIXES = {"error": "Error: ", "warning": "Warning: ", "notice": "Notice: "}
 
 
-class _Step:
-    """The last lines of a step, and those up to its last error."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.lines: deque[str] = deque(maxlen=LINES)
-        self.until_error: list[str] = []
-
-
 def failed_steps(pieces: Iterable[bytes]) -> tuple[FailedStep, ...]:
     """Return the last steps with an error in a job's log, with the last lines up to it; without any, the log's end."""
-    step = _Step("")
-    failed: deque[_Step] = deque(maxlen=MOST_STEPS)
+    name, lines, step = "", deque[str](maxlen=LINES), 0
+    failed = deque[tuple[int, str, Sequence[str]]](maxlen=MOST_STEPS)
     for line in lines_of(pieces):
         line = _STAMP.sub("", line, count=1)
         if line.startswith(_RUN):
-            step = _Step(printable(line.removeprefix(_RUN)).strip())
-        step.lines.append(line)
+            name, step = printable(line.removeprefix(_RUN)).strip(), step + 1
+            lines.clear()
+        lines.append(line)
         if line.startswith("##[error]"):
-            if not step.until_error:
-                failed.append(step)
-            step.until_error = list(step.lines)
-    steps = failed or ([step] if step.lines else [])
-    return tuple(FailedStep(one.name, "\n".join(readable(one.until_error or one.lines))) for one in steps)
+            if failed and failed[-1][0] == step:
+                failed.pop()
+            failed.append((step, name, tuple(lines)))
+    steps = failed or ([(step, name, lines)] if lines else [])
+    return tuple(FailedStep(name, "\n".join(readable(lines))) for _, name, lines in steps)
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:

@@ -221,9 +221,9 @@ class ApiRequester(Requester):
             return None if isinstance(data.get("data"), Mapping) else Failure(0, "an answer without data")
         first = errors[0] if isinstance(errors, list) and isinstance(errors[0], Mapping) else {}
         message = str(first.get("message") or "")
-        status = _STATUSES.get(str(first.get("type") or ""), 0)
         # A time-out and "Something went wrong" pass; a query that GitHub does not understand stays wrong.
-        status = status or next((of for sign, of in _WORDS.items() if re.search(sign, message.lower())), 400)
+        words = f"{first.get('type')} {message}".lower()
+        status = next((status for sign, status in _GRAPHQL.items() if re.search(sign, words)), 400)
         return failure_from(status, {"message": message}, response.headers)
 
 
@@ -334,13 +334,10 @@ def body_of(status: int, headers: Mapping[str, str], text: str) -> Any:
         return f"{kind}, not JSON: {title[1]}" if (title := _TITLE.search(text)) else text
 
 
-# The types of errors that come with status 200, as the statuses that REST would have given.
-_STATUSES = {
-    "FORBIDDEN": 403,
-    "INSUFFICIENT_SCOPES": 403,
-    "NOT_FOUND": 404,
-    "RATE_LIMITED": 429,
-    "RATE_LIMIT": 429,
-    "SERVICE_UNAVAILABLE": 503,
+# By types and words of errors that come with status 200, the statuses that REST would have given.
+_GRAPHQL = {
+    "rate.limit": 429,
+    "forbidden|not accessible|permission|scopes": 403,
+    "not_found": 404,
+    "service_unavailable|something went wrong|timeout": 502,
 }
-_WORDS = {"rate limit": 429, "not accessible|permission|scopes": 403, "something went wrong|timeout": 502}

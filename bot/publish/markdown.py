@@ -132,13 +132,12 @@ def safe_markdown(text: str, limit: float) -> str:
 
 
 def safe_answer(text: str, limit: int, rest: str) -> str:
-    """Return Markdown by a model. One over `limit` characters is cut at a paragraph, and `rest` follows."""
+    """Return Markdown by a model. One over `limit` characters is cut at a line's end, and `rest` follows."""
     whole = contained(clean_markdown(_gated(text, limit), 4 * limit))
     if len(whole) <= limit:
         return whole
     cut = whole[: limit - len(rest) - 20]
-    end = max(cut.rfind("\n\n"), 0) or max(cut.rfind("\n"), 0) or len(cut)
-    return f"{contained(cut[:end])}\n\n{rest}"
+    return f"{contained(cut.rpartition(chr(10))[0] or cut)}\n\n{rest}"
 
 
 def safe_plain(text: str, limit: int) -> str:
