@@ -14,8 +14,7 @@ class CancelToken:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._fired = threading.Event()
-        self._callbacks: dict[int, Callable[[], None]] = {}
-        self._next = 0
+        self._callbacks: dict[object, Callable[[], None]] = {}
         self.reason = ""
 
     @property
@@ -38,14 +37,13 @@ class CancelToken:
         """Call `callback` when the token fires. Returns a function that unregisters the callback."""
         with self._lock:
             if not self._fired.is_set():
-                key = self._next
-                self._next += 1
+                key = object()
                 self._callbacks[key] = callback
                 return lambda: self._forget(key)
         callback()
         return lambda: None
 
-    def _forget(self, key: int) -> None:
+    def _forget(self, key: object) -> None:
         with self._lock:
             self._callbacks.pop(key, None)
 

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from functools import lru_cache
 
 _SYSTEM = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 _MARKS = (".git", "pyvenv.cfg", "conda-meta")
@@ -11,9 +10,9 @@ _MARKS = (".git", "pyvenv.cfg", "conda-meta")
 
 def host_path() -> str:
     """Return PATH without what a repository can fill: relative entries, and folders in a git work tree, in
-    `node_modules`, or in a Python or Conda environment. If nothing is left, the system's folders. Decided once for each
-    PATH."""
-    return _host_path(os.environ.get("PATH", ""), _environments())
+    `node_modules`, or in a Python or Conda environment. If nothing is left, the system's folders."""
+    trusted = filter(_is_trusted, os.environ.get("PATH", "").split(os.pathsep))
+    return os.pathsep.join(trusted) or os.pathsep.join(_SYSTEM)
 
 
 def find_host_program(name: str) -> str | None:
@@ -21,28 +20,18 @@ def find_host_program(name: str) -> str | None:
     count."""
     for folder in host_path().split(os.pathsep):
         program = shutil.which(name, path=folder)
-        if program and _is_trusted(os.path.dirname(os.path.realpath(program)), _environments()):
+        if program and _is_trusted(os.path.dirname(os.path.realpath(program))):
             return program
     return None
 
 
-def _environments() -> frozenset[str]:
-    """Return the active Python and Conda environments."""
-    active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
-    return frozenset(os.path.realpath(one) for one in active if one)
-
-
-@lru_cache(maxsize=8)
-def _host_path(path: str, environments: frozenset[str]) -> str:
-    trusted = (folder for folder in path.split(os.pathsep) if _is_trusted(folder, environments))
-    return os.pathsep.join(trusted) or os.pathsep.join(_SYSTEM)
-
-
-def _is_trusted(folder: str, environments: frozenset[str]) -> bool:
+def _is_trusted(folder: str) -> bool:
     if folder in _SYSTEM:
         return True
     if not os.path.isabs(folder):
         return False
+    active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
+    environments = [os.path.realpath(one) for one in active if one]
     here = os.path.realpath(folder)
     while here != os.path.dirname(here):
         if here in environments or os.path.basename(here) == "node_modules":

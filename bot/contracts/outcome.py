@@ -44,7 +44,6 @@ class StopReason(StrEnum):
 
 
 _EXIT_CODES = {
-    **dict.fromkeys((StopReason.END_TURN, StopReason.CHECKS_FAILING, StopReason.NEEDS_INPUT), ExitCode.DONE),
     **dict.fromkeys(
         (StopReason.MAX_TOKENS, StopReason.BUDGET, StopReason.TIME, StopReason.TURNS, StopReason.LOOP),
         ExitCode.BUDGET,
@@ -59,7 +58,7 @@ _EXIT_CODES = {
 
 def exit_code(stop: StopReason, status: Status) -> ExitCode:
     """The exit code of the process. A model that ended without the result of its verb failed."""
-    code = _EXIT_CODES[stop]
+    code = _EXIT_CODES.get(stop, ExitCode.DONE)
     return ExitCode.PROVIDER if code is ExitCode.DONE and status is Status.FAILED else code
 
 

@@ -105,11 +105,9 @@ def _value(node: ast.expr, values: Table) -> Any:
             value, is_or = _value(first, values), isinstance(operator, ast.Or)
             for other in others:
                 right = _value(other, values)
-                if value is not UNKNOWN:
-                    value = value if bool(value) is is_or else right
-                elif is_or or right is UNKNOWN or right:
-                    value = True if is_or and right is True else UNKNOWN
-                else:
+                if value is UNKNOWN:
+                    value = UNKNOWN if is_or or right else right
+                elif bool(value) is not is_or:
                     value = right
             return value
         case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):

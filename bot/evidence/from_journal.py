@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from bot.agent.journal import JournalFile
 from bot.contracts.evidence import TestChanges
-from bot.contracts.journal import CheckRecord, Evidence, PlannedCheck, SessionEnded
+from bot.contracts.journal import CheckRecord, Evidence, SessionEnded
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, TestsAsTheyWere
 
 _UNKNOWN = CheckRun(CheckState.NOT_RUN, note="the run ended before")
@@ -20,20 +20,22 @@ def _checks(recorded: JournalFile) -> Iterator[CheckResult]:
     """Yield the planned checks as far as they are recorded, without names of tests, which only the evidence record has.
     A run after the change counts only if the session ended: else the tree changed later."""
     ended = next(recorded.records(SessionEnded), None) is not None
-    runs = list(recorded.records(CheckRecord))
-    before = {line.name: line for line in runs if line.phase == "before"}
-    after = {line.name: line for line in runs if line.phase == "after" and not line.again and ended}
-    again = {line.name for line in runs if line.again and line.run.state is CheckState.PASSED and ended}
-    planned: dict[str, PlannedCheck | CheckRecord] = {check.name: check for check in recorded.header.checks}
-    for name, check in (planned | before).items():
-        sides = (before.get(name), after.get(name))
+    runs = {
+        (line.name, line.phase, line.again): line
+        for line in recorded.records(CheckRecord)
+        if ended or line.phase == "before"
+    }
+    for name, command, detected in recorded.header.checks:
+        sides = (runs.get((name, "before", False)), runs.get((name, "after", False)))
+        again = runs.get((name, "after", True))
+        flaky = again is not None and again.run.state is CheckState.PASSED
         first, second = (line.run if line else _UNKNOWN for line in sides)
         counts = (sides[0] and sides[0].tests, sides[1] and sides[1].tests)
         tests = (
             TestChanges(*counts, note="the run died before its tests were compared") if any(counts) else None
         )
-        result = CheckResult(name, check.command, first, second, check.detected, name in again, tests)
-        if name in after and tests:  # whether the change touches tests is not known here
+        result = CheckResult(name, command, first, second, detected, flaky, tests)
+        if sides[1] and tests:  # whether the change touches tests is not known here
             not_run = CheckRun(CheckState.NOT_RUN, note=_BEFORE_IT)
             result = result._replace(as_they_were=TestsAsTheyWere(not_run, note=_BEFORE_IT))
         yield result

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bot.contracts.formatting import count_of, cut_short, sentence
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.contracts.plain_text import printable
-from bot.contracts.request import NO_CHECKS, Tier
+from bot.contracts.request import NO_CHECKS, POLICY_FILE, Tier
 from bot.ecosystems.record import Ecosystem, Use
 from bot.ecosystems.registry import ecosystems, ecosystems_of, named
 from bot.environment.scripts import statements
@@ -18,7 +18,6 @@ from bot.evidence.check import NO_TESTS, NOT_SHOWN, OTHER_CODE
 from bot.evidence.failing_checks import failing, more_failing
 from bot.evidence.labels import as_they_were, check_title, confirms, number_of
 
-POLICY_FILE = ".github/agent.yml"
 _REASON = 300
 _MORE_TIME = (
     f"If your tests take longer, give them more time in {POLICY_FILE}",
@@ -96,11 +95,8 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
     silent = len(outcome.checks) - len(known)
     parts = _counted([check for check in known if not check.related])
     for check in (check for check in known if check.related):
-        result = ", ".join(_counted([check]))
-        if check.counts is not None and check.counts.passed and not check.counts.failed:
-            result = f"{check.counts.passed:,} passed{_fixed([check])}"
         why = f": {check.scope_note}" if check.scope_note else ""
-        parts.append(f"related tests: {result}; whole suite not run{why}")
+        parts.append(f"related tests: {', '.join(_counted([check]))}; whole suite not run{why}")
     parts += [f"{count_of(silent, 'check')} without a result"] if silent else []
     as_were = dict.fromkeys(check.as_they_were for check in known if check.as_they_were)
     headline = "; ".join([", ".join(parts), *map(as_they_were, as_were)])

@@ -149,7 +149,7 @@ def test_hosts_that_were_refused_crowd_out_none_that_was_reached():
     assert len(lines) == 21
     assert lines[-1] == "Network: 32 further hosts."
     assert (
-        network_notes(uses[-2:])[0] == "Network: 7 further requests met a limit, and what for was not noted."
+        network_notes(uses[-2:])[1] == "Network: 7 further requests met a limit, and what for was not noted."
     )
 
 

@@ -184,14 +184,13 @@ def test_links_are_followed_within_the_commit(tmp_path: Path, links: dict[str, s
 
 
 @pytest.mark.parametrize("target", ["{}", "../secret", "/etc/hostname", "AGENTS.md", "missing.md"])
-def test_a_link_to_nothing_in_the_commit_is_named_and_not_followed(tmp_path: Path, target: str):
+def test_a_link_to_nothing_in_the_commit_is_not_followed(tmp_path: Path, target: str):
     secret = tmp_path / "secret"
     secret.write_text("the secret")
     for files in ({}, {"b.md": "x"}):
         folder = tmp_path / str(len(files))
         folder.mkdir()
-        [(path, text)] = linked(folder, {"AGENTS.md": target.format(secret)}, files)
-        assert (path, "not followed" in text, "the secret" in text) == ("AGENTS.md", True, False)
+        assert linked(folder, {"AGENTS.md": target.format(secret)}, files) == []
 
 
 def test_lines_that_import_are_replaced(tmp_path: Path):
@@ -208,15 +207,13 @@ def test_lines_that_import_are_replaced(tmp_path: Path):
     )
 
 
-@pytest.mark.parametrize(
-    "target", ["../secret.md", "/etc/passwd", "~/.claude/rules.md", "a/../../secret.md", "dead.md"]
-)
-def test_an_import_from_elsewhere_is_not_read_and_named(tmp_path: Path, target: str):
+@pytest.mark.parametrize("target", ["../secret.md", "/etc/passwd", "~/.claude/rules.md", "a/../../secret.md"])
+def test_an_import_from_elsewhere_is_not_read(tmp_path: Path, target: str):
     (tmp_path / "secret.md").write_text("the secret")
     [(_, text)] = linked(
-        tmp_path, {"dead.md": "../secret.md"}, {"AGENTS.md": f"# Rules\n@{target}\nUse tabs."}
+        tmp_path, {"dead.md": "../secret.md"}, {"AGENTS.md": f"# Rules\n@{target}\n@dead.md\nUse tabs."}
     )
-    assert text == f"# Rules\n(@{target} leads out of the repository, and is not read.)\nUse tabs."
+    assert text == f"# Rules\n@{target}\n\nUse tabs."
 
 
 def test_imports_have_an_end(tmp_path: Path):

@@ -1,11 +1,11 @@
 """What the rounds of checks share, their time included, and the round on the base, which runs in the background."""
 
 import math
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -40,7 +40,8 @@ MARGIN = 1.2
 
 
 class TimeBudget:
-    """Counts the time of checks and checkers in seconds, by what they are for. Thread-safe."""
+    """Counts the time of checks and checkers in seconds, by what they are for. Each purpose runs on one thread at a
+    time."""
 
     def __init__(self, minutes: float) -> None:
         self.over_budget = f"over the budget of {minutes:g} {'minute' if minutes == 1 else 'minutes'}"
@@ -48,7 +49,6 @@ class TimeBudget:
         self._used = {"before": 0.0, "after": 0.0, "checkers": 0.0}
         self.reruns_until = math.inf
         """Of the monotonic clock."""
-        self._lock = threading.Lock()
 
     @property
     def left(self) -> float:
@@ -65,8 +65,7 @@ class TimeBudget:
         try:
             yield
         finally:
-            with self._lock:
-                self._used[what] += time.monotonic() - began
+            self._used[what] += time.monotonic() - began
 
     def limit_before(self, later: int) -> float:
         """Return the seconds for one check of the base round, with `later` more checks to follow."""
@@ -84,18 +83,16 @@ NO_CHANGE = "there is no change to check"
 _RUN_OVER = "the run is over"
 
 
+@dataclass(eq=False)
 class Round:
     """One round on pristine trees: the checks, then the checkers of the whole project in what is left of the time."""
 
-    def __init__(
-        self, run: Run, trees: Trees, checks: Sequence[Check], inspection: Inspection, budget: TimeBudget
-    ) -> None:
-        self.run = run
-        self.trees = trees
-        self.checks = tuple(checks)
-        self.inspection = inspection
-        self.budget = budget
-        self.cancel = run.stop
+    run: Run
+    trees: Trees
+    checks: Sequence[Check]
+    inspection: Inspection
+    budget: TimeBudget
+    cancel: CancelToken
 
     def _run_checkers(self, name: str, tree_sha: str | None, limit: float) -> None:
         """Run the checkers on `tree_sha` or on the base."""
@@ -136,11 +133,10 @@ class BeforeRound(Round):
     """The round on the base. It runs on a thread; `executions` has the future result of each check."""
 
     def __init__(self, run: Run, trees: Trees, checks: Sequence[Check], minutes: float) -> None:
-        super().__init__(run, trees, checks, Inspection(run), TimeBudget(minutes))
+        super().__init__(run, trees, checks, Inspection(run), TimeBudget(minutes), CancelToken())
         self.executions: list[Future[CheckExecution]] = [Future() for _ in self.checks]
         self.related_runs: dict[tuple[int, str], CheckExecution] = {}
         """Those of related tests, by check number and command, which the rounds with a change share."""
-        self.cancel = CancelToken()
         self._thread: Future[None] | None = None
         self._forget = run.stop.on_fire(partial(self.cancel.fire, _RUN_OVER))
         self._command: tuple[CancelToken, float] | None = None

@@ -50,7 +50,9 @@ class AfterRound(Round):
     """The round on one tree. `number` is its number in the run."""
 
     def __init__(self, before: BeforeRound, number: int, tree_sha: str) -> None:
-        super().__init__(before.run, before.trees, before.checks, before.inspection, before.budget)
+        super().__init__(
+            before.run, before.trees, before.checks, before.inspection, before.budget, before.run.stop
+        )
         self._before = before
         self._number = number
         self._tree = tree_sha

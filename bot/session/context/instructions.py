@@ -42,8 +42,6 @@ def instructions(
         paths = [posixpath.join(folder, name) for name in names]
         texts = ((path, files.text(path)) for path in paths)
         path, text = next(filter(itemgetter(1), texts), ("", ""))
-        if not text and (path := next(filter(files.is_dead, paths), "")):
-            text = "(This is a link to nothing in the repository, and is not followed.)"
         shortened = _cut(text, min(MOST_A_FILE, left))
         if shortened:
             left -= len(shortened)
@@ -60,7 +58,7 @@ class _InstructionFiles:
     def __init__(self, git: Git, sha: str, paths: Sequence[str]) -> None:
         self._git = git
         self._sha = sha
-        self._looked_for = set(paths)
+        self._looked_for = {"", *paths}
         self._contents = blobs_behind_links(git, sha, paths)
         self._imports_left = _MAX_IMPORTS
 
@@ -77,18 +75,10 @@ class _InstructionFiles:
         for line in text.splitlines():
             if mark := _FENCE.match(line):
                 fence = "" if fence == mark[1] else fence or mark[1]
-            match = None if fence else _IMPORT.fullmatch(line)
-            target = _target(path, match[1]) if match else ""
-            if target.startswith(("../", "/", "~")) or (target and self.is_dead(target)):
-                line = f"({line.strip()} leads out of the repository, and is not read.)"
-            elif target and self._has(target):
-                line = self.text(target, (*above, path))
-            lines.append(line)
+            imports = None if fence else _IMPORT.fullmatch(line)
+            target = _target(path, imports[1]) if imports else ""
+            lines.append(self.text(target, (*above, path)) if self._has(target) else line)
         return "\n".join(lines).strip()
-
-    def is_dead(self, path: str) -> bool:
-        """Whether the path is a link to nothing in the commit."""
-        return self._has(path) and self._contents[path] is None
 
     def _has(self, path: str) -> bool:
         if path not in self._looked_for and self._imports_left:
@@ -99,9 +89,9 @@ class _InstructionFiles:
 
 
 def _target(path: str, name: str) -> str:
-    if name.startswith(("/", "~")):
-        return name
-    return posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    """Return the path that the file `path` calls `name`; empty if it leads out of the repository."""
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    return "" if target.startswith(("/", "../")) or name.startswith("~") else target
 
 
 def _cut(text: str, limit: int) -> str:

@@ -185,11 +185,10 @@ def refusal_notes(workspace: Workspace) -> tuple[str, ...]:
 
 def network_notes(uses: Sequence[HostUse]) -> tuple[str, ...]:
     """One sentence for each host, at most twenty: hosts that were reached, then refused ones."""
-    reached = [use for use in uses if use.allowed][:_MAX_NOTES]
-    refused = [use for use in uses if not use.allowed][: _MAX_NOTES - len(reached)]
-    sentences = [_sentence(use) for use in (*refused, *reached)]
-    left = len(uses) - len(sentences)
-    return (*sentences, f"Network: {count_of(left, 'further host')}.") if left > 0 else tuple(sentences)
+    left = len(uses) - _MAX_NOTES
+    more = (f"Network: {count_of(left, 'further host')}.",) if left > 0 else ()
+    reached_first = sorted(uses, key=lambda use: not use.allowed)
+    return (*map(_sentence, reached_first[:_MAX_NOTES]), *more)
 
 
 def _sentence(use: HostUse) -> str:
