@@ -48,7 +48,6 @@ _MARKS = {
     **dict.fromkeys(("b", "strong"), "**{}**"),
     **dict.fromkeys(("em", "i"), "*{}*"),
     **dict.fromkeys(("del", "s", "strike"), "~~{}~~"),
-    "q": '"{}"',
     "sup": "<sup>{}</sup>",
     "sub": "<sub>{}</sub>",
 }
@@ -59,9 +58,8 @@ _JOINED = _names("a blockquote li ol table td th tr ul") | _BLOCKS | _HEADINGS |
 _SHOWN_STYLE = re.compile(
     r"\s*+(?:(?:max-width:\s*+100%|display:\s*+(?:inline-block|inline|block|contents)|text-align:\s*+\w++)\s*+;?\s*+)*+"
 )
-_LANGUAGE = re.compile(r"\b(?:highlight-(?:source|text)|language)-([\w+#.-]{1,40})")
-_LANGUAGE_NAME = re.compile(r"[\w+#./-]{1,20}(?![\w+#./-])")
-_COMMIT = re.compile(r"/commit/([0-9a-f]{40}(?:[0-9a-f]{24})?)\Z")
+# Of a `lang` attribute, or else of the class of the element around it.
+_LANGUAGE = re.compile(r"(?:^|\bhighlight-(?:source|text)-)([\w+#./-]{1,20})(?![\w+#./-])")
 # A name that GitHub made a link of: an account, a team, an issue.
 _REFERENCE = re.compile(r"@[\w/-]+|[\w./-]*(?:#|GH-)\d+")
 # A signed address opens a private file to whoever has it, and of a proxied image people see no address.
@@ -108,8 +106,7 @@ class _Element:
     attributes: Mapping[str, str] = field(default_factory=dict)
     shown: bool = True
     pieces: list[Piece] = field(default_factory=list)
-    item: int = 0
-    """The number of an ordered list's next item."""
+    items: int = 0
 
 
 class _PageReader(HTMLParser):
@@ -147,7 +144,7 @@ class _PageReader(HTMLParser):
         self._tags[tag] += 1
         shown = parent.shown and self._shows_text(tag, attributes)
         pieces = [] if len(self._open) < _DEEPEST else parent.pieces
-        self._open.append(_Element(tag, attributes, shown, pieces, _first_number(attributes)))
+        self._open.append(_Element(tag, attributes, shown, pieces))
         if tag == "section":
             self._drawing = attributes.get("data-type", "")
 
@@ -218,16 +215,21 @@ class _PageReader(HTMLParser):
         if tag in ("pre", "code"):
             raw = "".join(text for _, text in element.pieces)
             if tag == "code":
-                return [(_INLINE, _code_span(raw))]
-            return [(_BLOCK, self._code_block(_language(element, parent), raw))]
+                # Within the marks that `drawn_formulas` knows code by.
+                space, ticks = " " if "`" in (raw[:1], raw[-1:]) else "", _ticks(raw, 1)
+                return [(_INLINE, f"\0{ticks}{space}{raw}{space}{ticks}\0" if raw else "")]
+            named = attributes.get("lang") or f" {parent.attributes.get('class', '')}"
+            language = _LANGUAGE.search(named)
+            return [(_BLOCK, self._code_block(language[1] if language else "", raw))]
         if tag not in _JOINED:
             return element.pieces
         text = _flow(element.pieces)
         if tag == "a":
             return self._link(attributes, text)
         if tag == "li":
-            parent.item += 1
-            return [("li", _indented(f"{parent.item - 1}. " if parent.tag == "ol" else "- ", text))]
+            number = _number(parent.attributes.get("start", "1")) + parent.items
+            parent.items += 1
+            return [("li", _indented(f"{number}. " if parent.tag == "ol" else "- ", text))]
         if tag in ("td", "th"):
             return [(tag, text.replace("|", "\\|").replace("\n", " "))]
         if tag == "tr":
@@ -241,39 +243,22 @@ class _PageReader(HTMLParser):
         if tag in ("ul", "ol"):
             return [("list", text)]
         if tag in _MARKS:
-            is_footnote = tag == "sup" and text.startswith("[^")
-            return [(_INLINE, text if is_footnote else _MARKS[tag].format(text))]
+            return [(_INLINE, _MARKS[tag].format(text))]
         return [(_BLOCK, _FRAMES.get(tag, "{}").format(text))]
 
     def _link(self, attributes: Mapping[str, str], text: str) -> list[Piece]:
         address = _unsigned(attributes.get("href", ""))
-        if "data-footnote-backref" in attributes:
-            return []
-        if "data-footnote-ref" in attributes:
-            return [(_INLINE, f"[^{text}]")]
         if not text:
             self._hidden[LINK] += bool(address) and not address.startswith("#")
             return []
-        commit = _COMMIT.search(address)
-        if commit and len(text) >= 7 and commit[1].startswith(text.rpartition("@")[2]):
-            return [(_INLINE, commit[1])]
-        bare = address.removeprefix("mailto:").removeprefix("http://")
-        is_image = text == f"![]({address})" or (text.startswith("![](") and address.startswith(_PROXY))
-        if (
-            not address
-            or address[0] == "#"
-            or text in (address, bare)
-            or is_image
-            or _REFERENCE.fullmatch(text)
-        ):
-            return [(_INLINE, text)]
-        return [(_INLINE, f"[{text}]({address})")]
+        shown = (address, address.removeprefix("mailto:"), address.removeprefix("http://"), f"![]({address})")
+        is_bare = text in shown or address.startswith(("#", _PROXY)) or _REFERENCE.fullmatch(text)
+        return [(_INLINE, text if is_bare or not address else f"[{text}]({address})")]
 
     def _code_block(self, language: str, code: str) -> str:
         shown, kind, count = drawn_code(language, code.replace("\0", "").strip("\n") + "\n")
         self._hidden[kind] += count
-        fence = "`" * max(3, _longest_ticks(shown) + 1)
-        # As text within the marks that `drawn_formulas` knows code by.
+        fence = _ticks(shown, 3)
         return f"\0{fence}{language}\n{shown}{fence}\0"
 
 
@@ -282,15 +267,8 @@ def _unsigned(address: str) -> str:
     return path if query and _SIGNED.search(path) else address
 
 
-def _first_number(attributes: Mapping[str, str]) -> int:
-    start = attributes.get("start", "")
-    return int(start) if start.isdecimal() and len(start) < 10 else 1
-
-
-def _language(pre: _Element, parent: _Element) -> str:
-    named = _LANGUAGE.search(parent.attributes.get("class", ""))
-    name = _LANGUAGE_NAME.match(pre.attributes.get("lang", named[1] if named else ""))
-    return name[0] if name else ""
+def _number(text: str) -> int:
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else 1
 
 
 def _indented(marker: str, text: str, further: str = "") -> str:
@@ -299,15 +277,9 @@ def _indented(marker: str, text: str, further: str = "") -> str:
     return marker + text.replace("\n", f"\n{further}").replace(f"\n{further}\n", f"\n{further.rstrip()}\n")
 
 
-def _longest_ticks(code: str) -> int:
-    return max(map(len, _TICKS.findall(code)), default=0)
-
-
-def _code_span(code: str) -> str:
-    """Return code in backticks, within the marks that `drawn_formulas` knows code by."""
-    ticks = "`" * (_longest_ticks(code) + 1)
-    space = " " if code.startswith("`") or code.endswith("`") else ""
-    return f"\0{ticks}{space}{code}{space}{ticks}\0" if code else ""
+def _ticks(code: str, least: int) -> str:
+    """Return at least so many backticks, and more than there are in a row in `code`."""
+    return "`" * max(least, *(len(ticks) + 1 for ticks in _TICKS.findall(code)), 0)
 
 
 def _flow(pieces: Iterable[Piece]) -> str:
@@ -326,13 +298,8 @@ def _flow(pieces: Iterable[Piece]) -> str:
 
 
 def _row(pieces: Iterable[Piece]) -> list[Piece]:
-    """A browser shows what is in a row and in no cell before the table."""
-    cells: list[Piece] = []
-    others: list[Piece] = []
-    for piece in pieces:
-        (cells if piece[0] in ("td", "th") else others).append(piece)
+    cells = [piece for piece in pieces if piece[0] in ("td", "th")]
     if not cells:
-        return others
-    cells_row = f"| {' | '.join(text for _, text in cells)} |"
-    is_head = all(kind == "th" for kind, _ in cells)
-    return [*others, ("row", f"{cells_row}\n|{'---|' * len(cells)}" if is_head else cells_row)]
+        return []
+    rule = f"\n|{'---|' * len(cells)}" if all(kind == "th" for kind, _ in cells) else ""
+    return [("row", f"| {' | '.join(text for _, text in cells)} |{rule}")]

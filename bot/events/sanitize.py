@@ -113,15 +113,13 @@ def drawn_code(language: str, code: str) -> tuple[str, str, int]:
 
 def drawn_formulas(text: str) -> tuple[str, int]:
     """Return `text`, in which code stands between NUL characters, without the invisible parts of its formulas, and the
-    number of formulas that had any."""
-    if "$" not in text:
-        return text, 0
+    number of these."""
     count = 0
 
     def without_invisible(formula: re.Match[str]) -> str:
         nonlocal count
         shown, parts = _INVISIBLE_MATH.subn("", formula[0])
-        count += parts > 0
+        count += parts
         return shown
 
     parts = text.split("\0")
