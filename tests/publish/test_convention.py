@@ -99,7 +99,6 @@ def test_a_title_in_the_form_of_a_header_pattern_is_the_models_to_write(parser: 
     )
     # No ticket is made up: the draft has a note then.
     assert mended(conventions, "Round totals", ["invoice.py"]) == ""
-    assert mended(conventions, "broken(BIL-7) Round totals", ["invoice.py"]) == ""
 
 
 def test_types_follow_the_files_and_the_first_word():

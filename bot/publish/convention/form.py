@@ -22,17 +22,17 @@ SMALL, CAPITAL = rf"{_QUOTED}(?![A-Z]).*", rf"{_QUOTED}(?![a-z]).*"
 LONGEST = 120
 
 _HEADER = re.compile(r"(\w+)(?:\(([^()]*)\))?(!)?: +(\S.*)")
-_GROUPS = ("type", "scope", "mark", "subject")
 _ALIASES = {"feature": "feat", "bugfix": "fix", "maintenance": "chore"}
 _ADDS = re.compile(r"(?:add|allow|enable|implement|introduce|support)\b", re.IGNORECASE)
-_DOCS = (".md", ".rst", ".adoc", ".txt")
+# A type by what all changed files are.
+_KINDS = {"docs": r"\.(?:md|rst|adoc|txt)$", "test": r"(?:^|[_./-])tests?(?:[_./-]|$)", "ci": r"^\.github/"}
 _TRIED = 5
 
 
 class Convention(NamedTuple):
     """One source's rules. `scopes` are patterns that match a scope as a whole; without them any will do. `subjects` are
     patterns that each match the whole subject. `longest` counts characters of a title, `body_width` those of a line of
-    a commit's body; 0 is no limit. `header` is a pattern of titles in another form, and `groups` names its groups."""
+    a commit's body; 0 is no limit. `header` is a pattern of titles in another form, which alone counts then."""
 
     source: str
     types: tuple[str, ...] = TYPES
@@ -42,21 +42,20 @@ class Convention(NamedTuple):
     longest: int = 0
     body_width: int = 0
     header: str = ""
-    groups: tuple[str, ...] = ()
 
     def accepts(self, title: str) -> bool:
-        header = re.search(self.header, title) if self.header else _HEADER.fullmatch(title)
+        if self.longest and len(title) > self.longest:
+            return False
+        if self.header:
+            return re.search(self.header, title) is not None
+        header = _HEADER.fullmatch(title)
         if header is None:
             return False
-        parts = dict(zip(self.groups if self.header else _GROUPS, header.groups(), strict=False))
-        kind, scope, subject = (parts.get(name) or "" for name in ("type", "scope", "subject"))
-        return (
-            kind in self.types
-            and self.takes_scope(scope or "")
-            # The first match has to be the whole subject, as the readers of these patterns check it.
-            and all((found := re.search(one, subject)) and found[0] == subject for one in self.subjects)
-            and not (self.longest and len(title) > self.longest)
-        )
+        kind, scope, _, subject = header.groups()
+        # The first match has to be the whole subject, as the readers of these patterns check it.
+        matches = (re.search(pattern, subject) for pattern in self.subjects)
+        is_formed = all(match is not None and match[0] == subject for match in matches)
+        return is_formed and kind in self.types and self.takes_scope(scope or "")
 
     def takes_scope(self, given: str) -> bool:
         """Whether a title may have this scope, or these; an empty one is none."""
@@ -68,12 +67,12 @@ class Convention(NamedTuple):
 
 def mended(conventions: Sequence[Convention], title: str, paths: Sequence[str]) -> str:
     """Return the nearest title to `title` that all conventions accept; empty if there is none. `paths` are changed."""
+    if all(one.accepts(title) for one in conventions):
+        return title
     kinds, scopes, mark, subject = _parts(conventions, title, paths)
     longest = min([one.longest for one in conventions if one.longest], default=LONGEST)
     kinds = [kind for kind in kinds if all(kind in one.types for one in conventions)]
     scopes = [scope for scope in scopes if all(one.takes_scope(scope) for one in conventions)]
-    if all(one.accepts(title) for one in conventions):
-        return title
     for text, kind, scope in product(_subjects(subject), kinds[:_TRIED], scopes[:_TRIED]):
         head = f"{kind}({scope}){mark}: " if scope else f"{kind}{mark}: "
         candidate = head + _cut(text, longest - len(head))
@@ -97,20 +96,9 @@ def _parts(
     named = [part for path in paths for part in (PurePosixPath(path).stem, *PurePosixPath(path).parts[:-1])]
     of_paths = [one for one in named if re.fullmatch(r"[\w-]+", one)]
     scopes = [scope or "", "", *of_paths, *map(str.lower, of_paths), *literal]
-    return _once([*known, *_guesses(subject, paths), *types]), _once(scopes), mark or "", subject
-
-
-def _guesses(subject: str, paths: Sequence[str]) -> Iterator[str]:
-    files = [PurePosixPath(path) for path in paths]
-    if files and all(file.suffix in _DOCS for file in files):
-        yield "docs"
-    if files and all(re.search(r"(?:^|[_./-])tests?(?:[_./-]|$)", str(file)) for file in files):
-        yield "test"
-    if files and all(file.parts[0] == ".github" for file in files):
-        yield "ci"
-    if _ADDS.match(subject):
-        yield "feat"
-    yield from ("fix", "chore")
+    by_files = [one for one, of in _KINDS.items() if paths and all(re.search(of, path) for path in paths)]
+    adds = ["feat"] if _ADDS.match(subject) else []
+    return _once([*known, *by_files, *adds, "fix", "chore", *types]), _once(scopes), mark or "", subject
 
 
 def _subjects(subject: str) -> list[str]:
@@ -211,7 +199,6 @@ def _of_workflow(path: str, workflow: Any) -> Iterator[Convention]:
             pattern, header = inputs.get("subjectPattern", ""), inputs.get("headerPattern", "")
             re.compile(pattern)
             re.compile(header)
-            groups = inputs.get("headerPatternCorrespondence") or "type, scope, subject"
             yield Convention(
                 path,
                 types=_names(inputs.get("types", "").splitlines()) or TYPES,
@@ -219,7 +206,6 @@ def _of_workflow(path: str, workflow: Any) -> Iterator[Convention]:
                 scope="always" if inputs.get("requireScope", "").lower() == "true" else "",
                 subjects=(pattern,) if pattern else (),
                 header=header,
-                groups=tuple(re.split(r"\s*,\s*", groups.strip())),
             )
 
 
