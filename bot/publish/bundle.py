@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -126,17 +125,9 @@ def _sha256_if(content: bytes) -> str:
 
 
 def _put(folder: Path, name: str, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, folder / name)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    temporary = folder / f".{name}.new"
+    temporary.write_bytes(content)
+    temporary.replace(folder / name)
 
 
 # Bytes.
