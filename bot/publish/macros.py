@@ -12,6 +12,7 @@ from bot.evidence.look_first import denied, held_back
 from bot.evidence.styled_line import Line
 from bot.evidence.view import Mark, Section, View
 from bot.publish.markdown import (
+    block,
     cell,
     code,
     fenced,
@@ -25,7 +26,6 @@ from bot.publish.markdown import (
 )
 from bot.review.diff_text import path_of
 from bot.review.fingerprints import counts
-from bot.review.suggestions import block
 
 _MARKS: dict[Mark, str] = {"good": "✅", "bad": "❌", "attention": "⚠️", "nothing": "⚪"}
 _CHECKS = 3

@@ -53,6 +53,12 @@ def fenced(text: str) -> str:
     return f"{fence}text\n{text.rstrip()}\n{fence}"
 
 
+def block(suggestion: str) -> str:
+    """Return GitHub's suggestion block, which no line of the suggestion can close. An empty one removes the lines."""
+    fence = "`" * max(3, _longest_run(suggestion, "`") + 1)
+    return "\n".join([f"{fence}suggestion", *([suggestion] if suggestion else []), fence])
+
+
 def run_link(url: str) -> str:
     """Return the end of a line that links to the run; empty outside Actions."""
     return f" · [run]({url})" if url else ""

@@ -4,7 +4,6 @@ The result of applying them is compared with the change byte for byte. Line ends
 one need a commit: GitHub does not document how suggestions treat them.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -116,10 +115,6 @@ def _shows(file: FileDiff, first: int, last: int) -> bool:
     return lines_at(file, Side.RIGHT, Span(first, last)) is not None
 
 
-_BACKTICKS = re.compile("`+")
-_SHORTEST_FENCE = 3
-
-
 def with_valid_suggestion(finding: Finding) -> Finding:
     """Return `finding` with its suggestion as it will be posted, or without one that cannot be applied."""
     if finding.suggestion is None:
@@ -128,10 +123,3 @@ def with_valid_suggestion(finding: Finding) -> Finding:
     applies = finding.side is Side.RIGHT and finding.line > 0 and "\r" not in suggestion
     changes = suggestion != finding.text.replace("\r\n", "\n")
     return finding._replace(suggestion=suggestion if applies and changes else None)
-
-
-def block(suggestion: str) -> str:
-    """Return GitHub's suggestion block, which no line of the suggestion can close. An empty one removes the lines."""
-    longest = max((len(run) for run in _BACKTICKS.findall(suggestion)), default=0)
-    fence = "`" * max(_SHORTEST_FENCE, longest + 1)
-    return f"{fence}suggestion\n{suggestion}{'' if not suggestion else chr(10)}{fence}"

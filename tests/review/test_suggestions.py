@@ -7,7 +7,8 @@ from markdown_it import MarkdownIt
 
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
-from bot.review.suggestions import block, with_valid_suggestion
+from bot.publish.markdown import block
+from bot.review.suggestions import with_valid_suggestion
 
 ONE = Finding("a.py", 3, Severity.MAJOR, "T", "B", start_line=2, text="two\nthree", suggestion="2\n3")
 

@@ -37,14 +37,14 @@ from bot.publish.change.commit import (
 )
 from bot.publish.change.pull_request import Proposal, branch_patterns, propose, with_target
 from bot.publish.context import PublishContext, check_now, check_open, check_request, fetch_ends
-from bot.publish.markdown import suggestion_refusal
+from bot.publish.markdown import block, suggestion_refusal
 from bot.publish.own_pulls import own_pull
 from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import ThreadRef, created
 from bot.publish.thread.markers import PUSHED, SUGGESTED, mark, marked, own_fields
 from bot.review.diff import parse_diff
-from bot.review.suggestions import ChangedFile, block, to_suggestions
+from bot.review.suggestions import ChangedFile, to_suggestions
 
 
 def publish_on_pull(context: PublishContext) -> PublishResult:
