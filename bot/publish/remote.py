@@ -163,17 +163,21 @@ def _push_error(branch: str, doing: str, output: str, hidden: list[str]) -> Agen
     if advice or _REJECTED.search(output):
         advice = advice or "publish again once that is settled"
         return PublishError(f"The server refused {doing}: {words}; {advice}.")
-    if "error: 403" in output or "Permission to" in output or "not granted" in output:
-        return PublishError(
-            f"The token may not push (403) while {doing}: {words}; give the job `permissions: contents: write`."
-        )
-    if "Authentication failed" in output or "error: 401" in output or "could not read Username" in output:
-        return PublishError(f"The server did not accept the token while {doing}: it is wrong or has expired.")
-    if "not found" in output or "error: 404" in output:
-        return PublishError(f"There is no such repository while {doing}, or the token may not see it.")
-    return PublishError(f"git failed while {doing}: {words}.")
+    text = next(
+        (text for sign, text in _REFUSALS.items() if re.search(sign, output)), "git failed while {}: {}."
+    )
+    return PublishError(text.format(doing, words))
 
 
+_REFUSALS = {
+    "error: 403|Permission to|not granted": (
+        "The token may not push (403) while {}: {}; give the job `permissions: contents: write`."
+    ),
+    "Authentication failed|error: 401|could not read Username": (
+        "The server did not accept the token while {}: it is wrong or has expired."
+    ),
+    "not found|error: 404": "There is no such repository while {}, or the token may not see it.",
+}
 _REMOTE = re.compile(r"^(?:\s*stderr: ')?remote: *(.*?)\s*$", re.MULTILINE)
 _REJECTED = re.compile(r"\[(?:remote )?rejected\] \((.+)\)\s*$", re.MULTILINE)
 _WORDS_LIMIT = 600
