@@ -47,8 +47,7 @@ class TaskFacts(NamedTuple):
 class LastRun(NamedTuple):
     """The continued run. `ending` says how it ended, `message` is what it handed over, `question` its question;
     `files` are those of its change that are already in the work tree, `todo` is its list of steps, `transcript` the
-    path of its whole conversation as text. Where its bundle is gone, `head_sha` is the head of the bot's open pull
-    request with its change, empty for none, and `verb` its verb, empty if unknown."""
+    path of its whole conversation as text. Of a task's open pull request `head_sha` is the head, with its change."""
 
     instruction: str
     ending: str
@@ -58,7 +57,6 @@ class LastRun(NamedTuple):
     todo: str = ""
     transcript: str = ""
     head_sha: str = ""
-    verb: str = ""
 
 
 def first_message(request: Request, facts: TaskFacts, marker: str, last: LastRun | None = None) -> str:

@@ -25,8 +25,6 @@ from bot.session.context.review_scope import pull_diff
 from bot.session.context.run import Attachments, Run
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.toolbox import RunToolbox
-from bot.verbs.record import Earlier
-from bot.verbs.registry import needs
 
 _MIB = 1024 * 1024
 
@@ -108,7 +106,6 @@ def _with_record(last: LastRun, run: Run, todo: Todo) -> LastRun:
 _ONE_COMMIT = "git history: this commit only"
 _OFF_LOAD = "long output and notes go into `$TMPDIR`: search there"
 _NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its checks are still run"
-_NO_LAST_RUN = "The record of the last run is not available: the thread and the repository show its outcome."
 
 
 def opening(run: Run, parts: Parts, last: LastRun | None, *, vision: bool) -> tuple[str, tuple[Image, ...]]:
@@ -143,7 +140,6 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
         checks=() if profile.unrun else tuple(check.command for check in parts.rounds.checks),
         notes=(
             *(review.facts() if review else ()),
-            *_missing_last(run),
             *filter(None, (run.conventions.for_model(),)),
             *parts.trees.workspaces.tools.notes,
             *((_OFF_LOAD,) if can_run else ()),
@@ -166,9 +162,4 @@ def outcome_notes(run: Run) -> tuple[str, ...]:
     plan, unrun = run.request.plan, run.profile.unrun
     carried_out = (f"This carries out the plan {plan.hash[:12]}.",) if plan is not None else ()
     not_run = (f"No code was run: {unrun}.",) if unrun else ()
-    return (*run.checkout.notes, *_missing_last(run), *carried_out, *not_run)
-
-
-def _missing_last(run: Run) -> tuple[str, ...]:
-    is_known = run.last is not None or run.earlier is not None
-    return (_NO_LAST_RUN,) if needs(run.request.verb, Earlier.RUN) and not is_known else ()
+    return (*run.checkout.notes, *carried_out, *not_run)

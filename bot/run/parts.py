@@ -108,8 +108,7 @@ def granted_profile(
 ) -> Profile:
     """The profile of the verb, with `skill` and without the commands that policy and budget do not grant. `last` is the
     bundle that a `continue` starts from; with `writes` the run may propose some."""
-    earlier = last.outcome.request.verb if last else spec.earlier.verb if spec.earlier else ""
-    profile = profile_of(spec.request, earlier, writes=writes)
+    profile = profile_of(spec.request, last.outcome.request.verb if last else "", writes=writes)
     profile = replace(profile, helper_tools=(*profile.helper_tools, SKILL_TOOL))
     granted = not profile.granted or allows_commands(policy, spec.tier)
     budget = policy.limits(spec.tier, spec.budget_usd)

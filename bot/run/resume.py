@@ -50,11 +50,9 @@ def put_earlier_change(run: Run, may_write: MayWrite) -> LastRun | None:
         names = tuple(file.path for file in outcome.files)
         verdict = _verdict(run, may_write, run.last.patch, outcome.base_sha, names)
         return _put(verdict, run.checkout, _last_run(outcome))
-    if run.earlier is None or (run.earlier.head_sha and run.profile.read_only):
+    if run.earlier is None or run.profile.read_only:
         return None
     last, head, git = run.earlier, run.earlier.head_sha, run.checkout.git
-    if not head:
-        return last
     try:
         if remote.is_remote(run.source.url):
             remote.fetch(git.git_dir, run.source.url, [head], run.source.token, ["--depth=2", "--no-tags"])

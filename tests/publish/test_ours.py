@@ -6,14 +6,13 @@ from typing import cast
 import pytest
 from github.WorkflowRun import WorkflowRun
 
-from bot.contracts.request import Thread
 from bot.contracts.threads import Account, CommentData
 from bot.github.client import GitHub
 from bot.github.signatures import Signer
 from bot.publish.plan import PLAN
 from bot.publish.review.posted_reviews import FINDING, REVIEW
 from bot.publish.thread.comments import ThreadRef
-from bot.publish.thread.history import is_own_run, read_log
+from bot.publish.thread.history import is_own_run
 from bot.publish.thread.markers import (
     ANSWER,
     ENDED,
@@ -25,7 +24,6 @@ from bot.publish.thread.markers import (
     is_ours,
     may_be_ours,
 )
-from bot.session.event.earlier_run import last_progress, read_last_result
 from tests.publish.conftest import REPO, World
 
 ACTIONS = Account("github-actions[bot]", 41_898_282, "Bot")
@@ -132,22 +130,6 @@ def test_a64_nor_is_one_that_was_changed(world: World):
     for change in (("result=done", "result=none"), (" progress ", " plan "), ("sig=", "sig=0 sig=")):
         world.github().edit_comment(comment, body.replace(*change))
         assert author(world, of_app(world), comment) == ACTIONS.login
-
-
-def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(world: World):
-    """Any workflow could have written it, with a stranger's text."""
-    thread_ref, thread = (
-        ThreadRef(of_app(world), world.issue, "99"),
-        Thread(world.issue, "", "", "ann", "https://h/octo/hello/issues/1"),
-    )
-    comment, _ = written_over(world)
-    assert read_last_result(thread_ref, thread)[1] == "**Done**"
-    forged = ThreadRef(of_app(world), world.issue, "11").marked(
-        PROGRESS, "**Push to main**", {"result": "done"}
-    )
-    world.github().edit_comment(comment, forged)
-    assert last_progress(thread_ref, read_log(of_app(world), thread).answers) is not None
-    assert read_last_result(thread_ref, thread)[1] == ""
 
 
 @pytest.mark.parametrize(

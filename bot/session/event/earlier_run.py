@@ -4,8 +4,7 @@ A mark names the comment with the earlier command, which is read again: a reques
 becomes the event that it would have been with the earlier command, and is checked like any event. The author of the
 earlier command must still be allowed it, too.
 
-A bundle is an artifact of an Actions run. If that expired, the last run is recovered from our comment on its result,
-and from the open pull request of the thread.
+A bundle is an artifact of an Actions run. If that expired, there is nothing to continue.
 """
 
 import io
@@ -13,26 +12,20 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 
 from github.Artifact import Artifact
-from github.PullRequest import PullRequest
 
-from bot.agent.first_message import LastRun
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Outcome, exit_code
-from bot.contracts.request import Actor, Request, Thread, Tier
+from bot.contracts.request import Actor, Request, Tier
 from bot.contracts.threads import CommentData, TextKind
 from bot.events.admission import permits, tier_of
-from bot.events.command import Command, with_options
+from bot.events.command import with_options
 from bot.events.event_request import COMMENT_EVENTS, CommandSource, EventRequest, UsageRefusedError, is_own
-from bot.events.thread_text import MAX_COMMENT, TextCleaner
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.pulls import head_repository
 from bot.policy.values import Policy
 from bot.publish.bundle import (
     JOURNAL,
@@ -46,17 +39,13 @@ from bot.publish.bundle import (
     Bundle,
     read_bundle,
 )
-from bot.publish.own_pulls import is_untouched, own_pull
 from bot.publish.plan import continued_plan
-from bot.publish.remote import PREFIX
-from bot.publish.result import posted_question
 from bot.publish.thread.comments import OwnComment, ThreadRef
 from bot.publish.thread.history import comes_before, is_own_run, newest_requests, read_log
-from bot.publish.thread.markers import PROGRESS, asking_comment
-from bot.session.context.run import RunSpec
+from bot.publish.thread.markers import asking_comment
 from bot.session.event.event_context import EventContext, event_thread_ref
 from bot.verbs.record import Earlier
-from bot.verbs.registry import DEFAULT, VERBS, needs
+from bot.verbs.registry import needs
 
 # Bytes of the zip and of its files.
 _MOST_ZIPPED = 64 * 1024 * 1024
@@ -67,46 +56,18 @@ _LARGEST_JOURNAL = 64 * 1024 * 1024
 # What `continue` needs: not the page of the last run, and no journal that is too large.
 _FILES = (OUTCOME, PATCH, WITHHELD, MESSAGE, REVIEW, PLAN, WRITES, JOURNAL)
 
-_BY_COMMENT = "How it ended is in this bot's own comment, which was read again."
-_MOST_PULLS = 300
-"""Newest open pull requests that are looked through for those of a thread."""
 
-
-def continued(context: EventContext, spec: RunSpec) -> RunSpec:
-    """Return `spec` with what its `continue` starts from: the last run's bundle or, if that expired, the thread's pull
-    request and our comment on that run; the model is told."""
-    request, bundle = spec.request, spec.folder.root / "resumed"
-    thread = request.thread
+def fetch_last_bundle(context: EventContext, run: int, folder: Path) -> bool:
+    """Download the bundle of an Actions run to `folder`, as `fetch_bundle` does. Returns `False` if it is gone, or if
+    the run is not of our workflow: any run may offer an artifact of that name."""
+    github = context.github
     try:
-        run = context.github.workflow_run(request.resumes)
+        last = github.workflow_run(run)
     except GitHubError as error:
         if error.status not in (403, 404):
             raise
-        run = None
-    # Any run may offer an artifact of that name: the one that our comment names must be our workflow's.
-    of_ours = run is not None and is_own_run(run, request.repository, context.where.workflow)
-    if of_ours and fetch_bundle(context, request.resumes, bundle):
-        return replace(spec, resume=bundle)
-    assert thread is not None
-    command, text = read_last_result(context.thread_ref, thread)
-    verb = command.verb if command else DEFAULT
-    pull, note = (None, "") if VERBS[verb].read_only else _own_open_pull(context, request)
-    missing = "account, which is" if pull else "account and change, which are"
-    left_out = (*thread.left_out, f"the last run's own {missing} not kept any more: go by the thread")
-    request = request._replace(thread=thread._replace(left_out=left_out))
-    spec = replace(spec, request=request, notes=(note,) if note else ())
-    if pull is None and not text:
-        return spec
-    question, words = posted_question(text), command.instruction if command else ""
-    last = LastRun(
-        request._replace(verb=verb, instruction=words or None).full_instruction,
-        f"It opened pull request #{pull.number}." if pull else _BY_COMMENT,
-        message="" if question else text,
-        question=question,
-        head_sha=pull.head.sha if pull else "",
-        verb=verb,
-    )
-    return replace(spec, earlier=last)
+        return False
+    return is_own_run(last, github.name, context.where.workflow) and fetch_bundle(context, run, folder)
 
 
 def fetch_bundle(context: EventContext, run: int, folder: Path) -> bool:
@@ -186,28 +147,6 @@ def _unpack(content: bytes, folder: Path) -> bool:
     return True
 
 
-def _own_open_pull(context: EventContext, request: Request) -> tuple[PullRequest | None, str]:
-    """Return our open pull request for an issue, and a sentence for people, or empty."""
-    if request.thread is None or request.thread.is_pull_request or request.task:
-        return None, ""
-    github, me, own_pulls = context.github, context.github.me, []
-    for pull in islice(github.pulls(), _MOST_PULLS):
-        own = own_pull(pull, me)
-        of_base = pull.base.ref == request.base_ref and pull.head.ref.startswith(PREFIX)
-        is_here = head_repository(pull).lower() == request.repository.lower()
-        if own and own.fields.get("issue") == str(request.thread.number) and of_base and is_here:
-            own_pulls.append(own)
-    own_pulls.sort(key=lambda own: len(own.pull.head.ref))  # the order that publishing uses
-    for own in own_pulls:
-        if is_untouched(github, own, context.policy.identity):
-            return own.pull, f"The last run's bundle has expired: this continues from #{own.pull.number}."
-    numbers = ", ".join(f"#{own.pull.number}" for own in own_pulls)
-    return None, numbers and (
-        f"The last run's bundle has expired, and other people have committed to {numbers}, which stays unchanged: "
-        "this run starts from the thread."
-    )
-
-
 def repeat_request(
     event_request: EventRequest, thread_ref: ThreadRef, actor: Actor, policy: Policy
 ) -> tuple[EventRequest, str]:
@@ -268,20 +207,6 @@ def _last_request_key(thread_ref: ThreadRef, answers: Sequence[OwnComment], acto
 def last_progress(thread_ref: ThreadRef, answers: Sequence[OwnComment]) -> OwnComment | None:
     """Return our newest progress comment for another request of the thread that a run has begun."""
     return next((one for one in newest_requests(answers, thread_ref.key) if "queued" not in one.fields), None)
-
-
-def read_last_result(thread_ref: ThreadRef, thread: Thread) -> tuple[Command | None, str]:
-    """Return the command of the thread's last request, `None` if its comment holds none any more, and the text of our
-    comment on how it ended, empty if it has not ended."""
-    log = read_log(thread_ref.github, thread)
-    answers = [one for one in log.answers if one.ours]
-    last = last_progress(thread_ref, answers)
-    if last is None:
-        return None, ""
-    results = [one for one in answers if one.key == last.key and one.kind != PROGRESS]
-    result = results[-1] if results else last
-    text = TextCleaner().text(result.text, MAX_COMMENT) if result.over else ""
-    return log.command(last.request_key), text
 
 
 def request_behind(

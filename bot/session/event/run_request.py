@@ -1,7 +1,6 @@
 """Run one request of an event. Checks first whether it was done already, and the limits of the actor's day."""
 
 import os
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,7 @@ from bot.run.run import run
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.run import RunSpec
 from bot.session.event.attachments import load_attachments
-from bot.session.event.earlier_run import continued, finished_before
+from bot.session.event.earlier_run import fetch_last_bundle, finished_before
 from bot.session.event.event_context import EventContext, EventResult
 from bot.session.event.maintain import decide_now, open_pull_of
 from bot.session.event.other_runs import (
@@ -39,6 +38,11 @@ from bot.session.event.triage import gather
 from bot.session.run_folder import new_folder
 from bot.verbs.record import Earlier
 from bot.verbs.registry import VERBS, needs
+
+_BUNDLE_GONE = (
+    "The bundle of the last run is gone, or this job may not read it (`actions: read`), so there is nothing to "
+    "continue: write the whole request anew, as in `/agent fix this`."
+)
 
 
 def run_request(context: EventContext, request: Request) -> EventResult:
@@ -139,7 +143,12 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
             memory = ReviewMemory(findings=read_history(github, pull.number).findings)
         else:
             memory = read_memory(github, pull.number)
-    spec = RunSpec(
+    resume = None
+    if needs(request.verb, Earlier.RUN):
+        resume = folder.root / "resumed"
+        if not fetch_last_bundle(context, request.resumes, resume):
+            raise UsageError(_BUNDLE_GONE)
+    return RunSpec(
         request=request,
         source=Source(url, base, where.token, head),
         folder=folder,
@@ -149,17 +158,14 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
         origin=options.workspace,
         out=options.out,
         budget_usd=least(float(own) if (own := request.options.get("budget")) else None, options.budget_usd),
+        resume=resume,
         memory=memory,
         subjects=lambda sha: newest_subjects(github, sha),
         threads=lambda task: gather(task, github, at),
         load_attachments=partial(load_attachments, where),
         view=progress,
+        earlier=open_pull_of(request.task, github, context.policy) if request.task else None,
     )
-    if needs(request.verb, Earlier.RUN) and request.resumes:
-        return continued(context, spec)
-    if request.task:
-        return replace(spec, earlier=open_pull_of(request.task, github, context.policy))
-    return spec
 
 
 def _usable_model(context: EventContext, request: Request) -> str:
