@@ -299,7 +299,6 @@ class RunEnded(NamedTuple):
     stop_reason: str
     reason: str
     patch_sha256: str = ""
-    tree_sha: str = ""
 
 
 Record = (

@@ -15,7 +15,7 @@ from bot.checkout.dirty import DirtyBase
 from bot.checkout.git import Git
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
-from bot.contracts.formatting import count_of, first_of, sentence
+from bot.contracts.formatting import sentence
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import (
     SCHEMA_VERSION,
@@ -38,7 +38,7 @@ from bot.providers.models import guess_notes
 from bot.publish.body.render import title
 from bot.publish.bundle import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
 from bot.publish.change.commit import commit_message
-from bot.publish.convention.read import with_title
+from bot.publish.convention.read import Conventions, with_title
 from bot.publish.own_pulls import author_of
 from bot.report.page import render_page
 from bot.run.conversation import outcome_notes
@@ -72,7 +72,6 @@ def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResul
     network = uses_of(trees.workspaces.started)
     run.note(*network_notes(network))
     review = parts.review.review(end.final_text) if parts.review else None
-    submission = masked(results.submission(review), run.redactor.masked)
     notes = (
         *guess_notes(model),
         *run.notes,
@@ -82,11 +81,14 @@ def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResul
         *network_notes(network),
         *limit_notes(trees.workspaces.started),
     )
-    concluded = ended(
+    bundle = ended(
+        run.bundle,
         run.profile,
         end,
         verdict,
-        submission,
+        results.submission(review),
+        run.redactor,
+        run.conventions,
         request=run.request,
         base_sha=run.checkout.base_sha,
         model=model.name,
@@ -101,61 +103,28 @@ def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResul
         diagnostics=rounds.inspection.results(tree_sha),
         servers=parts.workspace.diagnostics.servers(),
     )
-    if accepted and accepted.files:
-        with Parser() as parser:
-            concluded, _ = with_title(concluded, run.conventions, parser)
-    concluded = mask_outcome(concluded, run.redactor)
-    _record(run.journal, concluded, accepted)
-    return RunResult(
-        run.checkout, run.policy, bundle_of(run.bundle, concluded, accepted, submission), accepted
-    )
+    if not run.journal.failure:
+        _record(run.journal, bundle)
+    return RunResult(run.checkout, run.policy, bundle, accepted)
 
 
 def without_changes(verdict: Verdict | GateError, checkout: Checkout) -> tuple[Verdict, tuple[str, ...]]:
-    """The verdict on a tree that equals the base commit's, and notes on what a run that only reads changed."""
+    """The verdict on a tree that equals the base commit's, and a note if a run that only reads changed something."""
     unchanged = Verdict(checkout.base_tree(), b"", b"", (), ())
-    if isinstance(verdict, GateError):
-        what = "Commands of this run changed its work tree"
-        return unchanged, (f"{what}, and that was thrown away ({verdict}).",)
-    paths = [*(file.path for file in verdict.files), *(file.path for file in verdict.withheld)]
-    if not paths:
-        return unchanged, ()
-    named = first_of([f"`{path}`" for path in paths], _NAMED)
-    what = f"Commands of this run changed {count_of(paths, 'file')}"
-    return unchanged, (f"{what}, and that was thrown away: {named}.",)
+    if isinstance(verdict, GateError) or verdict.files or verdict.withheld:
+        return unchanged, ("Commands of this run changed its work tree, and that was thrown away.",)
+    return unchanged, ()
 
 
-def bundle_of(folder: Path, outcome: Outcome, verdict: Verdict | None, submission: Submission) -> Bundle:
-    patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
-    submitted = (submission.review, submission.plan, submission.writes)
-    return Bundle(folder, outcome, patch, withheld, commit_message(outcome), *submitted)
-
-
-def _record(journal: Journal, concluded: Outcome, verdict: Verdict | None) -> None:
+def _record(journal: Journal, bundle: Bundle) -> None:
     """The journal's last lines."""
-    if journal.failure:
-        return
-    first = tuple(plain(line, "`") for line in look_first(concluded, concluded.files))
-    record = lines.Evidence(concluded.checks, concluded.diagnostics, concluded.servers, first)
+    outcome = bundle.outcome
+    first = tuple(plain(line, "`") for line in look_first(outcome, outcome.files))
+    record = lines.Evidence(outcome.checks, outcome.diagnostics, outcome.servers, first)
     if any(record):
         journal.write(record)
-    journal.write(
-        lines.RunEnded(
-            concluded.status.value,
-            concluded.stop_reason.value,
-            concluded.reason,
-            sha256_of(verdict.patch if verdict else b""),
-            verdict.tree_sha if verdict else "",
-        )
-    )
-
-
-def mask_outcome(outcome: Outcome, redactor: Redactor) -> Outcome:
-    """`outcome` with all secrets masked, known ones and look-alikes, and the names of those; the request came from
-    outside and stays. A last net: nothing in a workspace has a secret, unless a person went without the sandbox."""
-    names = [name for name in Outcome._fields if name != "request"]
-    clean = {name: masked(getattr(outcome, name), redactor.masked) for name in names}
-    return outcome._replace(**{**clean, "redactions": redactor.names_hit})
+    status, stop, digest = outcome.status.value, outcome.stop_reason.value, sha256_of(bundle.patch)
+    journal.write(lines.RunEnded(status, stop, outcome.reason, digest))
 
 
 def write_run_bundle(folder: RunFolder, bundle: Bundle) -> None:
@@ -194,20 +163,31 @@ _MOST = 65_536
 
 
 def ended(
-    profile: Profile, end: LoopEnd, verdict: Verdict | GateError, submission: Submission, **known: Any
-) -> Outcome:
-    """The outcome of a run; `known` are the fields that do not depend on its result. A gate that refused the tree
-    outweighs how the conversation ended."""
-    files, withheld = (verdict.files, verdict.withheld) if isinstance(verdict, Verdict) else ((), ())
+    folder: Path,
+    profile: Profile,
+    end: LoopEnd,
+    verdict: Verdict | GateError,
+    submission: Submission,
+    redactor: Redactor,
+    conventions: Conventions,
+    **known: Any,
+) -> Bundle:
+    """The bundle of a run, for `folder`; `known` are the fields of its outcome that do not depend on its result. A gate
+    that refused the tree outweighs how the conversation ended.
+
+    All secrets are masked, known ones and look-alikes; the request came from outside and stays. A last net: nothing in
+    a workspace has a secret, unless a person went without the sandbox."""
+    accepted = verdict if isinstance(verdict, Verdict) else Verdict("", b"", b"", (), ())
     stop = _stop(end, verdict, failing(known["checks"], known["request"].instruction))
-    result = status(profile, stop, files, submission)
+    result = status(profile, stop, accepted.files, submission)
     # A request to fix something that was a question, or a plan that was not made, has an answer all the same. Of an
     # answer that the output limit cut off there is the beginning.
     answered = result in (Status.ANSWERED, Status.NO_CHANGE) or (
         result is Status.FAILED and stop in (StopReason.END_TURN, StopReason.MAX_TOKENS)
     )
+    submission = masked(submission, redactor.masked)
     title, summary, notes = submission.description
-    return Outcome(
+    outcome = Outcome(
         schema=SCHEMA_VERSION,
         version=__version__,
         status=result,
@@ -217,11 +197,27 @@ def ended(
         usage=end.usage,
         cost=round(end.cost, 6),
         description=Description(title, _capped(summary), _capped(notes)),
-        files=files,
-        withheld=withheld,
+        files=accepted.files,
+        withheld=accepted.withheld,
         answer=_capped(end.final_text) if answered else "",
         question=_capped(submission.question),
         **known,
+    )
+    if outcome.files:
+        with Parser() as parser:
+            outcome, _ = with_title(outcome, conventions, parser)
+    fields = outcome._asdict()
+    clean = {name: masked(value, redactor.masked) for name, value in fields.items() if name != "request"}
+    outcome = outcome._replace(**clean | {"redactions": redactor.names_hit})
+    return Bundle(
+        folder,
+        outcome,
+        accepted.patch,
+        accepted.withheld_patch,
+        commit_message(outcome),
+        submission.review,
+        submission.plan,
+        submission.writes,
     )
 
 

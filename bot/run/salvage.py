@@ -24,7 +24,8 @@ from bot.gate.redact import Redactor, known_secrets
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.publish.bundle import Bundle
-from bot.run.result import bundle_of, ended, mask_outcome, without_changes, write_run_bundle
+from bot.publish.convention.read import Conventions
+from bot.run.result import ended, without_changes, write_run_bundle
 from bot.session.context.base import base_policy, base_task
 from bot.session.context.profiles import recorded_profile
 from bot.session.context.review_scope import recorded_reviewing
@@ -115,17 +116,18 @@ def _salvage(
         propose=propose_writes(policy, request, task, lambda line: None),
     )
     results.restore(recording)
-    submission = results.submission(reviewing.review("") if reviewing else None)
-    end = _end(recording)
     header, evidence = recording.header, recorded_evidence(recording)
     denied = (line for line in recording.records(lines.PermissionDecision) if not line.allow)
     # The time of the last write, so that salvaging twice gives the same commit.
     ended_at = datetime.fromtimestamp(folder.journal.stat().st_mtime, UTC)
-    outcome = ended(
+    bundle = ended(
+        out.resolve() if out else folder.bundle,
         profile,
-        end,
+        _end(recording),
         verdict,
-        submission,
+        results.submission(reviewing.review("") if reviewing else None),
+        redactor,
+        Conventions(),
         request=request,
         base_sha=header.base_sha,
         model=[header.model, *(line.model for line in recording.records(lines.ModelChanged))][-1],
@@ -138,9 +140,6 @@ def _salvage(
         diagnostics=evidence.diagnostics,
         servers=evidence.servers,
     )
-    accepted = verdict if isinstance(verdict, Verdict) else None
-    outcome = mask_outcome(outcome, redactor)
-    bundle = bundle_of(out.resolve() if out else folder.bundle, outcome, accepted, submission)
     write_run_bundle(folder, bundle)
     return bundle
 

@@ -42,7 +42,7 @@ def test_title_summary_notes_and_net_counts_come_before_any_step(tmp_path: Path)
 
 def test_a_change_that_nothing_verifies_is_called_so_beside_its_status(tmp_path: Path):
     changed = FilesChanged(1, (FileVersion("a.py", None, "bb", content=b"x\n"),), "c1")
-    ended = RunEnded("changed", "end_turn", "The model ended its turn.", "", "")
+    ended = RunEnded("changed", "end_turn", "The model ended its turn.", "")
     text = spoken(render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1), changed, ended))))
     assert "Changed, not verified" in text
     assert "No test was run" in text
