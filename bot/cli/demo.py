@@ -10,7 +10,7 @@ from bot.cli.options import add_flag
 from bot.cli.result import print_result
 from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import LineViewer
-from bot.publish.bundle import PATCH, REPORT
+from bot.publish.bundle import REPORT
 from bot.session.demo.demo import DemoResult, run_demo
 
 EXAMPLE = "slash-agent demo --keep"
@@ -34,13 +34,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _say(demo: DemoResult, printer: Printer, *, is_kept: bool) -> None:
     printer.line()
-    printer.diff((demo.bundle / PATCH).read_text(encoding="utf-8"))
+    printer.diff(demo.bundle.patch.decode())
     browse = demo.published.pr_url if is_kept else "slash-agent demo --keep, to see it in a browser"
     own = (
         'slash-agent fix "what to do", in a repository of yours, with ANTHROPIC_API_KEY or OPENAI_API_KEY set'
     )
-    next = [("pull", browse), ("report", str(demo.bundle / REPORT)), ("then", own)]
-    print_result(demo.outcome, printer, "in a draft pull request", next)
+    next = [("pull", browse), ("report", str(demo.bundle.folder / REPORT)), ("then", own)]
+    print_result(demo.bundle.outcome, printer, "in a draft pull request", next)
     if demo.sandbox_trouble:
         printer.line()
         printer.line(f"This demo ran without a sandbox: {demo.sandbox_trouble}", "yellow")

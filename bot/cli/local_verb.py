@@ -152,11 +152,12 @@ class LocalVerb:
 
     def _as_json(self, result: FixResult) -> dict[str, object]:
         branch = {"branch": result.branch, "pull_url": result.pull_url} if self.verb.changes else {}
-        plans = result.plan is not None or Status.PLANNED in self.verb.publishes
-        plan = {"plan": as_data(result.plan)} if plans else {}
-        review = {"review": as_data(result.review)} if self.verb.reviews else {}
-        outcome, bundle = as_data(result.outcome), str(result.bundle)
-        return {"outcome": outcome, "bundle": bundle, **branch, "unseen": result.unseen, **plan, **review}
+        bundle = result.bundle
+        plans = bundle.plan is not None or Status.PLANNED in self.verb.publishes
+        plan = {"plan": as_data(bundle.plan)} if plans else {}
+        review = {"review": as_data(bundle.review)} if self.verb.reviews else {}
+        outcome, folder = as_data(bundle.outcome), str(bundle.folder)
+        return {"outcome": outcome, "bundle": folder, **branch, "unseen": result.unseen, **plan, **review}
 
 
 def _has_person() -> bool:
@@ -173,12 +174,12 @@ def _publish(result: FixResult, at: CheckoutOnGitHub, viewer: Viewer) -> FixResu
         if not _has_person():
             return False
         viewer.close()
-        Printer(sys.stderr).diff((result.bundle / PATCH).read_text(errors="replace"))
+        Printer(sys.stderr).diff(result.bundle.patch.decode(errors="replace"))
         if not confirm(f"Push this to {at.remote.repository}? CI starts on it at once, as your push.", ""):
             raise PublishError("Nothing was pushed, as you said.")
         return True
 
-    published = publish_from_checkout(result.bundle, at, lambda text: viewer.tell(Note(text)), approve)
+    published = publish_from_checkout(result.bundle.folder, at, lambda text: viewer.tell(Note(text)), approve)
     notes = (*result.notes, *published.notes)
     return result._replace(branch=published.branch, pull_url=published.pr_url, notes=notes)
 
@@ -208,17 +209,18 @@ def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) 
 
 def _print_result(result: FixResult, arguments: argparse.Namespace, options: FixOptions) -> None:
     git, where, next = git_at(arguments.repo), f"on {result.branch}" if result.branch else "", []
+    bundle, folder = result.bundle, result.bundle.folder
     if result.pull_url:
         next = [("look", result.pull_url)]
     elif result.branch:
         next = [("look", f"{git} diff HEAD...{result.branch}"), ("merge", f"{git} merge {result.branch}")]
     elif result.outcome.files:
-        file = options.patch or result.bundle / PATCH
+        file = options.patch or folder / PATCH
         patch, where = shlex.quote(str(file)), f"in {file}"
         next = [("look", f"cat {patch}"), ("apply", f"{git} apply {patch}")]
-    if result.plan is not None:
-        next.append(("carry out", f"{_fix(arguments)} --plan {shlex.quote(str(result.bundle / PLAN))}"))
-    go_on = f"{_fix(arguments)} --continue {shlex.quote(str(result.bundle))}"
+    if bundle.plan is not None:
+        next.append(("carry out", f"{_fix(arguments)} --plan {shlex.quote(str(folder / PLAN))}"))
+    go_on = f"{_fix(arguments)} --continue {shlex.quote(str(folder))}"
     if result.outcome.status is Status.NEEDS_INPUT:
         next.append(("answer", f'{go_on} "your answer"'))
     elif not (result.kept_run or VERBS[options.verb].reviews) and (
@@ -227,7 +229,7 @@ def _print_result(result: FixResult, arguments: argparse.Namespace, options: Fix
         next.append(("go on", go_on))
     if result.kept_run:
         next += recovery_commands(result.kept_run, can_continue=True)
-    next.append(("report", str(result.bundle / REPORT)))
+    next.append(("report", str(folder / REPORT)))
     notes = list(result.notes)
     if result.unseen and options.dirty:
         unseen = count_of(result.unseen, "untracked file")
@@ -240,7 +242,7 @@ def _print_result(result: FixResult, arguments: argparse.Namespace, options: Fix
             f"The run's work tree is kept, since no patch has what was withheld or refused: {result.kept_run.tree}"
         )
     printer = Printer()
-    print_result(result.outcome, printer, where, next, result.review, notes, result.plan)
+    print_result(result.outcome, printer, where, next, bundle.review, notes, bundle.plan)
 
 
 def _fix(arguments: argparse.Namespace) -> str:

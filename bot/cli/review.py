@@ -50,13 +50,13 @@ def finish_review(
     arguments: argparse.Namespace, at: CheckoutOnGitHub | None, result: FixResult, viewer: Viewer
 ) -> FixResult:
     """Post the review and write the SARIF file, as the options say."""
-    review = result.review
+    review = result.bundle.review
     if review is None:
         return result
     if at is not None:
         from bot.session.event.from_checkout import post_review
 
-        published = post_review(result.bundle, at, lambda text: viewer.tell(Note(text)))
+        published = post_review(result.bundle.folder, at, lambda text: viewer.tell(Note(text)))
         result = result._replace(notes=(*result.notes, *published.notes))
     write_sarif(arguments.sarif, review)
     if review.unseen:

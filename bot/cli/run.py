@@ -60,42 +60,43 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         options = EventOptions(**given, workspace=workspace, view=viewer)
         pass_on = partial(actions.set_output, "note")
         result = run_event(options, os.environ, actions.print, actions.add_mask, pass_on)
-        outcome, bundle = as_data(result.outcome), str(result.bundle) if result.bundle else None
-        data = {"reason": result.reason, "answered": result.answered, "outcome": outcome, "bundle": bundle}
+        bundle = result.bundle
+        outcome, folder = (as_data(bundle.outcome), str(bundle.folder)) if bundle else (None, None)
+        data = {"reason": result.reason, "answered": result.answered, "outcome": outcome, "bundle": folder}
         viewer.tell(EndEvent(int(result.exit_code), data))
     _print_result(result, actions, Printer(out, actions=actions), dry_run=arguments.dry_run)
-    if arguments.dry_run and result.bundle is not None:
+    if arguments.dry_run and bundle is not None:
         job = PublishJob(os.environ, actions.print, dry_run=True, mask=actions.add_mask)
-        publish_bundle(job, result.bundle)
+        publish_bundle(job, bundle.folder)
     return result.exit_code
 
 
 def _print_result(result: EventResult, actions: Actions, printer: Printer, *, dry_run: bool) -> None:
-    if result.outcome is None or result.bundle is None:
+    if result.bundle is None:
         printer.headline("bad" if result.exit_code else "good" if result.answered else "doubt", result.reason)
         status = "refused" if result.exit_code else "answered" if result.answered else "no_change"
         actions.set_output("status", status)
         actions.add_summary(outcome_summary(status, result.reason))
         return
-    outcome = result.outcome
+    outcome, folder = result.bundle.outcome, result.bundle.folder
     with suppress(BrokenPipeError):  # nobody reads it: the step's outputs are a file
-        publish = f"slash-agent publish --bundle {shlex.quote(str(result.bundle))}"
+        publish = f"slash-agent publish --bundle {shlex.quote(str(folder))}"
         next = [] if dry_run or actions.active else [("publish", f"{publish} (--dry-run to see it first)")]
         if result.kept_run and not actions.active:
             next += recovery_commands(result.kept_run, can_continue=False)
-        next += [("report", str(result.bundle / REPORT)), ("bundle", str(result.bundle))]
-        print_result(outcome, printer, next=next, plan=result.plan)
+        next += [("report", str(folder / REPORT)), ("bundle", str(folder))]
+        print_result(outcome, printer, next=next, plan=result.bundle.plan)
     if actions.has_summary:
         actions.add_summary(run_summary(outcome))
     for name, value in (
         ("status", outcome.status),
         ("stop-reason", outcome.stop_reason),
-        ("patch", result.bundle / PATCH),
+        ("patch", folder / PATCH),
         ("cost-usd", f"{outcome.cost:.6f}"),
         ("tokens", outcome.usage.total),
         ("turns", outcome.turns),
         ("denied", len(outcome.denials)),
-        ("report", result.bundle / REPORT),
-        ("bundle", result.bundle),
+        ("report", folder / REPORT),
+        ("bundle", folder),
     ):
         actions.set_output(name, str(value))

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.host_programs import host_path
-from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
+from bot.publish.bundle import Bundle
 from bot.publish.result import PublishResult
 from bot.session.event.event_context import EventOptions
 from bot.session.event.publish_bundle import PublishJob, publish_bundle
@@ -37,9 +37,8 @@ class DemoError(AgentError):
 class DemoResult(NamedTuple):
     """`sandbox_trouble` is the reason why the demo ran without a sandbox, empty if it had one."""
 
-    outcome: Outcome
+    bundle: Bundle
     published: PublishResult
-    bundle: Path
     sandbox_trouble: str
 
 
@@ -77,11 +76,11 @@ def run_demo(environment: Mapping[str, str], say: Callable[[str], None], view: V
             view=view,
         )
         result = run_event(options, {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["run"]}, say)
-        if result.outcome is None:
+        if result.bundle is None:
             raise DemoError(f"The demo's run ended without a result: {result.reason}")
         publisher = {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["publish"]}
         _, published = publish_bundle(PublishJob(publisher, say), bundle)
-        yield DemoResult(result.outcome, published, bundle, error_text)
+        yield DemoResult(result.bundle, published, error_text)
 
 
 @contextmanager

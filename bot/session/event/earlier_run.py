@@ -18,7 +18,7 @@ from pathlib import Path
 from github.Artifact import Artifact
 
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.outcome import Outcome, exit_code
+from bot.contracts.outcome import exit_code
 from bot.contracts.request import Actor, Request, Tier
 from bot.contracts.threads import CommentData, TextKind
 from bot.events.admission import permits, tier_of
@@ -110,16 +110,17 @@ def read_finished(github: GitHub, artifact: Artifact) -> Bundle | None:
             return None
 
 
-def finished_before(context: EventContext, folder: Path) -> Outcome | None:
-    """Return the outcome of an earlier attempt of this Actions run for the same comment, with its bundle in `folder`,
-    which must not exist; `None`, and no folder, if it did not finish. Raises `GitHubError` and `BundleError`."""
+def finished_before(context: EventContext, folder: Path) -> Bundle | None:
+    """Return the bundle of an earlier attempt of this Actions run for the same comment, now in `folder`, which must not
+    exist before; `None`, and no folder, if it did not finish. Raises `GitHubError` and `BundleError`."""
     trigger = context.event_request.trigger
     if not trigger.comment_id or not fetch_bundle(context, context.where.run, folder):
         return None
-    outcome = read_bundle(folder).outcome
+    bundle = read_bundle(folder)
+    outcome = bundle.outcome
     is_done = exit_code(outcome.stop_reason, outcome.status) is ExitCode.DONE
     if is_done and outcome.request.trigger == trigger:
-        return outcome
+        return bundle
     shutil.rmtree(folder)
     return None
 

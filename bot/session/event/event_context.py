@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.contracts.errors import ExitCode
-from bot.contracts.outcome import Outcome
-from bot.contracts.plan import Plan
 from bot.contracts.progress import View
 from bot.events.event_request import EventRequest
 from bot.gate.outbound import connect
@@ -20,6 +18,7 @@ from bot.github.errors import GitHubError
 from bot.github.signatures import Signer
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
+from bot.publish.bundle import Bundle
 from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.markers import trigger_key
 from bot.session.context.github_env import GitHubEnvironment, signed_in
@@ -59,17 +58,14 @@ class EventOptions(NamedTuple):
 
 
 class EventResult(NamedTuple):
-    """Result of an event. `outcome` and `bundle` are `None` if there was nothing to do, the request was refused, or it
-    was answered at once (`answered`). `kept_run` is the folder of a run whose tree stays, `plan` what the model
-    submitted."""
+    """Result of an event. `bundle` is `None` if there was nothing to do, the request was refused, or it was answered at
+    once (`answered`). `kept_run` is the folder of a run whose tree stays."""
 
     exit_code: ExitCode
     reason: str
-    outcome: Outcome | None = None
-    bundle: Path | None = None
+    bundle: Bundle | None = None
     answered: bool = False
     kept_run: RunFolder | None = None
-    plan: Plan | None = None
 
 
 def client_for(where: GitHubEnvironment, repository: str, token: str = "", dry: Say | None = None) -> GitHub:

@@ -204,9 +204,8 @@ def find_target(at: CheckoutOnGitHub) -> PullTarget:
 
 def post_review(folder: Path, at: CheckoutOnGitHub, say: Callable[[str], None]) -> PublishResult:
     """Publish the bundle of a local review as a job publishes its own: the gate and the pull request's base decide."""
-    github, bundle = at.github, read_bundle(folder)
     with publishing_clone(at.where, at.remote.repository) as remote:
-        context = PublishContext(bundle=bundle, github=github, remote=remote, say=say)
+        context = PublishContext(bundle=read_bundle(folder), github=at.github, remote=remote, say=say)
         return publish(context, at.remote.repository)
 
 

@@ -58,9 +58,9 @@ def run_request(context: EventContext, request: Request) -> EventResult:
         return EventResult(ExitCode.DONE, reason, answered=True)
     out, where = context.options.out, context.where
     is_rerun = context.environment.get("GITHUB_RUN_ATTEMPT", "1") != "1" and where.run
-    if is_rerun and out and not out.exists() and (outcome := finished_before(context, out)):
+    if is_rerun and out and not out.exists() and (bundle := finished_before(context, out)):
         context.say("note: an earlier attempt of this job finished the request; its bundle is published")
-        return EventResult(ExitCode.DONE, outcome.reason, outcome, out)
+        return EventResult(ExitCode.DONE, bundle.outcome.reason, bundle)
     if reason := _cannot_publish(context, request) or others_at_work(context, request):
         raise RefusedError(reason)
     if request.task and not where.target:  # a plan decided on its own tasks
@@ -125,8 +125,7 @@ def _run(context: EventContext, request: Request, model: str, comment: int) -> E
     progress.end(ended.outcome)
     outcome, kept_run = ended.outcome, spec.folder if ended.needs_tree else None
     code = exit_code(outcome.stop_reason, outcome.status)
-    bundle = ended.bundle
-    return EventResult(code, outcome.reason, outcome, bundle.folder, kept_run=kept_run, plan=bundle.plan)
+    return EventResult(code, outcome.reason, ended.bundle, kept_run=kept_run)
 
 
 def _spec(context: EventContext, request: Request, progress: ProgressComment, model: str) -> RunSpec:

@@ -24,9 +24,8 @@ from bot.contracts.plain_text import utf8
 from bot.contracts.plan import Plan
 from bot.contracts.progress import View
 from bot.contracts.request import ALLOW_DELETIONS, SKILL, Actor, Request, Tier
-from bot.contracts.review import Review
 from bot.providers.connect import default_model
-from bot.publish.bundle import OUTCOME, PATCH, PLAN, parse, read_bundle
+from bot.publish.bundle import OUTCOME, PATCH, PLAN, Bundle, parse, read_bundle
 from bot.review.fingerprints import NO_MEMORY
 from bot.run.run import run
 from bot.session.context.preflight import (
@@ -90,16 +89,17 @@ class FixResult(NamedTuple):
     """`branch` is empty if none was created, `pull_url` if nothing was published; `unseen` counts files that differ
     from HEAD. `kept_run` is the run's folder if its work tree is kept, `notes` say what could not be found out."""
 
-    outcome: Outcome
+    bundle: Bundle
     exit_code: ExitCode
-    bundle: Path
     branch: str = ""
     unseen: int = 0
     kept_run: RunFolder | None = None
     notes: tuple[str, ...] = ()
-    plan: Plan | None = None
-    review: Review | None = None
     pull_url: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.bundle.outcome
 
 
 def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixResult:
@@ -260,8 +260,7 @@ def _deliver(
     except AgentError as error:  # the result stands
         notes = (sentence(f"uncommitted files could not be counted: {error}"),)
     code, tree_folder = exit_code(outcome.stop_reason, outcome.status), folder if result.needs_tree else None
-    bundle, (plan, review) = result.bundle.folder, (result.bundle.plan, result.bundle.review)
-    return FixResult(outcome, code, bundle, branch, unseen, tree_folder, notes, plan, review)
+    return FixResult(result.bundle, code, branch, unseen, tree_folder, notes)
 
 
 def local_request(
