@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding
-from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
+from bot.review.diff import Diff, FileDiff, Hunk
 
 # GitHub shows no larger file diff, and accepts no comment on lines that it does not show.
 LARGEST_BYTES = 400_000
@@ -91,7 +91,7 @@ def closed(file: FileDiff) -> str:
         return "the file's name is not UTF-8"
     if file.binary:
         return "the file is binary"
-    if file.status is FileStatus.RETYPED or not file.hunks:
+    if not file.hunks:
         return "the diff shows no lines of the file"
     lines = sum(len(hunk.kinds) for hunk in file.hunks)
     if file.size > LARGEST_BYTES or lines > LARGEST_LINES:

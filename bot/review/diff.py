@@ -20,7 +20,6 @@ class FileStatus(StrEnum):
     REMOVED = "removed"
     MODIFIED = "modified"
     RENAMED = "renamed"
-    RETYPED = "retyped"
 
 
 class Row(NamedTuple):
@@ -141,22 +140,8 @@ def parse_diff(raw: bytes) -> Diff:
     if text and starts[:1] != [0]:
         combined = text.startswith(("diff --cc ", "diff --combined "))
         raise _wrong(text, "a combined diff has no two sides" if combined else "`diff --git` was expected")
-    files: list[FileDiff] = []
     # No line of a hunk or of binary data begins like the head of a file.
-    for start, end in pairwise([*starts, len(text)]):
-        file = _file(text[start:end])
-        before = files[-1] if files else None
-        retyped = before and before.status is FileStatus.REMOVED and file.status is FileStatus.ADDED
-        if before is None or not retyped or before.path != file.path:
-            files.append(file)
-            continue
-        # A file became a link, or the other way round: git writes a removal and an addition.
-        binary = before.binary or file.binary
-        hunks = () if binary else (*before.hunks, *file.hunks)
-        files[-1] = file._replace(
-            status=FileStatus.RETYPED, hunks=hunks, binary=binary, old_mode=before.old_mode
-        )
-    return Diff(tuple(files))
+    return Diff(tuple(_file(text[start:end]) for start, end in pairwise([*starts, len(text)])))
 
 
 def _wrong(text: str, why: str) -> DiffError:

@@ -147,9 +147,9 @@ def test_a_file_that_became_a_link_shows_the_lines_of_both(repository: Repositor
     (repository.folder / "f").unlink()
     (repository.folder / "f").symlink_to("elsewhere")
     repository.put({})
-    file = only(parse_diff(repository.diff()))
-    assert file.status is FileStatus.RETYPED
-    assert [(hunk.kinds, hunk.texts) for hunk in file.hunks] == [("-", ("text",)), ("+", ("elsewhere",))]
+    before, after = parse_diff(repository.diff()).files
+    assert (before.status, after.status) == (FileStatus.REMOVED, FileStatus.ADDED)
+    assert [file.hunks[0].texts for file in (before, after)] == [("text",), ("elsewhere",)]
 
 
 def test_no_diff_has_no_files():
