@@ -145,12 +145,9 @@ def _subjects(conventional: int, other: int, form: str = "fix(parser): take line
 @pytest.mark.parametrize(
     ("subjects", "told"),
     [
-        (_subjects(18, 2), "scope is required; the subject begins with a small letter"),
+        (_subjects(18, 2), "scope is required"),
         (_subjects(17, 3), ""),
-        (
-            _subjects(18, 2, "feat: Take line {}"),
-            "the scope may be left out; the subject begins with a capital letter",
-        ),
+        (_subjects(18, 2, "feat: Take line {}"), "the scope may be left out"),
         (_subjects(20, 50), "scope is required"),
         (_subjects(9, 0), ""),
         (_subjects(0, 20), ""),

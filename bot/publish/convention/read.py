@@ -15,7 +15,7 @@ from bot.github.errors import GitHubError
 from bot.parsing.parser import ParseError, Parser
 from bot.publish.body.render import title
 from bot.publish.convention import form
-from bot.publish.convention.form import CAPITAL, SMALL, Convention
+from bot.publish.convention.form import Convention
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
@@ -42,8 +42,6 @@ class Conventions(NamedTuple):
         types = min((one.types for one in self.all), key=len)
         scopes = next((one.scopes for one in self.all if one.scopes), ())
         rule = {"always": "the scope is required", "never": "no scope", "": "the scope may be left out"}
-        patterns = [pattern for one in self.all for pattern in one.subjects]
-        letters = {SMALL: "small", CAPITAL: "capital"}
         longest = min((one.longest for one in self.all if one.longest), default=form.LONGEST)
         source = quoted_names([one.source for one in self.all if one.source], _SHOWN) or "its newest commits"
         forms = [
@@ -54,7 +52,6 @@ class Conventions(NamedTuple):
             f"types: {quoted_names(types, _SHOWN)}",
             f"scopes: {quoted_names(scopes, _SHOWN)}" if scopes else "",
             rule[next((one.scope for one in self.all if one.scope), "")],
-            *(f"the subject begins with a {word} letter" for one, word in letters.items() if one in patterns),
             f"at most {longest} characters",
         )
         return "; ".join(filter(None, parts))
