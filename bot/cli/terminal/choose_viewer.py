@@ -53,7 +53,8 @@ def choose_viewer(
     if arguments.json_events:
         return JsonViewer(sys.stdout)
     in_ci = environment.get("GITHUB_ACTIONS") == "true" or environment.get("CI", "") not in ("", "0", "false")
-    is_drawable = sys.stderr.isatty() and not in_ci
+    # The gutter of a question holds only where each character takes one or two columns.
+    is_drawable = sys.stderr.isatty() and not in_ci and sys.stderr.encoding.lower().startswith("utf")
     keyboard = sys.stdin.fileno() if is_drawable and sys.stdin is not None and sys.stdin.isatty() else None
 
     person = None

@@ -12,13 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from rich.console import Group, OverflowMethod
+from rich.console import Group
 from rich.constrain import Constrain
 from rich.live import Live
 from rich.text import Text
 
 from bot.cli.terminal.plain_console import PlainConsole
-from bot.cli.terminal.printer import SPINNER, encodable, one_line, speaks_unicode
+from bot.cli.terminal.printer import one_line
 from bot.cli.terminal.question import ask
 from bot.cli.terminal.viewer import Viewer, styled_lines
 from bot.contracts.cancel import CancelToken
@@ -119,13 +119,10 @@ class LiveViewer(Viewer):
             live.stop()
 
     def _lines(self) -> Constrain:
-        size, encoding = self._console.size, self._console.encoding
+        lines = ((line, _STYLES.get(style, "")) for line, style in self._board.lines())
+        rows = (Text(*line, no_wrap=True, overflow="ellipsis") for line in lines)
         # The last column stays free: some terminals go on to the next line when it is written to.
-        width = max(size.width - 1, 1)
-        cut: OverflowMethod = "ellipsis" if speaks_unicode(encoding) else "crop"
-        lines = self._board.lines(width, max(size.height - 1, 1))
-        texts = ((encodable(line, encoding), _STYLES.get(style, "")) for line, style in lines)
-        return Constrain(Group(*(Text(*text, no_wrap=True, overflow=cut) for text in texts)), width)
+        return Constrain(Group(*rows), max(self._console.width - 1, 1))
 
 
 def _rows(event: Event, line: str, width: int) -> list[str]:
@@ -140,7 +137,7 @@ def _rows(event: Event, line: str, width: int) -> list[str]:
 
 _ITEM = re.compile(r"^\d+\. (\[[ >x]\] .+)$", re.MULTILINE)
 """An item in the result of the to-do tool."""
-_TICK = 0.125
+_SPINNER, _TICK = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", 0.125
 _MOST_AGENTS = 3
 _MOST_ITEMS = 8
 
@@ -203,24 +200,23 @@ class Board:
         if not agent:
             self._wait, self._printed = None, ""
 
-    def lines(self, width: int, height: int) -> list[tuple[str, str]]:
-        """Return at most `height` lines that need no wrapping, each with its style: the step, the list, the usage."""
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the lines, most important first, each with its style: the step, the usage, the list."""
         with self._lock:
             now = self.clock()
-            rows = max(height - 2, 0)
-            agents = [(name, step) for name, step in self._steps.items() if name][:_MOST_AGENTS][:rows]
-            most, items = min(_MOST_ITEMS, rows - len(agents)), self._items
-            if len(items) > most:  # from the last completed one on
-                first_open = next((index for index, one in enumerate(items) if not one.startswith("[x]")), 0)
-                begin = min(max(first_open - 1, 0), len(items) - most)
-                items = items[begin : begin + most]
-            lines = [(self._step(now), "step")] if height > 1 else []
-            if self._printed and rows > len(agents) + len(items):
-                # Never at the place of a line of ours: what is waited for may print one that looks like it.
-                lines.append((f"  │ {self._printed}", "used"))
-            lines += [(f"  {one_line(name)}: {step}", "agent") for name, (step, _) in agents]
-            lines += [(f"  {item}", item[:3]) for item in items]
-            return [*lines, (self._used(now, width), "used")]
+            # From the last completed item on.
+            first_open = next((index for index, one in enumerate(self._items) if one[:3] != "[x]"), 0)
+            items = self._items[max(first_open - 1, 0) :][:_MOST_ITEMS]
+            agents = [(name, step) for name, (step, _) in self._steps.items() if name][:_MOST_AGENTS]
+            # Behind a mark of its own: what is waited for may print a line that looks like one of ours.
+            printed = [(f"  │ {self._printed}", "used")] if self._printed else []
+            return [
+                (self._step(now), "step"),
+                *printed,
+                (self._used(now), "used"),
+                *((f"  {one_line(name)}: {step}", "agent") for name, step in agents),
+                *((f"  {item}", item[:3]) for item in items),
+            ]
 
     def _step(self, now: float) -> str:
         step, since = self._steps[""]
@@ -229,17 +225,11 @@ class Board:
         limit = f", limit {wait.limit:.0f} s" if wait and wait.limit else ""
         elapsed = f" ({seconds} s{limit})" if seconds or limit else ""
         skip_hint = "; Enter skips it" if wait and wait.skippable else ""
-        return f"{SPINNER[int(now / _TICK) % len(SPINNER)]} {step}{elapsed}{skip_hint}"
+        return f"{_SPINNER[int(now / _TICK) % len(_SPINNER)]} {step}{elapsed}{skip_hint}"
 
-    def _used(self, now: float, width: int) -> str:
-        """Return as much of the usage as fits, most important first."""
+    def _used(self, now: float) -> str:
         minutes, seconds = divmod(int(now - self._started), 60)
-        parts = [f"{minutes}:{seconds:02d}", money(self._usd, 4), f"turn {self._turn}"]
-        if self._most is not None:
-            parts[1] += f" of {money(self._most)}"
-        if self._turns is not None:
-            parts[2] += f" of {self._turns}"
-        parts.append(count_of(self._tokens, "token"))
-        while len(parts) > 1 and len(" · ".join(parts)) > width:
-            parts.pop()
-        return " · ".join(parts)
+        most = f" of {money(self._most)}" if self._most is not None else ""
+        turns = f" of {self._turns}" if self._turns is not None else ""
+        spent = f"{money(self._usd, 4)}{most} · turn {self._turn}{turns}"
+        return f"{minutes}:{seconds:02d} · {spent} · {count_of(self._tokens, 'token')}"

@@ -5,7 +5,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from bot.cli.terminal.printer import encodable, lines_of
+from bot.cli.terminal.printer import lines_of
 
 
 class PlainConsole(Console):
@@ -19,7 +19,7 @@ class PlainConsole(Console):
     def print_lines(self, text: str, style: str) -> None:
         """Print anybody's text, whose lines the terminal wraps."""
         for line in lines_of(text):
-            self.print(Text(encodable(line, self.encoding), style), soft_wrap=True)
+            self.print(Text(line, style), soft_wrap=True)
 
     def show_cursor(self, show: bool = True) -> bool:
         return False

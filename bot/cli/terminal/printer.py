@@ -22,11 +22,6 @@ _MARKS: Mapping[Mark, tuple[str, Style]] = {
     "bad": ("✘", "red"),
     "doubt": ("!", "yellow"),
 }
-SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_ASCII = ("[ok]", "[x]", "...", "-", "->", "|", *"|/-\\|/-\\|/")
-_PLAIN = str.maketrans(dict(zip(f"✔✘…·→│{SPINNER}", _ASCII, strict=True)))
-"""For encodings that lack them."""
-
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _LABEL = 9
 
@@ -41,7 +36,6 @@ class Printer:
         actions: Actions | None = None,
     ) -> None:
         self._stream = stream = stream or sys.stdout
-        self._encoding = stream.encoding or "ascii"
         self._actions = actions or Actions(environment, stream)
         self.is_terminal = stream.isatty()
         is_drawn = self.is_terminal and not self._actions.active
@@ -57,11 +51,10 @@ class Printer:
 
     def headline(self, mark: Mark, text: str) -> None:
         sign, style = _MARKS[mark]
-        prefix = self._styled(encodable(sign, self._encoding), style, "bold")
-        indent = " " * len(encodable(f"{sign} ", self._encoding))
-        for line in self._wrapped(" ".join(lines_of(text)), indent):
-            self._write(f"{prefix} {self._styled(line[len(indent) :], style, 'bold')}")
-            prefix = indent[1:]
+        prefix = f"{self._styled(sign, style, 'bold')} "
+        for line in self._wrapped(" ".join(lines_of(text)), "  "):
+            self._write(f"{prefix}{self._styled(line[2:], style, 'bold')}")
+            prefix = "  "
 
     def field(self, label: str, text: str, style: Style = "", *, copied: bool = False) -> None:
         """Print `text` after its label, wrapped with an indent. Text to copy, such as a command, is left to the
@@ -86,7 +79,7 @@ class Printer:
     def markdown(self, text: str) -> None:
         """Rendered in colour on a terminal, else as it was written."""
         plain_text = "\n".join(lines_of(text.strip("\n")))
-        if not self._colour or not speaks_unicode(self._encoding):
+        if not self._colour:
             self.line(plain_text)
             return
         from rich.console import Console
@@ -119,7 +112,6 @@ class Printer:
         return f"\x1b[{codes}m{text}\x1b[0m" if codes and text.strip() and self._colour else text
 
     def _write(self, line: str) -> None:
-        line = encodable(line, self._encoding)
         if self._colour:
             print(line, file=self._stream, flush=True)
         else:
@@ -140,14 +132,3 @@ def diff_style(line: str) -> Style:
     """The style of a line of a diff."""
     styles: Mapping[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
     return "bold" if line.startswith(("+++", "---", "diff ")) else styles.get(line[:1], "")
-
-
-def encodable(text: str, encoding: str) -> str:
-    """`text` in what the terminal's encoding has; the rest by its escape."""
-    if speaks_unicode(encoding):
-        return text
-    return text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
-
-
-def speaks_unicode(encoding: str) -> bool:
-    return encoding.lower().replace("_", "-").startswith(("utf-", "utf8"))

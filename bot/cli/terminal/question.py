@@ -10,10 +10,10 @@ import termios
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from bot.cli.terminal.plain_console import PlainConsole
-from bot.cli.terminal.printer import diff_style, encodable, lines_of, one_line
+from bot.cli.terminal.printer import diff_style, lines_of, one_line
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Inquiry, Reply
 
@@ -21,29 +21,15 @@ _INDENT = " " * 11
 GUTTER = "  │ "
 
 
-class Page(NamedTuple):
-    """Columns and encoding of the terminal."""
-
-    width: int = 80
-    encoding: str = "utf-8"
-
-    def rows(self, text: str, width: int) -> list[str]:
-        """`text` in rows of at most `width` columns; what is not ASCII may be two columns wide in some terminal."""
-        rows, used = [""], 0
-        for character in encodable(text, self.encoding):
-            columns = 1 if character.isascii() else 2
-            if used + columns > width and rows[-1]:
-                rows.append("")
-                used = 0
-            rows[-1] += character
-            used += columns
-        return rows
+def _rows(text: str, width: int) -> list[str]:
+    """Return `text` in rows of at most `width` columns; what is not ASCII may be two columns wide in some terminal."""
+    size = max(width if text.isascii() else width // 2, 5)
+    return [text[at : at + size] for at in range(0, len(text), size)] or [""]
 
 
-def question_text(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
-    """Yield the quoted lines and the question, each with its style."""
+def question_text(inquiry: Inquiry, width: int) -> Iterator[tuple[str, str]]:
+    """Yield the quoted lines and the question, each with its style, for a terminal of `width` columns."""
     yield "", ""
-    columns = page.width - 1 - len(GUTTER)
     if inquiry.question:
         subject = [(line, "bold") for line in lines_of(inquiry.question)]
     elif inquiry.files:
@@ -52,14 +38,14 @@ def question_text(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
         subject = [(line, "") for line in lines_of(inquiry.subject.rstrip("\n"))]
     diff = lines_of(inquiry.diff.rstrip("\n")) if inquiry.diff else []
     for text, style in chain(subject, ((line, diff_style(line)) for line in diff)):
-        yield from ((f"{GUTTER}{row}", style) for row in page.rows(text, max(columns, 10)))
+        yield from ((f"{GUTTER}{row}", style) for row in _rows(text, width - 1 - len(GUTTER)))
     if inquiry.question:
         yield "The agent asks the question above.", "bold yellow"
-        yield from _field("answer", "in one line; the run goes on with it", page)
-        yield from _field("Enter", "no answer: the run ends here, and what there is so far is kept", page)
+        yield from _field("answer", "in one line; the run goes on with it", width)
+        yield from _field("Enter", "no answer: the run ends here, and what there is so far is kept", width)
         return
     asker = f"The subagent {one_line(inquiry.agent)[:60]}" if inquiry.agent else "The agent"
-    for row in page.rows(f"{asker} asks: may it call {one_line(inquiry.tool)[:60]}?", page.width - 1):
+    for row in _rows(f"{asker} asks: may it call {one_line(inquiry.tool)[:60]}?", width - 1):
         yield row, "bold yellow"
     reason = f": {one_line(inquiry.reason)}" if inquiry.reason else ""
     fields = (
@@ -70,13 +56,13 @@ def question_text(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
         ("or", "a sentence: it is not done, and the model is told so in your words"),
     )
     for name, meaning in fields:
-        yield from _field(name, meaning, page)
+        yield from _field(name, meaning, width)
 
 
-def _field(name: str, text: str, page: Page) -> Iterator[tuple[str, str]]:
+def _field(name: str, text: str, width: int) -> Iterator[tuple[str, str]]:
     """A label and its text, wrapped with an indent."""
-    rows = page.rows(text, max(page.width - 1 - len(_INDENT), 10))
-    yield f"  {name[:8]:<8} {rows[0]}", ""
+    rows = _rows(text, width - 1 - len(_INDENT))
+    yield f"  {name:<8} {rows[0]}", ""
     yield from ((f"{_INDENT}{row}", "") for row in rows[1:])
 
 
@@ -96,7 +82,7 @@ def ask(inquiry: Inquiry, cancel: CancelToken, console: PlainConsole, keyboard: 
     # What was typed before the question was there is no answer to it.
     with suppress(termios.error):
         termios.tcflush(keyboard, termios.TCIFLUSH)
-    _print(console, question_text(inquiry, Page(console.size.width, console.encoding)))
+    _print(console, question_text(inquiry, console.size.width))
     for line in _typed_lines(keyboard, cancel):
         if inquiry.question:
             return Reply("words", line) if line else Reply("gone")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.cli.terminal.plain_console import PlainConsole
-from bot.cli.terminal.question import GUTTER, Page, ask, question_text
+from bot.cli.terminal.question import GUTTER, ask, question_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Inquiry, Reply
 
@@ -34,20 +34,19 @@ def edit(diff: str) -> Inquiry:
     )  # fmt: skip
 
 
-def shown(inquiry: Inquiry, paper: Page | None = None) -> list[str]:
-    return [line for line, _ in question_text(inquiry, paper or Page())]
+def shown(inquiry: Inquiry, width: int = 80) -> list[str]:
+    return [line for line, _ in question_text(inquiry, width)]
 
 
 pieces = ["a", " ", "\n", "\t", "\r", "\x1b[2K", "漢", "é", "\u202e", "  once     this", "> "]
 hostile = st.lists(st.sampled_from(pieces)).map("".join)
 
 
-@given(hostile, st.integers(40, 90), st.sampled_from(["utf-8", "ascii", "latin-1"]))
-def test_whatever_is_quoted_stands_behind_the_gutter_row_by_row(diff: str, width: int, encoding: str):
-    paper = Page(width, encoding)
+@given(hostile, st.integers(40, 90))
+def test_whatever_is_quoted_stands_behind_the_gutter_row_by_row(diff: str, width: int):
     for inquiry in (edit(f"+{diff}"), Inquiry("bash", f"{diff}\nls", "rules[1]", "")):
-        ours = {line for line, _ in question_text(inquiry._replace(diff="", subject="x\nx"), paper)}
-        for line, _ in question_text(inquiry, paper):
+        ours = {line for line, _ in question_text(inquiry._replace(diff="", subject="x\nx"), width)}
+        for line, _ in question_text(inquiry, width):
             assert line in ours or line.startswith(GUTTER)
             assert sum(1 if character.isascii() else 2 for character in line) < width + 1 or line in ours
             assert line.isprintable()
