@@ -48,29 +48,26 @@ class LimitShare(NamedTuple):
 
 def limit_shares(limits: RunLimits, used: SessionUsage, seconds: float) -> tuple[LimitShare, ...]:
     """Return the share of each limit that is set; `seconds` is the run's duration so far."""
-    shares: list[LimitShare] = []
-
-    def add(name: str, amount: float, limit: float | None, words: str, stop: StopReason, reason: str) -> None:
-        if limit is not None:
-            share = amount / limit if limit > 0 else 1.0
-            shares.append(LimitShare(name, share, words, Stop(stop, reason)))
-
-    def count(name: str, amount: int, limit: int | None, stop: StopReason, more: str = "") -> None:
-        reason = f"The limit of {limit} {name} is reached{more}."
-        add(name, amount, limit, f"{amount} of {limit} {name}", stop, reason)
-
-    tokens, usd, minutes = used.usage.total, limits.cost_usd or 0, limits.minutes or 0
-    places, output = 2 if usd >= 1 else 4, f"{(limits.output or 0) / _MIB:g} MiB of output"
-    count("turns", used.requests, limits.turns, StopReason.TURNS)
-    count("tokens", tokens, limits.tokens, StopReason.BUDGET, f": {tokens} are used")
-    words = f"{money(used.cost, places)} of {money(usd, places)}"
+    usd, output = limits.cost_usd or 0, limits.output and limits.output / _MIB
+    places = 2 if usd >= 1 else 4
+    cost = f"{money(used.cost, places)} of {money(usd, places)}"
     spent = f"The budget of {money(usd)} is spent: the run cost {money(used.cost)}."
-    add("usd", used.cost, limits.cost_usd, words, StopReason.BUDGET, spent)
-    words = f"{seconds / 60:.1f} of {minutes:g} minutes"
-    add("minutes", seconds / 60, limits.minutes, words, StopReason.TIME, _time_sentence(limits))
-    count("commands", used.commands, limits.commands, StopReason.BUDGET)
-    words, reached = f"{used.output / _MIB:.1f} of {output}", f"The limit of {output} of commands is reached."
-    add("output", used.output, limits.output, words, StopReason.BUDGET, reached)
+    reached, budget = "The limit of {} is reached.", StopReason.BUDGET
+    rows = (
+        (used.requests, limits.turns, "{} of {} turns", StopReason.TURNS, reached),
+        (used.usage.total, limits.tokens, "{} of {} tokens", budget, reached),
+        (used.cost, limits.cost_usd, cost, budget, spent),
+        (seconds / 60, limits.minutes, "{:.1f} of {:g} minutes", StopReason.TIME, _time_sentence(limits)),
+        (used.commands, limits.commands, "{} of {} commands", budget, reached),
+        (used.output / _MIB, output, "{:.1f} of {:g} MiB of output", budget, reached),
+    )
+    shares = []
+    for amount, limit, form, stop, reason in rows:
+        if limit is not None:
+            words = form.format(amount, limit)
+            whole = words.partition(" of ")[2]
+            share = amount / limit if limit > 0 else 1.0
+            shares.append(LimitShare(whole, share, words, Stop(stop, reason.format(whole))))
     return tuple(shares)
 
 

@@ -1,8 +1,8 @@
-"""The tool calls that a journal recorded, each with its result, and the transcript of its conversation."""
+"""What the model submitted in a recorded run, and the transcript of its conversation."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.journal import JournalFile
@@ -23,33 +23,25 @@ class ResultTool(Protocol):
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome: ...
 
 
-class RecordedCall(NamedTuple):
-    """One recorded call; `result` is `None` if the run died in it."""
-
-    call: ToolCall
-    result: Result | None
-
-    @property
-    def handed_over(self) -> bool:
-        """Whether the call submitted a result: a question that was answered during the run did not."""
-        return self.result is not None and not self.result.is_error and ANSWER not in self.result.metadata
-
-
-def recorded_calls(journal: JournalFile) -> Iterator[RecordedCall]:
-    """Yield every call of the run in order, with its result."""
-    results = {(result.turn, result.call_id): result for result in journal.records(Result)}
+def submitted(journal: JournalFile, tool: ToolSpec) -> Iterator[tuple[Mapping[str, Any], Result]]:
+    """Yield the arguments and the result of each call by which a recorded run submitted something with `tool`. A
+    question that was answered during the run submitted nothing."""
+    results = {
+        (result.turn, result.call_id): result
+        for result in journal.records(Result)
+        if result.name == tool.name and not result.is_error and ANSWER not in result.metadata
+    }
     for response in journal.records(Response):
         for part in response.parts:
-            if isinstance(part, ToolCall):
-                yield RecordedCall(part, results.get((response.turn, part.id)))
+            if isinstance(part, ToolCall) and (result := results.get((response.turn, part.id))):
+                with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
+                    yield parse_arguments(part.arguments, tool.parameters).values, result
 
 
 def repeat_calls(tool: ResultTool, journal: JournalFile) -> None:
     """Give `tool` what it was given in a recorded run."""
-    for recorded in recorded_calls(journal):
-        if recorded.call.name == tool.spec.name and recorded.handed_over:
-            with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
-                tool(parse_arguments(recorded.call.arguments, tool.spec.parameters).values, CancelToken())
+    for arguments, _ in submitted(journal, tool.spec):
+        tool(arguments, CancelToken())
 
 
 def recorded_transcript(journal: JournalFile) -> str:

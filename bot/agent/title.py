@@ -11,7 +11,7 @@ from bot.agent.limits import SessionUsage, limit_stop
 from bot.agent.prompt import new_marker, render
 from bot.agent.receive import receive
 from bot.agent.submission_tools import MAX_CHANGE_TITLE
-from bot.contracts.journal import BudgetChanged, Note
+from bot.contracts.journal import BudgetChanged
 from bot.contracts.messages import FinishReason, Message, Text
 from bot.contracts.model import Complete, ModelRequest, Provider
 from bot.contracts.outcome import StopReason
@@ -36,9 +36,7 @@ def title_change(
     short = len(instruction) <= MAX_CHANGE_TITLE and "\n" not in instruction.strip()
     if short or end.stop is not StopReason.END_TURN or not end.files.changed or context.cancel.fired:
         return "", end
-    used = SessionUsage()
-    used.add(end.usage, end.cost)
-    if limit_stop(context.limits, used, 0.0):
+    if limit_stop(context.limits, SessionUsage(usage=end.usage, cost=end.cost), 0.0):
         return "", end
     text = render(
         "title",
@@ -51,12 +49,8 @@ def title_change(
     response = receive(context, provider, request, seconds=seconds)
     usage, cost = end.usage + response.usage, end.cost + provider.info.cost(response.usage)
     context.write(BudgetChanged(end.turns, usage, cost))
-    title = ""
-    if isinstance(response, Complete) and response.finish is FinishReason.END_TURN:
-        title = _line(response.message.text)
-    if title:
-        context.write(Note(f"The model did not describe its change. Asked for a title it said: {title}"))
-    return title, end._replace(usage=usage, cost=cost)
+    is_whole = isinstance(response, Complete) and response.finish is FinishReason.END_TURN
+    return _line(response.message.text) if is_whole else "", end._replace(usage=usage, cost=cost)
 
 
 def _line(text: str) -> str:

@@ -2,14 +2,12 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.findings import REPORT_FINDING, finding_of
 from bot.agent.journal import JournalFile
-from bot.agent.recorded_calls import recorded_calls, repeat_calls
+from bot.agent.recorded_calls import repeat_calls, submitted
 from bot.agent.submission_tools import AskUser, DescribeChange, SubmitPlan
 from bot.contracts.formatting import count_of, duration
 from bot.contracts.journal import Evidence
@@ -153,13 +151,8 @@ def handover_of(journal: JournalFile) -> Handover:
     submit, ask, describe = SubmitPlan(), AskUser(), DescribeChange()
     for tool in (submit, ask, describe):
         repeat_calls(tool, journal)
-    return Handover(describe.description, submit.plan, ask.question, tuple(_findings(journal)))
-
-
-def _findings(journal: JournalFile) -> Iterator[Finding]:
-    for recorded in recorded_calls(journal):
-        if recorded.call.name == REPORT_FINDING.name and recorded.handed_over and recorded.result:
-            with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
-                arguments = parse_arguments(recorded.call.arguments, REPORT_FINDING.parameters).values
-                code = str(recorded.result.metadata.get("code", ""))
-                yield finding_of(arguments)._replace(text=code)
+    findings = tuple(
+        finding_of(arguments)._replace(text=str(result.metadata.get("code", "")))
+        for arguments, result in submitted(journal, REPORT_FINDING)
+    )
+    return Handover(describe.description, submit.plan, ask.question, findings)

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from bot.agent.message_history import HistoryError, MessageHistory
-from bot.agent.recorded_calls import recorded_calls
+from bot.agent.recorded_calls import submitted
 from bot.contracts.journal import Response, Result
 from bot.contracts.messages import Message, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.tools import ToolSpec
 from tests.support.sessions import journal_of
 
 
@@ -73,6 +74,7 @@ def test_the_size_is_the_vendors_count_and_an_estimate_of_what_came_since():
     assert history.tokens == 100 + 2 * 1_008, "an older count means nothing"
 
 
+BASH = ToolSpec("bash", "", {"type": "object", "properties": {"command": {"type": "string"}}})
 TURN_1 = Response(
     1,
     (ToolCall("c1", "bash", '{"command": "x"}'), ToolCall("c2", "edit", '{"path": "a.py"}')),
@@ -82,19 +84,15 @@ TURN_1 = Response(
 RESULTS = (Result(1, "c1", "bash", "ok"), Result(1, "c2", "edit", "edited"))
 
 
-def test_calls_come_in_order_with_their_results(tmp_path: Path):
-    calls = recorded_calls(journal_of(tmp_path, TURN_1, *RESULTS))
-    assert [(call.call.id, call.result) for call in calls] == [("c1", RESULTS[0]), ("c2", RESULTS[1])]
+def test_the_calls_of_one_tool_come_in_order_with_their_results(tmp_path: Path):
+    second = Response(2, (ToolCall("c1", "bash", '{"command": "y"}'),), "tool_use", "")
+    result = Result(2, "c1", "bash", "done")
+    calls = submitted(journal_of(tmp_path, TURN_1, *RESULTS, second, result), BASH)
+    assert list(calls) == [({"command": "x"}, RESULTS[0]), ({"command": "y"}, result)]
 
 
-def test_a_call_during_which_the_run_died_has_no_result(tmp_path: Path):
-    _, second = recorded_calls(journal_of(tmp_path, TURN_1, RESULTS[0]))
-    assert second.result is None
-    assert not second.handed_over
-
-
-def test_calls_with_the_same_id_in_two_turns_keep_their_own_results(tmp_path: Path):
-    turns = [Response(n, (ToolCall("c", "bash", "{}"),), "tool_use", "") for n in (1, 2)]
-    results = [Result(n, "c", "bash", f"result {n}") for n in (1, 2)]
-    calls = recorded_calls(journal_of(tmp_path, turns[0], results[0], turns[1], results[1]))
-    assert [call.result for call in calls] == results
+@pytest.mark.parametrize(
+    "result", [(), (Result(1, "c1", "bash", "no", is_error=True),)], ids=["died", "refused"]
+)
+def test_a_call_without_a_good_result_submitted_nothing(tmp_path: Path, result: tuple[Result, ...]):
+    assert list(submitted(journal_of(tmp_path, TURN_1, *result, RESULTS[1]), BASH)) == []

@@ -11,7 +11,7 @@ from bot.agent.journal import Journal, read_journal
 from bot.agent.title import title_change
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
-from bot.contracts.journal import BudgetChanged, Note
+from bot.contracts.journal import BudgetChanged
 from bot.contracts.messages import FinishReason, Usage
 from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
@@ -45,7 +45,6 @@ def test_a_long_request_is_given_a_title_and_that_is_paid_for(tmp_path: Path):
     assert "a.py" in message.text
     journal = read_journal(tmp_path / "journal.jsonl")
     assert [line.usage for line in journal.records(BudgetChanged)] == [end.usage]
-    assert "Round durations first" in next(journal.records(Note)).text
 
 
 @pytest.mark.parametrize(

@@ -60,13 +60,12 @@ def test_whatever_claims_to_be_a_diff_is_shown_whole(text: str):
     ]
 
 
-def test_only_pictures_that_are_what_they_claim_are_shown():
+def test_only_pictures_of_pixels_are_shown_and_only_so_many():
     show = Pictures().address
     assert show(Image("image/png", plain(4, 4))).startswith("data:image/png;base64,iVBOR")
     for media_type, data in (
         ("image/svg+xml", b"<svg onload=alert(1)>"),
         ("text/html", b"<script>"),
-        ("image/png", b"<script>"),
         ("image/png", b"\x89PNG\r\n\x1a\n" + bytes(page.LARGEST)),
     ):
         assert show(Image(media_type, data)) == ""
