@@ -27,7 +27,6 @@ from bot.providers.encoding import (
     field,
     fitting_id,
     image_note,
-    plain,
     string,
 )
 from bot.providers.endpoint import Endpoint
@@ -72,7 +71,7 @@ class MessagesReader(Reader):
                 self.finish = string(event, "delta", "stop_reason") or self.finish
                 self.refusal = _refusal(field(event, "delta", "stop_details")) or self.refusal
             case "error":
-                raise StreamError(field(event, "error") or plain(event))
+                raise StreamError(field(event, "error") or event)
 
     def _start(self, index: int, content: Any) -> None:
         match field(content, "type"):
@@ -170,7 +169,7 @@ class AnthropicMessages(StreamingProvider):
         if request.tools:
             params["tools"] = [self._tool(spec) for spec in request.tools]
         if request.system.strip():
-            params["system"] = [{"type": "text", "text": clean(request.system), "cache_control": mark}]
+            params["system"] = [{"type": "text", "text": request.system, "cache_control": mark}]
         return {**params, "messages": messages}
 
     def _messages(self, request: ModelRequest, mark: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -202,7 +201,7 @@ class AnthropicMessages(StreamingProvider):
         """Return a content block, or `None` for what the API refuses: blank text, thinking without its
         signature."""
         if isinstance(part, Text):
-            return {"type": "text", "text": clean(part.text)} if part.text.strip() else None
+            return {"type": "text", "text": part.text} if part.text.strip() else None
         if isinstance(part, Thinking):
             if part.redacted is not None:
                 return {"type": "redacted_thinking", "data": part.redacted}
@@ -214,21 +213,21 @@ class AnthropicMessages(StreamingProvider):
             return {
                 "type": "tool_use",
                 "id": fitting_id(part.id, _ID),
-                "name": clean(part.name),
+                "name": part.name,
                 "input": _input(part.arguments),
             }
         return self._result(part)
 
     def _image(self, image: Image) -> dict[str, Any]:
         if not self.info.vision:
-            return {"type": "text", "text": clean(image_note(image))}
+            return {"type": "text", "text": image_note(image)}
         data = base64.b64encode(image.data).decode()
         source = {"type": "base64", "media_type": image.media_type, "data": data}
         return {"type": "image", "source": source}
 
     def _result(self, part: ToolResult) -> dict[str, Any]:
         # Never empty: the block may get a cache mark, which empty ones must not have.
-        content = clean(part.content) if part.content.strip() else "(no output)"
+        content = part.content if part.content.strip() else "(no output)"
         block = {"type": "tool_result", "tool_use_id": fitting_id(part.call_id, _ID), "content": content}
         return {**block, "is_error": True} if part.is_error else block
 
@@ -254,10 +253,8 @@ def _input(raw: str) -> dict[str, Any]:
     a pair and the model sees what it wrote."""
     value = argument_object(raw)
     try:
-        if value is not None:
-            tree: dict[str, Any] = clean_tree(value)
-            dumps(tree)
-            return tree
+        # A number beyond floating point is valid for the parser, not for the wire. Nested as deep as in the request.
+        dumps(clean_tree([[[[value]]]]))
     except (ValueError, RecursionError):
-        pass  # a number beyond floating point: valid for the parser, not for the wire
-    return {"INVALID_JSON": clean(raw)}
+        value = None
+    return {"INVALID_JSON": raw} if value is None else value

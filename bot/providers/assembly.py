@@ -68,7 +68,7 @@ class Reader(ABC):
 
     @abstractmethod
     def read(self, event: Any) -> None:
-        """Read one event. Raises only `StreamError`, whatever a server sends."""
+        """Read one event, as JSON. Raises only `StreamError`, whatever a server sends."""
 
     def end(self) -> Complete | None:
         """Return the whole response, `None` if it is incomplete. Called once."""

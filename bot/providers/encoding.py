@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, cast
 
-from pydantic import BaseModel
-
 from bot.contracts.messages import Image, ToolResult
 
 
@@ -31,7 +29,7 @@ def clean(text: str) -> str:
 
 
 def clean_tree(value: Any) -> Any:
-    """Apply `clean` to every string of a JSON value, keys too."""
+    """Apply `clean` to every string of a request, keys too."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
@@ -68,7 +66,7 @@ def dumps_or_empty(value: Any) -> str:
 def sendable_arguments(raw: str) -> str:
     """Return a call's arguments word for word. Invalid ones are wrapped, since some servers parse them; the
     model still sees what it wrote."""
-    arguments = clean(raw) if raw.strip() else "{}"
+    arguments = raw if raw.strip() else "{}"
     if argument_object(arguments) is None:
         arguments = dumps({"INVALID_JSON": arguments}).decode()
     return arguments
@@ -77,7 +75,7 @@ def sendable_arguments(raw: str) -> str:
 def result_text(part: ToolResult) -> str:
     """Return a result for a vendor without an error flag: an error says so in its text."""
     is_named = part.content.lower().startswith("error")
-    return clean(f"Error: {part.content}" if part.is_error and not is_named else part.content)
+    return f"Error: {part.content}" if part.is_error and not is_named else part.content
 
 
 def image_note(image: Image) -> str:
@@ -90,25 +88,10 @@ def data_url(image: Image) -> str:
 
 
 def field(value: Any, *names: str) -> Any:
-    """Follow `names` into an object of a vendor's package; `None` where the server left one out or sent another type.
-
-    The packages do not validate what they read, so an attribute may be missing or of any type.
-    """
+    """Follow `names` into what a server sent; `None` where it left one out or sent another type."""
     for name in names:
-        if isinstance(value, dict):
-            value = value.get(name)
-        else:
-            value = getattr(value, name, None) if isinstance(value, BaseModel) else None
+        value = value.get(name) if isinstance(value, dict) else None
     return value
-
-
-def plain(value: Any) -> Any:
-    """Return an object of a vendor's package as the JSON that the server sent."""
-    return (
-        value.model_dump(mode="json", exclude_unset=True, warnings=False)
-        if isinstance(value, BaseModel)
-        else value
-    )
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -118,12 +101,12 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 def filter_words(results: Any) -> str:
     """Return the categories of content that a filter of OpenAI's or Azure's names, as a clause; empty for none."""
-    names = [name for name, result in mapping(plain(results)).items() if mapping(result).get("filtered")]
+    names = [name for name, result in mapping(results).items() if mapping(result).get("filtered")]
     return f"filtered for {', '.join(clean(str(name))[:60] for name in names[:9])}" if names else ""
 
 
 def string(value: Any, *names: str) -> str:
-    """Return the text at `names` in an object of a vendor's package, as `field` does; empty for anything else."""
+    """Return the text at `names`, as `field` does; empty for anything else."""
     value = field(value, *names)
     return value if isinstance(value, str) else ""
 

@@ -14,7 +14,6 @@ from bot.contracts.messages import Image, Message, Text, Thinking, ToolCall, Too
 from bot.contracts.model import Complete, ModelRequest
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
-    clean,
     data_url,
     dumps_or_empty,
     entries,
@@ -23,7 +22,6 @@ from bot.providers.encoding import (
     fitting_id,
     image_note,
     mapping,
-    plain,
     result_text,
     sendable_arguments,
     string,
@@ -53,11 +51,11 @@ class ChatReader(Reader):
         self.usage = openai_usage(field(event, "usage"), self.usage, "prompt", "completion")
         choices = entries(event, "choices")
         if not choices:
-            if error := reported_error(plain(event)):
+            if error := reported_error(event):
                 raise StreamError(error)
             return
         if error := field(choices[0], "error"):
-            raise StreamError(plain(error))
+            raise StreamError(error)
         self._delta(field(choices[0], "delta"))
         self.refusal = filter_words(field(choices[0], "content_filter_results")) or self.refusal
         finish = string(choices[0], "finish_reason")
@@ -78,8 +76,8 @@ class ChatReader(Reader):
                 thinking.extra["field"] = name
             self.append(thinking, reasoning)
             for detail in details:
-                self.grow(len(dumps_or_empty(plain(detail))))
-                _add_detail(thinking.extra.setdefault("reasoning_details", []), mapping(plain(detail)))
+                self.grow(len(dumps_or_empty(detail)))
+                _add_detail(thinking.extra.setdefault("reasoning_details", []), mapping(detail))
         refusal = string(delta, "refusal")
         self.said_refusal += refusal
         if text := content + refusal:
@@ -95,7 +93,7 @@ class ChatReader(Reader):
         if call is None:
             call = self.add(Block("call", id, name))
         self.open[key] = call
-        content = mapping(plain(field(piece, "extra_content")))
+        content = mapping(field(piece, "extra_content"))
         if content and (text := dumps_or_empty(content)):
             # Gemini's signature, without which it refuses its own call.
             self.grow(len(text))
@@ -173,7 +171,7 @@ class OpenAIChat(OpenAIProvider):
             params["tool_choice"] = choice
         messages: list[dict[str, Any]] = []
         if request.system.strip():
-            messages.append({"role": "system", "content": clean(request.system)})
+            messages.append({"role": "system", "content": request.system})
         for rows in map(self._message, request.messages):
             messages += rows
         return {**params, "messages": messages}
@@ -193,9 +191,9 @@ class OpenAIChat(OpenAIProvider):
             if isinstance(part, Image) and self.info.vision:
                 content.append({"type": "image_url", "image_url": {"url": data_url(part)}})
             elif isinstance(part, Image):
-                content.append({"type": "text", "text": clean(image_note(part))})
+                content.append({"type": "text", "text": image_note(part)})
             elif isinstance(part, Text) and part.text.strip():
-                content.append({"type": "text", "text": clean(part.text)})
+                content.append({"type": "text", "text": part.text})
         if not content:
             return rows
         if all(item["type"] == "text" for item in content):
@@ -203,7 +201,7 @@ class OpenAIChat(OpenAIProvider):
         return [*rows, {"role": "user", "content": content}]
 
     def _assistant(self, message: Message) -> list[dict[str, Any]]:
-        text = clean(message.text)
+        text = message.text
         own = self.wrote(message)
         calls = [_call(part, own=own) for part in message.calls]
         if not calls and not text.strip():
@@ -219,13 +217,13 @@ class OpenAIChat(OpenAIProvider):
                 if details := part.extra.get("reasoning_details"):
                     row.setdefault("reasoning_details", []).extend(details)
                 elif self.endpoint.vendor.returns_reasoning and (name := part.extra.get("field")):
-                    row[name] = row.get(name, "") + clean(part.text)
+                    row[name] = row.get(name, "") + part.text
         if calls:
             row["tool_calls"] = calls
         return [row]
 
 
 def _call(call: ToolCall, *, own: bool) -> dict[str, Any]:
-    function = {"name": clean(call.name), "arguments": sendable_arguments(call.arguments)}
+    function = {"name": call.name, "arguments": sendable_arguments(call.arguments)}
     row = {"id": fitting_id(call.id, _ID), "type": "function", "function": function}
     return {**row, **call.extra} if own else row

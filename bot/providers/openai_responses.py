@@ -19,7 +19,6 @@ from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCal
 from bot.contracts.model import ModelRequest
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
-    clean,
     count,
     data_url,
     dumps_or_empty,
@@ -27,7 +26,6 @@ from bot.providers.encoding import (
     fitting_id,
     image_note,
     mapping,
-    plain,
     result_text,
     sendable_arguments,
     string,
@@ -61,7 +59,7 @@ class ResponsesReader(Reader):
 
     def read(self, event: Any) -> None:
         # As the JSON that was sent: an item goes back to the server as it came.
-        data = mapping(plain(event))
+        data = mapping(event)
         kind, index = string(data, "type"), count(data.get("output_index"), -1)
         if kind in _DELTAS:
             self._delta(self.open.get(index), kind, data)
@@ -155,7 +153,7 @@ class OpenAIResponses(OpenAIProvider):
                 {"type": "function", **openai_tool(spec), "strict": False} for spec in request.tools
             ]
         if request.system.strip():
-            params["instructions"] = clean(request.system)
+            params["instructions"] = request.system
         choice = openai_choice(request, self.info, nested=False)
         if choice is not None:
             params["tool_choice"] = choice
@@ -175,9 +173,9 @@ class OpenAIResponses(OpenAIProvider):
         if isinstance(part, Image):
             if self.info.vision:
                 return {"type": "input_image", "image_url": data_url(part)}
-            return {"type": "input_text", "text": clean(image_note(part))}
+            return {"type": "input_text", "text": image_note(part)}
         if isinstance(part, Text) and part.text.strip():
-            return {"type": "input_text", "text": clean(part.text)}
+            return {"type": "input_text", "text": part.text}
         return None
 
 
@@ -204,12 +202,12 @@ def _item(part: Text | ToolCall) -> dict[str, Any] | None:
         return {
             "type": "function_call",
             "call_id": fitting_id(part.id, _ID),
-            "name": clean(part.name),
+            "name": part.name,
             "arguments": sendable_arguments(part.arguments),
         }
     if not part.text.strip():
         return None
-    content = [{"type": "output_text", "text": clean(part.text), "annotations": []}]
+    content = [{"type": "output_text", "text": part.text, "annotations": []}]
     return {"type": "message", "role": "assistant", "content": content}
 
 

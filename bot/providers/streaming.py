@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
+from pydantic import BaseModel
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.messages import Message
 from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, OnRetry, Retrying, unreported
 from bot.providers.assembly import TOO_LONG, Reader
+from bot.providers.encoding import clean_tree
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import AnswerTooLong, StreamError, failure_of, reported_error
 from bot.providers.http_client import HttpClient
@@ -32,6 +34,7 @@ _EVENT = 32
 """Characters that an event counts beside its content: an event without content takes time too."""
 _MAX_INTERRUPTED = 2
 """Limit of interrupted responses to one request: each of them costs money."""
+_AS_SENT: Mapping[str, Any] = {"mode": "json", "exclude_unset": True, "warnings": False}
 _NO_KEY = "none"
 """For the packages, which look for a key in the process environment without one. The HTTP client does not send it."""
 
@@ -96,7 +99,7 @@ class StreamingProvider(ABC):
     def respond(
         self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
     ) -> Complete | Failed:
-        params = self.params(request)
+        params = clean_tree(self.params(request))
         self.http.patience = self.info.timeout
         attempt, interrupted = 1, 0
         deadline = self.clock() + max(self.policy.deadline, self.info.timeout)
@@ -144,7 +147,9 @@ class StreamingProvider(ABC):
                         limit = f"{self.policy.deadline:.0f} s, the limit of one request"
                         raise FailedAttempt(f"{self.endpoint} was still answering after {limit}")
                     reader.grow(_EVENT)
-                    reader.read(event)
+                    # As it was sent: the packages do not validate what they read, so anything may be missing.
+                    is_model = isinstance(event, BaseModel)
+                    reader.read(event.model_dump(**_AS_SENT) if is_model else event)
             except AnswerTooLong:
                 return reader.complete(TOO_LONG)
             except Exception as error:  # noqa: BLE001  as above
