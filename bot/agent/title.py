@@ -49,8 +49,10 @@ def title_change(
     response = receive(context, provider, request, seconds=seconds)
     usage, cost = end.usage + response.usage, end.cost + provider.info.cost(response.usage)
     context.write(BudgetChanged(end.turns, usage, cost))
-    is_whole = isinstance(response, Complete) and response.finish is FinishReason.END_TURN
-    return _line(response.message.text) if is_whole else "", end._replace(usage=usage, cost=cost)
+    title = ""
+    if isinstance(response, Complete) and response.finish is FinishReason.END_TURN:
+        title = _line(response.message.text)
+    return title, end._replace(usage=usage, cost=cost)
 
 
 def _line(text: str) -> str:

@@ -21,9 +21,9 @@ def test_a78_a_line_that_a_check_prints_is_marked_as_its_output(line: str):
     board = Board(lambda: 0.0)
     board.take(listed(("Mend it", "pending")))
     board.take(WaitEvent("check with the change: pytest", 135.0, skippable=True))
-    before = [text for text, _ in board.lines(200, 10)]
+    before = [text for text, _ in board.lines()]
     board.take(OutputEvent(line))
-    after = [text for text, _ in board.lines(200, 10)]
+    after = [text for text, _ in board.lines()]
     (more,) = [text for text in after if text not in before]
     assert [text for text in after if text != more] == before
     assert more.startswith("  \u2502 ")

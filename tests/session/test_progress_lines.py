@@ -62,19 +62,19 @@ def test_a_wait_shows_name_time_limit_and_the_last_line():
     board.take(WaitEvent("check with the change: pytest", 135.0, skippable=True))
     board.take(OutputEvent("tests/test_a.py .... [ 40%]"))
     now[0] = 12.0
-    events = [line for line, _ in board.lines(100, 10)]
+    events = [line for line, _ in board.lines()]
     assert events[0].endswith("check with the change: pytest (12 s, limit 135 s); Enter skips it")
     assert events[1] == "  │ tests/test_a.py .... [ 40%]"
     board.take(requested(3))
-    assert "40%" not in "".join(line for line, _ in board.lines(100, 10))
+    assert "40%" not in "".join(line for line, _ in board.lines())
 
 
 def test_the_model_is_not_said_to_think_once_its_answer_is_here():
     board = Board(lambda: 0.0)
     board.take(requested(1))
-    assert "the model is thinking" in board.lines(80, 5)[0][0]
+    assert "the model is thinking" in board.lines()[0][0]
     board.take(spent(1, 10, 0.01))
-    assert "thinking" not in board.lines(80, 5)[0][0]
+    assert "thinking" not in board.lines()[0][0]
 
 
 def test_a_log_has_a_line_for_a_wait_and_none_for_its_output():
