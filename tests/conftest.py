@@ -6,21 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import bot
-from bot.parsing import yaml_document
-from bot.parsing.parser import Parser
 from bot.workspace import probe, start
 from tests.support.act import ACT
-from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once
+from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once, reuse_parsing_children
 from tests.support.workspaces import OVERLAYS
 
 # How long an example takes, and how long it takes to think of one, is the machine's affair. The examples are the same
@@ -71,18 +67,12 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_parser() -> Iterator[None]:
-    """One parsing child for all YAML that tests read without a parser of their own: its start takes 40 ms."""
-    lock = threading.Lock()
-    with Parser(float("inf")) as parser, pytest.MonkeyPatch.context() as patch:
-
-        @contextmanager
-        def locked() -> Iterator[Parser]:
-            with lock:
-                yield parser
-
-        patch.setattr(yaml_document, "Parser", locked)
-        yield
+def _parsing_children() -> Iterator[None]:
+    waiting = reuse_parsing_children()
+    yield
+    for child in waiting:
+        child.kill()
+        child.communicate()
 
 
 @pytest.fixture

@@ -45,7 +45,9 @@ def value_of(name: str, elsewhere: str) -> str:
     return "debug" if name.endswith("_LOG") else CANARY
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "model", [MODELS[0], *(pytest.param(model, marks=pytest.mark.slow) for model in MODELS[1:])]
+)
 def test_a102_no_variable_of_the_machine_changes_a_request(model: str):
     """With a key, and without one."""
     with ModelServer([Say("ok"), Say("ok")]) as server, ModelServer([Say("stolen")]) as elsewhere:

@@ -112,7 +112,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(st.sampled_from([*REQUIRED, "comment.body", "sender", "comment.user"]), _JSON)
 def test_no_value_anywhere_makes_the_reader_raise_anything_else(path: str, value: Any):
     try:

@@ -10,7 +10,7 @@ from slash_forge import Forge
 from tests.faults.rows import ROWS
 from tests.faults.scene import Row, Scene, open_scene
 
-SAMPLE = list({row.cause: row for row in reversed(ROWS)}.values())[2::5]
+SAMPLE = list({row.cause: row for row in reversed(ROWS)}.values())[7::5]
 
 
 @pytest.fixture

@@ -62,13 +62,13 @@ def answers_with(text: str) -> object:
 
 
 @pytest.fixture
-def own() -> Iterator[Parser]:
+def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[Parser]:
     """One whose child imports this file. For one test: what a text wrote there may be the answer to the next."""
     start = f"import sys; sys.path.append({str(Path(__file__).parent)!r}); {module._START}"
-    with Parser(600) as started, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_START", start)
-        for function in (limits_and_surroundings, ends_itself, answers_with):
-            patch.setattr(function, "__module__", "test_parser")
+    monkeypatch.setattr(module, "_START", start)
+    for function in (limits_and_surroundings, ends_itself, answers_with):
+        monkeypatch.setattr(function, "__module__", "test_parser")
+    with Parser(600) as started:
         yield started
 
 

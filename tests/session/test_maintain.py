@@ -232,6 +232,7 @@ def test_the_dashboard_is_opened_once_and_then_edited_only_when_something_happen
     assert f"  - open: #{number}\n" in issue["body"]
 
 
+@pytest.mark.slow
 def test_closing_the_dashboard_switches_it_off_and_reopening_on(stage: Stage):
     keep_dashboard(stage)
     [issue] = dashboards(stage)

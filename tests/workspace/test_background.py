@@ -132,6 +132,7 @@ def living(mark: str) -> list[str]:
     return [style for n, style in enumerate(DAEMONS, 1) if running(f"sleep\0{mark}.{n}")]
 
 
+@pytest.mark.slow
 def test_killing_it_kills_all_that_came_from_it(workspace: Workspace, mark: str):
     numbers = {style: begin(workspace, f"echo up; {command}") for style, command in daemons(mark).items()}
     assert eventually(lambda: living(mark) == list(DAEMONS))
@@ -182,6 +183,7 @@ def test_an_unknown_one_is_answered_with_those_there_are(bench: Bench, mark: str
     assert f"There is no background command 7. There are: 1 (sleep {mark}, running)." in outcome.content
 
 
+@pytest.mark.slow
 def test_exit_codes_of_both_kinds_are_their_own(workspace: Workspace):
     """Nobody reaps the other's process: a lost exit code would read as success."""
     numbers = [begin(workspace, "sleep 0.3; exit 7") for _ in range(MOST)]

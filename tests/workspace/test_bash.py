@@ -30,6 +30,7 @@ def test_the_working_folder_carries_over_even_past_an_exit(workspace: Workspace,
     assert bash(workspace, "pwd").content == f"{tree}/src\n[exit code 0]"
 
 
+@pytest.mark.slow
 def test_at_most_one_line_a_second_is_sent_while_a_command_runs(workspace: Workspace):
     lines: list[str] = []
     command = {"command": "for n in {1..20}; do echo $n; sleep 0.1; done"}
@@ -99,8 +100,8 @@ def test_where_no_note_of_the_folder_can_be_kept_commands_run_all_the_same(bench
 @pytest.mark.parametrize(
     "instead",
     [
-        'rm "$n"; mkfifo "$n"', 'rm "$n"; mkdir "$n"', 'rm "$n"; ln -s "$PWD/kept" "$n"',
-        'rm "$n"; ln -s /dev/zero "$n"',
+        pytest.param('rm "$n"; mkfifo "$n"', marks=pytest.mark.slow),
+        'rm "$n"; mkdir "$n"', 'rm "$n"; ln -s "$PWD/kept" "$n"', 'rm "$n"; ln -s /dev/zero "$n"',
         'chmod 0 "$n"', 'echo true > "$n"',
     ],
 )  # fmt: skip
