@@ -8,7 +8,6 @@ from itertools import islice
 from github.CheckRun import CheckRun
 from github.CheckRunAnnotation import CheckRunAnnotation
 from github.CommitStatus import CommitStatus
-from github.GithubObject import NotSet
 from github.PaginatedList import PaginatedList
 
 from bot.contracts.plain_text import printable
@@ -17,8 +16,6 @@ from bot.github.errors import GitHubError
 from bot.github.runs import PIECE, Downloads
 from bot.github.transport import unchanged
 
-ACTIONS = "github-actions"
-"""The slug of the app that Actions' own token is one of."""
 FAILED = ("failure", "timed_out", "startup_failure", "action_required")
 _FAILED_STATES = ("failure", "error")
 # Annotations that are read of one check run.
@@ -29,16 +26,13 @@ DETAILED = 3
 LOG_LIMIT = 256 << 20
 _MAX_SUMMARY = 4_000
 
-_JOB = re.compile(r"/actions/runs/\d+/job/(\d+)")
-
 
 class Checks(Downloads):
     """Names, summaries, annotations and logs are untrusted text."""
 
-    def check_runs(self, sha: str, name: str = "") -> Iterator[CheckRun]:
-        """The latest run of each check on the commit `sha`, or of those called `name`."""
-        runs = self.source.get_commit(sha).get_check_runs(name or NotSet)
-        return self._each(runs, unchanged)
+    def check_runs(self, sha: str) -> Iterator[CheckRun]:
+        """The latest run of each check on the commit `sha`."""
+        return self._each(self.source.get_commit(sha).get_check_runs(), unchanged)
 
     def failed_checks(self, sha: str) -> list[FailedCheck]:
         """All failed checks of `sha`, the first three with annotations and logs of Actions' jobs, two requests each."""
@@ -57,9 +51,7 @@ class Checks(Downloads):
 
     def _failed(self, run: CheckRun, detailed: bool) -> FailedCheck:
         annotated = detailed and run.output and run.output.annotations_count
-        # The job of a check run by Actions has its id; the address says so too.
-        job = _JOB.search(run.details_url or "")
-        of_actions = detailed and app_of(run) == ACTIONS
+        of_actions = detailed and run.app and run.app.slug == "github-actions"
         texts = (run.output.title, run.output.summary) if run.output else ()
         return FailedCheck(
             name=run.name,
@@ -67,7 +59,7 @@ class Checks(Downloads):
             url=run.html_url or "",
             summary="\n\n".join(text.strip() for text in texts if text and text.strip())[:_MAX_SUMMARY],
             annotations=self._annotations(run) if annotated else (),
-            steps=self._steps(int(job.group(1)) if job else run.id) if of_actions else (),
+            steps=self._steps(run.id) if of_actions else (),  # a job has the id of its check run
         )
 
     def _annotations(self, run: CheckRun) -> tuple[Annotation, ...]:
@@ -88,11 +80,6 @@ class Checks(Downloads):
                 return failed_steps(islice(pieces, LOG_LIMIT // PIECE))
         except GitHubError as error:
             return (FailedStep("", str(error)),)
-
-
-def app_of(run: CheckRun) -> str:
-    """Return the slug of the app that made a check run."""
-    return run.app.slug if run.app else ""
 
 
 LINES = 200
