@@ -1,7 +1,6 @@
 """Each write of the API in words, for errors and for `--dry-run`, and a stand-in for its response in a dry run."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from textwrap import indent
 from typing import Any
 from urllib.parse import unquote
@@ -35,70 +34,56 @@ def stand_in(path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _PHRASES = (
-    ("POST issues", "open an issue in {repository}, titled {title!r}{labelled}"),
-    ("PATCH issues/*", "{change} issue {repository}#{0}{titled}{reason}"),
-    ("POST issues/*/labels", "label {repository}#{0} with {labels}"),
+    ("POST issues", "open an issue in {repository}"),
+    ("PATCH issues/*", "edit issue {repository}#{0}"),
+    ("POST issues/*/labels", "label {repository}#{0}"),
     ("DELETE issues/*/labels/*", "take the label {1} off {repository}#{0}"),
     ("POST issues/*/comments", "comment on {repository}#{0}"),
     ("PATCH issues/comments/0", "edit the new comment in {repository}"),
     ("PATCH issues/comments/*", "edit comment {0} of {repository}"),
     ("DELETE issues/comments/*", "delete comment {0} of {repository}"),
-    ("POST issues/comments/*/reactions", "react to comment {0} of {repository} with {content}"),
-    ("POST pulls/comments/*/reactions", "react to review comment {0} of {repository} with {content}"),
-    ("POST pulls", "open a {kind}pull request in {repository}, {head} onto {base}{titled}"),
-    ("PATCH pulls/*", "edit pull request {repository}#{0}{titled}"),
-    ("POST pulls/0/requested_reviewers", "ask {reviewers} to review the new pull request in {repository}"),
-    ("POST pulls/*/requested_reviewers", "ask {reviewers} to review pull request {repository}#{0}"),
-    ("POST pulls/*/reviews", "review {repository}#{0} at {commit_id:.12} ({event}, {remarks} comments)"),
+    ("POST issues/comments/*/reactions", "react to comment {0} of {repository}"),
+    ("POST pulls/comments/*/reactions", "react to review comment {0} of {repository}"),
+    ("POST pulls", "open a pull request in {repository}"),
+    ("PATCH pulls/*", "edit pull request {repository}#{0}"),
+    ("POST pulls/0/requested_reviewers", "ask for a review of the new pull request in {repository}"),
+    ("POST pulls/*/requested_reviewers", "ask for a review of pull request {repository}#{0}"),
+    ("POST pulls/*/reviews", "review {repository}#{0}"),
     ("PUT pulls/*/reviews/*", "edit review {1} of {repository}#{0}"),
     ("PUT pulls/*/reviews/*/dismissals", "dismiss review {1} of {repository}#{0}"),
     ("POST pulls/*/comments/*/replies", "reply to review comment {1} on {repository}#{0}"),
     ("PATCH pulls/comments/*", "edit review comment {0} of {repository}"),
-    ("POST check-runs", "report the check {name!r} on {head_sha:.12} of {repository}: {conclusion}"),
-    ("POST access_tokens", "request a token of the app for {repositories}"),
+    ("POST check-runs", "report a check in {repository}"),
+    ("POST access_tokens", "request a token of the app"),
     ("POST actions/runs/*/cancel", "cancel run {0} of {repository}"),
-    ("POST actions/workflows/*/dispatches", "start the workflow {0} on {ref} in {repository}"),
+    ("POST actions/workflows/*/dispatches", "start the workflow {0} in {repository}"),
     ("POST git/blobs", "store a file in {repository}"),
     ("POST git/trees", "store a tree in {repository}"),
-    ("POST git/commits", "make a commit on {parents:.12} in {repository}"),
+    ("POST git/commits", "make a commit in {repository}"),
 )
 """Verb and path of each write, without the repository, and what it does; the first that fits counts."""
 
 
-def description(verb: str, path: str, fields: Mapping[str, Any]) -> str:
+def description(verb: str, path: str) -> str:
     """Return one write as a verb phrase, such as `comment on octo/hello#7`."""
-    listed = {name: ", ".join(map(str, value)) for name, value in fields.items() if isinstance(value, list)}
-    words = {
-        **fields,
-        **listed,
-        "repository": _repository(path),
-        "labelled": f", labelled {listed['labels']}" if listed.get("labels") else "",
-        "titled": f", titled {fields['title']!r}" if "title" in fields else "",
-        "change": "close" if "state" in fields else "edit",
-        "reason": f" as {str(fields['state_reason']).replace('_', ' ')}" if "state_reason" in fields else "",
-        "kind": "draft " if fields.get("draft") else "",
-        "remarks": len(fields.get("comments", ())),
-    }
     names = [verb, *map(unquote, path.split("/")[4:])]
     for pattern, phrase in _PHRASES:
         wanted = pattern.replace(" ", "/").split("/")
         pairs = list(zip(wanted, names, strict=False))
         if len(wanted) == len(names) and all(one in ("*", name) for one, name in pairs):
             given = [name for one, name in pairs if one == "*"]
-            with suppress(LookupError, ValueError):  # a write that this package has no method for
-                return phrase.format(*given, **words)
+            return phrase.format(*given, repository=_repository(path))
     return f"send {verb} {path}"
 
 
 def text_of(fields: Mapping[str, Any]) -> str:
-    """Return the text of a write for people; empty for none."""
-    if "output" in fields:
-        return f"{fields['output']['title']}\n\n{fields['output']['summary']}"
-    if "tree" in fields and "base_tree" in fields:
-        return "\n".join(entry["path"] for entry in fields["tree"])
-    body = str(fields.get("body") or fields.get("message") or "")
+    """Return the fields of a write for people, its texts last; empty for none."""
+    fields = {**fields, **fields.get("output", {})}
+    texts = [str(fields.get(name) or "").rstrip() for name in ("summary", "body", "message")]
     remarks = [f"{_lines(one)}\n{indent(one['body'].rstrip(), '    ')}" for one in fields.get("comments", ())]
-    return "\n\n".join([body.rstrip(), *remarks]) if remarks else body
+    long = ("summary", "body", "message", "comments", "output")
+    short = [f"{name}: {value}" for name, value in fields.items() if name not in long]
+    return "\n\n".join(filter(None, ["\n".join(short), *texts, *remarks]))
 
 
 def _repository(path: str) -> str:

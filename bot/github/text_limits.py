@@ -14,14 +14,14 @@ _FENCE = re.compile(r"^ {0,3}(`{3,80}|~{3,80})", re.MULTILINE)
 _ROOM = 100
 
 
-def fit(body: str, limit: int = BODY_LIMIT) -> str:
+def fit(body: str) -> str:
     """Return `body`, cut if it is too long, below a note. Our marker on the last line is kept."""
-    if len(body) <= limit:
+    if len(body) <= BODY_LIMIT:
         return body
     text, _, mark = body.rstrip().rpartition("\n")
     if not mark.startswith(OWN_MARKER):
         text, mark = body, ""
-    cut = text[: limit - len(NOTE) - len(mark) - _ROOM]
+    cut = text[: BODY_LIMIT - len(NOTE) - len(mark) - _ROOM]
     fences = _FENCE.findall(cut)
     return f"{NOTE}\n\n{cut}\n{fences[-1] if len(fences) % 2 else ''}\n\n{mark}\n"
 

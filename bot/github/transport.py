@@ -151,7 +151,7 @@ class ApiRequester(Requester):
             cut: Mapping[str, Callable[[str], str]] = {"title": fit_title, "body": fit}
             fields = {name: cut[name](text) if name in cut else text for name, text in fields.items()}
         fields = self._filtered(path, fields)
-        self._action = description(verb, path, fields or {})
+        self._action = description(verb, path)
         if self.dry is not None:
             self.record(self._action, text_of(fields or {}))
             return Response(200, {}, stand_in(path, fields or {}))

@@ -393,8 +393,8 @@ def test_a_dry_run_says_every_write_and_makes_none(world: World):
     assert world.writes() == []
     assert [line.partition("\n")[0] for line in world.said] == [
         f"would push: make {BRANCH} with one commit on main, 1 file",
-        f"would open a draft pull request in {REPO}, {BRANCH} onto main, titled 'Round totals once, at the end':",
-        f"would ask ann to review the new pull request in {REPO}",
+        f"would open a pull request in {REPO}:",
+        f"would ask for a review of the new pull request in {REPO}:",
     ]
     assert "Totals were rounded" in world.said[1]
     assert published.pr_number == 0

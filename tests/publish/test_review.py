@@ -312,5 +312,5 @@ def test_in_a_dry_run_all_is_said_and_nothing_written(pull: Reviewed):
     pull.publish(pull.bundle(finding(text="ten", suggestion="TEN")), dry_run=True)
     said = "\n".join(pull.world.said)
     assert pull.world.writes() == before
-    assert f"would review {REPO}#{pull.number} at" in said
+    assert f"would review {REPO}#{pull.number}:" in said
     assert "```suggestion" in said
