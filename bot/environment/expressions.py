@@ -149,7 +149,7 @@ def _named(name: str, values: Table) -> Any:
     return UNKNOWN
 
 
-MOST_COMBINATIONS = 256
+_MOST_COMBINATIONS = 256
 """As GitHub has it."""
 
 
@@ -169,7 +169,7 @@ def legs_of(job: Table, values: Table) -> Iterator[dict[str, Any]]:
         return
     matrix = {str(key): known(value) for key, value in table(matrix).items()}
     include, exclude = (
-        [one for one in list_of(matrix.pop(name, ())) if isinstance(one, dict)][:MOST_COMBINATIONS]
+        [one for one in list_of(matrix.pop(name, ())) if isinstance(one, dict)][:_MOST_COMBINATIONS]
         for name in ("include", "exclude")
     )
     axes: dict[str, list[Any]] = {
@@ -177,7 +177,7 @@ def legs_of(job: Table, values: Table) -> Iterator[dict[str, Any]]:
         for key, value in matrix.items()
         if value is UNKNOWN or list_of(value)
     }
-    plain = itertools.islice(itertools.product(*axes.values()), MOST_COMBINATIONS) if axes else ()
+    plain = itertools.islice(itertools.product(*axes.values()), _MOST_COMBINATIONS) if axes else ()
     legs = [dict(zip(axes, combination, strict=True)) for combination in plain]
     legs = [leg for leg in legs if not any(leg.items() >= one.items() for one in exclude)]
     alone: list[dict[str, Any]] = []

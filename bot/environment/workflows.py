@@ -16,7 +16,7 @@ from bot.ecosystems.checker import Table, table
 from bot.ecosystems.record import Files
 from bot.ecosystems.services import Service, service_for
 from bot.environment.detection import CIStep, Omission, source_of
-from bot.environment.expressions import MOST_COMBINATIONS, UNKNOWN, evaluate, legs_of, list_of, substitute
+from bot.environment.expressions import UNKNOWN, evaluate, legs_of, list_of, substitute
 from bot.parsing.child import yaml_texts
 
 _FOLDER = ".github/workflows/"
@@ -162,7 +162,7 @@ class _Job:
         """Return the values of the first leg of the matrix on Linux, and note how many others there are; none, with
         the reason noted, if the job is left out."""
         legs: list[dict[str, Any]] = []
-        for leg in itertools.islice(legs_of(self.job, given), MOST_COMBINATIONS):
+        for leg in legs_of(self.job, given):
             values = {**given, **leg, **dict(_ports(self.job))}
             for level in (self.workflow, self.job):
                 values |= _env_values(level, values)

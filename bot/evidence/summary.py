@@ -71,15 +71,7 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
         if check.before.state in _UNKNOWN and check.after.state is CheckState.FAILED and not check.flaky
     ]
     if unknown and not bad:
-        check, counts = unknown[0], unknown[0].counts
-        what = count_of(counts.failed, "test") if counts and counts.failed else "a check"
-        then = check.before.note or "it was not run"
-        return _unverified_summary(
-            f"{what} {'fail' if counts and counts.failed > 1 else 'fails'}, and did not end before the change",
-            "Whether the change broke it is not known",
-            f"`{check_title(check)}` fails with the change, and before it: {then}",
-            *_MORE_TIME,
-        )
+        return _unverified(outcome, unknown)
     if not known:
         return _unverified(outcome, outcome.checks)
     changed = {one.name for one in ecosystems_of(file.path for file in outcome.files)}
@@ -90,8 +82,7 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
         # A formatter that passes does not speak for tests, nor do the tests of another language.
         tests = [check for check in near if may_run_tests(check.command)]
         summary = _unverified(outcome, tests or outcome.checks)
-        other = "other " if len(known) < len(outcome.checks) else ""
-        return summary._replace(headline=", ".join([summary.headline, *_counted(known, other)]))
+        return summary._replace(headline=", ".join([summary.headline, *_counted(known)]))
     silent = len(outcome.checks) - len(known)
     parts = _counted([check for check in known if not check.related])
     for check in (check for check in known if check.related):
@@ -127,9 +118,8 @@ def uses_of(command: str) -> set[Use]:
     return {use for part in statements(command) for use in part.uses}
 
 
-def _counted(checks: Sequence[CheckResult], other: str = "") -> list[str]:
-    """Return broken tests, new failing ones, how many pass, and checks without known tests. `other` stands before
-    the checks if there is something to tell them from."""
+def _counted(checks: Sequence[CheckResult]) -> list[str]:
+    """Return broken tests, new failing ones, how many pass, and checks without known tests."""
     parts = []
     if broken := sum(number_of(check.tests, "broken") for check in checks):
         parts.append(f"{_fail(broken, 'test')} that passed before")
@@ -142,15 +132,13 @@ def _counted(checks: Sequence[CheckResult], other: str = "") -> list[str]:
     passed, failed = sum(one.passed for one in counts), sum(one.failed for one in counts)
     if passed + failed:
         parts.append(f"{passed:,} of {count_of(passed + failed, 'test')} pass{_fixed(with_tests)}")
-    other = other or ("other " if parts else "")
     alone = [check for check in checks if check not in with_tests]
     good = [check for check in alone if check.after.state is CheckState.PASSED or check.flaky]
     if broken := sum(check.before.state is CheckState.PASSED and check not in good for check in alone):
         parts.append(f"{_fail(broken, 'check')} that passed before")
     if good:
-        verb = "passes" if len(good) == 1 else "pass"
-        part = f"{len(good):,} of {count_of(len(alone), f'{other}check')} {verb}"
-        part = f"the {other}check passes" if len(good) == len(alone) == 1 else part
+        noun = "other check" if with_tests else "check"
+        part = f"{len(good):,} of {count_of(alone, noun)} {'passes' if len(good) == 1 else 'pass'}"
         flaky = sum(check.flaky for check in good)
         parts.append(f"{part} ({flaky:,} flaky)" if flaky else part)
     return parts
@@ -184,6 +172,13 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
     why = f"{title}: {check.after.note or check.before.note or 'no reason is known'}"
     if state is CheckState.TIMED_OUT or (state is CheckState.NOT_RUN and check.scope_note):
         words, advice = ("the tests did not end in time", "No test run ended"), _MORE_TIME
+    elif state is CheckState.FAILED and check.before.state in _UNKNOWN:
+        words = (
+            "a check fails that did not end before the change",
+            "Whether the change broke it is not known",
+        )
+        why = f"{title} fails with the change, and before it: {check.before.note or 'it was not run'}"
+        advice = _MORE_TIME
     elif state is CheckState.FAILED:
         words = ("the check fails, as before", "Nothing is verified")
         why = f"{title} fails, as before the change, and names no test that passes"

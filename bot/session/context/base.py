@@ -81,13 +81,10 @@ def check_brought(task: Task | None, origin: Path | None) -> None:
 
 def checks_of(policy: Policy, task: Task | None, detected: Detection) -> tuple[Check, ...]:
     """Return the checks of the policy, else those that were detected; and the task's own."""
-    own = _as_checks(task.checks if task else ())
-    if policy.checks:
-        return (*_as_checks(policy.checks), *own)
-    return (
-        *(Check(one.name, one.command, detected=True, fallback=one.fallback) for one in detected.checks),
-        *own,
+    named = _as_checks(policy.checks) or (
+        Check(one.name, one.command, detected=True, fallback=one.fallback) for one in detected.checks
     )
+    return (*named, *_as_checks(task.checks if task else ()))
 
 
 def services_of(policy: Policy, detected: Detection) -> tuple[ServiceSpec, ...]:
