@@ -79,7 +79,6 @@ def number_of(tests: TestChanges | TestsAsTheyWere | None, field: str) -> int:
 
 
 AS_THEY_WERE = "with the tests as they were"
-_MOST_NAMED = 3
 
 
 def confirms(result: TestsAsTheyWere | None) -> bool:
@@ -92,18 +91,14 @@ def confirms(result: TestsAsTheyWere | None) -> bool:
 
 
 def as_they_were(result: TestsAsTheyWere) -> str:
-    """Return the result as a clause with a few names of each kind of failing tests."""
+    """Return the result as a clause."""
     if result.note:
         return f"{AS_THEY_WERE}: {no_result_as_they_were(result)}, {result.note}"
     if result.tests is None:
         parts = [f"the check {'passes' if result.run.state is CheckState.PASSED else 'fails'}"]
     else:
         parts = [f"{result.tests.passed:,} {'passes' if result.tests.passed == 1 else 'pass'}"]
-    for kind in kinds_of(result):
-        left = kind.number - len(kind.names[:_MOST_NAMED])
-        more = f" and {left:,} more" if left else ""
-        names = f": {', '.join(kind.names[:_MOST_NAMED])}{more}" if kind.names else ""
-        parts.append(f"{kind.words}{names if kind.field != 'not_comparable' else ''}")
+    parts += [kind.words for kind in kinds_of(result)]
     if result.inside:
         parts.append(f"not comparable in {count_of(result.inside, 'source file')} with tests inside")
     return f"{AS_THEY_WERE} {', '.join(parts)}"

@@ -125,13 +125,17 @@ def _counted(checks: Sequence[CheckResult]) -> list[str]:
         parts.append(f"{_fail(broken, 'test')} that passed before")
     if new := sum(number_of(check.tests, "new_failing") for check in checks):
         parts.append(_fail(new, "new test"))
-    if more := sum(map(more_failing, checks)):
-        parts.append(f"{_fail(more, 'test', 'more ')} than before")
+    if worse := sum(map(more_failing, checks)):
+        parts.append(f"{_fail(worse, 'test', 'more ')} than before")
     with_tests = [check for check in checks if check.counts]
     counts = [check.counts for check in with_tests if check.counts]
     passed, failed = sum(one.passed for one in counts), sum(one.failed for one in counts)
     if passed + failed:
-        parts.append(f"{passed:,} of {count_of(passed + failed, 'test')} pass{_fixed(with_tests)}")
+        kinds = (("mended", "fixed"), ("flaky", "flaky"))
+        numbers = ((sum(number_of(check.tests, kind) for check in with_tests), word) for kind, word in kinds)
+        of_them = ", ".join(f"{number:,} {word}" for number, word in numbers if number)
+        more = f" ({of_them})" if of_them else ""
+        parts.append(f"{passed:,} of {count_of(passed + failed, 'test')} pass{more}")
     alone = [check for check in checks if check not in with_tests]
     good = [check for check in alone if check.after.state is CheckState.PASSED or check.flaky]
     if broken := sum(check.before.state is CheckState.PASSED and check not in good for check in alone):
@@ -146,13 +150,6 @@ def _counted(checks: Sequence[CheckResult]) -> list[str]:
 
 def _fail(number: int, noun: str, more: str = "") -> str:
     return f"{count_of(number, noun)} {more}{'fails' if number == 1 else 'fail'}"
-
-
-def _fixed(checks: Sequence[CheckResult]) -> str:
-    kinds = (("mended", "fixed"), ("flaky", "flaky"))
-    counts = ((sum(number_of(check.tests, kind) for check in checks), word) for kind, word in kinds)
-    listed = ", ".join(f"{number:,} {word}" for number, word in counts if number)
-    return f" ({listed})" if listed else ""
 
 
 def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary:

@@ -197,10 +197,10 @@ WAS = TestsAsTheyWere(FAILED, TestCounts(18, 2))
 @pytest.mark.parametrize(
     ("result", "clause", "failing"),
     [
-        (WAS._replace(failed=("t::a", "t::b")), "with the tests as they were 18 pass, 2 fail: t::a, t::b", True),
+        (WAS._replace(failed=("t::a", "t::b")), "with the tests as they were 18 pass, 2 fail", True),
         (WAS._replace(expectation_changed=("t::a",), counts=(("expectation_changed", 5),)),
-         "with the tests as they were 18 pass, expectation changed in 5: t::a and 4 more", False),
-        (WAS._replace(unconfirmed=("t::a",)), "with the tests as they were 18 pass, 1 fails as before: t::a", False),
+         "with the tests as they were 18 pass, expectation changed in 5", False),
+        (WAS._replace(unconfirmed=("t::a",)), "with the tests as they were 18 pass, 1 fails as before", False),
         (WAS._replace(not_comparable=("t::a",)), "with the tests as they were 18 pass, 1 not comparable", False,),
         (WAS._replace(inside=("src/lib.rs",)),
          "with the tests as they were 18 pass, not comparable in 1 source file with tests inside", False),

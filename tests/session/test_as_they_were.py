@@ -100,7 +100,7 @@ def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_te
     assert result.after.state is CheckState.PASSED, result.after.tail
     assert result_of(result).failed == (DOUBLED,)
     assert result_of(result).tests == TestCounts(1, 1, 0)
-    assert f"with the tests as they were 1 passes, 1 fails: {DOUBLED}" in as_they_were(result_of(result))
+    assert as_they_were(result_of(result)) == "with the tests as they were 1 passes, 1 fails"
     assert failing([result], "") == (result,)
     assert_not_green(result)
 

@@ -114,4 +114,4 @@ def test_an_answer_that_did_not_come_has_no_problems():
 
 def test_what_was_outside_is_said():
     assert read(outside=2).run.note == "2 problems outside the repository left out"
-    assert read(outside="2").run.note == ""
+    assert read(outside="2").run.answer is Answer.UNAVAILABLE

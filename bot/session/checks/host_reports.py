@@ -18,7 +18,6 @@ _MOST_NAMES = 100_000
 _MOST_PROBLEMS = 20_000
 _HIGHEST_LINE = 100_000_000
 _LONGEST_NOTE = 300
-_LONGEST_VERSION = 60
 
 
 class InvalidReport(ValueError):
@@ -51,7 +50,21 @@ _Row = tuple[
     Annotated[str, Field(max_length=160), AfterValidator(_one_line)],
 ]
 """Path, line, column, severity, code, message, snippet."""
-_Rows = Annotated[tuple[_Row, ...], Field(max_length=_MOST_PROBLEMS)]
+
+
+def _clean_text(text: str) -> str:
+    return " ".join(printable(text[: 20 * _LONGEST_NOTE]).split())[:_LONGEST_NOTE]
+
+
+_Note = Annotated[str, AfterValidator(_clean_text)]
+
+
+class _CheckerRun(BaseModel, strict=True):
+    state: Answer
+    note: _Note = ""
+    version: _Note = ""
+    rows: Annotated[tuple[_Row, ...], Field(max_length=_MOST_PROBLEMS)]
+    outside: _Position
 
 
 class _Suite(BaseModel, strict=True):
@@ -90,34 +103,21 @@ def _read(kind: Any, value: object) -> Any:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise InvalidReport(_clean_text(f"{where}: {first['msg']}", 200)) from None
+        raise InvalidReport(_clean_text(f"{where}: {first['msg']}")) from None
 
 
 def failed_checker_run(note: str, duration: float = 0.0) -> ProjectRun:
-    return ProjectRun(ToolRun(Answer.UNAVAILABLE, duration=duration, note=_clean_text(note, _LONGEST_NOTE)))
+    return ProjectRun(ToolRun(Answer.UNAVAILABLE, duration=duration, note=_clean_text(note)))
 
 
 def parse_checker_run(tool: str, outcome: ToolOutcome, duration: float) -> ProjectRun:
     """Parse the answer of a checker's run. `duration` is in seconds, measured by the supervisor."""
-    metadata = outcome.metadata
-    if outcome.is_error or metadata.get("state") not in [answer.value for answer in Answer]:
+    if outcome.is_error:
         return failed_checker_run(f"it could not be run: {outcome.content}", duration)
-    answer = Answer(metadata["state"])
-    note = _clean_text(metadata.get("note"), _LONGEST_NOTE)
-    version = _clean_text(metadata.get("version"), _LONGEST_VERSION)
-    if answer is not Answer.COMPLETE:
-        return ProjectRun(ToolRun(answer, duration=duration, note=note), version=version)
     try:
-        rows = _read(_Rows, metadata.get("rows"))
+        run: _CheckerRun = _read(_CheckerRun, dict(outcome.metadata))
     except InvalidReport as error:
         return failed_checker_run(f"its output was not passed on as problems: {error}", duration)
-    problems = tuple(Problem(tool, *row) for row in rows)
-    outside = metadata.get("outside")
-    if type(outside) is int and 0 < outside <= _HIGHEST_LINE:
-        note = f"{count_of(outside, 'problem')} outside the repository left out"
-    return ProjectRun(ToolRun(answer, len(problems), duration, note), problems, version)
-
-
-def _clean_text(value: object, longest: int) -> str:
-    text = value if isinstance(value, str) else ""
-    return " ".join(printable(text[: 20 * longest]).split())[:longest]
+    problems = tuple(Problem(tool, *row) for row in run.rows) if run.state is Answer.COMPLETE else ()
+    note = f"{count_of(run.outside, 'problem')} outside the repository left out" if run.outside else run.note
+    return ProjectRun(ToolRun(run.state, len(problems), duration, note), problems, run.version)

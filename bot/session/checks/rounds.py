@@ -303,10 +303,8 @@ class Rounds(BeforeRound):
     def results(self, tree_sha: str | None, reason: str = NO_CHANGE) -> tuple[CheckResult, ...]:
         """Return the results of both rounds, the second on `tree_sha`. With `None` there is nothing to check, for this
         `reason`: the base round is cancelled. No process of the agent's may be alive."""
-        if reason_not_run := self.run.profile.unrun:
-            none = not_run(reason_not_run)
-            pairs = [CheckPair(check, none, none) for check in self.checks]
-        elif tree_sha is None:
+        reason = self.run.profile.unrun or reason
+        if tree_sha is None or self.run.profile.unrun:
             self.stop(reason)
             none = not_run(reason)
             before = (future.result() if future.done() else none for future in self.executions)
