@@ -149,7 +149,8 @@ class Result(NamedTuple):
 
 
 class FileVersion(NamedTuple):
-    """One file that a command changed. `before` and `after` are sha256 hex of the bytes, `None` for absent.
+    """One file that a command changed. `before` and `after` are sha256 hex of the bytes, `None` for absent; `before` is
+    empty for a file that was as the run found it.
 
     `content` is the new bytes, `None` if the file is absent, a link or `oversize`; `before_content` is `None` if it is
     absent or unknown. `mode` is the permission bits; `link` a symbolic link's target.

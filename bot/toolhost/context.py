@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.contracts.tools import Answer, ToolFailure
+from bot.contracts.tools import Answer
 from bot.toolhost.background import Job
 from bot.toolhost.listing import scratch_repository
 from bot.toolhost.open_watch import OpenWatch
@@ -113,10 +113,3 @@ class Context:
                 os.close(descriptor)
                 with contextlib.suppress(OSError):
                     os.unlink(path)
-
-
-def require_at_least(low: int, **arguments: int) -> None:
-    """Raise `ToolFailure` for an argument under `low`."""
-    for name, value in arguments.items():
-        if value < low:
-            raise ToolFailure(f'"{name}" must be an integer of at least {low}. Send the call again with one.')

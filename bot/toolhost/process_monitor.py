@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from bot.contracts.capacity import retry_at_capacity
 from bot.toolhost import descendants
-from bot.toolhost.programs import register_child, starts_blocked
+from bot.toolhost.programs import register, starts_blocked
 from bot.toolhost.resource_limits import ExceededLimit, ResourceLimits
 from bot.toolhost.subreaper import Command, Subreaper
 from bot.toolhost.usage import CommandUsage, DiskUse, drop_segments
@@ -69,7 +69,9 @@ class ProcessMonitor:
     def run(self, command: Command, output: int) -> Subreaper:
         """Start a command, as `Subreaper` does; `release` comes at the end. Raises `OSError`."""
         with starts_blocked():  # not while all processes are being killed
-            return register_child(lambda: Subreaper(command, output, self.limits, len(self._endings)))
+            subreaper = Subreaper(command, output, self.limits, len(self._endings))
+            register(subreaper)
+            return subreaper
 
     def ending_of(self, command: Subreaper) -> Ending | None:
         """Why this command was killed with all others, if it was. Where its processes are killed one by one, it may

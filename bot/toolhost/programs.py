@@ -10,9 +10,9 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from bot.toolhost.descendants import signal_group
 
@@ -80,8 +80,6 @@ class Child(Protocol):
     returncode: Any
 
 
-T = TypeVar("T", bound=Child)
-
 _lock = threading.RLock()
 _children: list[Child] = []
 
@@ -90,15 +88,15 @@ def start_program(argv: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
     """As `subprocess.Popen`. Raises `OSError`."""
     import subprocess  # a host that starts no program of its own does without it
 
-    return register_child(lambda: subprocess.Popen(argv, **how))
-
-
-def register_child(start: Callable[[], T]) -> T:
-    """Call `start` and register the process that it returns."""
-    with _lock:  # around the fork as well: an unregistered process looks like an orphan
-        process = start()
-        _children.append(process)
+    with starts_blocked():  # around the fork as well: an unregistered process looks like an orphan
+        process = subprocess.Popen(argv, **how)
+        register(process)
         return process
+
+
+def register(process: Child) -> None:
+    """Register a child that was started in the same block of `starts_blocked`."""
+    _children.append(process)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -56,7 +56,7 @@ class Scanner:
         """Record the work tree as it is now, which the first `changes` compares with."""
         # Paths relative to a descriptor: half the time of absolute ones, and there are 50,000 of them.
         self._root = os.open(self.context.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._commit = self._git("rev-parse", "HEAD").decode("ascii", "replace").strip()
+        self._commit = (self._git("rev-parse", "HEAD") or b"").decode("ascii", "replace").strip()
         now = time.time_ns()
         try:
             names = self.context.files()
@@ -83,9 +83,6 @@ class Scanner:
         moved = [one for one in states if not one[2] or one[2].racy or one[2].stamp != one[1]]
         # A file that is no longer listed may also have become ignored: gone is only what is not there.
         gone = sorted(path for path in self._known if path not in stamps and not os.path.lexists(root / path))
-        known_ones = [*(path for path, _, known in moved if known), *gone]
-        unread = [path for path in known_ones if self._known[path].digest is None]
-        base = {path: sha256(content) for path, content in self._base_contents(unread)}
         total = 0
         for path, stamp, known in moved:
             if stamp[2] > _READ_LIMIT:
@@ -96,7 +93,7 @@ class Scanner:
                 content, digest, link = _read(self._root, path, stamp[4])
             except OSError:
                 continue  # gone or closed to us meanwhile: the next scan sees it again
-            before = None if known is None else known.digest or base.get(path)
+            before = None if known is None else known.digest or ""
             self._known[path] = _Known(stamp, digest, now - stamp[1] < RACY)
             if known is not None and before == digest and known.stamp[4] == stamp[4]:
                 continue
@@ -107,14 +104,15 @@ class Scanner:
                 )
             total += len(content or b"")
             encoded = None if content is None else base64.b64encode(content).decode("ascii")
-            yield _entry(path, before, digest, stamp) | {"link": link, "content": encoded}
+            yield _entry(path, before, digest, stamp, link, encoded)
         for path in gone:
             last = self._known.pop(path)
-            yield _entry(path, last.digest or base.get(path), None, last.stamp)
+            yield _entry(path, last.digest or "", None, last.stamp)
 
     def base_content(self, path: str) -> bytes | None:
-        """A file's bytes in the commit that the workspace started on; `None` if it is not in it."""
-        return next((content for _, content in self._base_contents([path])), None)
+        """A file's bytes in the commit that the workspace started on; `None` if it is not in it, or a command broke the
+        `.git`."""
+        return self._git("cat-file", "blob", f"{self._commit}:{path}") if self._commit else None
 
     def note(self, metadata: Mapping[str, Any]) -> None:
         """Update the known state of the files that a tool changed, which its result's metadata names."""
@@ -125,28 +123,9 @@ class Scanner:
             elif (stamp := _stamp(self._root, path)) is not None:
                 self._known[path] = _Known(stamp, digest, racy=True)
 
-    def _base_contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Those of the files that are in the commit that the workspace started on. There are none if a command broke
-        the `.git`."""
-        names = [path for path in paths if "\n" not in path]
-        if not names or not self._commit:
-            return
-        wanted = b"".join(os.fsencode(f"{self._commit}:{name}\n") for name in names)
-        answer = self._git("cat-file", "--batch", stdin=wanted)
-        at = 0
-        for name in names:
-            end = answer.find(b"\n", at)
-            fields = answer[at:end].rsplit(b" ", 2)
-            at = end + 1
-            if end >= 0 and len(fields) == 3 and fields[2].isdigit():
-                size = int(fields[2])
-                if fields[1] == b"blob":
-                    yield name, answer[at : at + size]
-                at += size + 1
-
-    def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
+    def _git(self, *arguments: str) -> bytes | None:
         """The output of the system's git for the disposable `.git`, whatever a command put into an environment of the
-        tree or into HOME; empty if it fails, since a command may have broken that."""
+        tree or into HOME; `None` if it fails."""
         own = {**self.context.environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
         try:
             finished = programs.run_program(
@@ -156,11 +135,10 @@ class Scanner:
                 timeout=60,
                 cap=256 * 1024 * 1024,
                 cancelled=self.context.cancelled,
-                stdin=stdin,
             )
         except OSError:
-            return b""
-        return finished.output if finished.exit_code == 0 else b""
+            return None
+        return finished.output if finished.exit_code == 0 else None
 
 
 def changed_files(metadata: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -168,9 +146,16 @@ def changed_files(metadata: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one for one in metadata.get("files", [metadata]) if "after_hash" in one]
 
 
-def _entry(path: str, before: str | None, after: str | None, stamp: Stamp) -> dict[str, Any]:
-    fields = {"path": path, "before": before, "after": after, "mode": stat.S_IMODE(stamp[4])}
-    return {**fields, "link": None, "content": None}
+def _entry(
+    path: str,
+    before: str | None,
+    after: str | None,
+    stamp: Stamp,
+    link: str | None = None,
+    content: str | None = None,
+) -> dict[str, Any]:
+    mode = stat.S_IMODE(stamp[4])
+    return {"path": path, "before": before, "after": after, "mode": mode, "link": link, "content": content}
 
 
 def _stamp(root: int, path: str) -> Stamp | None:

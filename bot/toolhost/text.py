@@ -14,26 +14,13 @@ class NotEncodableError(Exception):
     """Text cannot be written in the file's encoding. The message names the character."""
 
 
-class Encoding(NamedTuple):
-    """UTF-8, with or without a byte order mark. `guessed`: the encoding is unknown, and Latin-1 preserves every byte,
-    but characters above 127 may be wrong."""
-
-    mark: bytes = b""
-    guessed: bool = False
-
-    @property
-    def label(self) -> str:
-        """For people and models; empty for plain UTF-8."""
-        if self.guessed:
-            return "encoding unknown, shown as Latin-1"
-        return "UTF-8 with byte order mark" if self.mark else ""
-
-
 class Text(NamedTuple):
-    """A file's text with the encoding that turns it into the same bytes again."""
+    """A file's text with what turns it into the same bytes again: UTF-8 with or without a byte order `mark`. `guessed`:
+    the encoding is unknown, and Latin-1 preserves every byte, but characters above 127 may be wrong."""
 
     content: str
-    encoding: Encoding = Encoding()
+    mark: bytes = b""
+    guessed: bool = False
 
 
 def decode(data: bytes) -> Text | None:
@@ -43,9 +30,9 @@ def decode(data: bytes) -> Text | None:
         return None
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     try:
-        return Text(data[len(mark) :].decode(), Encoding(mark))
+        return Text(data[len(mark) :].decode(), mark)
     except UnicodeDecodeError:
-        return Text(data.decode("latin-1"), Encoding(guessed=True))
+        return Text(data.decode("latin-1"), guessed=True)
 
 
 def encode(text: Text, known: str = "") -> bytes:
@@ -54,9 +41,8 @@ def encode(text: Text, known: str = "") -> bytes:
     In a file whose encoding was guessed, only ASCII and characters that occur in `known` (text that was in the
     file) may be written: for any other character the right bytes are not known.
     """
-    encoding = text.encoding
-    if not encoding.guessed:
-        return encoding.mark + text.content.encode()
+    if not text.guessed:
+        return text.mark + text.content.encode()
     if strange := sorted({c for c in text.content if c > "\x7f"} - set(known)):
         raise NotEncodableError(f'the file is not UTF-8 and nothing says how it writes "{strange[0]}"')
     return text.content.encode("latin-1")
@@ -65,6 +51,13 @@ def encode(text: Text, known: str = "") -> bytes:
 def usual_line_end(content: str) -> str:
     """The more frequent line end, which inserted lines get. A lone carriage return ends no line."""
     return "\r\n" if 2 * content.count("\r\n") > content.count("\n") else "\n"
+
+
+def encoding_label(text: Text) -> str:
+    """For people and models; empty for plain UTF-8."""
+    if text.guessed:
+        return "encoding unknown, shown as Latin-1"
+    return "UTF-8 with byte order mark" if text.mark else ""
 
 
 def line_ends_label(content: str) -> str:

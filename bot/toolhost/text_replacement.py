@@ -110,11 +110,7 @@ def _flat(line: str) -> str:
 def _visible(line: str | None) -> str:
     if line is None:
         return "(no line)"
-    body = line.strip(" \t")
-    start = line[: len(line) - len(line.lstrip(" \t"))] if body else line
-    end = line[len(start) + len(body) :]
-    marks = str.maketrans({" ": "·", "\t": "→"})
-    visible = (start.translate(marks) + body + end.translate(marks)).replace("\r", "␍")
+    visible = line.translate(str.maketrans(" \t\r", "·→␍"))
     return visible if len(visible) <= 200 else visible[:200] + "…"
 
 

@@ -93,8 +93,8 @@ class DiskUse:
         self._folders = tuple(folders)
         self._devices = {os.stat(folder).st_dev for folder in folders}
         self._began = time.time() - 1  # a file's time is a tick of the kernel's clock behind ours
-        self._free = [_free(folder) for folder in folders]
-        self.allowed = min(allowed, *(min(free) * _FREE_SHARE[0] // _FREE_SHARE[1] for free in self._free))
+        self._free = _free(folders)
+        self.allowed = min(allowed, min(self._free) * _FREE_SHARE[0] // _FREE_SHARE[1])
         self._pause = pause
         self._gone_at_walk = 0
         self._next_walk = time.monotonic() + pause
@@ -104,19 +104,23 @@ class DiskUse:
         """`added` when a command begins: a stopped command may have written more since the last walk."""
         with self._lock:
             if self.added > self.allowed:
-                self._walk((), max(map(_gone, self._free, self._folders)))
+                self._walk((), self._gone())
             return self.added
 
     def check(self, pids: Iterable[int], before: int) -> ExceededLimit | None:
         """Return the limit if what was added exceeds it. `before` is `added` when the command began, since a command
         that only deletes is not stopped; `pids` are its processes, which may hold deleted files open."""
         with self._lock:
-            gone = max(map(_gone, self._free, self._folders))
+            gone = self._gone()
             much = gone > self.allowed and gone > self._gone_at_walk + self.allowed // 20
             if much or time.monotonic() >= self._next_walk:
                 self._gone_at_walk = gone
                 self._walk(pids, gone)
             return ExceededLimit("disk", self.allowed) if self.added > max(self.allowed, before) else None
+
+    def _gone(self) -> int:
+        """Bytes of free space lost since the workspace began, by anybody."""
+        return max(was - now for was, now in zip(self._free, _free(self._folders), strict=True))
 
     def _walk(self, pids: Iterable[int], gone: int) -> None:
         began, used = time.monotonic(), time.thread_time()
@@ -138,15 +142,12 @@ class DiskUse:
             yield from (file for file in _files_below(folder) if file.st_ctime >= self._began)
 
 
-def _free(folder: Path) -> tuple[int, int]:
-    """The free bytes of its file system, and its free inodes in bytes; the former twice if it does not count inodes."""
-    at = os.statvfs(folder)
-    size = at.f_bavail * at.f_frsize
-    return size, at.f_favail * _LEAST if at.f_files else size
-
-
-def _gone(before: tuple[int, int], folder: Path) -> int:
-    return max(was - now for was, now in zip(before, _free(folder), strict=True))
+def _free(folders: Iterable[Path]) -> list[int]:
+    """The free bytes of each file system, and its free inodes in bytes if it counts them."""
+    free: list[int] = []
+    for at in map(os.statvfs, folders):
+        free += [at.f_bavail * at.f_frsize, *([at.f_favail * _LEAST] if at.f_files else [])]
+    return free
 
 
 def _files_below(folder: Path) -> Iterator[os.stat_result]:

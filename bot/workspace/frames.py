@@ -106,7 +106,7 @@ def _change(entry: Any) -> FileVersion:
     path, after, link, content = entry["path"], entry["after"], entry["link"], None
     if "\0" in path or any(part in ("", ".", "..") for part in path.split("/")):
         raise WireError(f"it named a changed file {path[:200]!r}, which is no path in the work tree")
-    if any(digest is not None and not _SHA256.match(digest) for digest in (entry["before"], after)):
+    if any(digest and not _SHA256.match(digest) for digest in (entry["before"], after)) or after == "":
         raise WireError("a changed file's hash is no hash")
     if entry["content"] is not None:
         try:

@@ -64,16 +64,17 @@ def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: 
     checkout = Checkout(git, tree, git.run("rev-parse", "HEAD").decode().strip(), ())
     new = [FileVersion(f"new/{n}", None, "aa", 0o644, b"x") for n in range(60_000)]
     old = FileVersion("old.txt", "aa", "bb", 0o644, b"y")
+    same = FileVersion("old.txt", "", "cc", 0o644, b"one\n")  # only written again
     written: list[FilesChanged] = []
     with Journal(tmp_path / "journal", str) as journal:
         run = make_run(tmp_path, checkout, journal=journal)
         unused: Any = None
         workspace = AgentWorkspace(run, unused, allow, unused, unused, ())
         journal.write = lambda record, agent="": written.append(record)  # type: ignore[method-assign,assignment,arg-type]  # no header
-        workspace.record_changes(CallPosition(1, "a"), ScanResult((*new, old), "as the host said"))
-    assert [file.path for file in written[0].files] == ["old.txt", *(change.path for change in new[:1_999])]
+        workspace.record_changes(CallPosition(1, "a"), ScanResult((*new, same, old), "as the host said"))
+    assert [file.path for file in written[0].files] == ["old.txt", *(change.path for change in new[:1_998])]
     assert written[0].files[0].before_content == b"one\n"
-    assert written[0].note == "as the host said; 58,001 more files changed, which the journal does not list"
+    assert written[0].note == "as the host said; 58,002 more files changed, which the journal does not list"
 
 
 def test_a76_large_contents_of_one_command_are_not_all_kept():

@@ -84,13 +84,13 @@ NOTHING_ALIKE = "completely different text\nof two lines\n"
         ("total = price * 2\n", "total = cost + 1", "total = price * 2", '"new" already is, at line 1'),
         ("def f():\n        return 1\n", "def f():\n    return 1\n", "x", "closest place is at line 1.\n1|def f():"),
         ("def f():\n        return 1\n", "def f():\n    return 1\n", "x",
-         "First difference, line 2 of the file (· space, → tab):\nfile: ········return 1\nsent: ····return 1"),
-        ("def f():\n\treturn 1\n", "def f():\n    return 1\n", "x", "file: →return 1\nsent: ····return 1"),
-        ("a = 1  \nb = 2\n", "a = 1\nb = 2\n", "x", "file: a = 1··\nsent: a = 1\n"),
+         "First difference, line 2 of the file (· space, → tab):\nfile: ········return·1\nsent: ····return·1"),
+        ("def f():\n\treturn 1\n", "def f():\n    return 1\n", "x", "file: →return·1\nsent: ····return·1"),
+        ("a = 1  \nb = 2\n", "a = 1\nb = 2\n", "x", "file: a·=·1··\nsent: a·=·1\n"),
         ("say(“hello”)\n", 'say("hello")\n', "x", 'file: say(“hello”)\nsent: say("hello")'),
-        ("alpha = 1\nbeta = 2\n", "1|alpha = 1\n2|beta = 2\n", "x", "file: alpha = 1\nsent: 1|alpha = 1"),
+        ("alpha = 1\nbeta = 2\n", "1|alpha = 1\n2|beta = 2\n", "x", "file: alpha·=·1\nsent: 1|alpha·=·1"),
         ("a = 1\nb = 2\n", "a = 1\nb = 2\n\n", "x", "file: (no line)\nsent: \n"),
-        ("Value = 1\n", "value = 1\n", "x", "file: Value = 1\nsent: value = 1"),
+        ("Value = 1\n", "value = 1\n", "x", "file: Value·=·1\nsent: value·=·1"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_replaced_is_refused_with_the_closest_place(

@@ -177,10 +177,16 @@ class AgentWorkspace:
         if not scan.files and not scan.note:
             return
         scan = within_limits(scan)
-        there = [change.path for change in scan.files if change.before and not change.oversize]
+        there = [change.path for change in scan.files if change.before is not None and not change.oversize]
         before = blobs_at(self.run.checkout.git, self.run.checkout.base_sha, there)
-        versions = tuple(change._replace(before_content=before.get(change.path)) for change in scan.files)
-        record = lines.FilesChanged(position.turn, versions, position.call_id, scan.note)
+        versions = (change._replace(before_content=before.get(change.path)) for change in scan.files)
+        # A file that was only written again, as the run found it, did not change.
+        changed = tuple(
+            one
+            for one in versions
+            if one.before != "" or one.content is None or one.content != one.before_content
+        )
+        record = lines.FilesChanged(position.turn, changed, position.call_id, scan.note)
         self.run.journal.write(record, position.agent)
 
 

@@ -167,13 +167,13 @@ class Draft:
     usual one."""
 
     def __init__(self, text: Text) -> None:
-        content, self._encoding = text
-        self._rows = re.findall(r"[^\n]*\n|[^\n]+", content)
-        self._ending = usual_line_end(content)
+        self._before = text
+        self._rows = re.findall(r"[^\n]*\n|[^\n]+", text.content)
+        self._ending = usual_line_end(text.content)
 
     @property
     def text(self) -> Text:
-        return Text("".join(self._rows), self._encoding)
+        return self._before._replace(content="".join(self._rows))
 
     @property
     def lines(self) -> list[str]:

@@ -12,10 +12,8 @@ def run(context: Context, id: int | None = None) -> ToolOutcome:
     if id is None:
         running = context.running_jobs()
         _end(running, context)
+        ended = ", ".join(str(job.number) for job in running) or "none was running"
         metadata = {"running": len(context.running_jobs())}
-        if not running:
-            return ToolOutcome("[background commands ended: none was running]", metadata=metadata)
-        ended = ", ".join(str(job.number) for job in running)
         return ToolOutcome(f"[background commands ended: {ended}]", metadata=metadata)
     job = find(context, id)
     note = [] if job.runs else [f"background command {job.number} had ended already"]

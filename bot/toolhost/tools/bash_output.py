@@ -11,7 +11,7 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_TIMEOUT, MAX_WAIT
 from bot.toolhost import output
 from bot.toolhost.background import Job
-from bot.toolhost.context import Context, require_at_least
+from bot.toolhost.context import Context
 from bot.toolhost.output import Start
 from bot.toolhost.resource_limits import GIB, MIB, ResourceLimits
 from bot.toolhost.shell import CommandResult
@@ -22,7 +22,6 @@ _SIGNS_IN = 4096
 
 
 def run(context: Context, id: int, wait: int = 0) -> ToolOutcome:
-    require_at_least(0, wait=wait)
     job = find(context, id)
     job.wait(min(wait, MAX_WAIT), context.cancelled)
     return new_output(job, context)
@@ -60,7 +59,6 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
 
 def find(context: Context, number: int) -> Job:
     """The command that the call names. Raises `ToolFailure` with a list of all."""
-    require_at_least(1, id=number)
     if job := next((job for job in context.jobs if job.number == number), None):
         return job
     known = ", ".join(

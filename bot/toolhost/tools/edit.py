@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context
 from bot.toolhost.files import LoadedFile, load, require_shown, resolve, view_call, why_not_current
-from bot.toolhost.text import Text, split_lines, to_lf
+from bot.toolhost.text import split_lines, to_lf
 from bot.toolhost.text_replacement import Span, changed_part, excerpt, find, find_near_miss, line_of, replace
 from bot.toolhost.tools.write import unchanged, write_file
 from bot.toolhost.write_changes import Change, commit
@@ -38,7 +38,7 @@ def run(context: Context, path: str, old: str, new: str, replace_all: bool = Fal
     if replaced.content == file.text.content:
         reason = "only line ends would differ, and those of the file are kept"
         return unchanged(file.name, f"{file.name} was not changed: {reason}.")
-    after = Text(replaced.content, file.text.encoding)
+    after = file.text._replace(content=replaced.content)
     [metadata] = commit(context, "edit", [Change(real, file, after)])
     count = f", {replaced.spans} occurrences" if replace_all else ""
     counts = f"+{metadata['additions']} -{metadata['removals']}{count}"

@@ -17,7 +17,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable_name
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_MATCHES, MODES
-from bot.toolhost.context import Context, require_at_least
+from bot.toolhost.context import Context
 from bot.toolhost.files import SearchLocation, missing, resolve_readable, search_location
 from bot.toolhost.listing import ScratchRepository, matcher, scratch_repository
 from bot.toolhost.programs import ProgramResult
@@ -49,14 +49,13 @@ def run(
         raise ToolFailure(
             "A search goes line by line; the pattern cannot hold a line break. Search for one of its lines."
         )
-    require_at_least(0, context=context)
     real = resolve_readable(host, path)
     if not real.exists():
         raise missing(host, real, path)
     if not (real.is_file() or real.is_dir()):
         raise ToolFailure(f"{printable_name(path)} is neither a file nor a folder. Give a path that is one.")
     location = search_location(host, real)
-    request = _Request(pattern, literal, location, glob, mode, min(context, MAX_CONTEXT))
+    request = _Request(pattern, literal, location, glob, mode, max(0, min(context, MAX_CONTEXT)))
     try:
         with scratch_repository(location.root, host.tmp, host.cancelled) as git:
             return _answer(git, request, host)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_LINES
 from bot.ecosystems.registry import ecosystems
-from bot.toolhost.context import Context, require_at_least
+from bot.toolhost.context import Context
 from bot.toolhost.files import LoadedFile, inside, load, resolve_readable, view_call
-from bot.toolhost.text import line_ends_label, split_lines
+from bot.toolhost.text import encoding_label, line_ends_label, split_lines
 
 LONG = 600
 """Lines: a view of a longer file shows the outline, unless it asks for a range."""
@@ -26,13 +26,12 @@ _FEWEST = 3
 
 
 def run(context: Context, path: str, offset: int | None = None, limit: int | None = None) -> ToolOutcome:
-    first, most = 1 if offset is None else offset, MAX_LINES if limit is None else limit
-    require_at_least(1, offset=first, limit=most)
     file = load(context, resolve_readable(context, path), path)
     no_range = offset is None and limit is None
     if no_range and inside(str(file.path), context.real_root) and len(split_lines(file.lf)) > LONG:
         return _long(context, file)
-    return _whole(context, file, first=first, limit=min(most, MAX_LINES))
+    most = MAX_LINES if limit is None else min(max(limit, 1), MAX_LINES)
+    return _whole(context, file, first=max(offset or 1, 1), limit=most)
 
 
 def _long(context: Context, file: LoadedFile) -> ToolOutcome:
@@ -66,7 +65,7 @@ def _whole(context: Context, file: LoadedFile, *, first: int, limit: int) -> Too
     head = f"{name}: 1 line" if total == 1 else f"{name}: {total} lines"
     if len(shown) < total:
         head = f"lines {first}-{last} of {total}"
-    notes = [head, file.text.encoding.label, line_ends_label(file.text.content)]
+    notes = [head, encoding_label(file.text), line_ends_label(file.text.content)]
     if not file.lf.endswith("\n"):
         notes.append("no line end after the last line")
     tail = ""
@@ -86,16 +85,9 @@ MAX_BYTES = 50 * 1024
 MAX_LINE = 2000
 
 
-class Window(NamedTuple):
-    """Some lines of a file, without their ends, of `total`. `cut` counts lines that were shortened."""
-
-    lines: list[str]
-    total: int
-    cut: int
-
-
-def window_of(lf: str, first: int, limit: int) -> Window:
-    """Up to `limit` lines of LF text, up to `MAX_BYTES`; the first line always fits. `first` is 1-based."""
+def window_of(lf: str, first: int, limit: int) -> tuple[list[str], int, int]:
+    """Up to `limit` lines of LF text without their ends, up to `MAX_BYTES`; the first line always fits. `first` is
+    1-based. Also the number of all lines, and of those that were shortened."""
     every = split_lines(lf)
     taken: list[str] = []
     size = cut = 0
@@ -106,7 +98,7 @@ def window_of(lf: str, first: int, limit: int) -> Window:
             break
         cut += short is not line
         taken.append(short)
-    return Window(taken, len(every), cut)
+    return taken, len(every), cut
 
 
 _MOST = 200

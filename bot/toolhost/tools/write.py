@@ -40,7 +40,7 @@ def unchanged(name: str, content: str) -> ToolOutcome:
 
 def _like(before: LoadedFile, content: str) -> Text:
     """The content in the existing file's encoding, with its usual line ends."""
-    if before.text.encoding.mark:
+    if before.text.mark:
         content = content.removeprefix("\ufeff")
     ending = usual_line_end(before.text.content)
-    return Text(to_lf(content).replace("\n", ending), before.text.encoding)
+    return before.text._replace(content=to_lf(content).replace("\n", ending))
