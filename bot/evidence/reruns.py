@@ -29,12 +29,11 @@ _NOT_REACHED = "it timed out before the change, so what appeared may only not ha
 
 class CheckExecution(NamedTuple):
     """A run of a check, and its tests if they could be read. `rerun_suite` are the tests of a second run of what
-    failed. `opened` are the changed files that it opened, `None` if that is unknown."""
+    failed."""
 
     run: CheckRun
     suite: SuiteResult | None = None
     rerun_suite: SuiteResult | None = None
-    opened: frozenset[str] | None = None
 
     @property
     def counts(self) -> TestCounts | None:

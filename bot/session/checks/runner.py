@@ -59,8 +59,7 @@ class CheckRunner:
     `origin` is the repository's own path if the sandbox cannot show the tree there: packages that are installed by that
     path are not the changed code. `begin` receives the text for people and the limit in seconds of each command; its
     context is entered while that runs, and has the token that cancels it alone. `on_output` receives the last line of
-    the output while it runs. With `quiet` it gives way to the agent's commands. Which files of `watch` it opens is
-    noted.
+    the output while it runs. With `quiet` it gives way to the agent's commands.
     """
 
     workspace: Workspace
@@ -72,7 +71,6 @@ class CheckRunner:
     )
     on_output: Callable[[str], None] | None = None
     quiet: bool = False
-    watch: tuple[str, ...] = ()
 
     def run(
         self,
@@ -93,15 +91,15 @@ class CheckRunner:
         tools = {part.ecosystem for part in statements(check.command) if part.ecosystem}
         reports = {"junit": junit, "places": [one for name in sorted(tools) for one in named(name).reports]}
 
-        def execute(command: CheckCommand, watch: Collection[str] = ()) -> CheckExecution:
-            stamps = self._query_reports({**reports, "watch": list(watch)}).get("stamps", {})
+        def execute(command: CheckCommand) -> CheckExecution:
+            stamps = self._query_reports(reports).get("stamps", {})
             run, outcome = self._run_command(command.command, text, min(check.timeout, limit()))
             if run.state is CheckState.NOT_RUN or outcome is None:
                 return CheckExecution(run)
             return self._read_reports(run, {**reports, "stamps": stamps}, command, outcome)
 
         try:
-            execution = execute(command, self.watch)
+            execution = execute(command)
             names = rerun_tests(execution) if execution.suite and not check.junit else ()
             # The runner may not be able to select them.
             if again := rerun_command(check.command, names, _REPORT.format(next(_NUMBERS))):
@@ -162,9 +160,7 @@ class CheckRunner:
         if lacks and suite and suite.counts and suite.counts.passed:
             # Only for some tests a network or a dependency was missing.
             run = run._replace(state=CheckState.FAILED)
-        opened = answer.get("opened")
-        known = frozenset(self.watch).intersection(map(str, opened)) if isinstance(opened, list) else None
-        return CheckExecution(run, suite, opened=known)
+        return CheckExecution(run, suite)
 
     def _query_reports(self, query: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the tool host's answer about reports; empty on an error, which the next command reports."""
