@@ -64,7 +64,7 @@ def test_what_an_edit_breaks_is_in_its_result_once_with_those_that_use_it(real: 
     assert found(outcome)[1].startswith("app.py:3:7 error ty:missing-argument")
     assert "unsupported-operator" not in outcome.content
     again = edit("return x", "return x + 1")
-    assert found(again) == ["Diagnostics (ty, ruff; complete): 1 new (all shown before)"]
+    assert found(again) == ["Diagnostics (ty, ruff; complete): 1 new (1 shown before)"]
     assert record(again)["new_count"] == 1
     head, line, *_ = found(edit("return x + 1", "return x + nobody"))
     assert head == "Diagnostics (ty, ruff; complete): 2 new (1 shown before)"
