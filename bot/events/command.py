@@ -14,7 +14,7 @@ most three spaces before it: so never inside a quote, a code block, or running t
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -78,15 +78,17 @@ _DASH = re.compile(r"[\u2013\u2014](?=[A-Za-z])")
 _HASH = re.compile(r"`?([0-9a-fA-F]{8,64})`?[.,:;]?")
 # Up to four polite words or mentions, then the token in any case.
 _MISSED = re.compile(
-    r" {0,3}((?:(?:@[\w-]+|please|pls|plz|hey|hi|hello|okay|ok|so|now|and|then|can|could|would|you|kindly|thanks)"
+    r"^ {0,3}((?:(?:@[\w-]+|please|pls|plz|hey|hi|hello|okay|ok|so|now|and|then|can|could|would|you|kindly|thanks)"
     r"[,:!]? +){0,4})(/agent)(?=[\s:,!]|$)[:,!]?[ \t]*(.*)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
 _PLAIN = re.compile(r"[A-Za-z0-9 ,.'?!-]{1,60}")
-_FENCE = re.compile(r" {0,3}(?:```|~~~)")
 _WORDS = re.compile(r"[^\W_]+")
-_ELEMENT = re.compile(
-    r"<(pre|code|blockquote|details|kbd|samp)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
+# Code, quotations and elements that fold or frame other text.
+_NO_PROSE = re.compile(
+    r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)|^(?: {4}|\t)[^\n]*|^[ \t]*>[^\n]*(?:\n[^\n]*\S[^\n]*)*"
+    r"|<(pre|code|blockquote|details|kbd|samp)\b.*?(?:</\2\s*>|\Z)",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 
 
@@ -169,34 +171,17 @@ def shown_command(command: Command, source: str, shown: str) -> Command | None:
 def near_miss_command(body: str) -> Command | None:
     """Return the command that was apparently meant, as in `please /agent fix this` or `/Agent fix`; else `None`.
     Ignores code, quotations, HTML and comments."""
-    if not re.search(_ADDRESS, body, re.IGNORECASE):
-        return None
-    for line in _prose(body):
-        match = _MISSED.match(line)
-        if match is None:
-            continue
-        lead, token, rest = match.groups()
+    for lead, token, rest in _MISSED.findall(_NO_PROSE.sub("", clean(body).text)):
         verb = rest.split(None, 1)[0].rstrip(".,:;!?").lower() if rest else ""
         # Without a verb only the token in another case counts.
-        if verb not in VERBS and (lead or token == _ADDRESS):
-            continue
-        intended = rest if _PLAIN.fullmatch(rest) else verb if verb in VERBS else "fix this"
-        problem = (
-            "This was not read as a command. A command is the first thing in a comment, in lower case: "
-            f"`{_ADDRESS} {intended.strip()}`"
-        )
-        return Command(DEFAULT, problem=problem, near_miss=True)
+        if verb in VERBS or (not lead and token != _ADDRESS):
+            intended = rest if _PLAIN.fullmatch(rest) else verb if verb in VERBS else "fix this"
+            problem = (
+                "This was not read as a command. A command is the first thing in a comment, in lower case: "
+                f"`{_ADDRESS} {intended.strip()}`"
+            )
+            return Command(DEFAULT, problem=problem, near_miss=True)
     return None
-
-
-def _prose(body: str) -> Iterator[str]:
-    """Yield the lines of `body` that are neither code nor quoted nor hidden."""
-    in_quotation = in_code = False
-    for line in _ELEMENT.sub("", clean(body).text).split("\n"):
-        in_code ^= _FENCE.match(line) is not None
-        in_quotation = line.lstrip().startswith(">") or (in_quotation and bool(line.strip()))
-        if not in_code and not in_quotation and not line.startswith(("    ", "\t")):
-            yield line
 
 
 def mentions_agent(body: str) -> bool:

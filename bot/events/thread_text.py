@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bot.contracts.formatting import count_of
+from bot.contracts.formatting import count_of, first_of
 from bot.contracts.pulls import Comment
 from bot.contracts.request import HIDDEN_TEXT_MARK, Thread, Trigger
 from bot.contracts.threads import CommentData, IssueData, TextKind, without_own_mark
@@ -21,7 +21,6 @@ COMMENTS_BUDGET = 40_000
 MAX_COMMENT = 10_000
 MAX_BODY = 30_000
 MAX_TITLE = 1_000
-_MAX_LOCATIONS = 4
 _Time = Literal["before", "trigger", "written", "edited"]
 """Of a comment: before the trigger, the trigger itself, or written or edited after it."""
 _LATER_THAN_ALL = Trigger("", 0, "", "9999-12-31T23:59:59Z")
@@ -130,8 +129,7 @@ class TextCleaner:
 
     def _places(self, kind: str) -> str:
         locations = list(self.locations.get(kind, ()))
-        more = f" and {len(locations) - _MAX_LOCATIONS} more texts" if len(locations) > _MAX_LOCATIONS else ""
-        return f" ({'; '.join(locations[:_MAX_LOCATIONS])}{more})" if locations else ""
+        return f" ({first_of(locations, 4)})" if locations else ""
 
 
 @dataclass(slots=True)

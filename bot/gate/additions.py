@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from bot.contracts.formatting import first_of
 from bot.contracts.plain_text import UNSEEN
 from bot.gate.secrets import credentials_in
 from bot.gate.weaker_tests import Line, line_list
 
-_KINDS_NAMED = 4
 # Bytes at the start and at the end of a line that are searched: a line may be a file's five megabytes.
 _HEAD = 2_000
 _END = 300
@@ -33,7 +33,7 @@ def suppressed(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str
     if not named:
         return ""
     number = sum(one for one in more.values() if one > 0)
-    return f"adds {'a suppression' if number == 1 else f'{number} suppressions'}: {_kinds(named)}"
+    return f"adds {'a suppression' if number == 1 else f'{number} suppressions'}: {first_of(named, 4)}"
 
 
 def _marked(lines: Iterable[Line]) -> dict[str, list[Line]]:
@@ -52,11 +52,6 @@ def _not_moved(lines: Sequence[Line], before: Iterable[Line]) -> list[int]:
     bare = {b"".join(line.text[:_HEAD].split()) for line in before}
     new = [line.number for line in lines if b"".join(line.text[:_HEAD].split()) not in bare]
     return new or [line.number for line in lines]
-
-
-def _kinds(named: Sequence[str]) -> str:
-    more = len(named) - _KINDS_NAMED
-    return ", ".join(named[:_KINDS_NAMED]) + (f" and {more} other kinds" if more > 0 else "")
 
 
 _PROSE = ("md", "mdx", "rst", "txt", "adoc")
@@ -94,7 +89,7 @@ def unseen(removed: Iterable[Line], added: Iterable[Line]) -> str:
     named = [
         f"U+{ord(char):04X} ({line_list(list(dict.fromkeys(lines)))})" for char, lines in sorted(more.items())
     ]
-    return f"adds characters that do not show: {_kinds(named)}" if named else ""
+    return f"adds characters that do not show: {first_of(named, 4)}" if named else ""
 
 
 def brings_in_unseen(before: str, after: str) -> bool:
@@ -121,7 +116,6 @@ def _unseen_in(text: str) -> Counter[str]:
     return Counter(_HIDDEN.findall(left))
 
 
-_CREDENTIALS_NAMED = 3
 _MOST_CREDENTIALS = 20
 """Finding the line of each counts lines from the start, and a file may have a hundred thousand credentials."""
 
@@ -136,13 +130,9 @@ def new_credentials(removed: Iterable[Line], added: Iterable[Line]) -> str:
     text = b"\n".join(line.text for line in lines)
     spans = (span for span in credentials_in(text) if text[span.start : span.end] not in old)
     clauses = dict.fromkeys(
-        f"{span.kind}, line {_line(lines, text, span.start)}" for span in islice(spans, _MOST_CREDENTIALS)
+        f"{span.kind} in line {_line(lines, text, span.start)}" for span in islice(spans, _MOST_CREDENTIALS)
     )
-    if not clauses:
-        return ""
-    named = list(clauses)
-    more = "; and more" if len(named) > _CREDENTIALS_NAMED else ""
-    return f"adds what looks like a credential ({'; '.join(named[:_CREDENTIALS_NAMED])}{more})"
+    return f"adds what looks like a credential ({first_of([*clauses], 3)})" if clauses else ""
 
 
 def _line(lines: Sequence[Line], text: bytes, at: int) -> int:

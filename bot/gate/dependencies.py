@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
+from bot.contracts.formatting import first_of
 from bot.ecosystems.registry import ecosystems
 from bot.gate.weaker_tests import Line
 from bot.parsing.parser import ParseError, Parser
 
-_NAMED = 8
 _LONGEST = 80
 # Bytes of a line that are searched: a line may be a file's five megabytes.
 _LINE_LIMIT = 20_000
@@ -100,10 +100,8 @@ def _by_line(line: str, old: Sequence[str], new: Sequence[str]) -> list[str]:
 def _clause(one: str, many: str, names: Sequence[str]) -> str:
     if not names:
         return ""
-    names_text = ", ".join(names[:_NAMED]) + (
-        f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    )
-    return f"{one} {names_text}" if len(names) == 1 else f"{many.format(len(names))}: {names_text}"
+    named = first_of(names, 8)
+    return f"{one} {named}" if len(names) == 1 else f"{many.format(len(names))}: {named}"
 
 
 # Settings of package managers that say where packages come from.

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from bot.contracts.formatting import first_of
 from bot.ecosystems.record import Suite
 from bot.ecosystems.suite_files import Role, named_as_test, role_of, suite_of
 
-_LINES_NAMED = 5
 _LONGEST_NOTE = 500
 # Bytes of one file and of all, and characters of a line; no written test is longer. A mebibyte takes up to 3 s.
 _CONTENT_LIMIT = 512 << 10
@@ -33,9 +33,7 @@ class Line(NamedTuple):
 
 def line_list(numbers: Sequence[int]) -> str:
     """Return `line 3`, or `lines 3, 5 and 2 more`."""
-    text = ", ".join(map(str, numbers[:_LINES_NAMED]))
-    more = f" and {len(numbers) - _LINES_NAMED} more" if len(numbers) > _LINES_NAMED else ""
-    return f"{'line' if len(numbers) == 1 else 'lines'} {text}{more}"
+    return f"{'line' if len(numbers) == 1 else 'lines'} {first_of([*map(str, numbers)], 5)}"
 
 
 _COMMENT = re.compile(r"^\s*(?://|/?\*).*|\s//\s.*")

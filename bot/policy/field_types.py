@@ -6,14 +6,13 @@ A scalar comes as text, as it is written; pydantic makes of it what the type of 
 
 import re
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, BeforeValidator, Field, GetPydanticSchema
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from pydantic_core.core_schema import (
-    CoreSchema,
     no_info_after_validator_function,
     no_info_before_validator_function,
     no_info_wrap_validator_function,
@@ -61,20 +60,6 @@ def key(default: object, text: str, factory: Callable[[], object] | None = None,
     return field(default=default, metadata={"description": text, **more})
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """An annotation: `core` returns the validator around the type's own, `described` the JSON Schema made from it."""
-
-    core: Callable[[Callable[[], CoreSchema]], CoreSchema]
-    described: Callable[[JsonSchema], JsonSchema] = dict
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return self.core(lambda: handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchema:
-        return self.described(handler(schema))
-
-
 def whole(least: int, most: int) -> Any:
     """Return the annotation of a whole number."""
     return Field(ge=least, le=most, title=f"a whole number from {least:,} to {most:,}")
@@ -85,12 +70,14 @@ def decimal(most: int) -> Any:
     return Field(ge=0, le=most, allow_inf_nan=False, title=f"a number from 0 to {most:,}")
 
 
-def _read(read: Callable[[str], object], schema: JsonSchema) -> Kind:
+def _read(read: Callable[[str], object], schema: JsonSchema) -> GetPydanticSchema:
     """Return the kind of what `read` makes of a text."""
-    return Kind(lambda _: no_info_after_validator_function(read, str_schema()), lambda _: dict(schema))
+    return GetPydanticSchema(
+        lambda *_: no_info_after_validator_function(read, str_schema()), lambda *_: dict(schema)
+    )
 
 
-def seconds(most: int) -> Kind:
+def seconds(most: int) -> GetPydanticSchema:
     """Return the kind of a time: a number of seconds, or with a unit as in `90s`, `5m`, `1h`."""
 
     words = f"a time of at most {most:,} seconds, as in 90, 90s, 5m or 1h"
@@ -115,7 +102,7 @@ def _line(text: str) -> str:
     return text
 
 
-def line(words: str, pattern: str = "", schema: str = "") -> Kind:
+def line(words: str, pattern: str = "", schema: str = "") -> GetPydanticSchema:
     """Return the kind of one line of text that `pattern` matches in full. `words` are what is expected. `schema` is the
     pattern for the schema, if Python and ECMAScript read it differently."""
     compiled = re.compile(pattern or ".*")
@@ -148,7 +135,7 @@ Glob = Annotated[str, _read(_glob, {**_SCALAR, "title": "a glob", "pattern": _GL
 Script = Annotated[str, _read(_script, {**_SCALAR, "title": "a shell command", "pattern": r"\S"})]
 
 
-def one_of(words: Iterable[str]) -> Kind:
+def one_of(words: Iterable[str]) -> GetPydanticSchema:
     """Return the kind of text that is one of these words."""
     known = list(map(str, words))
 
@@ -161,13 +148,13 @@ def one_of(words: Iterable[str]) -> Kind:
         then = f"; the nearest is `{near}`" if near else ""
         raise problem(f"`{value[:40]}` is not one of {', '.join(known)}{then}")
 
-    return Kind(
-        lambda inner: no_info_before_validator_function(check, inner()),
-        lambda _: {"type": "string", "enum": known},
+    return GetPydanticSchema(
+        lambda source, inner: no_info_before_validator_function(check, inner(source)),
+        lambda *_: {"type": "string", "enum": known},
     )
 
 
-def word(text: str, value: object) -> Kind:
+def word(text: str, value: object) -> GetPydanticSchema:
     """Return the kind of a word that stands for `value`, beside what the type takes."""
 
     def validate(given: Any, read: Callable[[Any], Any]) -> Any:
@@ -182,9 +169,9 @@ def word(text: str, value: object) -> Kind:
             other = "a list" if message in ("a valid tuple", "a valid frozenset") else message
             raise PydanticCustomError("word", "not the word", {"error": f"`{text}` or {other}"}) from None
 
-    return Kind(
-        lambda inner: no_info_wrap_validator_function(validate, inner()),
-        lambda described: {"anyOf": [{"const": text}, described]},
+    return GetPydanticSchema(
+        lambda source, inner: no_info_wrap_validator_function(validate, inner(source)),
+        lambda schema, described: {"anyOf": [{"const": text}, described(schema)]},
     )
 
 
@@ -199,11 +186,11 @@ def repeated(values: Iterable[Hashable]) -> list[tuple[int, Any]]:
 ONCE = AfterValidator(lambda values: tuple(dict.fromkeys(values)))
 """The annotation of a list in which an item counts once."""
 
-ONE_OR_MORE = Kind(
-    lambda inner: no_info_before_validator_function(
-        lambda value: [value] if isinstance(value, str) else value, inner()
+ONE_OR_MORE = GetPydanticSchema(
+    lambda source, inner: no_info_before_validator_function(
+        lambda value: [value] if isinstance(value, str) else value, inner(source)
     ),
-    lambda described: {"anyOf": [described["items"], described]},
+    lambda schema, described: {"anyOf": [described(schema)["items"], described(schema)]},
 )
 """The kind of a list for which a single scalar may stand."""
 

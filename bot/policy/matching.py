@@ -45,17 +45,12 @@ def call(
 
 def _path(rules: Iterable[Rule], tool: str, path: object, root: str) -> tuple[Rule, str] | None:
     plain = normalise(path, root) if isinstance(path, str) else None
-    if plain is None:
-        return None
+    if plain is None or len(plain) > _LONGEST_PATH:
+        return None  # no file has such a name
     path_rules = [rule for rule in rules if isinstance(rule, PathRule)]
     # Rules for edit or write apply to patch, which can do the same.
     tools = WRITING_TOOLS if tool == PATCH else {tool}
-    applicable = [rule for rule in path_rules if rule.tools & tools]
-    if len(plain) > _LONGEST_PATH:
-        # No file has such a name: no glob is matched with it, and no rule allows it.
-        over = _strictest([rule for rule in applicable if rule.effect is not Effect.ALLOW])
-        return None if over is None else (over, "")
-    decisive = _strictest([rule for rule in applicable if covers_path(rule, plain)])
+    decisive = _strictest([rule for rule in path_rules if rule.tools & tools and covers_path(rule, plain)])
     return None if decisive is None else (decisive, _nearest_path(decisive, path_rules, tool, plain))
 
 

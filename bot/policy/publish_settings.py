@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, GetPydanticSchema
 from pydantic_core.core_schema import bool_schema
 
 from bot.parsing.yaml_document import KEY
 from bot.policy.field_types import (
     ONCE,
     Glob,
-    Kind,
     Line,
     key,
     line,
@@ -33,7 +32,9 @@ class PullRequestPolicy:
     """A request may change `draft`, unless it is `always`."""
 
     keyword: Literal["Fixes", "Refs"] = key("Fixes", "The keyword that links the pull request to its issue.")
-    draft: Annotated[bool | Literal["always"], Kind(lambda _: bool_schema()), word("always", "always")] = key(
+    draft: Annotated[
+        bool | Literal["always"], GetPydanticSchema(lambda *_: bool_schema()), word("always", "always")
+    ] = key(
         True, "Whether it is a draft unless the command says otherwise; always: whatever the command says."
     )
     sign_off: bool = key(False, "Add Signed-off-by to commit messages.")

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Field, GetPydanticSchema, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core.core_schema import int_schema
 
 from bot.contracts.model import ModelOverride
 from bot.contracts.request import Tier
-from bot.policy.field_types import FROZEN, ONCE, Kind, Script, key, line, one_of, short, whole, word
+from bot.policy.field_types import FROZEN, ONCE, Script, key, line, one_of, short, whole, word
 from bot.policy.model_settings import OVERRIDE, Model, ModelSettingsPolicy
 from bot.policy.publish_settings import (
     DiffPolicy,
@@ -120,7 +120,9 @@ class Policy:
     )
     bring: Folders = key((), "Folders from earlier workflow steps to copy into the sandbox.")
     history: Annotated[
-        int | Literal["full"], Kind(lambda _: int_schema(ge=1, le=1_000_000)), word("full", "full")
+        int | Literal["full"],
+        GetPydanticSchema(lambda *_: int_schema(ge=1, le=1_000_000)),
+        word("full", "full"),
     ] = key(
         1,
         "Commits in the work tree's git history; `full` for tools that compute a version from git.",

@@ -78,8 +78,8 @@ def test_hidden_text_is_taken_out_everywhere_and_said():
     )
     assert (thread.title, thread.body, thread.comments[0].body) == ("t", "b", "c")
     assert thread.left_out == (
-        "2 invisible characters taken out (the title; the description)",
-        "2 HTML comments taken out (the description; a comment by user1)",
+        "2 invisible characters taken out (the title, the description)",
+        "2 HTML comments taken out (the description, a comment by user1)",
     )
     assert thread.hidden.startswith(
         "Hidden text was not shown to the model: 2 invisible characters taken out ("

@@ -83,7 +83,7 @@ def test_several_kinds_and_many_lines_are_capped():
     assert note("a.py", "", lines) == (
         "adds 48 suppressions: # noqa (lines 1, 7, 13, 19, 25 and 3 more), "
         "# type: ignore (lines 2, 8, 14, 20, 26 and 3 more), # nosec (lines 3, 9, 15, 21, 27 and 3 more), "
-        "# ty: ignore (lines 4, 10, 16, 22, 28 and 3 more) and 2 other kinds"
+        "# ty: ignore (lines 4, 10, 16, 22, 28 and 3 more) and 2 more"
     )
 
 

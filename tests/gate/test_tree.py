@@ -276,7 +276,7 @@ def test_what_looks_like_a_new_credential_is_marked_by_kind_and_line(tmp_path: P
     desk.write("src/moved.py", f"key = '{moved}'  # moved\na\n")
     desk.write("src/gone.py", "key = ''\n")
     assert {file.path: file.sensitive for file in desk.judge().files} == {
-        "src/new.py": "adds what looks like a credential (GitHub token, line 3)",
+        "src/new.py": "adds what looks like a credential (GitHub token in line 3)",
         "src/moved.py": "",
         "src/gone.py": "",
     }

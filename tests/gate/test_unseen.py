@@ -60,7 +60,7 @@ def test_what_was_there_and_only_moved_is_not():
 
 def test_many_are_counted():
     lines = "\n".join("\u200b\u202a\u202b\u202c\u202d\u202e" for _ in range(7))
-    assert note("", lines).endswith("U+202C (lines 1, 2, 3, 4, 5 and 2 more) and 2 other kinds")
+    assert note("", lines).endswith("U+202C (lines 1, 2, 3, 4, 5 and 2 more) and 2 more")
 
 
 def test_bytes_that_are_no_text_are_no_reason_to_fail():

@@ -163,7 +163,7 @@ def test_a68_many_lines_of_one_kind_hide_none_of_a_graver_one():
         "a/package.json": "dependency manifest; adds the dependency x",
         "b/x.py": "adds 2 suppressions: # noqa (line 3), # type: ignore (line 12)",
         "y/test_a.py": "removes 1 assertion (line 2 before)",
-        "z/key.py": "adds what looks like a credential (GitHub token, line 3)",
+        "z/key.py": "adds what looks like a credential (GitHub token in line 3)",
         "z/unittest.py": "can change what tests report",
     }
     files = [FILES[0]._replace(path=path, sensitive=note) for path, note in notes.items()]
