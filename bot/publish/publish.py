@@ -74,10 +74,6 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
                 report_change(context, result)
             except KeyboardInterrupt:
                 raise CancelledAfterPublishing(result) from None
-    except OpeningRefusedError as error:
-        raise PublishError(report_failure(context, str(error), error.compare_url)) from error
-    except GateError as error:
-        raise GateError(report_failure(context, str(error))) from error
     except (ThreadCommentError, RepositoryMovedError):
         raise
     except CancelledAfterPublishing as stop:
@@ -90,7 +86,9 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
         report_failure(context, again, heading="Publishing was cancelled")
         raise
     except AgentError as error:
-        raise PublishError(report_failure(context, str(error))) from error
+        compare_url = error.compare_url if isinstance(error, OpeningRefusedError) else ""
+        kind = GateError if isinstance(error, GateError) else PublishError
+        raise kind(report_failure(context, str(error), compare_url)) from error
     number = 0 if context.github.is_dry else result.pr_number
     with context.tolerating("The plan could not be marked as carried out"):
         report_execution(context.thread_ref, plan, number)

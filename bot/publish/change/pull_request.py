@@ -197,14 +197,12 @@ def propose(context: PublishContext, proposal: Proposal) -> PublishResult:
                     context.github.add_labels(pull.number, list(labels))
         start_workflows(context, proposal.commit.policy, proposal.branch, foreign=proposal.foreign)
     except KeyboardInterrupt:
-        opened = pull
-        if opened is None and not context.github.is_dry:
+        if pull is None and not context.github.is_dry:
             # GitHub may have received the request.
-            opened = next(iter(context.github.pulls_from(proposal.branch)), None)
-        if opened is None:
+            pull = next(iter(context.github.pulls_from(proposal.branch)), None)
+        if pull is None:
             raise
-        result = published(opened, created=proposal.pull is None)
-        raise CancelledAfterPublishing(result) from None
+        raise CancelledAfterPublishing(published(pull, created=proposal.pull is None)) from None
     return published(pull, created=created)
 
 
