@@ -5,7 +5,6 @@ from textwrap import indent
 from typing import Any
 from urllib.parse import unquote
 
-_REVIEW_STATES = {"COMMENT": "COMMENTED", "APPROVE": "APPROVED", "REQUEST_CHANGES": "CHANGES_REQUESTED"}
 _STAND_IN: Mapping[str, Any] = {
     "id": 0,
     "number": 0,
@@ -24,8 +23,6 @@ _STAND_IN: Mapping[str, Any] = {
 def stand_in(path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON in place of GitHub's answer to a write of `fields` to the API's `path`; ids are 0."""
     answer = {**_STAND_IN, **fields}
-    if "event" in fields:
-        answer["state"] = _REVIEW_STATES.get(fields["event"], "PENDING")
     if "labels" in fields:
         answer["labels"] = [{"name": name} for name in fields["labels"]]
     for end in {"head", "base"} & fields.keys():

@@ -138,12 +138,11 @@ def observed(subjects: Sequence[str]) -> Convention | None:
     if len(newest) < 10 or not most(len(headers), newest):
         return None
     small = sum(header[4][0].islower() for header in headers)
-    capital = sum(header[4][0].isupper() for header in headers)
     return Convention(
         "",
         types=tuple(_once([header[1] for header in headers] + list(TYPES))),
         scope="always" if most(sum(bool(header[2]) for header in headers), headers) else "",
-        subjects=(SMALL,) if most(small, headers) else (CAPITAL,) if most(capital, headers) else (),
+        subjects=(SMALL,) if most(small, headers) else (),
         longest=max(100, *map(len, newest)),
     )
 

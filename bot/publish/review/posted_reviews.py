@@ -20,7 +20,7 @@ from bot.github.reviews import ReviewCommentData
 from bot.github.transport import stamp
 from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import own_comments
-from bot.publish.thread.markers import mark, marked, own_fields
+from bot.publish.thread.markers import mark, marked, number_in, own_fields
 from bot.review.diff_text import key_of, readable_path
 from bot.review.fingerprints import KnownFinding, ReviewMemory, State
 
@@ -49,8 +49,7 @@ class PostedReview(NamedTuple):
 
     @property
     def findings(self) -> int:
-        number = self.fields.get("findings", "")
-        return int(number) if number.isdecimal() and len(number) < 6 else 0
+        return number_in(self.fields.get("findings", ""))
 
     @property
     def blocks(self) -> bool:

@@ -25,6 +25,7 @@ from bot.publish.thread.markers import (
     mark_of,
     marked,
     may_be_ours,
+    number_in,
     trigger_key,
 )
 
@@ -84,8 +85,7 @@ class OwnComment(NamedTuple):
 
     def number(self, name: str) -> int:
         """The number in a field, 0 if there is none."""
-        digits = self.fields.get(name, "")
-        return int(digits) if digits.isdecimal() and len(digits) < 20 else 0
+        return number_in(self.fields.get(name, ""))
 
 
 def own_comments(

@@ -71,8 +71,12 @@ def request_key(event: str, comment_id: int) -> str:
 
 def asking_comment(key: str) -> tuple[int, bool]:
     """Return the id of the comment that a key names, and whether it is on lines of a diff; 0 for no comment."""
-    digits = key.removeprefix("r")
-    return (int(digits), key.startswith("r")) if digits.isdecimal() and len(digits) < 20 else (0, False)
+    return number_in(key.removeprefix("r")), key.startswith("r")
+
+
+def number_in(digits: str) -> int:
+    """Return the number in a field of a mark or in a key, 0 if there is none."""
+    return int(digits) if digits.isdecimal() and len(digits) < 20 else 0
 
 
 def acts_as_itself(me: Account | None) -> bool:
