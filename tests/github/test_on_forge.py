@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -30,10 +30,6 @@ class World:
     pull: int
     head: str
     token: str
-
-    def as_other(self, permissions: Mapping[str, str]) -> GitHub:
-        token = self.forge.token(permissions=permissions, repo=NAME)
-        return connect(token, self.forge.api_url, NAME, pace=Pace(0))
 
 
 @pytest.fixture

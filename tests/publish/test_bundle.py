@@ -65,13 +65,6 @@ def folder(tmp_path: Path) -> Path:
     return bundle
 
 
-def change_outcome(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    path = folder / "outcome.json"
-    data = json.loads(path.read_text())
-    change(data)
-    path.write_text(json.dumps(data))
-
-
 def test_a_bundle_is_read_back_as_it_was_written(folder: Path):
     bundle = read_bundle(folder)
     assert bundle.patch == PATCH

@@ -9,8 +9,8 @@ import pytest
 
 from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER
-from tests.support.fix_script import DONE, fix_steps
-from tests.support.model_script import Call, Say
+from tests.support.fix_script import fix_steps
+from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.runner import ROOT
 from tests.support.stage import MODEL, Stage, open_stage
@@ -87,24 +87,6 @@ def test_without_a_change_one_comment_tells_the_end(stage: Stage):
     [end] = stage.bot_comments()
     assert end.startswith("It is right as it is.\n\n<sub>No file was changed.</sub>")
     assert stage.pulls() == []
-
-
-@pytest.mark.slow
-def test_a_title_and_comment_full_of_shell_are_only_text(stage: Stage):
-    mark = stage.folder / "executed"
-    evil = f'"; touch {mark}; # $(touch {mark}) `touch {mark}`'
-    number = stage.new_issue(evil, evil)
-    event = stage.ask(f"/agent fix {evil}", number=number)
-    edit = Call("write", {"path": "note.txt", "content": "x\n"})
-    assert (
-        stage.run(
-            model=[edit, Call("describe_change", {"title": evil, "summary": evil}), DONE], event=event
-        ).code
-        == 0
-    )
-    assert stage.publish().code == 0
-    assert not mark.exists()
-    assert re.fullmatch(r"agent/issue-[0-9]+-[a-z0-9-]+", stage.pulls()[0]["head"]["ref"])
 
 
 FIRST = ROOT / ".github" / "action" / "first.py"

@@ -44,12 +44,19 @@ def test_a_fix_ends_as_a_new_branch_with_one_commit_and_a_bundle(
 
 
 @pytest.mark.slow
-def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_path: Path):
-    patch = tmp_path / "change.patch"
+@pytest.mark.checks
+def test_a_patch_file_takes_the_place_of_the_branch_and_each_call_is_told(
+    cli: Cli, repo: Path, tmp_path: Path
+):
+    base, patch = git(repo, "rev-parse", "HEAD")[:12], tmp_path / "change.patch"
     ran = cli.on(repo, "fix", "--patch", patch, "fix it", model=fix_steps())
     assert ran.code == 0
     assert git(repo, "branch", "--list", "agent/*") == ""
     git(repo, "apply", "--check", str(patch))
+    first, *rest = ran.err.splitlines()
+    assert first.startswith(f"     at commit {base}, with claude-sonnet-5-5, sandbox bubblewrap")
+    assert rest[0] == "  1  view tidytime/format.py"
+    assert "     check with the change: python3 -m unittest (limit 60 s)" in rest
 
 
 @pytest.mark.slow

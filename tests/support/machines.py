@@ -42,11 +42,6 @@ def without_sandbox() -> list[str]:
     return [*without_bubblewrap(), *restricted("no-landlock")]
 
 
-def with_program(program: Path, path: str) -> list[str]:
-    """A prefix for a command: `program` is at `path`."""
-    return [*_SAME_MACHINE, "--ro-bind", str(program), path, "--"]
-
-
 def _docker(libc: ctypes.CDLL, machine: Machine) -> None:
     """An imitation of the default profile, for a process without CAP_SYS_ADMIN."""
     for capability in set(range(41)) - _DOCKER_KEEPS:

@@ -46,20 +46,6 @@ class VerbRun:
         return _text(self.model_requests[0]["messages"][0])
 
     @property
-    def first_request_text(self) -> str:
-        """The text of all user messages in the first request; a resumed conversation has several."""
-        return "\n".join(
-            _text(message) for message in self.model_requests[0]["messages"] if message["role"] == "user"
-        )
-
-    @property
-    def last_request_texts(self) -> list[str]:
-        """The texts of the user messages in the last request."""
-        return [
-            _text(message) for message in self.model_requests[-1]["messages"] if message["role"] == "user"
-        ]
-
-    @property
     def tools(self) -> set[str]:
         return {tool["name"] for tool in self.model_requests[0]["tools"]}
 
