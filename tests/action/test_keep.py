@@ -155,30 +155,18 @@ def test_another_image_or_interpreter_has_no_use_for_it(
     assert unused(prepared.run(**given)) == f"this job has other {reason} than the one that prepared it."
 
 
-def _missing(prepared: Prepared) -> None:
-    prepared.file.unlink()
-
-
-def _swapped(prepared: Prepared) -> None:
-    prepared.file.write_bytes(b"another")
-
-
 def _link(prepared: Prepared) -> None:
     prepared.file.rename(prepared.stage.folder / "elsewhere.tar")
     prepared.file.symlink_to(prepared.stage.folder / "elsewhere.tar")
 
 
-def _large(prepared: Prepared) -> None:
-    os.truncate(prepared.file, 5 << 30)
-
-
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (_missing, "it could not be downloaded."),
-        (_swapped, "it is not the one that the job made."),
+        (lambda prepared: prepared.file.unlink(), "it could not be downloaded."),
+        (lambda prepared: prepared.file.write_bytes(b"another"), "it is not the one that the job made."),
         (_link, "it could not be downloaded."),
-        (_large, "it has 5,120 MiB, and 2,048 is the most."),
+        (lambda prepared: os.truncate(prepared.file, 5 << 30), "it has 5,120 MiB, and 2,048 is the most."),
     ],
 )
 def test_a120_an_artifact_that_is_missing_swapped_or_too_large_is_not_used(

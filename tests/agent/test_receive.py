@@ -56,12 +56,9 @@ REQUEST = ModelRequest("s" * 4000, (), [Message("user", (Text("u" * 4000),))])
 LONG = Message("assistant", (Text("a" * 4000),))
 
 
-def complete(usage: Usage) -> Complete:
-    return Complete(LONG, FinishReason.END_TURN, "end_turn", usage)
-
-
 def test_a_count_of_the_api_is_taken_as_it_is():
-    assert with_usage(complete(Usage(1, output=1)), REQUEST).usage == Usage(1, output=1)
+    ended = Complete(LONG, FinishReason.END_TURN, "end_turn", Usage(1, output=1))
+    assert with_usage(ended, REQUEST).usage == Usage(1, output=1)
 
 
 def test_of_an_answer_that_was_cut_off_what_had_come_counts():

@@ -81,17 +81,14 @@ def checked_out(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CheckedOut
         yield CheckedOut(world, world.checkout(number, head), number, start, head, tip)
 
 
-def names(checkout: Checkout, *revisions: str) -> list[str]:
-    return checkout.git.run("diff-tree", "-r", "--name-only", *revisions).decode().split()
-
-
 def test_the_tree_holds_the_head_and_the_policy_commit_is_the_base_branchs(checked_out: CheckedOut):
     checkout, head, tip, start = checked_out.checkout, checked_out.head, checked_out.tip, checked_out.start
     assert (checkout.base_sha, checkout.policy_sha, checkout.merge_base) == (head, tip, start)
     assert (checkout.tree / "a.txt").read_text() == "theirs\n"
     assert (checkout.tree / "b.txt").read_text() == "b\n"
     assert checkout.git.run("cat-file", "blob", f"{checkout.policy_sha}:{POLICY}") == b"version: 1\n"
-    assert names(checkout, checkout.merge_base, head) == [POLICY, "a.txt"]
+    changed = checkout.git.run("diff-tree", "-r", "--name-only", checkout.merge_base, head)
+    assert changed.decode().split() == [POLICY, "a.txt"]
 
 
 def test_the_diff_can_be_read_in_the_work_tree(checked_out: CheckedOut):

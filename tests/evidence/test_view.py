@@ -10,7 +10,7 @@ from bot.contracts.journal import Evidence, Note, SessionEnded
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
 from bot.contracts.plain_text import printable
 from bot.evidence.styled_line import plain
-from bot.evidence.view import Row, view_of
+from bot.evidence.view import view_of
 from bot.publish.body.render import render_body
 from bot.report.summary import run_summary
 from tests.report.test_page import page_of, read
@@ -69,10 +69,6 @@ def test_the_pull_request_the_summary_the_page_and_the_terminal_use_the_same_wor
         assert all(squeezed(plain(line)) in squeezed(text) for text in places.values())
 
 
-def row_of(check: CheckResult) -> Row:
-    return view_of(make_outcome(checks=(check,))).rows[0]
-
-
 @pytest.mark.parametrize(
     ("check", "mark", "change"),
     [
@@ -89,7 +85,7 @@ def row_of(check: CheckResult) -> Row:
     ],
 )
 def test_a_row_says_what_changed(check: CheckResult, mark: str, change: str):
-    row = row_of(check)
+    row = view_of(make_outcome(checks=(check,))).rows[0]
     assert (row.mark, plain(row.change)) == (mark, change)
 
 

@@ -39,14 +39,10 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return bench(folder, repository)
 
 
-def base_tree(desk: Bench) -> str:
-    return desk.repository.git("rev-parse", "HEAD^{tree}")
-
-
 def test_an_untouched_tree_is_no_change(desk: Bench):
     verdict = desk.judge()
     assert (verdict.patch, verdict.files, verdict.withheld) == (b"", (), ())
-    assert verdict.tree_sha == base_tree(desk)
+    assert verdict.tree_sha == desk.repository.git("rev-parse", "HEAD^{tree}")
 
 
 def test_a_change_is_found_and_described(desk: Bench):

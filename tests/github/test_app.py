@@ -102,17 +102,13 @@ def test_the_token_is_in_no_log(web: Web, key: Pem, caplog: pytest.LogCaptureFix
     assert "ghs_secret" not in caplog.text
 
 
-def _broken(key: str) -> str:
-    return key.replace(key.split("\n")[3], "AAAA")
-
-
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
         (lambda _: "", "is empty"),
         (lambda _: "hello", "no private key in PEM format"),
         (lambda key: key[:200], "no private key in PEM format"),
-        (_broken, "no private key in PEM format"),
+        (lambda key: key.replace(key.split("\n")[3], "AAAA"), "no private key in PEM format"),
         (
             lambda _: _pem(ec.generate_private_key(ec.SECP256R1()), serialization.PrivateFormat.PKCS8),
             "no RSA key",

@@ -139,14 +139,6 @@ def test_what_does_not_fit_is_wholly_a_pull_request(pull: Forked, changes: str):
         assert pull.world.show(published.commit, path) == said
 
 
-def moves(pull: Forked) -> None:
-    pull.push({"d.txt": "later\n"})
-
-
-def is_deleted(pull: Forked) -> None:
-    pull.world.forge.delete_repository(FORK)
-
-
 def is_refused(pull: Forked) -> None:
     body = {"message": "Validation Failed", "errors": ["Line could not be resolved"]}
     pull.world.forge.fail_next("POST", r"/reviews$", 422, body=body)
@@ -154,7 +146,11 @@ def is_refused(pull: Forked) -> None:
 
 @pytest.mark.parametrize(
     ("happens", "why"),
-    [(moves, "moved on since"), (is_deleted, "the fork is deleted"), (is_refused, "could not be resolved")],
+    [
+        (lambda pull: pull.push({"d.txt": "later\n"}), "moved on since"),
+        (lambda pull: pull.world.forge.delete_repository(FORK), "the fork is deleted"),
+        (is_refused, "could not be resolved"),
+    ],
 )
 def test_where_suggestions_are_of_no_use_it_is_a_pull_request(
     pull: Forked, happens: Callable[[Forked], None], why: str

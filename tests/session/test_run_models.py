@@ -40,17 +40,13 @@ def played(stage: Stage, own: list[Step], other: list[Step], policy: str = POLIC
     return run_verb(stage, request_in(stage, "fix", "round first"), script, **more)
 
 
-def journal_of(stage: Stage) -> Any:
-    return read_journal(stage.bundle / "journal.jsonl")
-
-
 def test_another_vendors_model_goes_on_where_the_first_is_unavailable(stage: Stage):
     own: list[Step] = [Turn((Think("Look first."), VIEW)), Status(529, "not now", NOT_NOW)]
     came = played(stage, own, [Turn(EDITS), DESCRIBE, DONE])
     assert came.outcome.status is RunStatus.CHANGED
     assert came.outcome.model == OTHER
     assert [one["model"] for one in came.model_requests] == [OWN, OWN, OTHER, OTHER]
-    journal = journal_of(stage)
+    journal = read_journal(stage.bundle / "journal.jsonl")
     [change] = journal.records(lines.ModelChanged)
     assert (change.turn, change.model, "(529)" in change.reason) == (2, OTHER, True)
     assert any(f"openai-chat/{OTHER} answers from here on" in note for note in came.outcome.notes)

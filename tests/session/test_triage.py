@@ -78,10 +78,6 @@ def published(stage: Stage) -> str:
     return stage.publish_task("stale-triage").out
 
 
-def results(asked: list[Any]) -> str:
-    return json.dumps(asked[-1])
-
-
 def labels(stage: Stage, number: int) -> list[str]:
     return [label["name"] for label in stage.get(f"issues/{number}")["labels"]]
 
@@ -112,7 +108,7 @@ def test_what_the_model_is_shown_is_fenced_and_only_what_the_task_is_about(stage
 def test_label_and_comment_once_and_nothing_more_while_nobody_answers(stage: Stage, old: int, clock: Clock):
     clock.behind = 10
     _, asked = run(stage, speak(old))
-    assert f"Accepted: comment on #{old}" in results(asked)
+    assert f"Accepted: comment on #{old}" in json.dumps(asked[-1])
     assert stage.outcome()["status"] == "answered"
     assert "2 writes on threads proposed." in stage.outcome()["notes"]
     out = published(stage)

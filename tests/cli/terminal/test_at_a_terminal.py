@@ -53,10 +53,6 @@ def fix(repo: Path, server: ModelServer, *more: str, **variables: str) -> Termin
     return Terminal(argv, {**environment(repo, server), **variables})
 
 
-def results(server: ModelServer) -> str:
-    return json.dumps(server.requests[-1].json["messages"])
-
-
 def test_a_person_lets_calls_pass_and_the_change_is_theirs(repo: Path):
     steps: Sequence[Step] = [VIEW, TODO, shell("git log"), Turn(EDITS), HOSTILE, DESCRIBE, DONE]
     with ModelServer(steps) as server, fix(repo, server, "-v") as terminal:
@@ -91,7 +87,7 @@ def test_a_sentence_reaches_the_model_and_a_no_ends_the_run(repo: Path):
         terminal.wait_for(PROMPT)
         terminal.type("read the changelog instead\n")
         terminal.wait_for(PROMPT, 2)
-        told = results(server)
+        told = json.dumps(server.requests[-1].json["messages"])
         terminal.type("n\n")
         code = terminal.end()
         asked = len(server.requests)
