@@ -1,8 +1,7 @@
 """Recognise repeated findings, whatever their words, also if their lines moved.
 
 A fingerprint is a hash of path, anchored text and kind. A finding equals one of an earlier review if the fingerprints
-are equal, or if both are of one kind and on the same lines. Within one review lines do not move, and the same code may
-occur in many places: there only those on the same lines are equal.
+are equal, or if both are of one kind and on the same lines.
 """
 
 import hashlib
@@ -11,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity, same_fault
+from bot.contracts.review import Finding, Severity
 
 _LENGTH = 16
 
@@ -76,19 +75,12 @@ def fingerprint(finding: Finding) -> str:
     return hashlib.sha256(joined.encode(errors="surrogatepass")).hexdigest()[:_LENGTH]
 
 
-def find_new(findings: Iterable[Finding], earlier: Iterable[KnownFinding]) -> tuple[list[Finding], int, int]:
-    """Return the findings to post, with fingerprints, and the numbers of known and of repeated ones. An
-    earlier finding hides the nearest one only: not one on equal code elsewhere."""
-    once: list[Finding] = []
-    repeated = 0
-    for finding in findings:
-        if any(same_fault(finding, other) for other in once):
-            repeated += 1
-        else:
-            once.append(finding._replace(fingerprint=fingerprint(finding)))
-    matches = matched(once, tuple(earlier))
-    new = [one for number, one in enumerate(once) if number not in matches]
-    return new, len(matches), repeated
+def find_new(findings: Iterable[Finding], earlier: Iterable[KnownFinding]) -> tuple[list[Finding], int]:
+    """Return the findings to post, with fingerprints, and the number of known ones. An earlier finding hides the
+    nearest one only: not one on equal code elsewhere."""
+    marked = [finding._replace(fingerprint=fingerprint(finding)) for finding in findings]
+    matches = matched(marked, tuple(earlier))
+    return [one for number, one in enumerate(marked) if number not in matches], len(matches)
 
 
 def matched(findings: Sequence[Finding], earlier: Sequence[KnownFinding]) -> dict[int, KnownFinding]:

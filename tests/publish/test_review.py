@@ -77,14 +77,11 @@ def test_the_same_remark_on_many_places_is_made_on_each_and_every_number_is_told
     assert [one["line"] for one in pull.remarks()] == [2, 4, 6]
     assert "- 3 findings beyond the 3 worst ones" in pull.reviews()[0]["body"]
 
-    pull.publish(pull.bundle(*same, same[5]))
+    pull.publish(pull.bundle(*same))
     assert [one["line"] for one in pull.remarks()] == [2, 4, 6, 8, 10, 12]
     said = pull.reviews()[1]["body"]
     assert said.startswith("**3 findings:**")
-    assert (
-        "- 3 findings already made by an earlier review\n- 1 finding made twice, of one kind on the same lines"
-        in said
-    )
+    assert "- 3 findings already made by an earlier review" in said
 
 
 def test_findings_below_the_policys_severity_are_counted_and_not_posted(world: World):

@@ -284,7 +284,7 @@ def build_report(context: PublishContext, review: Review, diff: ShownDiff, histo
             proven = bool(finding.text) or not located.text.strip()
             placed.append(with_valid_suggestion(located if proven else located._replace(suggestion=None)))
     rank = list(Severity).index
-    new, known, repeated = find_new((*placed, *reasons), history.findings)
+    new, known = find_new((*placed, *reasons), history.findings)
     fresh = sorted(new, key=lambda finding: rank(finding.severity))
     mildest = Severity(diff.policy.min_severity)
     grave = [finding for finding in fresh if rank(finding.severity) <= rank(mildest)]
@@ -298,7 +298,6 @@ def build_report(context: PublishContext, review: Review, diff: ShownDiff, histo
         f"milder than the policy posts ({mildest} and graver)": len(fresh) - len(grave),
         f"beyond the {len(posted_findings)} worst ones": len(grave) - len(posted_findings),
         "already made by an earlier review": known,
-        "made twice, of one kind on the same lines": repeated,
     }
     seen = f"commit {review.head_sha[:12]}"
     seen += f", only what changed since {review.since_sha[:12]}" if review.since_sha else ""
