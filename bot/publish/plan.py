@@ -9,7 +9,6 @@ import base64
 import binascii
 import re
 import zlib
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from bot.contracts.errors import GateError, PublishError, UsageError
@@ -93,7 +92,7 @@ def find_plan(thread_ref: ThreadRef, prefix: str, continued: frozenset[str] = fr
     """
     if not acts_as_itself(thread_ref.github.me):
         raise UsageRefusedError(_NO_APPROVALS)
-    own = list(plan_comments(thread_ref))
+    own = plan_comments(thread_ref)
     named = [one for one in own if prefix and one.fields["plan"].startswith(prefix.lower())]
     if not named:
         which = f" {safe_code(prefix)}" if prefix else ""
@@ -117,16 +116,11 @@ def find_plan(thread_ref: ThreadRef, prefix: str, continued: frozenset[str] = fr
     return PostedPlan(plan, named[0])
 
 
-def plan_comments(thread_ref: ThreadRef) -> Iterator[OwnComment]:
-    """Yield our comments with a plan in the whole thread, oldest first, those on the lines of `thread_ref` last."""
-    github = thread_ref.github
-    comments = list(github.comments(thread_ref.number))
-    if thread_ref.lines:
-        remarks = github.review_comments(thread_ref.number)
-        comments += [remark for remark in remarks if remark.lines == thread_ref.lines]
-    for one in own_comments(github, comments):
-        if one.ours and one.fields.get("plan"):
-            yield one
+def plan_comments(thread_ref: ThreadRef) -> list[OwnComment]:
+    """Return our comments with a plan in the whole thread and on the lines of `thread_ref`, oldest first."""
+    found = own_comments(thread_ref.github, thread_ref._replace(since="").comments())
+    plans = (one for one in found if one.ours and one.fields.get("plan"))
+    return sorted(plans, key=lambda one: one.data.created_at)
 
 
 def publish_plan(context: PublishContext) -> None:
