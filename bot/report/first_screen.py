@@ -18,11 +18,9 @@ from bot.evidence.from_journal import recorded_evidence
 from bot.evidence.view import View, view_of
 from bot.report.text import usd
 from bot.report.timeline import Timeline, counts
+from bot.review.diff import parse_diff
 
 _SECTION = re.compile(r"^diff --git ", re.MULTILINE)
-_NAME = re.compile(r"^(?:\+\+\+ \"?b/|rename to \"?)([^\n\t]+?)\"?\t?$", re.MULTILINE)
-_OLD_NAME = re.compile(r"^--- \"?a/([^\n\t]+?)\"?\t?$", re.MULTILINE)
-_BOTH_NAMES = re.compile(r"\"?a/(.+?)\"? \"?b/(.+?)\"?$", re.MULTILINE)
 _STATUS: Mapping[str, tuple[str, str]] = {
     "changed": ("Changed", "good"),
     "reviewed": ("Reviewed", "good"),
@@ -73,7 +71,9 @@ def build_first_screen(
     journal: JournalFile, timeline: Timeline, description: Description, patch: bytes | None
 ) -> FirstScreen:
     request, ended = journal.header.request, timeline.run
-    files = list(map(_net_file, _SECTION.split((patch or b"").decode("utf-8", "replace"))[1:]))
+    sections = _SECTION.split((patch or b"").decode("utf-8", "replace"))[1:]
+    names = [one.path for one in parse_diff(patch or b"").files]
+    files = list(map(_net_file, names, sections))
     thread = request.thread
     status, kind = _STATUS.get(ended.status, (ended.status, "open")) if ended else ("Not ended", "bad")
     kind = "bad" if ended and ended.stop_reason == "checks_failing" else kind
@@ -106,11 +106,10 @@ def suggestion_diff(finding: Finding) -> str:
     return "\n".join([f"@@ -{line} +{line} @@", *(row[0] + row[2:] for row in rows)])
 
 
-def _net_file(section: str) -> NetFile:
-    head, at, hunks = section.partition("\n@@")
-    named = _NAME.search(head) or _OLD_NAME.search(head) or _BOTH_NAMES.match(head)
+def _net_file(path: str, section: str) -> NetFile:
+    _, at, hunks = section.partition("\n@@")
     text = f"@@{hunks}" if at else ""
-    return NetFile(named[named.lastindex or 1] if named else "a file", *counts(text), text)
+    return NetFile(path, *counts(text), text)
 
 
 def _outcome(journal: JournalFile, timeline: Timeline, evidence: Evidence, files: list[NetFile]) -> Outcome:

@@ -7,7 +7,6 @@ become links, pictures or HTML. The template engine escapes HTML.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +15,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from bot.contracts.formatting import money
+from bot.contracts.plain_text import UNSEEN
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -37,30 +37,11 @@ def usd(amount: float) -> str:
     return money(amount, 4 if amount < 0.1 else 2)
 
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_ALLOWED = "\n\t"
-_HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-
-
 def make_visible(value: object) -> object:
     """Return a text with its invisible characters made visible. Markup is unchanged."""
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
-    return value if value.isascii() and not _CONTROLS.search(value) else value.translate(_ESCAPES)
-
-
-class _Escapes(dict[int, str]):
-    """The replacement of each character, cached."""
-
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        hides = character not in _ALLOWED and unicodedata.category(character) in _HIDING
-        escaped = f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
-        replacement = self[code] = escaped if hides else character
-        return replacement
-
-
-_ESCAPES = _Escapes()
+    return UNSEEN.sub(lambda unseen: unseen[0].encode("unicode_escape").decode(), value)
 
 
 def safe_link(url: str) -> str:

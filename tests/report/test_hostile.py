@@ -85,7 +85,7 @@ def test_characters_that_hide_or_turn_text_around_are_made_visible(tmp_path: Pat
     said = "safe\u202eevil\u2066\u200b\x1b[31m\x00 ok ✓ é"
     path = write(tmp_path / "journal.jsonl", (Note(said), RequestSent(1, 1), Result(1, said, said, said)))
     page = render_page(path)
-    assert page.count("safe\\u202eevil\\u2066\\u200b\\u001b[31m\\u0000 ok ✓ é") >= 3
+    assert page.count("safe\\u202eevil\\u2066\\u200b\\x1b[31m\\x00 ok ✓ é") >= 3
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\x00\x1b]", page)
 
 
