@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bot.agent.journal import Journal
 from bot.agent.limits import LimitShare, SessionUsage, Stop
-from bot.agent.toolbox import Masking, RequestState, Toolbox, no_mask
+from bot.agent.toolbox import Masking, RequestState, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Record
 from bot.contracts.messages import ToolCall, Usage
@@ -88,7 +88,7 @@ class ConversationContext(NamedTuple):
     own_turn_limit: int | None = None
     start_time: float = 0.0
     agent: str = ""
-    masking: Masking = no_mask
+    masking: Masking = lambda state: None
     fallback: Callable[[str], Provider | None] = lambda reason: None
     effort: str = ""
     slow_checks: Callable[[], bool] = lambda: False

@@ -116,4 +116,4 @@ def cut_middle(text: str, max_length: int | None) -> str:
     if max_length is None or len(text) <= max_length:
         return text
     head, tail = max_length * 2 // 3, max_length // 3
-    return f"{text[:head]}\n[... {len(text) - head - tail} characters ...]\n{text[-tail:]}"
+    return f"{text[:head]}\n… {len(text) - head - tail:,} characters are left out here …\n{text[-tail:]}"

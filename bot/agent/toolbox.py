@@ -55,10 +55,6 @@ Masking = Callable[[RequestState], Mask | None]
 """Returns the mask for a state; `None` allows all tools."""
 
 
-def no_mask(state: RequestState) -> Mask | None:
-    return None
-
-
 def first_and_last_mask(
     results: Sequence[str], *, final: bool = False, first_tools: Sequence[str] = ()
 ) -> Masking:

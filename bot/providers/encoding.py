@@ -1,6 +1,5 @@
 """Encode requests and read responses: text that vendors accept."""
 
-import base64
 import json
 import re
 from collections.abc import Mapping
@@ -81,10 +80,6 @@ def result_text(part: ToolResult) -> str:
 def image_note(image: Image) -> str:
     """Return the text that replaces an image for a model without vision."""
     return f"[image: {image.name or 'unnamed'}, {image.media_type}; this model cannot see images]"
-
-
-def data_url(image: Image) -> str:
-    return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
 
 
 def field(value: Any, *names: str) -> Any:

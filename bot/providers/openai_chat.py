@@ -10,17 +10,15 @@ from typing import Any
 
 import openai.resources.chat.completions  # noqa: F401 - else the first request waits for it
 
-from bot.contracts.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.messages import Message, Thinking, ToolCall, ToolResult
 from bot.contracts.model import Complete, ModelRequest
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
-    data_url,
     dumps_or_empty,
     entries,
     field,
     filter_words,
     fitting_id,
-    image_note,
     mapping,
     result_text,
     sendable_arguments,
@@ -186,14 +184,7 @@ class OpenAIChat(OpenAIProvider):
             if isinstance(part, ToolResult)
         ]
         # One user message: a string if it is only text, which every server accepts.
-        content: list[dict[str, Any]] = []
-        for part in message.parts:
-            if isinstance(part, Image) and self.info.vision:
-                content.append({"type": "image_url", "image_url": {"url": data_url(part)}})
-            elif isinstance(part, Image):
-                content.append({"type": "text", "text": image_note(part)})
-            elif isinstance(part, Text) and part.text.strip():
-                content.append({"type": "text", "text": part.text})
+        content = self.content(message, "text", lambda url: {"type": "image_url", "image_url": {"url": url}})
         if not content:
             return rows
         if all(item["type"] == "text" for item in content):

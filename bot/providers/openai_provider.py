@@ -1,13 +1,15 @@
 """What the two formats of the `openai` package have in common."""
 
+import base64
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from openai import OpenAI
 
-from bot.contracts.messages import Usage
+from bot.contracts.messages import Image, Message, Text, Usage
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
-from bot.providers.encoding import count, field
+from bot.providers.encoding import count, field, image_note
 from bot.providers.endpoint import Endpoint
 from bot.providers.streaming import StreamingProvider
 
@@ -20,6 +22,19 @@ class OpenAIProvider(StreamingProvider):
 
     def __init__(self, endpoint: Endpoint, info: ModelInfo) -> None:
         super().__init__(endpoint, info, OpenAI)
+
+    def content(self, message: Message, kind: str, picture: Callable[[str], Mapping[str, Any]]) -> list[Any]:
+        """Return the user's texts and pictures. `kind` is the format's for a text, `picture` makes one of its URL."""
+        content: list[Any] = []
+        for part in message.parts:
+            if isinstance(part, Image) and self.info.vision:
+                data = base64.b64encode(part.data).decode()
+                content.append(picture(f"data:{part.media_type};base64,{data}"))
+            elif isinstance(part, Image):
+                content.append({"type": kind, "text": image_note(part)})
+            elif isinstance(part, Text) and part.text.strip():
+                content.append({"type": kind, "text": part.text})
+        return content
 
 
 def openai_usage(usage: Any, old: Usage, prompt: str, answer: str) -> Usage:

@@ -15,16 +15,14 @@ from typing import Any, Literal
 
 import openai.resources.responses  # noqa: F401 - else the first request waits for it
 
-from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.messages import Message, Part, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import ModelRequest
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
     count,
-    data_url,
     dumps_or_empty,
     entries,
     fitting_id,
-    image_note,
     mapping,
     result_text,
     sendable_arguments,
@@ -164,19 +162,10 @@ class OpenAIResponses(OpenAIProvider):
         if message.role == "assistant":
             return _assistant(message.parts, own=self.wrote(message))
         items = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
-        content = [item for part in message.parts if (item := self._content(part)) is not None]
+        content = self.content(message, "input_text", lambda url: {"type": "input_image", "image_url": url})
         if content:
             items.append({"type": "message", "role": "user", "content": content})
         return items
-
-    def _content(self, part: Part) -> dict[str, Any] | None:
-        if isinstance(part, Image):
-            if self.info.vision:
-                return {"type": "input_image", "image_url": data_url(part)}
-            return {"type": "input_text", "text": image_note(part)}
-        if isinstance(part, Text) and part.text.strip():
-            return {"type": "input_text", "text": part.text}
-        return None
 
 
 def _assistant(parts: tuple[Part, ...], *, own: bool) -> list[dict[str, Any]]:

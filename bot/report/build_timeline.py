@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from bot.agent.journal import JournalFile, JournalLine
+from bot.agent.journal import JournalFile
 from bot.agent.versions import BASE, OUTSIDE, Version, versions
 from bot.contracts.journal import (
     AgentStarted,
@@ -48,21 +48,14 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 def build_timeline(journal: JournalFile) -> Timeline:
     """Return the timeline of a journal, with those of subagents below the calls that started them."""
-    builder = _TimelineBuilder()
-    for line in journal.lines:
-        builder.add_record(line.record, line.at)
+    builder = _TimelineBuilder(journal)
     agents = {"": builder}
-    by_agent: dict[str, list[JournalLine]] = {}
-    for line in journal.everything:
-        if line.agent:
-            by_agent.setdefault(line.agent, []).append(line)
-    for name, lines in by_agent.items():
-        started = next((line.record for line in lines if isinstance(line.record, AgentStarted)), None)
+    for name in dict.fromkeys(line.agent for line in journal.everything if line.agent):
+        lines = journal.of(name)
+        started = next(lines.records(AgentStarted), None)
         if started is None:
             continue
-        agents[name] = own = _TimelineBuilder(f"{_NOT_IN_A_NAME.sub('-', name)}-")
-        for line in lines:
-            own.add_record(line.record, line.at)
+        agents[name] = own = _TimelineBuilder(lines, f"{_NOT_IN_A_NAME.sub('-', name)}-")
         own.finish()
         agent = Agent(started.name, started.system, started.prompt, own.timeline)
         builder.call_of(started.turn, started.call_id, agent.timeline.seconds).agents.append(agent)
@@ -83,13 +76,15 @@ def build_timeline(journal: JournalFile) -> Timeline:
 class _TimelineBuilder:
     """Assigns lines to turns and calls. Calls are indexed by turn and id, since a run may have ten thousand."""
 
-    def __init__(self, prefix: str = "") -> None:
+    def __init__(self, journal: JournalFile, prefix: str = "") -> None:
         self.timeline = Timeline()
         self.steps: dict[tuple[int, str], Call] = {}
         self._prefix = prefix
         self._turns: dict[int, Turn] = {}
         self._latest: dict[str, Call] = {}
         self._current: Call | None = None
+        for line in journal.lines:
+            self.add_record(line.record, line.at)
 
     def add_record(self, record: object, at: float) -> None:
         timeline = self.timeline

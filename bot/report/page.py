@@ -18,6 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from bot.agent.journal import JournalFile, read_journal
+from bot.agent.message_history import cut_middle
 from bot.contracts.formatting import count_of, duration, exit_text, money
 from bot.contracts.journal import RunEnded
 from bot.contracts.messages import Image
@@ -136,7 +137,7 @@ def _template() -> jinja2.Template:
         finalize=make_visible,
     )
     templates.filters.update(
-        short=words.shortened,
+        short=cut_middle,
         markdown=words.markdown,
         markdown_line=words.markdown_line,
         bounded=bounded,

@@ -24,15 +24,6 @@ LONGEST = 24_000
 """The most characters of one text on a page."""
 
 
-def shortened(text: str, longest: int = LONGEST) -> str:
-    """Return a text without its middle if it is too long, with the number of missing characters."""
-    if len(text) <= longest:
-        return text
-    head, tail = text[: longest * 2 // 3], text[-longest // 3 :]
-    missing = len(text) - len(head) - len(tail)
-    return f"{head}\n… {missing:,} characters are left out here; the rest is in the journal …\n{tail}"
-
-
 def usd(amount: float) -> str:
     return money(amount, 4 if amount < 0.1 else 2)
 

@@ -10,7 +10,7 @@ from bot.agent.conversation_context import ConversationContext, Hooks, LoopEnd
 from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.loop import run_loop
 from bot.agent.recorded_calls import ResultTool
-from bot.agent.toolbox import CallExecution, Masking, Permission, Toolbox, no_mask
+from bot.agent.toolbox import CallExecution, Masking, Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import SCHEMA_VERSION, Header, Record
 from bot.contracts.messages import Image, Message, ToolCall, ToolResult
@@ -59,7 +59,7 @@ class Bench:
     cancel: CancelToken = field(default_factory=CancelToken)
     clock: Callable[[], float] = lambda: 0.0
     model: Callable[[Sequence[Turn]], ScriptedProvider] = ScriptedProvider
-    masking: Masking = no_mask
+    masking: Masking = lambda state: None
     writing: Sequence[str] = ()
     start_time: float = 0.0
     more: Mapping[str, Any] = field(default_factory=dict)

@@ -4,7 +4,6 @@ usage of the run."""
 import os
 import re
 import select
-import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from bot.cli.terminal.question import ask
 from bot.cli.terminal.viewer import Viewer, styled_lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of, money
-from bot.contracts.journal import BudgetChanged, CallStarted, Header, Note, RequestSent, Response, Result
+from bot.contracts.journal import BudgetChanged, CallStarted, Header, Note, RequestSent, Result
 from bot.contracts.progress import BeginEvent, Event, Inquiry, OutputEvent, Reply, WaitEvent, Written
 from bot.report.timeline import call_subject
 from bot.verbs.record import TODO
@@ -59,8 +58,7 @@ class LiveViewer(Viewer):
             if self._live is None:
                 self._draw()
             for line, style in styled_lines(event, verbose=self._verbose):
-                for row in _rows(event, line, self._console.width - 1):
-                    self._console.print_lines(row, style)
+                self._console.print_lines(line, style)
 
     def on_enter(self, skip: Callable[[], None] | None) -> None:
         self._skip = skip
@@ -123,16 +121,6 @@ class LiveViewer(Viewer):
         rows = (Text(*line, no_wrap=True, overflow="ellipsis") for line in lines)
         # The last column stays free: some terminals go on to the next line when it is written to.
         return Constrain(Group(*rows), max(self._console.width - 1, 1))
-
-
-def _rows(event: Event, line: str, width: int) -> list[str]:
-    """The rows of `line`: sentences are wrapped at words, other lines are left to the terminal."""
-    is_sentence = isinstance(event, Note) or (
-        isinstance(event, Written) and isinstance(event.record, Response)
-    )
-    if not is_sentence or len(line) <= width:
-        return [line]
-    return textwrap.wrap(line, max(width, 20), subsequent_indent="     ", break_on_hyphens=False)
 
 
 _ITEM = re.compile(r"^\d+\. (\[[ >x]\] .+)$", re.MULTILINE)

@@ -19,8 +19,7 @@ from bot.session.interruption import to_standard_error
 _LAST_WRITE_SECONDS = 0.3
 """Seconds that somebody who writes still has."""
 _MOST_LINES = 6
-_MOST_CHARACTERS = 1_000
-"""How much of a result is shown with `-v`."""
+"""Of a result that is shown with `-v`."""
 
 
 class Viewer(View):
@@ -98,8 +97,10 @@ def styled_lines(event: Event, *, verbose: bool = False) -> Iterator[tuple[str, 
             line = f"{record.turn:3d}  {tool} {call_subject(call)}".rstrip()
             yield _cut(line, _WIDTH - len(mark)) + mark, "red" if record.is_error else ""
             if verbose and record.content.strip():
-                for line in lines_of(_first_lines(record.content)):
-                    yield f"       {line}".rstrip(), "dim"
+                lines = lines_of(record.content.strip("\n"))
+                more = [f"… {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
+                for line in (*lines[:_MOST_LINES], *more):
+                    yield _cut(f"       {line}", 2 * _WIDTH).rstrip(), "dim"
         case Written(DiagnosticsRecord(new_count=new)) if verbose and new:
             yield waiting_line(f"{count_of(new, 'new problem')} in what the next call changed"), "dim"
         case Written(AgentStarted(name=name)) if verbose:
@@ -117,14 +118,6 @@ def waiting_line(text: str) -> str:
 
 def _cut(line: str, width: int) -> str:
     return line if len(line) <= width else f"{line[: width - 1]}…"
-
-
-def _first_lines(text: str) -> str:
-    lines = text.strip("\n").split("\n")
-    beginning, more = "\n".join(lines[:_MOST_LINES]), len(lines) - _MOST_LINES
-    if len(beginning) > _MOST_CHARACTERS:
-        return f"{beginning[: _MOST_CHARACTERS - 1]}…"
-    return f"{beginning}\n… {more} more" if more > 0 else beginning
 
 
 def _shortened(record: CompactionRecord, agent: str) -> str:
