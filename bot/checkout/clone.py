@@ -200,11 +200,11 @@ def _new_checkout(git: Git, folder: Path, sha: str, branch: str, history: Histor
             "Git LFS contents were not fetched: the files that `.gitattributes` gives to LFS are pointers."
         )
     if history == 1 and not any((git.git_dir / "refs/tags").iterdir()):
-        finds = (one.version_tools for one in ecosystems())
-        tools = [
-            tool for find in finds for tool in find(lambda name: _read(tree, name).decode(errors="replace"))
-        ]
-        if tools:
+
+        def text(name: str) -> str:
+            return _read(tree, name).decode(errors="replace")
+
+        if tools := [tool for one in ecosystems() for tool in one.version_tools(text)]:
             notes.append(
                 f"{' and '.join(tools)} takes the version from git history, and only the base commit was fetched: "
                 "set `history` in the policy file to a number of commits or to `full` if a wrong version matters."

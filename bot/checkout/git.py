@@ -76,13 +76,9 @@ class Git:
     ) -> bytes:
         """Return the standard output of `git <args>`. `env` is added to the clean environment and never appears in
         errors. Raises `GitError` with git's last line, `CapacityError` for lack of disk or memory."""
-        environment = clean_environment()
-        environment["GIT_DIR"] = str(self.git_dir)
-        if work_tree is not None:
-            environment["GIT_WORK_TREE"] = os.path.abspath(work_tree)
-        if index is not None:
-            environment["GIT_INDEX_FILE"] = os.path.abspath(index)
-        with self._start(args, {**environment, **(env or {})}, input, work_tree) as process:
+        paths = {"GIT_WORK_TREE": work_tree, "GIT_INDEX_FILE": index}
+        named = {name: os.path.abspath(path) for name, path in paths.items() if path is not None}
+        with self._start(args, {**named, **(env or {})}, input, work_tree) as process:
             try:
                 output, errors = process.communicate(input)
             except BaseException:
@@ -96,8 +92,7 @@ class Git:
     ) -> Generator[bytes]:
         """Yield the standard output of `git <args>` in chunks of at most `size` bytes. git is killed after `seconds`,
         and when the iterator is closed. Raises as `run` does."""
-        environment = {**clean_environment(), "GIT_DIR": str(self.git_dir), **(env or {})}
-        with self._start(args, environment) as process:
+        with self._start(args, env or {}) as process:
             assert process.stdout is not None and process.stderr is not None
             deadline = threading.Timer(seconds, process.kill)
             retry_at_capacity(deadline.start)
@@ -114,7 +109,7 @@ class Git:
     def _start(
         self,
         args: Sequence[str],
-        environment: Mapping[str, str],
+        env: Mapping[str, str],
         input: bytes | None = None,
         folder: Path | None = None,
     ) -> subprocess.Popen[bytes]:
@@ -124,7 +119,7 @@ class Git:
                 stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=environment,
+                env={**clean_environment(), "GIT_DIR": str(self.git_dir), **env},
                 cwd=folder or self._folder,
             )
 

@@ -148,7 +148,7 @@ def _environment(url: str, token: str) -> Iterator[tuple[dict[str, str], tuple[i
         # A redirect could lead to another host.
         settings["http.followRedirects"] = "false"
     network = {name: os.environ[name] for name in _NETWORK if name in os.environ}
-    for name in (name for name in _PROXIES if name in os.environ):
+    for name in filter(os.environ.get, _PROXIES):
         network[name], parts = os.environ[name], urlsplit(os.environ[name])
         if parts.password:
             user, host = parts.netloc.rpartition("@")[0].partition(":")[0], parts.netloc.rpartition("@")[2]

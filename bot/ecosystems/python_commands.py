@@ -20,8 +20,11 @@ _OPTIONS_WITH_VALUE = frozenset(
 
 
 def report(command: str, words: list[str], report_file: str) -> CheckCommand | None:
-    if (index := _pytest_index(words)) is not None:
-        return _report_by_pytest(command, words[index + 1 :], report_file)
+    if _pytest_index(words) is not None:
+        # A report that the command names gives way to ours. Where a file cannot be collected the others are still run:
+        # it ends with 1 and not with 2, which is as much of a failure, and the tests of the others are known.
+        options = f'--junitxml="$TMPDIR/{report_file}" --continue-on-collection-errors'
+        return CheckCommand(f"{command.rstrip()} {options}", report_file, complete=True)
     if _index(words, "unittest") is not None:
         verbose = any(word in ("-v", "--verbose", "-q", "--quiet") for word in words)
         return CheckCommand(command if verbose else f"{command.rstrip()} -v")
@@ -71,18 +74,6 @@ def _without_paths(words: Sequence[str], paths: Collection[str]) -> tuple[list[s
         is_path = is_named and (name in paths or name in folders)
         (named_paths if is_path else other).append(name if is_path else word)
     return other, named_paths
-
-
-def _report_by_pytest(command: str, rest: list[str], report_file: str) -> CheckCommand:
-    for index, word in enumerate(rest):
-        if re.match(r"--junit-?xml(?:=|\Z)", word):
-            path = word.partition("=")[2] or "".join(rest[index + 1 : index + 2])
-            is_inside = not path.startswith(("/", "~")) and ".." not in path.split("/")
-            return CheckCommand(command, own_report=path if is_inside else "")
-    # Where a file cannot be collected the others are still run: it ends with 1 and not with 2, which is as much of a
-    # failure, and the tests of the others are known.
-    options = f'--junitxml="$TMPDIR/{report_file}" --continue-on-collection-errors'
-    return CheckCommand(f"{command.rstrip()} {options}", report_file, complete=True)
 
 
 def _index(words: list[str], *programs: str) -> int | None:

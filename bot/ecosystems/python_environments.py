@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -49,9 +50,6 @@ def _of_poetry(top: Path, source: Mapping[str, str]) -> Iterator[str]:
 
 
 _MAPPING = re.compile(r"^MAPPING\b[^=\n]*= *(\{[^{}]*\})", re.MULTILINE)
-# Strings without escapes, since Python's parser is not for text that a repository's commands wrote.
-_STRING = r"""('[^'\\\n]*+'|"[^"\\\n]*+")"""
-_PAIR = re.compile(rf"\s*+{_STRING}\s*+:\s*+{_STRING}\s*+")
 _LARGEST = 1 << 20
 PACKAGE = re.compile(
     r"(?:(?P<folder>src)/)?(?P<file>(?!(?:tests?|docs|examples|benchmarks)/)[^\W\d]\w*(?:/__init__)?\.py)"
@@ -91,11 +89,15 @@ def leads(site: Path, name: str, text: str, tops: Sequence[Path]) -> Iterator[st
 def _mapped(text: str, tops: Sequence[Path]) -> Iterator[str]:
     """The folders of the packages that a finder of setuptools maps."""
     for literal in _MAPPING.findall(text):
-        if not re.fullmatch(rf"\{{(?:{_PAIR.pattern},)*+(?:{_PAIR.pattern})?+\s*+\}}", literal):
+        try:
+            # Not by Python's parser, which is not for text that a repository's commands wrote.
+            mapping = json.loads(literal.replace("'", '"'))
+        except (ValueError, RecursionError):
             yield ".."
-        for name, path in _PAIR.findall(literal):
-            for relative in _relative(path[1:-1], tops):
-                end = "/" + name[1:-1].replace(".", "/")
+            continue
+        for name, path in mapping.items():
+            for relative in _relative(str(path), tops):
+                end = "/" + name.replace(".", "/")
                 whole = f"/{relative.removesuffix('.py')}"
                 yield (whole[: -len(end)].lstrip("/") or ".") if whole.endswith(end) else ".."
 

@@ -18,12 +18,11 @@ _PATH = re.compile(r"[A-Za-z0-9_.][\w.@+=,~ /-]{0,240}\Z", re.ASCII)
 
 class CheckCommand(NamedTuple):
     """The command that runs for a check. `report` is the file in the temporary folder that the runner writes, or empty;
-    `complete`: it covers all tests of the run. `own_report` is the report that the command itself names."""
+    `complete`: it covers all tests of the run."""
 
     command: str
     report: str = ""
     complete: bool = False
-    own_report: str = ""
 
 
 class Related(NamedTuple):

@@ -86,10 +86,10 @@ class CheckRunner:
         if note := left_out_note(self.workspace.dependencies.left_out, check.command):
             return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
         command = report_command(check.command, _REPORT.format(next(_NUMBERS)))
-        junit = [command.own_report] if command.own_report and not check.junit else list(check.junit)
         # The reports that tools write by themselves.
         tools = {part.ecosystem for part in statements(check.command) if part.ecosystem}
-        reports = {"junit": junit, "places": [one for name in sorted(tools) for one in named(name).reports]}
+        places = [one for name in sorted(tools) for one in named(name).reports]
+        reports = {"junit": list(check.junit), "places": places}
 
         def execute(command: CheckCommand) -> CheckExecution:
             stamps = self._query_reports(reports).get("stamps", {})

@@ -325,11 +325,11 @@ def _managers() -> Mapping[str, str]:
 def _variables(folders: tuple[Path, ...]) -> dict[str, str]:
     """The variables by which tools find their folders: without them they search HOME, which differs inside."""
     home = Path.home()
-    managers = {home / name: variable for name, variable in _managers().items()}
     variables = {
-        name: str(folder)
+        variable: str(folder)
         for folder in folders
-        if (name := managers.get(folder) or _managers().get(folder.name))
+        for name, variable in _managers().items()
+        if variable and folder.match(name)
     }
     if home / ".local/bin" in folders and any((home / ".local/lib").glob("python3*/site-packages")):
         variables["PYTHONUSERBASE"] = str(home / ".local")
