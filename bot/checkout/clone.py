@@ -192,7 +192,7 @@ def _new_checkout(git: Git, folder: Path, sha: str, branch: str, history: Histor
     paths = tuple(path for _, _, path in entries)
     notes: list[str] = []
     if submodules := [path for head, _, path in entries if head.startswith(_GITLINK)]:
-        names = quoted_names(submodules, _MOST_NAMES)
+        names = quoted_names(submodules, 5)
         notes.append(f"Submodules were not fetched: {names}. Commands see what a local checkout has of them.")
     attributes = [path for path in paths if path.rpartition("/")[2] == ".gitattributes"]
     if any(b"filter=lfs" in _read(tree, path) for path in attributes):
@@ -244,13 +244,11 @@ def _branch_or_base(branch: str) -> str:
     return branch if _PLAIN_BRANCH.fullmatch(branch) else "base"
 
 
-_LARGEST_READ = 1 << 20
 _GITLINK = "160000"
-_MOST_NAMES = 5
 
 
 def _read(tree: Path, name: str) -> bytes:
     """Return the beginning of a regular file that is not a link; nothing for anything else."""
     with suppress(OSError):
-        return read_regular(os.path.join(tree, name), _LARGEST_READ)
+        return read_regular(os.path.join(tree, name), 1 << 20)
     return b""

@@ -16,8 +16,6 @@ from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git
 from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format_of
 
-_BATCH_SIZE = 500
-
 
 def blobs_at(git: Git, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
     """Return the contents of those of `paths` that are files in `commit`, with one git process for hundreds. Paths may
@@ -38,7 +36,7 @@ def blobs_behind_links(git: Git, commit: str, paths: Iterable[str]) -> dict[str,
 
 def _read(git: Git, commit: str, paths: Iterable[str], *options: str) -> Iterator[tuple[str, bytes | None]]:
     remaining = filter(_is_name, paths)
-    while batch := list(islice(remaining, _BATCH_SIZE)):
+    while batch := list(islice(remaining, 500)):
         names = [f"{commit}:{path}".encode(errors="surrogateescape") for path in batch]
         for path, (kind, data) in zip(batch, _objects(git, names, *options), strict=True):
             if kind == b"blob":
@@ -146,8 +144,6 @@ DEEPEST = 256
 LONGEST_PATH = 4096
 """In bytes, as in Linux."""
 
-_SECONDS = 300.0
-_CHUNK = 1 << 20
 # `-` in place of the size of what is no file, and BAD for a missing one, which git reports at checkout.
 _ENTRY = re.compile(rb"[0-7]{6} \w+ [0-9a-f]+ +(\d+|-|BAD)\t([^\0]*)\0")
 
@@ -157,7 +153,7 @@ def check_tree(git: Git, tree: str, env: Mapping[str, str] | None = None) -> Non
     entries = size = 0
     partial = b""
     command = ("ls-tree", "-r", "-t", "-z", "--long", "--full-tree", tree)
-    with closing(git.chunks(*command, size=_CHUNK, seconds=_SECONDS, env=env)) as chunks:
+    with closing(git.chunks(*command, size=1 << 20, seconds=300.0, env=env)) as chunks:
         for chunk in chunks:
             complete, end, partial = (partial + chunk).rpartition(b"\0")
             listed = _ENTRY.findall(complete + end)

@@ -211,7 +211,6 @@ SETTINGS = {
     "pyright": ("pyrightconfig.json", "pyproject.toml"),
     "mypy": ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"),
 }
-_ANYWHERE = "**/"
 _SECTIONS = {"pyproject.toml": "tool.{}", "setup.cfg": "{}"}
 """The checker's section, in files that configure other programs too."""
 
@@ -268,15 +267,14 @@ def _is_setting(path: str, setting: str, folder: str) -> bool:
     parent = above(path)[0]
     if parent.endswith(".cargo"):
         parent = above(parent)[0]
-    if not is_in(folder, parent) and not (setting.startswith(_ANYWHERE) and is_in(path, folder)):
+    if not is_in(folder, parent) and not (setting.startswith("**/") and is_in(path, folder)):
         return False
-    if setting.startswith(_ANYWHERE):
-        return fnmatchcase(f"/{path}", f"*/{setting.removeprefix(_ANYWHERE)}")
+    if setting.startswith("**/"):
+        return fnmatchcase(f"/{path}", setting[1:])
     return fnmatchcase(path, f"*/{setting}") or path == setting if folder else path == setting
 
 
 ERROR, WARNING = "error", "warning"
-_LONGEST_CODE = 80
 
 
 class FormError(ValueError):
@@ -328,7 +326,7 @@ def by_key(entries_at: str, keys: str, prefix: str = "", first: int = 1) -> Form
             # A message without a path is about the run: a file that is too large to check.
             if level in (ERROR, WARNING) and path is not None:
                 line, column = (one + 1 - first if type(one) is int else 0 for one in (line, column))
-                yield Find(path, line, column, level, f"{prefix}{code or ''}"[:_LONGEST_CODE], message)
+                yield Find(path, line, column, level, f"{prefix}{code or ''}"[:80], message)
 
     return read
 

@@ -10,9 +10,6 @@ from bot.ecosystems.checker import OURS, Names, has_settings, uses_checker
 _ENVIRONMENTS = (".venv", "venv", "env")
 
 
-_SMALL_FILE = 1 << 20
-
-
 class Place(NamedTuple):
     """`folder` is that of the file, or of the project. `environment` is that of commands, `programs` are bundled ones
     by name, `bins` the folders of a project with installed programs. `configured`, the policy's command, stands for
@@ -68,6 +65,6 @@ class Place(NamedTuple):
     def _text(self, path: str) -> str | None:
         try:
             with open(self.root / path, "rb") as file:
-                return file.read(_SMALL_FILE).decode("utf-8", "replace")
+                return file.read(1 << 20).decode("utf-8", "replace")
         except OSError:
             return None

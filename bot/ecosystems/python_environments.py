@@ -12,7 +12,6 @@ from pathlib import Path
 from bot.contracts.regular_files import read_regular
 
 FOLDERS = (".venv", "venv", "env", ".conda")
-_LARGEST_POINTER = 4096
 
 
 def is_environment(folder: str | Path) -> bool:
@@ -29,7 +28,7 @@ def outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> I
     yield source.get("UV_PROJECT_ENVIRONMENT", "")
     if ".pdm-python" not in tracked:
         with suppress(OSError):  # the path of the project's interpreter
-            pointer = os.fsdecode(read_regular(top / ".pdm-python", _LARGEST_POINTER)).strip()
+            pointer = os.fsdecode(read_regular(top / ".pdm-python", 4096)).strip()
             yield os.path.dirname(os.path.dirname(pointer))
     yield from _of_poetry(top, source)
 

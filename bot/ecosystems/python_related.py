@@ -19,8 +19,6 @@ from bot.ecosystems.checker import is_in
 from bot.ecosystems.suite_files import named_as_test
 
 _MOST_FILES = 8_000
-_LARGEST = 400_000
-_SECONDS = 15.0
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+[.\w]+[ \t]+import\b[ \t]*(?:\([^)]{0,8000}\)|(?:[^\n\\]|\\\n)*)|import[ \t]+[^\n]*)",
     re.MULTILINE,
@@ -69,7 +67,7 @@ def _importing(
     for folder in sorted(above & packages, key=len, reverse=True):
         if wanted.intersection(_imports(root, f"{folder}/__init__.py", packages)):
             wanted.update(_module_names(f"{folder}/__init__.py", packages))
-    until = time.monotonic() + _SECONDS
+    until = time.monotonic() + 15
     for path in tests:
         if time.monotonic() < until and wanted.intersection(_imports(root, path, packages)):
             yield path
@@ -96,7 +94,7 @@ def _imports(root: Path, path: str, packages: set[str]) -> Iterator[str]:
     """Yield the modules that a file imports; of `from a import b` both `a` and `a.b`. Lines of a string that look like
     an import count."""
     try:
-        content = read_regular(root / path, _LARGEST)
+        content = read_regular(root / path, 400_000)
     except OSError:
         return
     own = next(iter(_module_names(path, packages)), "").split(".")

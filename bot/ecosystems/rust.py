@@ -41,8 +41,14 @@ _ANALYZER = {
     "cargo": {"buildScripts": {"enable": False}},
     "procMacro": {"enable": False},
 }
-_INSTALL = "rustup toolchain install {version}"
-_PIN = Pin("rustup", "rust-toolchain", ".cargo/bin", ".rustup/toolchains", "RUSTUP_TOOLCHAIN", _INSTALL)
+_PIN = Pin(
+    "rustup",
+    "rust-toolchain",
+    ".cargo/bin",
+    ".rustup/toolchains",
+    "RUSTUP_TOOLCHAIN",
+    "rustup toolchain install {version}",
+)
 # Where cargo reads what to execute.
 _CARGO_RUNS = (".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
 
@@ -103,16 +109,13 @@ def _cargo_messages(output: str) -> Iterator[Find]:
             yield find
 
 
-_LARGEST_MANIFEST = 400_000
-
-
 def _crates(root: Path, changed: Sequence[str]) -> list[str]:
     """The name of the package whose `Cargo.toml` is the nearest above each file."""
     names: dict[str, None] = {}
     for path in changed:
         for folder in above(path):
             try:
-                content = read_regular(root / folder / "Cargo.toml", _LARGEST_MANIFEST)
+                content = read_regular(root / folder / "Cargo.toml", 400_000)
                 name = table(tomllib.loads(content.decode()), "package").get("name")
             except (OSError, ValueError, RecursionError):
                 continue

@@ -21,11 +21,9 @@ import bot.verbs
 from bot.contracts.request import Tier
 from bot.verbs.record import Earlier, Verb
 
-_NOT_VERBS = ("record", "registry")
-
 
 def _found() -> dict[str, Verb]:
-    names = (module.name for module in iter_modules(bot.verbs.__path__) if module.name not in _NOT_VERBS)
+    names = {module.name for module in iter_modules(bot.verbs.__path__)} - {"record", "registry"}
     verbs: list[Verb] = [import_module(f"bot.verbs.{name}").VERB for name in names]
     return {verb.name: verb for verb in sorted(verbs, key=lambda verb: (verb.order, verb.name))}
 

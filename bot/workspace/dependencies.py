@@ -32,8 +32,6 @@ _LINKED = {one.linked: basename(one.bins[0]) for one in ecosystems() if one.link
 """Folders of packages, each with its folder of programs."""
 
 _BESIDE = tuple(one.installed_beside for one in ecosystems())
-_FOLDER_INSIDE = "x"
-"""A name in a folder, which git is asked about in its place: some environments have a `.gitignore` with `*`."""
 
 
 def environment_folders(
@@ -84,7 +82,7 @@ def folders_in(
     source = variables or {}
     inside = folders_of(tracked)
     there = [path for path in _candidates(tracked, inside) if _is_there(top, path)]
-    ignored = _ignored(git, top, [path for path in there if not _is_marked(top, path)])
+    ignored = _ignored(git, top, there)
     paths = [path for path in there if path in ignored or _is_marked(top, path)]
     environments = [path for path in paths if basename(path) in _ENVIRONMENTS]
     active = os.path.relpath(source.get("VIRTUAL_ENV") or top, top)
@@ -128,38 +126,33 @@ def is_environment(folder: str | Path) -> bool:
     return any(one.is_environment(str(folder)) for one in ecosystems())
 
 
-def _ignored(git: Git, top: Path, paths: list[str]) -> list[str]:
+def _ignored(git: Git, top: Path, paths: list[str]) -> set[str]:
     """Those of `paths` whose content the repository has git ignore."""
     if not paths:
-        return []
-    names = b"".join(os.fsencode(f"./{path}/{_FOLDER_INSIDE}") + b"\0" for path in paths)
+        return set()
+    # A name in the folder is asked about in its place: some environments have a `.gitignore` with `*`.
+    names = b"".join(os.fsencode(f"./{path}/x\0") for path in paths)
     settings = clean_environment({"core.excludesFile": os.devnull})
     settings["GIT_LITERAL_PATHSPECS"] = "0"  # check-ignore takes no other
     try:
         words = ("check-ignore", "--no-index", "--stdin", "-z")
         answer = git.run(*words, input=names, work_tree=top, env=settings)
     except GitError:
-        return []  # none is ignored, or git failed
-    ignored = {os.fsdecode(one) for one in answer.split(b"\0")}
-    return [path for path in paths if f"./{path}/{_FOLDER_INSIDE}" in ignored]
+        return set()  # none is ignored, or git failed
+    return {name.removeprefix("./").removesuffix("/x") for name in os.fsdecode(answer).split("\0")}
 
 
 def dependencies(
-    folders: Sequence[EnvironmentFolder], tops: Sequence[Path], tracked: Iterable[str]
+    folders: Sequence[EnvironmentFolder], tops: Sequence[Path], tracked: Collection[str]
 ) -> Dependencies:
     """`folders`, with the folders of the tree that Python must import from. `tops` are the paths that editable installs
     of the repository name: the checkout, or the tree that `setup:` ran in."""
-    known = {"."}
-    packages: dict[str, str] = {}
-    for path in tracked:
-        if package := PACKAGE.fullmatch(path):
-            packages[package["file"]] = package["folder"] or "."
-        while path := dirname(path):
-            known.add(path)
+    known = {".", *folders_of(tracked)}
+    packages = {one["file"]: one["folder"] or "." for one in map(PACKAGE.fullmatch, tracked) if one}
     import_from: dict[str, None] = {}
     copies: dict[str, None] = {}
-    bins = (one.source for one in folders if one.programs == "bin")
-    for site in (site for top in bins for site in sorted(top.glob("lib/python3*/site-packages"))):
+    environments = (one.source for one in folders if one.programs == "bin")
+    for site in (one for top in environments for one in sorted(top.glob("lib/python3*/site-packages"))):
         if os.path.realpath(site) != str(site):
             continue
         for file, folder in packages.items():

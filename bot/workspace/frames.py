@@ -33,9 +33,6 @@ _STOP_CHECK_INTERVAL = 1.0
 _TICK = 50
 """Milliseconds between two looks at a cancellation."""
 
-_PIPE = 1 << 16
-"""Bytes that a pipe holds."""
-
 _DEPTH = 12
 LONGEST_PRINTED = 200
 _MOST_FILES = 10_000
@@ -190,7 +187,7 @@ class Channel:
         while (message := self._take()) is None:
             if self._reading.poll(min(milliseconds_to(deadline), _TICK)):
                 try:
-                    piece = os.read(self._incoming, _PIPE)
+                    piece = os.read(self._incoming, 1 << 16)  # as much as a pipe holds
                 except OSError as error:
                     raise WireError(f"the pipe cannot be read: {error.strerror}") from error
                 if not piece:

@@ -25,8 +25,6 @@ _SETTINGS = re.compile(
 _SETTINGS_FOLDERS = ("", ".git", ".cargo", "etc", "conf", "init.d", "conda-meta")
 """Where a tool, a version of it or a clone of a version manager keeps them."""
 
-_LARGEST_SETTINGS = 1 << 20
-
 _HOLDERS = (
     "versions",
     "installs",
@@ -107,7 +105,7 @@ def holds_secret(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return _SECRET_SETTING.search(file.read(_LARGEST_SETTINGS)) is not None
+        return _SECRET_SETTING.search(file.read(1 << 20)) is not None
 
 
 ROOTS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
@@ -121,9 +119,6 @@ _SECRET_CONFIGURATION = tuple(
 )
 """Paths beneath /etc; as root, we could read them in spite of their permissions."""
 
-_PREFIXES = ("/usr", "/usr/local")
-_OPTIONAL = "/opt"
-
 _RUNNER_FILES = (".credentials", ".runner")
 """Files that mark the folder of a self-hosted runner under /opt, which must be hidden."""
 
@@ -134,14 +129,14 @@ def hidden_system_paths() -> tuple[str, ...]:
     hidden = [path for path in named if os.path.lexists(path) and not os.path.islink(path)]
     hidden += _not_for_others("/etc", named)
     # The tool cache of GitHub's runners is in /opt.
-    for entry in _entries(_OPTIONAL):
+    for entry in _entries("/opt"):
         if entry.is_dir(follow_symlinks=False):
             if any(os.path.lexists(os.path.join(entry.path, name)) for name in _RUNNER_FILES):
                 hidden.append(entry.path)
             hidden += map(str, credentials_in(Path(entry.path)))
     # Beneath /usr only files with credentials, since Landlock then cannot grant the folders above a hidden path, even
     # to be listed.
-    for prefix in _PREFIXES:
+    for prefix in ("/usr", "/usr/local"):
         settings = (os.path.join(prefix, name) for name in _TOOL_SETTINGS)
         hidden += (path for path in settings if os.path.isfile(path) and holds_secret(Path(path)))
     return tuple(hidden)

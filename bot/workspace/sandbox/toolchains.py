@@ -27,7 +27,6 @@ _NEVER_WHOLE = ("/", "/tmp", "/var", "/var/tmp")  # noqa: S108
 _NAMED = ("RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV")
 """Variables that name a folder of tools, on PATH or not."""
 
-_LARGEST_SETTINGS = 1 << 16
 _MOST_PROGRAMS = 500
 _MOST_ENTRIES = 10_000
 """Of a folder, from its top down, are looked at for sockets, FIFOs and devices. That takes 10 ms; all of 200,000 files
@@ -310,7 +309,7 @@ def _python_of(environment: Path, never: Sequence[str]) -> Iterator[Path]:
     if not settings.is_file():
         return
     with settings.open(errors="replace") as file:
-        match = re.search(r"^home *= *(/.*?) *$", file.read(_LARGEST_SETTINGS), re.MULTILINE)
+        match = re.search(r"^home *= *(/.*?) *$", file.read(1 << 16), re.MULTILINE)
     base = Path(os.path.realpath(match[1])) if match else None
     if base and not is_below(base, _SYSTEM) and _may_be_shown(base, never) and (python := _whole(base)):
         yield python
