@@ -35,7 +35,10 @@ def related(root: Path, changed: Sequence[str]) -> list[str]:
     own = [path for path in tests if path in sources]
     below = [dirname(path) for path in sources if path.endswith("conftest.py")]
     named = [path for path in tests if any(_is_named_after(path, source) for source in sources)]
-    importing = _importing(root, files, tests, sources)
+    importing = sorted(
+        _importing(root, files, tests, sources),
+        key=lambda path: -max(len(os.path.commonpath([path, source])) for source in sources),
+    )
     in_folder = [path for path in tests if any(is_in(path, folder) for folder in below)]
     return list(dict.fromkeys([*own, *named, *importing, *in_folder]))
 

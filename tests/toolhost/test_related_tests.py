@@ -64,6 +64,12 @@ def test_an_import_is_read_however_it_is_written(tmp_path: Path, statement: str)
     assert found(tmp_path, {"a.py": "", "test_x.py": f"{statement}\n"}, "a.py") == ["test_x.py"]
 
 
+def test_of_tests_as_near_those_in_the_nearest_folder_come_first(tmp_path: Path):
+    files = {f"{folder}/test_x.py": "import core.add\n" for folder in ("a/tests", "core/tests", "z/tests")}
+    tests = found(tmp_path, {"core/add.py": "", **files}, "core/add.py")
+    assert tests[0] == "core/tests/test_x.py"
+
+
 def test_a_file_that_no_parser_survives_costs_nothing(tmp_path: Path):
     deep = {
         "a.py": "",
