@@ -1,6 +1,5 @@
 """Create commits by plumbing, and local branches without touching the checked-out branch."""
 
-import os
 import re
 import unicodedata
 from datetime import datetime
@@ -115,7 +114,7 @@ def uncommitted_files(repo: Path, *arguments: str) -> list[tuple[str, str]]:
         return []
     work_tree = git.git_dir.parent
     try:
-        listing = git.run(
+        listing = git.listed(
             "status",
             "--porcelain=v1",
             "-z",
@@ -131,19 +130,18 @@ def uncommitted_files(repo: Path, *arguments: str) -> list[tuple[str, str]]:
             f"git cannot read the state of {repo}: {error.detail}. `git status` there shows what to put right; "
             "a damaged index is written again by `git reset`."
         ) from error
-    return [(entry[:2], entry[3:]) for entry in os.fsdecode(listing).split("\0") if entry]
+    return [(entry[:2], entry[3:]) for entry in listing]
 
 
 def _without_filters(git: Git) -> dict[str, str]:
     """Return settings that disable the filters of the repository's configuration for `git status`."""
     try:
         pattern = r"^filter\..*\.(clean|process|required)$"
-        listing = git.run("config", "--null", "--name-only", "--get-regexp", pattern)
+        names = git.listed("config", "--null", "--name-only", "--get-regexp", pattern)
     except GitError as error:
         if error.detail == "exit 1":  # and not a word: there are none
             return {}
         raise
-    names = (os.fsdecode(name) for name in listing.split(b"\0") if name)
     return {name: "false" if name.endswith(".required") else "" for name in names}
 
 

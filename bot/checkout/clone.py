@@ -64,8 +64,7 @@ class Checkout(NamedTuple):
         """Raises `GitError`."""
         if tree in ("", self.base_sha):
             return self.paths
-        listing = self.git.run("ls-tree", "-r", "-z", "--name-only", tree)
-        return [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
+        return self.git.listed("ls-tree", "-r", "-z", "--name-only", tree)
 
     def read(self, path: str, tree: str = "") -> str | None:
         """The text of a file; `None` if there is none."""
@@ -89,18 +88,16 @@ class Checkout(NamedTuple):
     def with_base_files(self, tree: str, paths: Sequence[str]) -> str:
         """The hash of `tree` with each of `paths` as the base has it: a file that the base lacks is absent. Raises
         `GitError`."""
-        listing = self.git.run("ls-tree", "-r", "-z", "--full-tree", self.base_sha).split(b"\0")
-        wanted = {os.fsencode(path) for path in paths}
-        entries = [entry for entry in listing if entry and entry.partition(b"\t")[2] in wanted]
-        absent = f"0 {'0' * len(self.base_sha)}\t".encode()
-        gone = [absent + path for path in wanted.difference(entry.partition(b"\t")[2] for entry in entries)]
-        return tree_with_entries(self.git, tree, [*gone, *entries])
+        listing = self.git.listed("ls-tree", "-r", "-z", "--full-tree", self.base_sha)
+        there = {entry.partition("\t")[2]: entry for entry in listing}
+        absent = f"0 {'0' * len(self.base_sha)}\t"
+        gone = [absent + path for path in paths if path not in there]
+        return tree_with_entries(self.git, tree, [*gone, *(there[path] for path in paths if path in there)])
 
     def changes(self, tree: str) -> tuple[list[str], dict[str, str]]:
         """The paths that differ from the base, and the old path of each renamed file by its new one. Raises
         `GitError`."""
-        listing = self.git.run("diff-tree", "-r", "-z", "-M", "--name-status", self.base_sha, tree)
-        words = iter([word.decode(errors="surrogateescape") for word in listing.split(b"\0") if word])
+        words = iter(self.git.listed("diff-tree", "-r", "-z", "-M", "--name-status", self.base_sha, tree))
         changed: list[str] = []
         renamed: dict[str, str] = {}
         for status in words:
@@ -187,8 +184,8 @@ def _from_pull(source: Source, head: PullHead, folder: Path, history: History) -
 def _new_checkout(git: Git, folder: Path, sha: str, branch: str, history: History) -> Checkout:
     tree = folder / "tree"
     _write_tree(git, sha, branch, tree)
-    listing = git.run("ls-files", "-s", "-z", index=tree / ".git" / "index")
-    entries = [entry.partition("\t") for entry in os.fsdecode(listing).split("\0") if entry]
+    listing = git.listed("ls-files", "-s", "-z", index=tree / ".git" / "index")
+    entries = [entry.partition("\t") for entry in listing]
     paths = tuple(path for _, _, path in entries)
     notes: list[str] = []
     if submodules := [path for head, _, path in entries if head.startswith(_GITLINK)]:

@@ -34,7 +34,7 @@ _UNFINISHED = {
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a revert",
 }
-_SUBMODULE = b"160000"
+_SUBMODULE = "160000"
 _NAMED = 5
 
 
@@ -70,8 +70,8 @@ def make_dirty_base(repo: Path, include: Sequence[Path], git_dir: Path) -> Dirty
     head, work_tree = resolve(repo, "HEAD"), repo_git.parent
     own = Git(repo_git)
     names = [option for name in ("index", "shallow", *_UNFINISHED) for option in ("--git-path", name)]
-    listing = os.fsdecode(own.run("rev-parse", *names, work_tree=work_tree)).splitlines()
-    index, shallow, *unfinished = (work_tree / path for path in listing)
+    answer = os.fsdecode(own.run("rev-parse", *names, work_tree=work_tree))
+    index, shallow, *unfinished = (work_tree / path for path in answer.splitlines())
     for path, what in zip(unfinished, _UNFINISHED.values(), strict=True):
         if path.exists():
             raise UsageError(
@@ -90,18 +90,18 @@ def make_dirty_base(repo: Path, include: Sequence[Path], git_dir: Path) -> Dirty
             shutil.copyfile(file, git_dir / file.name)
     tags = own.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags")
     (git_dir / "packed-refs").write_bytes(tags)
-    index, listed = git_dir / "index", b"".join(os.fsencode(f"{path}\0") for path in paths)
+    index, listing = git_dir / "index", os.fsencode("".join(f"{path}\0" for path in paths))
     arguments = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-    git.run(*arguments, input=listed, work_tree=work_tree, index=index)
+    git.run(*arguments, input=listing, work_tree=work_tree, index=index)
     tree = git.run("write-tree", index=index).decode().strip()
-    difference = os.fsdecode(git.run("diff-tree", "-r", "-z", "--name-only", head.sha, tree))
+    difference = git.listed("diff-tree", "-r", "-z", "--name-only", head.sha, tree)
     if not difference:
         return None
     you = Signature("You", "you@localhost")
     message = "Uncommitted changes"
     commit = commit_tree(git, tree, head.sha, message, author=you, committer=you, when="2000-01-01T00:00:00Z")
     layout.set_branch(git_dir, head.branch or "base", commit)
-    return DirtyBase(git_dir, head.sha, tuple(difference.rstrip("\0").split("\0")))
+    return DirtyBase(git_dir, head.sha, tuple(difference))
 
 
 def _untracked(repo: Path, file: Path) -> list[str]:
@@ -130,11 +130,9 @@ def _check_names(git: Git, work_tree: Path, paths: Sequence[str]) -> None:
         )
     if not paths:
         return
-    entries = git.run("ls-files", "-s", "-z", "--", *paths, work_tree=work_tree).split(b"\0")
-    staged = git.run("ls-tree", "-z", "HEAD", "--", *paths, work_tree=work_tree).split(b"\0")
-    if modules := {
-        os.fsdecode(one.partition(b"\t")[2]) for one in (*entries, *staged) if one[:6] == _SUBMODULE
-    }:
+    listing = git.listed("ls-files", "-s", "-z", "--", *paths, work_tree=work_tree)
+    listing += git.listed("ls-tree", "-z", "HEAD", "--", *paths, work_tree=work_tree)
+    if modules := {entry.partition("\t")[2] for entry in listing if entry.startswith(_SUBMODULE)}:
         raise UsageError(
             f"Submodules at another commit are not taken along: {quoted_names(sorted(modules), _NAMED)}. Commit that "
             "change first, or run `git submodule update`."

@@ -53,7 +53,6 @@ class GitError(AgentError):
 
     def __init__(self, command: str, detail: str) -> None:
         super().__init__(f"git {command} failed: {detail}")
-        self.command = command
         self.detail = detail
 
 
@@ -86,6 +85,17 @@ class Git:
                 raise
         _check(args[0], process.returncode, errors, env)
         return output
+
+    def listed(
+        self,
+        *args: str,
+        work_tree: Path | None = None,
+        index: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """Return the entries that `git <args>` prints with NUL between them. Raises as `run` does."""
+        output = self.run(*args, work_tree=work_tree, index=index, env=env)
+        return [entry for entry in os.fsdecode(output).split("\0") if entry]
 
     def chunks(
         self, *args: str, size: int, seconds: float, env: Mapping[str, str] | None = None

@@ -1,6 +1,5 @@
 """The GitHub repositories that a checkout has as remotes. Nothing is fetched."""
 
-import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -68,11 +67,11 @@ def github_remotes(repo: Path) -> tuple[GitHubRemote, ...]:
     """Return the remotes whose address reads as GitHub's, `upstream` and `origin` first."""
     git = Git(git_dir_of(repo))
     try:
-        listing = git.run("config", "--null", "--get-regexp", r"^remote\..*\.url$")
+        listing = git.listed("config", "--null", "--get-regexp", r"^remote\..*\.url$")
     except GitError:  # git's answer if there is none
         return ()
     remotes: dict[str, GitHubRemote] = {}
-    for entry in os.fsdecode(listing).split("\0"):
+    for entry in listing:
         key, _, url = entry.partition("\n")
         name = key.removeprefix("remote.").removesuffix(".url")
         if name not in remotes and (remote := _parse(name, url)):

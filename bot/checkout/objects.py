@@ -5,6 +5,7 @@ A few hostile objects can stand for 10,000,000,000 files, endlessly nested folde
 limits memory and time of each git process.
 """
 
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -121,12 +122,11 @@ def tree_with_patch(git: Git, tree: str, patch: bytes, *options: str) -> str:
     return _written(git, tree, patch, "apply", "--cached", "--whitespace=nowarn", *options, "-")
 
 
-def tree_with_entries(git: Git, tree: str, entries: Iterable[bytes]) -> str:
+def tree_with_entries(git: Git, tree: str, entries: Iterable[str]) -> str:
     """Write `tree` with these entries, as `git update-index --index-info` reads them: removals first, since a folder
     may have become a file. Return its hash. Raises `GitError`."""
-    return _written(
-        git, tree, b"".join(entry + b"\0" for entry in entries), "update-index", "-z", "--index-info"
-    )
+    listing = os.fsencode("".join(f"{entry}\0" for entry in entries))
+    return _written(git, tree, listing, "update-index", "-z", "--index-info")
 
 
 def _written(git: Git, tree: str, input: bytes, *command: str) -> str:

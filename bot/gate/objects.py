@@ -155,7 +155,7 @@ def write_tree(scratch: Scratch, tree: str, changes: Sequence[Change]) -> str:
     lines += [
         f"{change.new.mode} {change.new.sha}\t{change.path}" for change in changes if change.new is not None
     ]
-    return tree_with_entries(scratch.git, tree, map(os.fsencode, lines))
+    return tree_with_entries(scratch.git, tree, lines)
 
 
 def render(scratch: Scratch, old: str, new: str) -> bytes:

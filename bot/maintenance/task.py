@@ -79,8 +79,6 @@ def schedule_words(schedule: str, key: str) -> str:
 
 
 FOLDER = ".github/agent"
-VERBS = tuple(verb.name for verb in registry.VERBS.values() if verb.for_tasks)
-"""The verbs of tasks. The other verbs need a thread."""
 
 
 def _labels(most: int, length: int) -> AfterValidator:
@@ -152,8 +150,8 @@ def _closes_late(writes: TaskWrites) -> TaskWrites:
 
 
 def _fix_only(verbs: object) -> object:
-    if not isinstance(verbs, list) or not verbs or any(verb not in VERBS for verb in verbs):
-        raise problem(f"`verbs` takes [{', '.join(VERBS)}] only: a task has no thread to plan or answer in")
+    if verbs != [registry.DEFAULT]:
+        raise problem(f"`verbs` takes [{registry.DEFAULT}] only: a task has no thread to plan or answer in")
     return verbs
 
 
@@ -176,8 +174,8 @@ def checked_schedule(schedule: str) -> str:
 class Task:
     """`name` is the file name without `.md`, `instruction` the text after the front matter. `schedule` is empty for a
     task that only people start. `paths` are the globs that its pull request may change, empty for all. `checks` and
-    `bring` are added to those of the policy. `verbs` are the allowed verbs; the schedule uses the first. A task with
-    `writes` changes no file: it writes on `threads`.
+    `bring` are added to those of the policy. `verbs` can be the default verb alone. A task with `writes` changes no
+    file: it writes on `threads`.
     """
 
     name: SkipJsonSchema[str]
@@ -191,10 +189,6 @@ class Task:
     bring: Folders = ()
     threads: ThreadFilter | None = None
     writes: Annotated[TaskWrites, AfterValidator(_closes_late)] | None = None
-
-    @property
-    def verb(self) -> str:
-        return self.verbs[0]
 
     @property
     def opens_pulls(self) -> bool:

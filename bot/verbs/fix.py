@@ -23,7 +23,6 @@ VERB = Verb(
     reads_failures=True,
     writes=WriteCaps(reply=10, label=5),
     is_default=True,
-    for_tasks=True,
     local=Local(
         "do a task in a local checkout; the result is a new branch",
         "Do a task in a local checkout, or answer a question about it. The agent works on HEAD in a sandbox, the gate "

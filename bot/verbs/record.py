@@ -117,7 +117,7 @@ class Verb(NamedTuple):
     bundle is published. `starts_on` are causes of an event (`bot.events.event_request.Cause`) that request it without
     a command. `on_closed`: it may be given under a closed pull request. `reads_failures`: the model is shown the
     failed checks of the pull request. `writes` caps the writes on threads that a policy may grant it. `is_default`: it
-    is meant where a command names no verb. `for_tasks`: a maintenance task may use it.
+    is meant where a command names no verb.
     """
 
     name: str
@@ -136,7 +136,6 @@ class Verb(NamedTuple):
     reads_failures: bool = False
     writes: WriteCaps = NO_WRITES
     is_default: bool = False
-    for_tasks: bool = False
     local: Local | None = None
 
     @property

@@ -52,11 +52,6 @@ class Proxy:
         """The uses so far, refused ones included, by host and result."""
         return tuple(self._ledger.uses.values())
 
-    @property
-    def open(self) -> int:
-        """The number of open connections."""
-        return self._ledger.open
-
     def close(self) -> None:
         """End every tunnel and stop listening. May be called again, from any thread."""
         with self._closing:

@@ -273,7 +273,7 @@ def test_who_reads_nothing_keeps_no_connection_open_after_its_tunnel(place: Plac
     with secure, contextlib.suppress(OSError):
         secure.sendall(b"90000000")
         ended(proxy)
-        assert eventually(lambda: proxy.open == 0, 30)
+        assert eventually(lambda: proxy._ledger.open == 0, 30)
 
 
 def test_refused_requests_keep_no_tunnel_out_of_the_log(place: Place, monkeypatch: pytest.MonkeyPatch):
