@@ -5,7 +5,7 @@ Files are read as text, without git: their settings may name programs to run.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -26,7 +26,6 @@ _SIGNS = {
     # A password, or a token used as the user name.
     r"://(?:[^/@\s]*:[^/@\s]+|[^/@\s]{20,})@": "a password in an address",
 }
-_MOST_MODULES = 10_000
 
 FIX = "give `actions/checkout` the input `persist-credentials: false`"
 
@@ -34,7 +33,12 @@ FIX = "give `actions/checkout` the input `persist-credentials: false`"
 def find_leftover_credentials(workspace: Path | None, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return a sentence for each file with a credential, never the credential itself. Searched are the settings of the
     repository in `workspace` and of its submodules, and the runner's temporary folder."""
-    paths = list(_config_files(workspace)) if workspace else []
+    paths: list[Path] = []
+    # A checkout in the workspace itself and those in its folders (`path:`), with submodules, whose folders are nested
+    # like their paths and may contain further ones.
+    for git_dir in (workspace / ".git", *sorted(workspace.glob("*/.git"))) if workspace else ():
+        modules = islice(git_dir.glob("modules/**/config"), 10_000)
+        paths += (git_dir / "config", git_dir / "config.worktree", *modules)
     if runner_temp := environment.get("RUNNER_TEMP", ""):
         paths += sorted(Path(runner_temp).glob("git-credentials-*.config"))
     findings: dict[Path, str] = {}
@@ -44,11 +48,3 @@ def find_leftover_credentials(workspace: Path | None, environment: Mapping[str, 
             if what := next((what for sign, what in _SIGNS.items() if re.search(sign, text)), ""):
                 findings[path] = what
     return tuple(f"{printable_name(str(path))} holds {what}." for path, what in findings.items())
-
-
-def _config_files(workspace: Path) -> Iterator[Path]:
-    """Yield the settings of a checkout in the workspace itself, of those in its folders (`path:`), and of submodules,
-    whose folders are nested like their paths and may contain further ones."""
-    for git_dir in (workspace / ".git", *sorted(workspace.glob("*/.git"))):
-        yield from (git_dir / "config", git_dir / "config.worktree")
-        yield from islice(git_dir.glob("modules/**/config"), _MOST_MODULES)

@@ -85,11 +85,6 @@ def topmost(folders: Iterable[str]) -> list[str]:
     return [folder for folder in all_folders if not others.intersection(above(folder))]
 
 
-def nested(folder: str, folders: Iterable[str]) -> Names:
-    """Return the topmost of `folders` below `folder`."""
-    return tuple(sorted(topmost(other for other in folders if other != folder and is_in(other, folder))))
-
-
 def own_files(paths: Iterable[str], folder: str, apart: Collection[str]) -> list[str]:
     """Return the files of a project, relative to its folder."""
     start = len(folder) + 1 if folder else 0
@@ -108,10 +103,11 @@ def everywhere(checker: Checker, files: Files) -> Iterator[Checker]:
 
 
 def beside(checker: Checker, folders: Sequence[str]) -> Iterator[Checker]:
-    """Yield the checker for each of `folders`, without those inside."""
+    """Yield the checker for each of `folders`, without the topmost of those inside."""
     for number, folder in enumerate(folders):
-        inside = nested(folder, folders) if number < CONSIDERED else ()
-        yield checker._replace(folder=folder, excluded_folders=inside)
+        inside = [other for other in folders if other != folder and is_in(other, folder)]
+        excluded = sorted(topmost(inside)) if number < CONSIDERED else ()
+        yield checker._replace(folder=folder, excluded_folders=tuple(excluded))
 
 
 Projects = Callable[["Checker", Files], Iterator["Checker"]]

@@ -81,7 +81,13 @@ def folders_in(
     """The folders beneath `top` only. `git` applies the ignore rules."""
     source = variables or {}
     inside = folders_of(tracked)
-    there = [path for path in _candidates(tracked, inside) if _is_there(top, path)]
+    there = [
+        path
+        for path in _candidates(tracked, inside)
+        if os.path.isdir(folder := os.path.join(top, path))
+        and os.path.realpath(folder) == folder
+        and (basename(path) not in _ENVIRONMENTS or is_environment(folder))
+    ]
     ignored = _ignored(git, top, there)
     paths = [path for path in there if path in ignored or _is_marked(top, path)]
     environments = [path for path in paths if basename(path) in _ENVIRONMENTS]
@@ -109,12 +115,6 @@ def folders_of(tracked: Iterable[str]) -> set[str]:
             parents.add(path)
             path = dirname(path)
     return parents
-
-
-def _is_there(top: Path, path: str) -> bool:
-    folder = os.path.join(top, path)
-    known = basename(path) not in _ENVIRONMENTS or is_environment(folder)
-    return known and os.path.isdir(folder) and os.path.realpath(folder) == folder
 
 
 def _is_marked(top: Path, path: str) -> bool:

@@ -146,7 +146,7 @@ def plan_start(
     own_programs = find_own_programs(moved=moves)
     skills = [] if options.skills is None else [(options.skills, skills_path(confinement, options.skills))]
     authorities = options.egress.authorities if options.egress and confinement.confines else {}
-    certificates = tuple(dict.fromkeys(authorities.values()))
+    certificates = ((file, str(file)) for file in dict.fromkeys(authorities.values()))
     hidden = [path for path in options.bring if moves and path.is_relative_to(mount)]
     mounts = Mounts(
         tree,
@@ -154,7 +154,7 @@ def plan_start(
         folders.writable,
         read_only=(*(path for path in options.bring if path not in hidden), *options.archives),
         toolchains=(*tools.folders, *(folder for folder, _ in caches)),
-        program=(*host_program(), *own_programs.values(), *((file, str(file)) for file in certificates)),
+        program=(*host_program(), *own_programs.values(), *certificates),
         environment=(
             *place_folders(tree, [one for one in shown if one.path], moves=moves),
             *(one for one in shown if one.at),

@@ -44,11 +44,11 @@ def test_a_whole_file():
 
 def test_a_file_without_front_matter_is_an_instruction_started_by_hand():
     task = read_task("Tidy up.\r\nCarefully.\r\n", "tidy.md")
-    assert (task.name, task.instruction, task.schedule, task.verb) == (
+    assert (task.name, task.instruction, task.schedule, task.verbs) == (
         "tidy",
         "Tidy up.\nCarefully.",
         "",
-        "fix",
+        ("fix",),
     )
 
 
