@@ -23,6 +23,7 @@ class OpenPull(NamedTuple):
     """An open pull request of a task. `touched`: somebody other than the bot has committed to it."""
 
     number: int
+    head_sha: str = ""
     touched: bool = False
 
 

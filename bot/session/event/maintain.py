@@ -177,7 +177,7 @@ def _state(host: GitHub, policy: Policy) -> RepositoryState:
             continue
         if pull.state == "open":
             is_touched = not is_untouched(host, own, policy.identity)
-            opened[own.task].append(OpenPull(pull.number, is_touched))
+            opened[own.task].append(OpenPull(pull.number, pull.head.sha, is_touched))
         elif (at := pull.closed_at) and (pull.merged_at or "obsolete" not in own.fields):
             # An obsolete one was closed by us, and is nobody's "no".
             ended[own.task].append(EndedPull(at, pull.number, bool(pull.merged_at)))
