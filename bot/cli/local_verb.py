@@ -141,12 +141,7 @@ class LocalVerb:
 
         at = checkout_on_github(repository_root(arguments.repo.resolve()), thread, os.environ)
         from_github = partial(
-            request_from_github,
-            at,
-            thread=thread,
-            publishes=options.publishes,
-            model=options.model,
-            asks=_has_person(),
+            request_from_github, at, thread=thread, publishes=options.publishes, asks=_has_person()
         )
         return at, options._replace(from_github=from_github)
 

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from bot.cli.options import add_flag, add_path, add_sandbox, add_value
-from bot.session.local.run_tool import as_json, run_tool
+from bot.session.local.run_tool import run_tool
 
 EXAMPLE = """slash-agent tool grep '{"pattern": "def main"}' --root ."""
 
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    result = run_tool(
+    text = run_tool(
         arguments.tool,
         arguments.arguments,
         arguments.root,
@@ -29,4 +29,4 @@ def run(arguments: argparse.Namespace) -> None:
         sandbox=arguments.sandbox,
         assume_read=arguments.assume_read,
     )
-    print(as_json(result, os.environ))
+    print(text)

@@ -18,6 +18,7 @@ Threads of this package are started here and, with the second request, in `loop_
 conversation has its own below: the preparation of the tree, the checks on the base.
 """
 
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from functools import partial
@@ -93,21 +94,23 @@ def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
     sandbox = in_background(lambda: first_that_holds(*backends), "sandbox")
     try:
         with ExitStack() as stack:
-            return _work(_read_base(stop, spec, last, redactor, sandbox, stack), provider, stack)
+            run = read_base(stop, spec, last, redactor, sandbox.result, stack)
+            return _work(run, provider, stack)
     finally:
         wait([prepared])  # a process that ends while a thread of it is in re2 is aborted
         wait([sandbox])  # else the processes and folders of its probe would stay behind
 
 
-def _read_base(
+def read_base(
     stop: CancelToken,
     spec: RunSpec,
     last: Bundle | None,
     redactor: Redactor,
-    sandbox: Future[Chosen],
+    sandbox: Callable[[], Chosen],
     stack: ExitStack,
 ) -> Run:
-    """2. Check out the base and read what it says. The journal is closed with `stack`."""
+    """2. Check out the base and read what it says; `sandbox` waits for the choice of one. The journal is closed with
+    `stack`."""
     checkout, request = check_out(spec.source, spec.folder.root), spec.request
     user = spec.environment if spec.tier is Tier.LOCAL else {}
     skills = in_background(lambda: base_skills(checkout, user, request), "skills")
@@ -127,7 +130,7 @@ def _read_base(
     if policy.history != 1:
         whole = check_out(spec.source, spec.folder.history, history=policy.history)
     journal = stack.enter_context(Journal(spec.folder.journal, redactor.masked, view=spec.view))
-    chosen, skill_set = sandbox.result(), skills.result()
+    chosen, skill_set = sandbox(), skills.result()
     news += [f"warning: {note}" for note in chosen.sandbox_probe.notes]
     writes = allowance_of(policy, request, task) is not None
     run = Run.of(

@@ -203,16 +203,6 @@ class Run(RunSpec):
             self.view.tell(OutputEvent(self.redactor.masked(line)))
 
 
-class FromGitHub(NamedTuple):
-    """What a run on a checkout takes from GitHub: a request with a thread, the policy of the base branch if the run
-    publishes, what loads the thread's attachments, and notes for the person."""
-
-    request: Request
-    policy_text: str | None = None
-    load_attachments: Callable[[Run, bool], Attachments] | None = None
-    notes: tuple[str, ...] = ()
-
-
 class RunResult(NamedTuple):
     """The result of a run. `verdict` is `None` if the gate refused the tree."""
 

@@ -11,7 +11,7 @@ import io
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -43,7 +43,7 @@ from bot.publish.plan import continued_plan
 from bot.publish.thread.comments import OwnComment, ThreadRef
 from bot.publish.thread.history import comes_before, is_own_run, newest_requests, read_log
 from bot.publish.thread.markers import asking_comment
-from bot.session.event.event_context import EventContext, event_thread_ref
+from bot.session.event.event_context import EventContext
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
 
@@ -52,8 +52,7 @@ _MOST_ZIPPED = 64 * 1024 * 1024
 _MOST_UNPACKED = 256 * 1024 * 1024
 _ARTIFACT = "slash-agent-bundle"
 _NEVER = datetime.max.replace(tzinfo=UTC)
-_LARGEST_JOURNAL = 64 * 1024 * 1024
-# What `continue` needs: not the page of the last run, and no journal that is too large.
+# What `continue` needs: not the page of the last run.
 _FILES = (OUTCOME, PATCH, WITHHELD, MESSAGE, REVIEW, PLAN, WRITES, JOURNAL)
 
 
@@ -129,20 +128,13 @@ def _unpack(content: bytes, folder: Path) -> bool:
     """Only files of a bundle, by their name, at the top of the archive: no path of it is ever followed."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = [
-                one
-                for one in archive.infolist()
-                if one.filename in _FILES and (one.filename != JOURNAL or one.file_size <= _LARGEST_JOURNAL)
-            ]
-            names = [one.filename for one in members]
-            if OUTCOME not in names or len(set(names)) != len(names):
-                return False
-            if sum(one.file_size for one in members) > _MOST_UNPACKED:
+            members = {one.filename: one for one in archive.infolist() if one.filename in _FILES}
+            if OUTCOME not in members or sum(one.file_size for one in members.values()) > _MOST_UNPACKED:
                 return False
             folder.mkdir(parents=True)
-            for one in members:
-                with archive.open(one) as packed:
-                    (folder / one.filename).write_bytes(packed.read(one.file_size))
+            for name, one in members.items():
+                with archive.open(one) as packed:  # whose `read` without a size would unpack a bomb
+                    (folder / name).write_bytes(packed.read(one.file_size))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
         return False
     return True
@@ -208,17 +200,6 @@ def _last_request_key(thread_ref: ThreadRef, answers: Sequence[OwnComment], acto
 def last_progress(thread_ref: ThreadRef, answers: Sequence[OwnComment]) -> OwnComment | None:
     """Return our newest progress comment for another request of the thread that a run has begun."""
     return next((one for one in newest_requests(answers, thread_ref.key) if "queued" not in one.fields), None)
-
-
-def request_behind(
-    event_request: EventRequest, actor: Actor, github: GitHub, load_policy: Callable[[], Policy]
-) -> EventRequest:
-    """Return `event_request`, or for a `retry` the one that it stands for, to compare a request with its event. Raises
-    `RefusedError`."""
-    command = event_request.command
-    if command is None or not needs(command.verb, Earlier.REQUEST):
-        return event_request
-    return repeat_request(event_request, event_thread_ref(event_request, github), actor, load_policy())[0]
 
 
 def continue_request(request: Request, thread_ref: ThreadRef) -> Request:

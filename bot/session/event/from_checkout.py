@@ -3,7 +3,7 @@ there, with the person's own token."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from shlex import quote
@@ -26,7 +26,7 @@ from bot.publish.result import PublishResult
 from bot.publish.review.posted_reviews import read_memory
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment
 from bot.session.context.review_scope import PullTarget
-from bot.session.context.run import FromGitHub
+from bot.session.context.run import RunSpec
 from bot.session.event.attachments import load_attachments
 from bot.session.event.event_context import client_for
 from bot.session.event.other_runs import pulls_at_work
@@ -75,18 +75,12 @@ def checkout_on_github(
 
 
 def request_from_github(
-    at: CheckoutOnGitHub,
-    request: Request,
-    thread: ThreadName | None,
-    *,
-    publishes: bool,
-    model: str,
-    asks: bool,
-) -> FromGitHub:
-    """Return `request` with the text of `thread`, and if it `publishes` for the person's own account and the remote's
-    default branch, where the policy must allow `model`. `asks`: a person can look at the change before it is pushed.
-    Raises `UsageError` and `GitHubError`."""
-    policy_text, note = None, ""
+    at: CheckoutOnGitHub, spec: RunSpec, thread: ThreadName | None, *, publishes: bool, asks: bool
+) -> RunSpec:
+    """Return `spec` with the text of `thread` and what loads its attachments, and if it `publishes` with the policy of
+    the remote's default branch, for the person's own account. `asks`: a person can look at the change before it is
+    pushed. Raises `UsageError` and `GitHubError`."""
+    request, policy_text, note = spec.request, None, ""
     if thread is not None:
         issue, request = f"#{thread.number}", _with_thread(at, request, thread.number)
         if VERBS[request.verb].changes and request.thread and not request.thread.is_pull_request:
@@ -101,9 +95,10 @@ def request_from_github(
                 f"#{request.thread.number} is a pull request already, and --pr opens another one: leave out --pr, and "
                 "push the branch that the run makes."
             )
-        request, policy_text = _for_publishing(at, request, model, asks=asks)
+        request, policy_text = _for_publishing(at, request, spec.model, asks=asks)
     load = partial(load_attachments, at.where) if request.thread else None
-    return FromGitHub(request, policy_text, load, (note,) if note else ())
+    notes = (note,) if note else ()
+    return replace(spec, request=request, policy_text=policy_text, load_attachments=load, notes=notes)
 
 
 def _with_thread(at: CheckoutOnGitHub, request: Request, number: int) -> Request:

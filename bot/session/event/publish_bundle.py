@@ -28,9 +28,11 @@ from bot.publish.result import PublishResult
 from bot.publish.thread.comments import ThreadRef, thread_ref_of
 from bot.publish.thread.markers import OVER, PROGRESS
 from bot.session.context.github_env import WORKFLOW_TOKEN, GitHubEnvironment, read_github_environment
-from bot.session.event.earlier_run import request_behind
+from bot.session.event.earlier_run import repeat_request
 from bot.session.event.event_context import client_for, connected, event_thread_ref
 from bot.session.event.progress_comment import error_text, post_check
+from bot.verbs.record import Earlier
+from bot.verbs.registry import needs
 
 
 @dataclass
@@ -222,11 +224,14 @@ def _event_difference(
         text = github.file(where.policy_file, repository.default_branch)
         return load_policy(text, where.policy_file)
 
-    try:
-        behind = request_behind(event_request, request.actor, github, read_policy)
-    except RefusedError as error:
-        raise PublishError(str(error)) from error
-    return difference(request, behind, github, read_policy)
+    command = event_request.command
+    if command is not None and needs(command.verb, Earlier.REQUEST):
+        thread_ref = event_thread_ref(event_request, github)
+        try:
+            event_request, _ = repeat_request(event_request, thread_ref, request.actor, read_policy())
+        except RefusedError as error:
+            raise PublishError(str(error)) from error
+    return difference(request, event_request, github, read_policy)
 
 
 def _actor_difference(request: Request, github: GitHub, of_event: bool) -> str:

@@ -36,7 +36,7 @@ from bot.session.context.preflight import (
     uncommitted_policy,
 )
 from bot.session.context.review_scope import PullTarget
-from bot.session.context.run import FromGitHub, RunResult, RunSpec
+from bot.session.context.run import RunResult, RunSpec
 from bot.session.local.review import range_to_review
 from bot.session.run_folder import RunFolder, new_folder, parent_folder
 from bot.session.tools.approvals import own_recording
@@ -56,7 +56,7 @@ class FixOptions(NamedTuple):
     """Options of the command line. `out` is the folder for the bundle, `patch` a file in place of a branch, `resume`
     the folder of the run to continue; `allow_deletions` lets the run delete more than half of the files. `checks` are
     options of the request: which checks run, and for how long. `plan` is the file or the bundle with the plan to carry
-    out; `verb` is what is asked for if nothing earlier is named. `from_github` adds to a request what it takes from
+    out; `verb` is what is asked for if nothing earlier is named. `from_github` adds to a run what it takes from
     GitHub. With `publishes` the bundle is published, and no branch or patch is made. With `dirty` uncommitted changes
     are part of the base, of untracked files those in `include`.
 
@@ -76,7 +76,7 @@ class FixOptions(NamedTuple):
     verb: str = DEFAULT
     plan: Path | None = None
     skill: str | None = None
-    from_github: Callable[[Request], FromGitHub] | None = None
+    from_github: Callable[[RunSpec], RunSpec] | None = None
     publishes: bool = False
     dirty: bool = False
     include: Sequence[Path] = ()
@@ -123,10 +123,9 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
     options = options._replace(model=options.model or default_model(environment))
     last = _last(options, environment, repo) if continues else None
     request = _request(options, repo, plan, last, environment)
-    from_github = options.from_github(request) if options.from_github else FromGitHub(request)
     folder = new_folder(environment)
     try:
-        spec = _spec(options, from_github, repo, folder, environment, view)
+        spec = _spec(options, request, repo, folder, environment, view)
         dirty = make_dirty_base(repo, options.include, folder.root / "dirty.git") if options.dirty else None
         if dirty is not None:
             at, notes, subjects = Source(str(dirty.git_dir), "HEAD"), (*spec.notes, dirty.note), spec.subjects
@@ -140,20 +139,15 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
 
 def _spec(
     options: FixOptions,
-    given: FromGitHub,
+    request: Request,
     repo: Path,
     folder: RunFolder,
     environment: Mapping[str, str],
     view: View,
 ) -> RunSpec:
     """The spec of a run at HEAD of `repo`, with a note if the policy is not committed."""
-    is_local = given.request.actor.tier is Tier.LOCAL  # else the base branch's policy applies
-    policy_text, note = uncommitted_policy(repo) if is_local else (None, "")
-    notes = (note,) if note else ()
-    for one in (*notes, *given.notes):
-        view.tell(Note(one))
-    return RunSpec(
-        request=given.request,
+    spec = RunSpec(
+        request=request,
         source=Source(str(repo), "HEAD"),
         folder=folder,
         model=options.model,
@@ -162,14 +156,19 @@ def _spec(
         budget_usd=options.budget_usd,
         out=options.out,
         origin=repo,
-        notes=notes,
-        policy_text=policy_text if given.policy_text is None else given.policy_text,
         memory=options.target.memory if options.target else NO_MEMORY,
-        load_attachments=given.load_attachments,
         subjects=lambda sha: newest_subjects(Git(git_dir_of(repo)), sha),
         view=view,
         can_continue=VERBS[options.verb].changes,
     )
+    if options.from_github:
+        spec = options.from_github(spec)
+    if spec.tier is Tier.LOCAL:  # else the base branch's policy applies
+        policy_text, note = uncommitted_policy(repo)
+        spec = replace(spec, policy_text=policy_text, notes=(*((note,) if note else ()), *spec.notes))
+    for one in spec.notes:
+        view.tell(Note(one))
+    return spec
 
 
 def _request(

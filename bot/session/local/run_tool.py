@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from bot.agent.todo_list import Todo
 from bot.agent.toolbox import Handler, Toolbox
@@ -14,7 +13,6 @@ from bot.contracts.errors import UsageError
 from bot.contracts.messages import ToolCall
 from bot.contracts.records import masked
 from bot.contracts.request import Tier
-from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.gate.redact import Redactor, known_secrets
 from bot.policy.load import POLICY_FILE, load_policy
@@ -30,13 +28,6 @@ from bot.workspace.sandbox.backends import Setting
 from bot.workspace.start import StartOptions, skills_path
 
 
-class ToolRunResult(NamedTuple):
-    """`follows` is the text that the model gets after the result, such as the instructions of a skill."""
-
-    outcome: ToolOutcome
-    follows: tuple[str, ...] = ()
-
-
 def run_tool(
     tool: str,
     arguments: str,
@@ -46,9 +37,13 @@ def run_tool(
     policy_file: Path | None = None,
     sandbox: Setting = "auto",
     assume_read: bool = False,
-) -> ToolRunResult:
-    """Return the result, which may be an error result. `arguments` is JSON text, as a model would send it. With
-    `assume_read` existing files count as read. Raises `NoSandboxError`, and `UsageError` for bad input."""
+) -> str:
+    """Return the result, which may be an error result, as JSON: `{"content", "is_error", "metadata"}`, and `follows`,
+    the texts that the model gets after it, such as the instructions of a skill. The secrets of `environment` are
+    masked, as the model would see it.
+
+    `arguments` is JSON text, as a model would send it. With `assume_read` existing files count as read. Raises
+    `NoSandboxError`, and `UsageError` for bad input."""
     root = root.resolve()
     if not root.is_dir():
         raise UsageError(f"There is no folder {root}.")
@@ -82,20 +77,9 @@ def run_tool(
                 skill.spec.name: skill,
             }
             toolbox = Toolbox((*TOOL_SPECS, todo.spec, skill.spec), handlers, gatekeeper.permit)
-            executed = toolbox.execute(ToolCall("call_1", tool, arguments), cancel)
-            return ToolRunResult(executed.outcome, tuple(skill.after_results()))
-
-
-def as_json(result: ToolRunResult, environment: Mapping[str, str]) -> str:
-    """`{"content", "is_error", "metadata"}`, and `follows` where there is something; with the secrets of `environment`
-    masked, as the model would see it."""
-    mask = Redactor(known_secrets(environment)).text
-    outcome = result.outcome
-    fields: dict[str, Any] = {
-        "content": mask(outcome.content),
-        "is_error": outcome.is_error,
-        "metadata": masked(dict(outcome.metadata), mask),
-    }
-    if result.follows:
-        fields["follows"] = list(map(mask, result.follows))
-    return json.dumps(fields, ensure_ascii=False)
+            outcome = toolbox.execute(ToolCall("call_1", tool, arguments), cancel).outcome
+            follows = list(skill.after_results())
+    fields = {"content": outcome.content, "is_error": outcome.is_error, "metadata": dict(outcome.metadata)}
+    if follows:
+        fields["follows"] = follows
+    return json.dumps(masked(fields, Redactor(known_secrets(environment)).text), ensure_ascii=False)

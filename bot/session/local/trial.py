@@ -3,19 +3,19 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.agent.journal import Journal
-from bot.checkout.clone import Source, check_out
+from bot.checkout.clone import Source
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.gate.redact import Redactor, known_secrets
-from bot.policy.load import load_policy
-from bot.run.parts import granted_profile, make_parts
+from bot.run.parts import make_parts
+from bot.run.run import read_base
 from bot.session.checks.runner import CheckRunner
-from bot.session.context.run import Run, RunSpec
+from bot.session.context.run import RunSpec
 from bot.session.interruption import cancelled_by_signals
 from bot.session.local.fix import local_request
 from bot.session.run_folder import new_folder
@@ -44,28 +44,23 @@ def try_checks(
     stop, folder = CancelToken(), new_folder(environment)
     try:
         with cancelled_by_signals(stop), ExitStack() as stack:
-            policy, redactor = load_policy(policy_text), Redactor(known_secrets(environment))
-            source, request = Source(str(repo), "HEAD"), local_request(DEFAULT, None, repo)
             spec = RunSpec(
-                request=request, source=source, folder=folder, environment=environment, origin=repo
+                request=local_request(DEFAULT, None, repo),
+                source=Source(str(repo), "HEAD"),
+                folder=folder,
+                environment=environment,
+                origin=repo,
+                policy_text=policy_text,
             )
-            run = Run.of(
-                spec,
-                stop=stop,
-                checkout=check_out(source, folder.root, history=policy.history),
-                policy=policy,
-                profile=granted_profile(spec, policy),
-                confinement=choose(spec.sandbox).confinement,
-                journal=stack.enter_context(Journal(folder.journal, redactor.masked)),
-                redactor=redactor,
-            )
+            redactor = Redactor(known_secrets(environment))
+            run = read_base(stop, spec, None, redactor, partial(choose, spec.sandbox), stack)
             parts, trials = make_parts(run), list[Trial]()
             trees, checks = parts.trees, parts.rounds.checks
             origin = "" if run.confinement.moves else str(repo)
             try:
                 stack.callback(trees.wait)
                 trees.begin()
-                if policy.setup or policy.bring:
+                if run.policy.setup or run.policy.bring:
                     say("setup ...")
                     trees.environment()  # waits for it
                 with trees.for_checks("try", stop) as workspace:
