@@ -51,23 +51,16 @@ from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.interruption import cancelled_after, cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import lock_folder
 from bot.session.tools.run_models import ConversationModel, RunModels, connect_model
-from bot.verbs.record import Earlier
-from bot.verbs.registry import needs
 from bot.workspace.probe import Chosen, first_that_holds
 from bot.workspace.sandbox.backends import candidates
 
 
 def run(spec: RunSpec) -> RunResult:
     """Run `spec`, until its end or a signal. Raises an `AgentError` for what fails before the first request, and leaves
-    no folder then; later failures are in the outcome."""
+    no folder then; later failures are in the outcome. Raises `FolderBusy` where another run has the folder."""
     stop = CancelToken()
-    with note_work_on_error(spec), cancelled_by_signals(stop, spec.view.interrupted, partial(cut_off, spec)):
-        return run_until(stop, spec)
-
-
-def run_until(stop: CancelToken, spec: RunSpec) -> RunResult:
-    """The same, until `stop` is fired. Raises `FolderBusy` where another run has the folder."""
-    with lock_folder(spec.folder.root):
+    signals = cancelled_by_signals(stop, spec.view.interrupted, partial(cut_off, spec))
+    with note_work_on_error(spec), signals, lock_folder(spec.folder.root):
         try:
             result = _begin(stop, spec)
         except BaseException:
@@ -83,8 +76,6 @@ def run_until(stop: CancelToken, spec: RunSpec) -> RunResult:
 
 def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
     """1. Start what takes long, and wait for it whatever happens."""
-    if needs(spec.request.verb, Earlier.PLAN) and spec.request.plan is None:
-        raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
     require_git()
     provider = in_background(partial(connect_model, spec.model, spec.environment), "connect")
     backends = candidates(spec.sandbox)

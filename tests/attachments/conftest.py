@@ -11,6 +11,7 @@ from bot.attachments.fetch import FILE_LIMITS, PICTURE_LIMITS, AttachedFiles, Fe
 from bot.attachments.redraw import RedrawnPicture
 from bot.attachments.selector import AttachmentSelector, TextReader
 from bot.contracts.request import Actor, Request, Thread, Tier
+from bot.events.event_request import CommandSource
 from bot.github.client import connect
 from bot.github.retry import Pace
 from bot.session.context.run import Attachments
@@ -46,7 +47,12 @@ class World:
         return Request("fix", "this issue", actor, REPO, "main", "", thread=thread)
 
     def look(
-        self, request: Request, limits: FetchLimits | None = None, bots: tuple[int, ...] = (), **terms: Any
+        self,
+        request: Request,
+        limits: FetchLimits | None = None,
+        bots: tuple[int, ...] = (),
+        source: CommandSource | None = None,
+        **terms: Any,
     ) -> Attachments:
         """The sandbox has tests of its own: here what was fetched is the picture."""
         site = site_of(self.forge.url)
@@ -55,7 +61,7 @@ class World:
         files = AttachedFiles(self.folder / "attachments", Fetcher(site, limits or FILE_LIMITS))
         reader, fetcher = TextReader(github, request, bots), Fetcher(site, limits or PICTURE_LIMITS)
         looker = AttachmentSelector(site, reader, fetcher, drawn, files=files, **rules)
-        return collect_attachments(request, looker)
+        return collect_attachments(request, looker, source)
 
     def fetched(self) -> list[str]:
         return [e.path for e in self.forge.requests if e.path.startswith("/storage")]

@@ -13,7 +13,9 @@ import pytest
 from bot.attachments.fetch import PICTURE_LIMITS, Fetcher, FetchLimits, Omitted, site_of
 from bot.attachments.selector import MAX_NAMED, MAX_PICTURES
 from bot.contracts.pulls import Comment, ReviewThread, Side
-from bot.contracts.request import Actor, Thread, Tier, Trigger
+from bot.contracts.request import Actor, Thread, Tier
+from bot.contracts.threads import TextKind
+from bot.events.event_request import CommandSource
 from bot.session.context.run import Attachments
 from tests.attachments.conftest import PICTURE, REPO, World
 from tests.attachments.pictures import plain
@@ -96,10 +98,9 @@ def test_each_kind_of_text_is_read_where_it_stands(world: World):
     request = world.request()._replace(
         instruction=said[3],
         thread=Thread(number, "Words", "", "bob", "", comments, is_pull_request=True),
-        trigger=Trigger("issue_comment", command, "", ""),
         unresolved=(lines,),
     )
-    seen = world.look(request)
+    seen = world.look(request, source=CommandSource(TextKind.COMMENT, command, ""))
     assert [one.partition(", 40")[0] for one in seen.image_notes] == [
         "picture 1, in what was asked",
         f"picture 2, in the comment {comment}",

@@ -8,7 +8,7 @@ import pytest
 
 from bot.contracts.errors import UsageError
 from bot.review.diff_text import pieces_of
-from bot.session.local.review import find_range
+from bot.session.local.review import range_to_review
 from tests.session.conftest import Cli, CommandResult
 from tests.support.fix_script import VIEW
 from tests.support.model_script import Call, Say, Step
@@ -77,7 +77,7 @@ def test_a_folder_that_is_not_there_is_found_before_the_model_is_paid(cli: Cli, 
 
 
 def paths(repo: Path, base: str = "", since: str = "") -> tuple[str, list[str]]:
-    name, review_range = find_range(repo, base, since)
+    name, review_range = range_to_review(repo, base, since)
     return name, [piece.name for piece in pieces_of(review_range.diff, review_range.since)]
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode
-from bot.run.run import run_until
+from bot.run.run import run
 from bot.session.context.run import RunSpec
 from bot.session.run_folder import FolderBusy, RunFolder, lock_folder, remove_tree
 from tests.session.conftest import Cli
@@ -213,5 +212,5 @@ def test_a_run_in_a_folder_that_another_has_is_refused_before_it_begins(tmp_path
     asked = RunSpec(request=header().request, source=None, folder=RunFolder(tmp_path), environment={})  # type: ignore[arg-type]  # it must not get so far as to need them
     (tmp_path / "kept").write_text("of the other run")
     with lock_folder(tmp_path), pytest.raises(FolderBusy):
-        run_until(CancelToken(), asked)
+        run(asked)
     assert (tmp_path / "kept").exists()

@@ -12,13 +12,12 @@ from typing import Any
 
 from bot.checkout.clone import Source
 from bot.checkout.pull import PullHead
-from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
 from bot.publish.bundle import Bundle, read_bundle
-from bot.run.run import run_until
+from bot.run.run import run
 from bot.session.context.run import RunResult, RunSpec
 from bot.session.run_folder import RunFolder
 from slash_forge.bundled import MAINTAINER, REPORTER
@@ -142,8 +141,7 @@ def run_verb(
             **server.environment(),
             **{name: value.replace("{model}", server.url) for name, value in more.items()},
         }
-        result = run_until(
-            CancelToken(),
+        result = run(
             RunSpec(
                 request=request,
                 source=Source(
@@ -158,7 +156,7 @@ def run_verb(
                 resume=resume,
                 out=stage.bundle,
                 **job,
-            ),
+            )
         )
         model_requests = tuple(one.json for one in server.requests)
     return VerbRun(result, read_bundle(stage.bundle), model_requests, folder)

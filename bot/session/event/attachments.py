@@ -1,23 +1,22 @@
 """The attachments of a request, from GitHub."""
 
-import re
-
 from bot.attachments.fetch import FILE_LIMITS, AttachedFiles, Fetcher, file_line, site_of
 from bot.attachments.redraw import Redrawer
 from bot.attachments.selector import AttachmentSelector, TextReader, TextSource
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import Request, Thread
 from bot.contracts.threads import TextKind
-from bot.events.event_request import COMMENT_EVENTS, REVIEW
+from bot.events.event_request import CommandSource
 from bot.github.client import connect
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.run import Attachments, Run
 
-_REVIEW_ANCHOR = re.compile(r"#pullrequestreview-([0-9]{1,18})$")
 
-
-def load_attachments(where: GitHubEnvironment, run: Run, vision: bool) -> Attachments:
-    """Load the attachments of a run with a client of its own, for use on another thread."""
+def load_attachments(
+    where: GitHubEnvironment, source: CommandSource | None, run: Run, vision: bool
+) -> Attachments:
+    """Load the attachments of a run with a client of its own, for use on another thread. `source` is the text that
+    holds the instruction."""
     site = site_of(where.server_url)
     github = connect(where.token, where.api_url, run.request.repository)
     reader = TextReader(github, run.request, run.policy.verbs_of_bots)
@@ -34,18 +33,20 @@ def load_attachments(where: GitHubEnvironment, run: Run, vision: bool) -> Attach
         blind=not vision,
         ended=lambda: run.stop.fired,
     )
-    return collect_attachments(run.for_model, selector)
+    return collect_attachments(run.for_model, selector, source)
 
 
-def collect_attachments(request: Request, selector: AttachmentSelector) -> Attachments:
+def collect_attachments(
+    request: Request, selector: AttachmentSelector, source: CommandSource | None = None
+) -> Attachments:
     """Attachments of every text of `request`, the instruction first, since their number is limited."""
-    marked, files = _mark_request(request, selector), tuple(selector.files.files)
+    marked, files = _mark_request(request, selector, source), tuple(selector.files.files)
     lines = (*map(file_line, files), *selector.file_omissions)
     left = (*selector.omissions, *selector.file_omissions)
     return Attachments(marked, tuple(selector.images), tuple(selector.picture_lines), left, files, lines)
 
 
-def _mark_request(request: Request, selector: AttachmentSelector) -> Request:
+def _mark_request(request: Request, selector: AttachmentSelector, source: CommandSource | None) -> Request:
     def mark_comment(kind: TextKind, comment: Comment) -> Comment:
         source = TextSource(kind, comment.id, f"the {kind} {comment.id}")
         return comment._replace(body=selector.marked(source, comment.body))
@@ -64,20 +65,11 @@ def _mark_request(request: Request, selector: AttachmentSelector) -> Request:
         )
         return thread._replace(body=body, comments=comments)
 
-    instruction = request.instruction and selector.marked(_instruction_source(request), request.instruction)
+    kind, identity = (source.kind, source.identity) if source else (None, 0)
+    asked = TextSource(kind, identity, "what was asked")
+    instruction = request.instruction and selector.marked(asked, request.instruction)
     # Where it was asked comes before the rest of the thread.
     anchor = mark_review_thread(request.anchor) if request.anchor else None
     thread = mark_thread(request.thread) if request.thread else None
     unresolved = tuple(mark_review_thread(review_thread) for review_thread in request.unresolved)
     return request._replace(instruction=instruction, anchor=anchor, thread=thread, unresolved=unresolved)
-
-
-def _instruction_source(request: Request) -> TextSource:
-    trigger, words = request.trigger, "what was asked"
-    if trigger is None or request.thread is None:
-        return TextSource(None, 0, words)
-    if trigger.comment_id and (kind := COMMENT_EVENTS.get(trigger.event)):
-        return TextSource(kind, trigger.comment_id, words)
-    if trigger.event == REVIEW and (review := _REVIEW_ANCHOR.search(trigger.url)):
-        return TextSource(TextKind.REVIEW, int(review[1]), words)
-    return TextSource(TextKind.THREAD if trigger.event == "issues" else None, 0, words)

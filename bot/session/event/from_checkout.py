@@ -96,7 +96,7 @@ def request_from_github(
                 "push the branch that the run makes."
             )
         request, policy_text = _for_publishing(at, request, spec.model, asks=asks)
-    load = partial(load_attachments, at.where) if request.thread else None
+    load = partial(load_attachments, at.where, None) if request.thread else None
     notes = (note,) if note else ()
     return replace(spec, request=request, policy_text=policy_text, load_attachments=load, notes=notes)
 

@@ -161,7 +161,7 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
         memory=memory,
         subjects=lambda sha: newest_subjects(github, sha),
         threads=lambda task: gather(task, github, at),
-        load_attachments=partial(load_attachments, where),
+        load_attachments=partial(load_attachments, where, context.event_request.source),
         view=progress,
         earlier=open_pull_of(request.task, github, context.policy) if request.task else None,
     )

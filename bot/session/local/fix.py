@@ -117,7 +117,8 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         check_new_branch(repo)
     review_range = None
     if verb.reviews:
-        base, review_range = range_to_review(repo, options.base, options.since, options.target)
+        memory = options.target.memory if options.target else NO_MEMORY
+        base, review_range = range_to_review(repo, options.base, options.since, memory)
         everything = f"Review what HEAD changes since it left {base}."
         options = options._replace(instruction=options.instruction.strip() or everything)
     options = options._replace(model=options.model or default_model(environment))

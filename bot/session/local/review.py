@@ -12,8 +12,8 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.review import Review
 from bot.review.diff import Diff, parse_diff
 from bot.review.diff_text import pieces_of
-from bot.review.fingerprints import NO_MEMORY
-from bot.session.context.review_scope import PullTarget, ReviewRange
+from bot.review.fingerprints import NO_MEMORY, ReviewMemory
+from bot.session.context.review_scope import ReviewRange
 
 # Where a branch that is under review was left, in the order of likelihood: the remote's own word comes first.
 _BASES = (
@@ -35,25 +35,15 @@ class NothingToReviewError(UsageError):
         self.review = review
 
 
-def range_to_review(repo: Path, base: str, since: str, target: PullTarget | None) -> tuple[str, ReviewRange]:
-    """As `find_range`, since the last review of `target` if there was one. Raises `NothingToReviewError` as well."""
-    memory = target.memory if target else NO_MEMORY
+def range_to_review(
+    repo: Path, base: str, since: str, memory: ReviewMemory = NO_MEMORY
+) -> tuple[str, ReviewRange]:
+    """Return the name of the base and what HEAD changes since the merge base; of that only what is new since the commit
+    `since`, by default that of the last review in `memory`. Raises `NothingToReviewError`, `CheckoutError` and
+    `UsageError`."""
     if not since and memory.head_sha:
         with suppress(CheckoutError):  # the commit of the last review need not be here
             since = resolve(repo, memory.head_sha).sha
-    name, review_range = find_range(repo, base, since)
-    if pieces_of(review_range.diff, review_range.since, memory.left):
-        return name, review_range
-    message = f"HEAD changes nothing since it left {name}, so there is nothing to review."
-    if review_range.since_sha:
-        message = (
-            f"Nothing of the diff is new since {review_range.since_sha[:12]}, so there is nothing to review."
-        )
-    raise NothingToReviewError(message, Review(review_range.base_sha, review_range.head_sha, message))
-
-
-def find_range(repo: Path, base: str = "", since: str = "") -> tuple[str, ReviewRange]:
-    """Return the name of the base and what HEAD changes since the merge base. Raises `CheckoutError`, `UsageError`."""
     head = resolve(repo, "HEAD")
     name, tip = _base(repo, base, head)
     try:
@@ -61,10 +51,14 @@ def find_range(repo: Path, base: str = "", since: str = "") -> tuple[str, Review
     except GitError as error:
         raise MissingRevisionError(f"HEAD and {name} have no commit in common: {error.detail}") from error
     review_range = ReviewRange(fork, head.sha, _diff(fork, head))
-    if not since:
-        return name, review_range
-    seen = resolve(repo, since)
-    return name, review_range._replace(since_sha=seen.sha, since=_diff(seen.sha, head))
+    message = f"HEAD changes nothing since it left {name}, so there is nothing to review."
+    if since:
+        seen = resolve(repo, since).sha
+        review_range = review_range._replace(since_sha=seen, since=_diff(seen, head))
+        message = f"Nothing of the diff is new since {seen[:12]}, so there is nothing to review."
+    if not pieces_of(review_range.diff, review_range.since, memory.left):
+        raise NothingToReviewError(message, Review(fork, head.sha, message))
+    return name, review_range
 
 
 def _base(repo: Path, base: str, head: LocalCommit) -> tuple[str, LocalCommit]:
