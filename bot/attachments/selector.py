@@ -47,19 +47,15 @@ class TextReader:
         self._github = github
         self._number = request.thread.number if request.thread else 0
         self._bots = bots
-        self._texts: dict[tuple[TextKind, int], RenderedText | None] = {}
+        self.text = cache(self._text)
         self.tier = cache(self._tier)
 
-    def text(self, kind: TextKind, identity: int) -> RenderedText:
+    def _text(self, kind: TextKind, identity: int) -> RenderedText:
         """Raises `Omitted` for a text that is gone or cannot be read."""
-        key = (kind, identity)
-        if key not in self._texts:
-            self._texts[key] = None
-            with suppress(AgentError):
-                self._texts[key] = self._github.rendered_text(kind, self._number, identity)
-        if (text := self._texts[key]) is None:
-            raise Omitted("GitHub did not say who wrote it")
-        return text
+        with suppress(AgentError):
+            if text := self._github.rendered_text(kind, self._number, identity):
+                return text
+        raise Omitted("GitHub did not say who wrote it")
 
     def _tier(self, author: Account) -> Tier | None:
         """Return the author's tier, `None` for an account unknown to the policy. Raises `Omitted`."""

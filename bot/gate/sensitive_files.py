@@ -7,6 +7,7 @@ A report blocks no change. The lists of `sensitive` are of what is harmless: a f
 import re
 from collections.abc import Iterable
 
+from bot.contracts.formatting import first_of
 from bot.contracts.name_patterns import is_one_of
 from bot.contracts.outcome import CAN_CHANGE_TESTS
 from bot.ecosystems.registry import ecosystems
@@ -57,7 +58,6 @@ def sensitive(path: str) -> str:
     return "" if is_harmless else "configuration"
 
 
-_TOOLS_NAMED = 4
 # Bytes. Such a file is written by people.
 _CONTENT_LIMIT = 256 << 10
 _HEADER = re.compile(rb"\s*+\[{1,2}\s*+([^\]\n]{1,200})\]")
@@ -74,9 +74,9 @@ def set_up(path: str, before: bytes | None, after: bytes | None) -> str:
     if not pattern or after is None or max(len(before or b""), len(after)) > _CONTENT_LIMIT:
         return ""
     read = _keys if path.lower().endswith(".json") else _sections
-    old, new = read(before or b"", pattern.encode()), read(after, pattern.encode())
+    old, new = (read(side, pattern.encode()) for side in (before or b"", after))
     tools = [tool.decode() for tool in dict.fromkeys((*new, *old)) if old.get(tool) != new.get(tool)]
-    return f"sets up {', '.join(tools[:_TOOLS_NAMED])} anew" if tools else ""
+    return f"sets up {first_of(tools, 4)} anew" if tools else ""
 
 
 def _sections_of(path: str) -> str:

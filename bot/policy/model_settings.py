@@ -1,7 +1,7 @@
 """The keys `model`, `models` and `model_settings`: which models runs ask, what is known of them, how they are used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, GetPydanticSchema
@@ -55,15 +55,10 @@ class ModelFacts:
 
 def _override(facts: ModelFacts) -> ModelOverride:
     """Without prices of the cache, cached tokens cost the full price, so that a cap takes effect early."""
-    known = {
-        one.name: getattr(facts, one.name) for one in fields(facts) if one.name not in ("window", "price")
-    }
-    price = facts.price
-    if price is not None:
-        for name in ("input", "output", "cache_read", "cache_write"):
-            own = getattr(price, name)
-            known[f"{name}_price"] = price.input if own is None else own
-    known["context_window"] = facts.window
+    known = asdict(facts)
+    price = known.pop("price") or {}
+    prices = {f"{name}_price": price["input"] if own is None else own for name, own in price.items()}
+    known |= {"context_window": known.pop("window"), **prices}
     return {name: value for name, value in known.items() if value is not None}
 
 

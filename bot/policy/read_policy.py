@@ -45,10 +45,8 @@ class _SchemaGenerator(GenerateJsonSchema):
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchema:
         """Leave out defaults that say nothing: null, empty text, and the defaults of a section's own keys."""
         described = super().default_schema(schema)
-        if described.get("default") is None or described["default"] in ("", {}):
+        if described.get("default") in (None, "") or isinstance(described["default"], dict):
             described.pop("default", None)
-        elif isinstance(described["default"], dict):
-            del described["default"]
         elif isinstance(schema.get("default"), frozenset):
             described["default"] = sorted(described["default"])
         return described
