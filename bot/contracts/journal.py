@@ -113,14 +113,12 @@ class CallStarted(NamedTuple):
 
 
 class Question(NamedTuple):
-    """The tool host asks for permission to write. `diff` is the proposed change; `more` are further files with
-    their actions."""
+    """The tool host asks whether a tool may make all of these changes. `files` are pairs of a path and an action
+    ("create", "change" or "delete"); they and the diff are claims of the host."""
 
     tool: str
-    path: str
-    action: str
+    files: tuple[tuple[str, str], ...]
     diff: str
-    more: tuple[tuple[str, str], ...] = ()
 
 
 class PermissionDecision(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from bot.agent.journal import JournalFile
 from bot.contracts.evidence import TestChanges
-from bot.contracts.journal import CheckRecord, Evidence, SessionEnded
+from bot.contracts.journal import CheckRecord, Evidence, PlannedCheck, SessionEnded
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, TestsAsTheyWere
 
 _UNKNOWN = CheckRun(CheckState.NOT_RUN, note="the run ended before")
@@ -25,7 +25,8 @@ def _checks(recorded: JournalFile) -> Iterator[CheckResult]:
         for line in recorded.records(CheckRecord)
         if ended or line.phase == "before"
     }
-    for name, command, detected in recorded.header.checks:
+    known: list[CheckRecord | PlannedCheck] = [*runs.values(), *recorded.header.checks]
+    for name, check in {one.name: one for one in known}.items():
         sides = (runs.get((name, "before", False)), runs.get((name, "after", False)))
         again = runs.get((name, "after", True))
         flaky = again is not None and again.run.state is CheckState.PASSED
@@ -34,7 +35,7 @@ def _checks(recorded: JournalFile) -> Iterator[CheckResult]:
         tests = (
             TestChanges(*counts, note="the run died before its tests were compared") if any(counts) else None
         )
-        result = CheckResult(name, command, first, second, detected, flaky, tests)
+        result = CheckResult(name, check.command, first, second, check.detected, flaky, tests)
         if sides[1] and tests:  # whether the change touches tests is not known here
             not_run = CheckRun(CheckState.NOT_RUN, note=_BEFORE_IT)
             result = result._replace(as_they_were=TestsAsTheyWere(not_run, note=_BEFORE_IT))

@@ -100,7 +100,7 @@ def _salvage(
             holds_secret=redactor.holds_secret,
             links=links,
             # What edit tools requested to write.
-            edited={path for one in questions for path in (one.path, *(path for path, _ in one.more))},
+            edited={path for one in questions for path, _ in one.files},
         )
     except GateError as error:
         verdict = error

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FileVersion
+from bot.contracts.journal import Question as Question
 from bot.contracts.tools import Answer as Answer
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.workspace import frames, start
 from bot.workspace.frames import Facts
-from bot.workspace.frames import Question as Question
 from bot.workspace.process import Host
 from bot.workspace.process import HostEndedError as HostEndedError
 from bot.workspace.process import WorkspaceError as WorkspaceError

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from bot.contracts import wire
 from bot.contracts.cancel import CancelToken
-from bot.contracts.journal import FileVersion
+from bot.contracts.journal import FileVersion, Question
 from bot.contracts.plain_text import printable
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
@@ -45,15 +45,6 @@ class Facts(NamedTuple):
 
     pid: int
     leaks: tuple[str, ...]
-
-
-class Question(NamedTuple):
-    """The question whether a tool may make all of these changes. `files` are pairs of a path and an action ("create",
-    "change" or "delete"); they and the diff are claims of the host."""
-
-    tool: str
-    files: tuple[tuple[str, str], ...]
-    diff: str
 
 
 def facts(frame: _Frame) -> Facts:

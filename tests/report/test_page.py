@@ -68,7 +68,7 @@ RUN: tuple[Record, ...] = (
     BudgetChanged(1, Usage(1200, 300, 40, 77), 0.0123),
     CallStarted(1, "c1", "edit"),
     PermissionDecision("edit", True, "", "", "c1"),
-    Question("edit", "calc.py", "change", DIFF),
+    Question("edit", (("calc.py", "change"),), DIFF),
     PermissionDecision("edit", True, "write-code", "", "", "calc.py"),
     Result(1, "c1", "edit", "Edited calc.py.", metadata=EDIT, duration=0.01),
     CallStarted(1, "c2", "bash"),

@@ -17,9 +17,7 @@ COUNTS = TestCounts(3, 1, 0)
 ENDED = lines.SessionEnded("end_turn", "it said so", 3)
 
 
-def evidence_read(
-    folder: Path, *records: lines.Record, planned: Sequence[str] = ("tests",)
-) -> lines.Evidence:
+def evidence_read(folder: Path, *records: lines.Record, planned: Sequence[str] = ()) -> lines.Evidence:
     checks = tuple(lines.PlannedCheck(name, f"run {name}") for name in planned)
     with Journal(folder / "journal.jsonl", str) as journal:
         journal.write(header()._replace(checks=checks))

@@ -96,12 +96,8 @@ def _target(path: str, name: str) -> str:
 
 def _cut(text: str, limit: int) -> str:
     """The text up to the last line end within `limit`."""
-    if len(text) <= limit:
-        return text
-    if limit <= len("\n…"):
-        return ""
-    head = text[: limit - len("\n…")]
-    return (head.rpartition("\n")[0] or head).rstrip() + "\n…"
+    head = text[:limit]
+    return head if len(text) <= limit else (head.rpartition("\n")[0] or head).rstrip()
 
 
 def _folders(near: Iterable[str]) -> Iterator[str]:

@@ -103,10 +103,8 @@ class Gatekeeper:
     def answer(self, question: Question) -> Answer:
         """Decide on a write: the strictest decision on any path counts for all. Paths are resolved, so a link cannot
         lead a write past a rule."""
-        first, action = question.files[0]
-        rest = question.files[1:]
         self.edited.update(path for path, _ in question.files)
-        self.write(lines.Question(question.tool, first, action, question.diff, rest))
+        self.write(question)
         if (answer := self._ask_about_writes(question, self._decisions(question, can_ask=True))) is not None:
             return answer
         path, decision = max(self._decisions(question), key=lambda item: item[1].effect.rank)
@@ -114,7 +112,7 @@ class Gatekeeper:
         if not decision.allowed:
             self._add_denial(question.tool, path, decision.rule, decision.reason)
             self.refused.append("")
-        if reason and rest:
+        if reason and len(question.files) > 1:
             reason = f"{path}: {reason} Nothing was written, of no file."
         self.write(
             lines.PermissionDecision(question.tool, decision.allowed, decision.rule, reason, path=path)
