@@ -16,7 +16,7 @@ MOST = 20_000
 """Problems of one run of one checker; more are not compared."""
 
 MOST_BYTES = 12_000_000
-_LONGEST = {"path": 500, "code": 80, "message": 300, "snippet": 160}
+_LONGEST_PATH, _LONGEST_CODE, _LONGEST_MESSAGE, _LONGEST_SNIPPET = 500, 80, 300, 160
 _HIGHEST = 100_000_000
 _MAX_COLUMN = 10_000
 """Characters of a line that are counted: more would take seconds for many problems."""
@@ -41,9 +41,9 @@ def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> 
         line, lines = _number(find.line), read(path)
         text = lines[line - 1] if 0 < line <= len(lines) else ""
         column = code_points(text, _number(find.column), unit)
-        message = one_line(find.message, _LONGEST["message"], root)
-        code = one_line(find.code, _LONGEST["code"])
-        snippet = one_line(text, _LONGEST["snippet"])
+        message = one_line(find.message, _LONGEST_MESSAGE, root)
+        code = one_line(find.code, _LONGEST_CODE)
+        snippet = one_line(text, _LONGEST_SNIPPET)
         row: Row = [path, line, column, find.severity, code, message, snippet]
         size += len(json.dumps(row))
         if len(rows_so_far) == MOST or size > MOST_BYTES:
@@ -68,7 +68,7 @@ def one_line(text: object, longest: int, root: str = "") -> str:
 
 def _inside(path: object, root: str, folder: str = "") -> str | None:
     """The path relative to `root`; `None` if it is not the path of a file in it."""
-    if not isinstance(path, str) or not path or len(path) > _LONGEST["path"] or not path.isprintable():
+    if not isinstance(path, str) or not path or len(path) > _LONGEST_PATH or not path.isprintable():
         return None
     for prefix in dict.fromkeys((root, os.path.realpath(root))):
         if path.startswith(f"{prefix}/"):

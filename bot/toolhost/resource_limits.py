@@ -6,14 +6,11 @@ number of processes. How long a call may take is in `bot/contracts/workspace_too
 
 import contextlib
 import resource
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 MIB = 1 << 20
 GIB = 1 << 30
-
-_SHARE = (3, 4)
-"""The share of the machine's memory. The rest is for the supervisor, and for growth between two measurements."""
 
 _TASKS_A_PROCESS = 4
 _MACHINE = "/proc/meminfo"
@@ -47,16 +44,16 @@ class ExceededLimit(NamedTuple):
 
 def effective_limits(settings: Mapping[str, object]) -> ResourceLimits:
     """The default limits with `settings` by name, and no more memory than the machine can spare."""
-    values = {name: settings.get(name) for name in ResourceLimits._fields}
-    wanted = ResourceLimits(**{name: value for name, value in values.items() if type(value) is int})
+    known = {name: settings.get(name) for name in ResourceLimits._fields}
+    wanted = ResourceLimits(**{name: value for name, value in known.items() if type(value) is int})
     sizes = (_first_number(_MACHINE) * 1024, *map(_first_number, _CONTAINER))
-    spared = (size * _SHARE[0] // _SHARE[1] for size in sizes if size)
+    # A quarter is for the supervisor, and for growth between two measurements.
+    spared = (size * 3 // 4 for size in sizes if size)
     return wanted._replace(memory=min([wanted.memory, *spared]))
 
 
-def for_a_child(chosen: ResourceLimits) -> Callable[[], None]:
-    """Return a function that sets the limits of this process and all that it starts, for the time between fork and
-    exec: no process may set those of another.
+def limit_this_process(chosen: ResourceLimits) -> None:
+    """Set the limits of this process and all that it starts, between fork and exec: it cannot set another's.
 
     A program may raise its own limit of data again (`ulimit -d unlimited`): those built with a sanitiser reserve more
     than any machine has, and the memory that they use is measured from outside.
@@ -72,13 +69,10 @@ def for_a_child(chosen: ResourceLimits) -> Callable[[], None]:
         if file.read().split() != [b"0", b"0", b"4294967295"]:
             wanted[resource.RLIMIT_NPROC] = _TASKS_A_PROCESS * chosen.processes
 
-    def apply() -> None:
-        for which, most in wanted.items():
-            soft, hard = resource.getrlimit(which)
-            kept = hard if which == resource.RLIMIT_DATA else _lower_of(most, hard)
-            resource.setrlimit(which, (_lower_of(most, soft), kept))
-
-    return apply
+    for which, most in wanted.items():
+        soft, hard = resource.getrlimit(which)
+        kept = hard if which == resource.RLIMIT_DATA else _lower_of(most, hard)
+        resource.setrlimit(which, (_lower_of(most, soft), kept))
 
 
 def _lower_of(wanted: int, there: int) -> int:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from bot.toolhost import descendants
-from bot.toolhost.resource_limits import ResourceLimits, for_a_child
+from bot.toolhost.resource_limits import ResourceLimits, limit_this_process
 from bot.toolhost.system_calls import become_subreaper, checked, libc
 
 FAILED, ENDED, DONE = 1, 2, 3
@@ -132,7 +132,7 @@ def _settle(kept: set[int], chosen: ResourceLimits) -> None:
     become_subreaper()
     for number in _IGNORED:
         signal.signal(number, lambda number, frame: None)
-    for_a_child(chosen)()
+    limit_this_process(chosen)
 
 
 def _woken_by_children() -> int:

@@ -6,9 +6,9 @@ character stays, mixed line ends included.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from bot.toolhost.text import split_lines, to_lf, usual_line_end
@@ -118,6 +118,7 @@ _AROUND = 2
 """Unchanged lines that an edit's result shows on each side of the change."""
 
 _MAX_LINES, _MAX_WIDTH = 40, 200
+_MOST_EXCERPTS = 5
 _MAX_ECHO, _ECHO_WIDTH = 7, 100
 """Of an edit's result: the model has just sent most of it."""
 
@@ -126,6 +127,11 @@ def excerpt(lines: Sequence[str], first: int, last: int) -> str:
     """Lines `first` to `last` (1-based, cut to what exists), numbered as a view numbers them; a long piece keeps
     its two ends."""
     return _both_ends(lines, first, last, _MAX_LINES, _MAX_WIDTH)
+
+
+def excerpts(lines: Sequence[str], numbers: Iterable[int]) -> str:
+    """The lines with these numbers, the first few, each with the line above and below it."""
+    return "\n--\n".join(excerpt(lines, n - 1, n + 1) for n in islice(dict.fromkeys(numbers), _MOST_EXCERPTS))
 
 
 def changed_part(lf: str, first: int, last: int) -> str:

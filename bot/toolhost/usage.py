@@ -72,9 +72,6 @@ def _sum(path: str, names: tuple[bytes, ...]) -> int:
     return sum(int(words[0]) for words in fields if words) * 1024
 
 
-_FREE_SHARE = (9, 10)
-"""The share of the space free at the start that may be used. A full disk would break the journal and the answer."""
-
 _BLOCK = 512
 _LEAST = 4096
 """Bytes that a file or a folder counts for, an empty one too: a disk also runs out of places for files."""
@@ -94,7 +91,8 @@ class DiskUse:
         self._devices = {os.stat(folder).st_dev for folder in folders}
         self._began = time.time() - 1  # a file's time is a tick of the kernel's clock behind ours
         self._free = _free(folders)
-        self.allowed = min(allowed, min(self._free) * _FREE_SHARE[0] // _FREE_SHARE[1])
+        # Not all of the free space: a full disk would break the journal and the answer.
+        self.allowed = min(allowed, min(self._free) * 9 // 10)
         self._pause = pause
         self._gone_at_walk = 0
         self._next_walk = time.monotonic() + pause

@@ -82,8 +82,8 @@ def test_a_program_of_the_host_s_own_is_left_alone_then():
 @pytest.mark.bubblewrap
 def test_a49_the_kernel_counts_them_where_the_user_is_the_sandbox_s_own():
     script = (
-        "import resource; from bot.toolhost.resource_limits import ResourceLimits, for_a_child; "
-        "for_a_child(ResourceLimits(processes=60))(); print(resource.getrlimit(resource.RLIMIT_NPROC))"
+        "import resource; from bot.toolhost.resource_limits import ResourceLimits, limit_this_process; "
+        "limit_this_process(ResourceLimits(processes=60)); print(resource.getrlimit(resource.RLIMIT_NPROC))"
     )
     confined = ["bwrap", "--unshare-user", "--uid", "1000", "--ro-bind", "/", "/", "--proc", "/proc"]
     done = subprocess.run(

@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from bot.ecosystems.program_search import Place
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context
 from bot.toolhost.programs import start_program
-from bot.toolhost.resource_limits import for_a_child
+from bot.toolhost.resource_limits import limit_this_process
 
 _MAX_LINKS = 40
 _PROXY = re.compile(r"(?i)(https?|all|no|ftp)_proxy$")
@@ -88,7 +89,7 @@ class Launcher:
         """Start the process in a session of its own, with pipes and a command's limits. Raises `OSError`."""
         return start_program(
             launch.argv,
-            preexec_fn=for_a_child(self._context.monitor.limits),
+            preexec_fn=partial(limit_this_process, self._context.monitor.limits),
             cwd=launch.root or self._root,
             env={**environment_of(spec, self._context), **launch.variables},
             stdin=subprocess.PIPE,

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from bot.toolhost.patch.grammar import Section
-from bot.toolhost.text_replacement import excerpt, find_near_miss
+from bot.toolhost.text_replacement import excerpts, find_near_miss
 
 _ALIKE = str.maketrans(
     dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-")
@@ -87,7 +87,7 @@ def _locate(lines: Sequence[str], section: Section, taken: Sequence[Placement]) 
     end = ', nor at the end of the file: leave "*** End of File" out' if section.at_end else ""
     return (
         f"its lines are at line {_numbers(elsewhere)}, but not below the line after @@ and apart from earlier "
-        f"sections{end}\n{_excerpts(elsewhere, lines)}"
+        f"sections{end}\n{excerpts(lines, (at + 1 for at in elsewhere))}"
     )
 
 
@@ -145,16 +145,12 @@ _MOST_PLACES = 20
 def _ambiguous(places: Sequence[int], lines: Sequence[str]) -> str:
     return (
         f"this section fits at several places (lines {_numbers(places)}). Add lines of context, or above it an anchor "
-        f'that is there once, such as "@@ class Name"\n{_excerpts(places, lines)}'
+        f'that is there once, such as "@@ class Name"\n{excerpts(lines, (at + 1 for at in places))}'
     )
 
 
 def _numbers(places: Sequence[int]) -> str:
     return ", ".join(str(at + 1) for at in places[:_MOST_PLACES])
-
-
-def _excerpts(places: Sequence[int], lines: Sequence[str]) -> str:
-    return "\n--\n".join(excerpt(lines, at, at + 2) for at in places[:_MAX_LINES])
 
 
 def _no_anchor(anchor: str, lines: Sequence[str]) -> str:

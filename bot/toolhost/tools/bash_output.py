@@ -97,11 +97,12 @@ def ending(ended: CommandResult, timeout: float, output: str = "") -> list[str]:
     """How a command ended, as notes of one sentence. `output` is the file with the output of a background command."""
     notes: list[str] = []
     where = f"in {output}" if output else "above"
+    while_running = f" while these ran: {', '.join(ended.running)}" if ended.running else ""
     if ended.cancelled:
         notes.append("cancelled: the command and all its processes were killed")
     elif ended.timed_out:
         notes.append(
-            f"timed out after {timeout:g} s: the command and all its processes were killed{_while_running(ended)}; "
+            f"timed out after {timeout:g} s: the command and all its processes were killed{while_running}; "
             f"what it printed is {where}"
             f"{silence(ended.quiet, ', and it printed nothing')}. {_LONGER}"
         )
@@ -114,7 +115,7 @@ def ending(ended: CommandResult, timeout: float, output: str = "") -> list[str]:
         }[ended.limit.name]
         notes.append(
             f"stopped: {exceeded}, which is the limit here: {_what(ended)} "
-            f"killed{_while_running(ended)}; what it printed is {where}. "
+            f"killed{while_running}; what it printed is {where}. "
             f"{_NEXT[ended.limit.name]}"
         )
     elif ended.exit_code < 0:
@@ -145,10 +146,6 @@ def _what(ended: CommandResult) -> str:
     if ended.all_ended:
         return "everything that ran in the workspace, background commands and language servers too, was"
     return "the command and all its processes were"
-
-
-def _while_running(ended: CommandResult) -> str:
-    return f" while these ran: {', '.join(ended.running)}" if ended.running else ""
 
 
 _NEXT = {

@@ -6,12 +6,11 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context
 from bot.toolhost.files import LoadedFile, load, require_shown, resolve, view_call, why_not_current
 from bot.toolhost.text import split_lines, to_lf
-from bot.toolhost.text_replacement import Span, changed_part, excerpt, find, find_near_miss, line_of, replace
+from bot.toolhost.text_replacement import Span, changed_part, excerpts, find, find_near_miss, line_of, replace
 from bot.toolhost.tools.write import unchanged, write_file
 from bot.toolhost.write_changes import Change, commit
 
 _LISTED = 20
-_EXPLAINED = 5
 
 
 def run(context: Context, path: str, old: str, new: str, replace_all: bool = False) -> ToolOutcome:
@@ -49,9 +48,8 @@ def run(context: Context, path: str, old: str, new: str, replace_all: bool = Fal
 
 def _ambiguous(file: LoadedFile, spans: Sequence[Span]) -> ToolFailure:
     numbers = [line_of(file.text.content, start) for start, _ in spans[:_LISTED]]
-    lines = split_lines(file.lf)
     listed = ", ".join(map(str, numbers)) + (", ..." if len(spans) > _LISTED else "")
-    places = "\n--\n".join(excerpt(lines, n - 1, n + 1) for n in dict.fromkeys(numbers[:_EXPLAINED]))
+    places = excerpts(split_lines(file.lf), numbers)
     return ToolFailure(
         f'"old" occurs {len(spans)} times in {file.name} (lines {listed}), overlapping places counted:\n'
         f'{places}\nExtend "old" with lines around the one you mean, or set "replace_all" to true.'

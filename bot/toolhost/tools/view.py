@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_LINES
@@ -106,33 +105,25 @@ _LONGEST = 120
 _LONGEST_LINE = 300
 
 
-class _Definition(NamedTuple):
-    """`first` and `last` are lines from 1; `depth` counts the definitions that it lies in."""
-
-    first: int
-    last: int
-    depth: int
-    text: str
-
-
 def outline(name: str, lines: Sequence[str]) -> list[str]:
     """A line for each definition, `12-40 class A`; none for a file whose kind has no definitions."""
     suffix = PurePosixPath(name).suffix.lower()
     pattern = next((one.outline[suffix] for one in ecosystems() if suffix in one.outline), None)
     definitions = _definitions(pattern, lines) if pattern else []
-    while len(definitions) > _MOST and (deepest := max(definition.depth for definition in definitions)):
-        definitions = [definition for definition in definitions if definition.depth < deepest]
+    while len(definitions) > _MOST and (deepest := max(depth for _, _, depth in definitions)):
+        definitions = [one for one in definitions if one[2] < deepest]
     entries = [
-        f"{definition.first}-{definition.last} {'  ' * definition.depth}{definition.text[:_LONGEST]}"
-        for definition in definitions[:_MOST]
+        f"{first}-{last} {'  ' * depth}{lines[first - 1].strip()[:_LONGEST]}"
+        for first, last, depth in definitions[:_MOST]
     ]
     return entries + ([f"[{len(definitions) - _MOST} more]"] if len(definitions) > _MOST else [])
 
 
-def _definitions(pattern: str, lines: Sequence[str]) -> list[_Definition]:
-    """The lines at which the pattern matches. Each definition ends before the next one that is not indented deeper."""
+def _definitions(pattern: str, lines: Sequence[str]) -> list[tuple[int, int, int]]:
+    """The first and last line of each definition, from 1, and the number of those that it lies in. It begins where the
+    pattern matches, and ends before the next one that is not indented deeper."""
     begins = re.compile(pattern).match
-    definitions: list[_Definition] = []
+    ends: dict[int, tuple[int, int]] = {}
     open_ones: list[tuple[int, int]] = []
     for number, line in enumerate(lines, start=1):
         if len(line) > _LONGEST_LINE or not begins(line):
@@ -140,8 +131,8 @@ def _definitions(pattern: str, lines: Sequence[str]) -> list[_Definition]:
         expanded = line.expandtabs(4)
         indent = len(expanded) - len(expanded.lstrip())
         while open_ones and open_ones[-1][0] >= indent:
-            index = open_ones.pop()[1]
-            definitions[index] = definitions[index]._replace(last=number - 1)
-        definitions.append(_Definition(number, len(lines), len(open_ones), line.strip()))
-        open_ones.append((indent, len(definitions) - 1))
-    return definitions
+            first = open_ones.pop()[1]
+            ends[first] = number - 1, ends[first][1]
+        ends[number] = len(lines), len(open_ones)
+        open_ones.append((indent, number))
+    return [(first, last, depth) for first, (last, depth) in ends.items()]
