@@ -1,19 +1,17 @@
 """`grep`: lines that match a regular expression, or the files they are in.
 
-git searches: Perl-compatible expressions, all cores, links never followed. A search has two steps: the number of
-matching lines by file, then the lines of the few files that are shown.
+git searches: Perl-compatible expressions, all cores, links never followed.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable_name
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_MATCHES, MODES
@@ -71,47 +69,41 @@ def _answer(git: ScratchRepository, request: _Request, context: Context) -> Tool
         matches_glob = matcher(request.glob)
         start = len(request.location.below) + 1 if request.location.below else 0
         names = [path for path in names if matches_glob(path[start:] or path.rpartition("/")[2])]
-    counted = _grep(git, request, names, "-c") if names else b""
-    found = {os.fsdecode(path): int(count) for path, count in _COUNT.findall(counted)}
-    total, count = sum(found.values()), len(found)
-    if not found:
-        where = f" in {printable_name(request.location.below)}" if request.location.below else ""
-        only = f" in files like {request.glob}" if request.glob else ""
-        return ToolOutcome(f"No line matches {request.pattern}{where}{only}.")
-    paths = sorted(found)
     if request.mode == "lines":
-        shown = _first_hits(git, request, found)
+        shown, cut = _first_hits(git, request, names)
         lines = list(render(request.location, shown, request.around))
         for path in dict.fromkeys(hit.path for hit in shown):
             context.records.mention(request.location.root / path)
-        matches = sum(hit.column > 0 for hit in shown)
-        cut = total > matches
-        note = f'; the first {matches} are shown, narrow with path or glob, or set mode "files"'
+        note = f'over {MAX_MATCHES} lines match; narrow with path or glob, or set mode "files"'
     else:
+        found = _COUNT.findall(_grep(git, request, names, "-c"))
         lines = [
-            request.location.display(path) + (f": {found[path]}" if request.mode == "count" else "")
-            for path in paths[:MAX_MATCHES]
+            request.location.display(os.fsdecode(path))
+            + (f": {int(count)}" if request.mode == "count" else "")
+            for path, count in found[:MAX_MATCHES]
         ]
-        cut = count > MAX_MATCHES
-        note = f"; the first {MAX_MATCHES} files are shown, narrow with path or glob"
-    if cut:
-        lines.append(f"[{count_of(total, 'matching line')} in {count_of(count, 'file')}{note}]")
-    return ToolOutcome("\n".join(lines))
+        cut = len(found) > MAX_MATCHES
+        note = f"the first {MAX_MATCHES} of {len(found)} files; narrow with path or glob"
+    if not lines:
+        where = f" in {printable_name(request.location.below)}" if request.location.below else ""
+        only = f" in files like {request.glob}" if request.glob else ""
+        return ToolOutcome(f"No line matches {request.pattern}{where}{only}.")
+    return ToolOutcome("\n".join([*lines, *([f"[{note}]"] if cut else [])]))
 
 
-def _first_hits(git: ScratchRepository, request: _Request, found: Mapping[str, int]) -> list[Hit]:
-    """The first `MAX_MATCHES` matches with the lines around them."""
-    before = zip(accumulate(found[path] for path in sorted(found)), sorted(found), strict=True)
-    some = [path for count, path in before if count - found[path] < MAX_MATCHES]
-    hits = list(_hits(git, request, some))
-    matches = [at for at, hit in enumerate(hits) if hit.column]
-    if len(matches) <= MAX_MATCHES:
-        return hits
-    last, following = matches[MAX_MATCHES - 1 : MAX_MATCHES + 1]
-    path, end = hits[last].path, hits[last].line + request.around
-    return hits[: last + 1] + [
-        hit for hit in hits[last + 1 : following] if hit.path == path and hit.line <= end
-    ]
+def _first_hits(git: ScratchRepository, request: _Request, names: Sequence[str]) -> tuple[list[Hit], bool]:
+    """The first `MAX_MATCHES` matches with the lines around them, and whether there are more."""
+    hits: list[Hit] = []
+    matches = 0
+    for hit in _hits(git, request, names):
+        matches += hit.column > 0
+        if matches > MAX_MATCHES:  # without the lines above it
+            last = next(one for one in reversed(hits) if one.column)
+            while hits[-1].path != last.path or hits[-1].line > last.line + request.around:
+                hits.pop()
+            return hits, True
+        hits.append(hit)
+    return hits, False
 
 
 MAX_LINE = 500
@@ -167,7 +159,8 @@ class Hit(NamedTuple):
 def _hits(git: ScratchRepository, request: _Request, names: Sequence[str]) -> Iterator[Hit]:
     """The matching lines of these files with the lines around each, in their order, lines ascending."""
     output = _grep(git, request, names, "-n", "--column", f"--context={request.around}")
-    for path, line, column, content in _HIT.findall(output):
+    for match in _HIT.finditer(output):
+        path, line, column, content = match.groups()
         text = content.decode("utf-8", "replace").removesuffix("\r")
         yield Hit(os.fsdecode(path), int(line), int(column or 0), text)
 
