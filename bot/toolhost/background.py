@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bot.toolhost import shell
-from bot.toolhost.output import Spill, Start
+from bot.toolhost.output import Spill
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation
 from bot.toolhost.shell import CommandResult
@@ -26,8 +26,9 @@ _KILL_LIMIT = 3 * TERM_GRACE
 
 @dataclass(eq=False)
 class Job:
-    """One command; `number` is 0 in the foreground. `next_start` is where its next output begins; `ended` is `None`
-    while it runs; `failure` is why it could not be started, or watched to its end (a full disk). `stopping` ends it."""
+    """One command; `number` is 0 in the foreground. `next_start` is the byte at which its next output begins; `ended`
+    is `None` while it runs; `failure` is why it could not be started, or watched to its end (a full disk). `stopping`
+    ends it."""
 
     number: int
     command: str
@@ -35,7 +36,7 @@ class Job:
     timeout: float
     stopping: Cancellation = field(default_factory=Cancellation)
     began: float = field(default_factory=time.monotonic)
-    next_start: Start = field(default_factory=Start)
+    next_start: int = 0
     ended: CommandResult | None = None
     failure: str = ""
     over: Cancellation = field(default_factory=Cancellation)

@@ -14,7 +14,6 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
 
 from bot.contracts.plain_text import CONTROLS, SEQUENCES
 from bot.contracts.workspace_tools import OUTPUT_NAME
@@ -34,14 +33,14 @@ class Spill:
     """A sink for `shell.run_command`. It may be written and read on different threads. Creating one raises `OSError`;
     the file stays.
 
-    `cap` is in bytes of text. `total` counts the bytes of the output, `size` and `newlines`
-    those of its text, `left_out` the bytes of text that are not in the file; none of them stops at the cap. `binary` is
-    true for output that is no text, which is stored unchanged.
+    `cap` is in bytes of text. `total` counts the bytes of the output, `size` those of its text, `left_out` the bytes of
+    text that are not in the file; none of them stops at the cap. `binary` is true for output that is no text, which is
+    stored unchanged.
     """
 
     def __init__(self, folder: Path, seq: int, cap: int = CAP) -> None:
         self.cap = cap
-        self.total = self.size = self.newlines = self.left_out = 0
+        self.total = self.size = self.left_out = 0
         self.binary = False
         self.last_at = time.monotonic()
         self._held = 0
@@ -110,7 +109,6 @@ class Spill:
 
     def _keep(self, text: bytes) -> None:
         self.size += len(text)
-        self.newlines += text.count(b"\n")
         remaining = max(self.cap - self._held, 0)
         if remaining:
             self._held += _write(self._fd, text[:remaining], self._held)
@@ -213,30 +211,22 @@ _FOLDED_FROM = 6
 """Lines in a row. Of as many alike ones or more the first three and the last are shown."""
 
 
-class Start(NamedTuple):
-    """Where in a spill file to begin: the byte, and the lines before it."""
-
-    byte: int = 0
-    lines: int = 0
-
-
-def present(spill: Spill, start: Start | None = None) -> str:
-    """The output for the model, with the way to the rest if some is left out."""
+def present(spill: Spill, start: int = 0) -> str:
+    """The output from a byte on for the model, with the way to the rest if some is left out."""
     if spill.binary:
         return f"[binary output, {spill.total} bytes; all of it: {spill.name}]\n"
-    start = start or Start()
     unfinished = spill.unfinished()
-    length = spill.size - start.byte
+    length = spill.size - start
     if not spill.left_out and length <= _HEAD_BYTES + _TAIL_BYTES:
-        return _middle_out(_lines(spill.read(start.byte, length) + unfinished), [], spill, start)
-    head = spill.read(start.byte, min(_HEAD_BYTES, spill.cap - start.byte))
+        return _middle_out(_lines(spill.read(start, length) + unfinished), [], spill, length)
+    head = spill.read(start, min(_HEAD_BYTES, spill.cap - start))
     tail = spill.last(min(length, _TAIL_BYTES)) + unfinished
     # Without the partial line at the inner edge; of one partial line the outer part.
     if head:
         head = head[: head.rfind(b"\n") + 1] or head[:_EDGE] + b" [the line goes on]\n"
     if tail:
         tail = tail[tail.find(b"\n") + 1 :] or b"[the line began before] " + tail[-_EDGE:]
-    return _middle_out(_lines(head), _lines(tail), spill, start)
+    return _middle_out(_lines(head), _lines(tail), spill, length)
 
 
 def with_notes(text: str, notes: Sequence[str], nothing: str) -> str:
@@ -256,10 +246,10 @@ def _cut(line: str) -> str:
     return line if more <= 0 else f"{line[:LINE_LIMIT]} [{more} more characters]"
 
 
-def _middle_out(head: list[str], tail: list[str], spill: Spill, start: Start) -> str:
+def _middle_out(head: list[str], tail: list[str], spill: Spill, length: int) -> str:
     """All lines when they fit; else as many as fit of the head and of the tail, with a note between.
 
-    `tail` is empty when `head` is all there is.
+    `tail` is empty when `head` is all there is. `length` is that of all the text in bytes.
     """
     if not tail and sum(map(len, head)) <= LIMIT:
         text = "".join(head)
@@ -270,12 +260,10 @@ def _middle_out(head: list[str], tail: list[str], spill: Spill, start: Start) ->
         return f"{_ended(''.join(head))}[alike lines are folded; full output: {spill.name}]\n"
     first = _fitting(head, int(LIMIT * _HEAD_SHARE))
     last = _fitting((tail or head[len(first) :])[::-1], LIMIT - int(LIMIT * _HEAD_SHARE))[::-1]
-    total_lines = spill.newlines - start.lines + (0 if not last or last[-1].endswith("\n") else 1)
-    lines = max(total_lines - len(first) - len(last), 0)
-    size = max(spill.size - start.byte - sum(len(line.encode()) for line in (*first, *last)), 0)
+    size = max(length - sum(len(line.encode()) for line in (*first, *last)), 0)
     note = (
-        f"[{lines} lines / {size} bytes omitted; full output: {spill.name}; page it with view "
-        "(offset, limit) or search it with grep]\n"
+        f"[{size} bytes omitted; full output: {spill.name}; page it with view (offset, limit) or search it with "
+        "grep]\n"
     )
     dropped = (
         f"\n[the output was {spill.size} bytes; the file keeps its beginning and end, without the "

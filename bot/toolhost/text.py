@@ -63,9 +63,8 @@ def encoding_label(text: Text) -> str:
 def line_ends_label(content: str) -> str:
     """For people and models; empty for plain line feeds."""
     crlf = content.count("\r\n")
-    lf = content.count("\n") - crlf
-    if lf and crlf:
-        return f"mixed line ends: {lf} LF, {crlf} CRLF"
+    if crlf and crlf < content.count("\n"):
+        return "mixed line ends"
     return "CRLF line ends" if crlf else ""
 
 

@@ -16,6 +16,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bot.contracts.formatting import first_of
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.context import Context
 from bot.toolhost.diff import MAX_TEXT, Diff, compare
@@ -93,7 +94,7 @@ def _ask(context: Context, tool: str, proposals: Sequence[_Proposal]) -> None:
     answer = context.ask(tool, files, "".join(one.diff.text for one in proposals))
     if not answer.allow:
         action = files[0][1] if len(files) == 1 else "change"
-        names = _list_names([name for name, _ in files])
+        names = first_of([name for name, _ in files], 5)
         raise ToolFailure(
             answer.reason or f"The permission to {action} {names} was denied. Do it another way."
         )
@@ -104,7 +105,7 @@ def _ask(context: Context, tool: str, proposals: Sequence[_Proposal]) -> None:
 def _write_error(context: Context, failed: StepFailed) -> ToolFailure:
     name, error = relative(context, failed.path), failed.error
     if failed.torn:
-        torn = _list_names([relative(context, path) for path in failed.torn])
+        torn = first_of([relative(context, path) for path in failed.torn], 5)
         return ToolFailure(
             f"{failure(error, name)} {torn} could not be brought back to what it was: look at it."
         )
@@ -145,10 +146,6 @@ def _record_change(context: Context, proposal: _Proposal, most: int) -> dict[str
     if change.moved_to:
         noted["moved_to"] = change.moved_to
     return noted
-
-
-def _list_names(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 class Step(NamedTuple):

@@ -176,7 +176,7 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
     ),
     "cut off": (
         {"a.txt": b"one\n"}, "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1",
-        'The last line must be "*** End Patch"',
+        'and the last one "*** End Patch"',
     ),
     "a body without prefixes": (
         {"a.py": b"def f():\n"}, update("a.py", "@@\ndef f():\n    pass"),

@@ -226,14 +226,9 @@ def _unwrapped(text: str) -> list[Numbered]:
         rows = _stripped(rows[1:-1])
     if rows and (translated := list(_from_unified(rows))):
         return translated
-    first, last = rows[:1] or [(1, "")], rows[-1:] or [(1, "")]
-    problems: list[Problem] = []
-    if first[0][1].strip() != BEGIN:
-        problems.append(Problem(first[0][0], "", f'The first line must be "{BEGIN}".'))
-    if last[0][1].strip() != END:
-        problems.append(Problem(last[0][0], "", f'The last line must be "{END}". Send the whole patch.'))
-    if problems:
-        raise PatchError(*problems)
+    for at, due in ((0, BEGIN), (-1, END)):
+        if not rows or rows[at][1].strip() != due:
+            raise PatchError(Problem(1, "", f'The first line must be "{BEGIN}", and the last one "{END}"'))
     return rows[1:-1]
 
 

@@ -21,13 +21,11 @@ _ALIKE = str.maketrans(
 
 
 class Placement(NamedTuple):
-    """`section` replaces the lines [start, end), counted from 0. `exact`: its lines and anchors are there as
-    written."""
+    """`section` replaces the lines [start, end), counted from 0."""
 
     start: int
     end: int
     section: Section
-    exact: bool = True
 
 
 def _alike(line: str) -> str:
@@ -54,7 +52,7 @@ def is_once(lines: Sequence[str], wanted: Sequence[str]) -> bool:
 
 
 def _locate(lines: Sequence[str], section: Section, taken: Sequence[Placement]) -> Placement | str:
-    ends, exact, missing = _anchor_ends(lines, section.anchors)
+    ends, missing = _anchor_ends(lines, section.anchors)
     if missing and not is_once(lines, section.old):  # else the missing line does not matter
         return _no_anchor(missing, lines)
     cursor = taken[-1].end if taken else 0
@@ -63,9 +61,7 @@ def _locate(lines: Sequence[str], section: Section, taken: Sequence[Placement]) 
         if not section.anchors:
             starts = [len(lines) if section.number is None else min(section.number, len(lines))]
         starts = [start for start in starts if start >= cursor] or starts
-        return (
-            Placement(starts[0], starts[0], section, exact) if len(starts) == 1 else _ambiguous(starts, lines)
-        )
+        return Placement(starts[0], starts[0], section) if len(starts) == 1 else _ambiguous(starts, lines)
     elsewhere: list[int] = []
     for flatten in _PASSES:
         wanted = [flatten(line) for line in section.old]
@@ -80,7 +76,7 @@ def _locate(lines: Sequence[str], section: Section, taken: Sequence[Placement]) 
         if len(chosen) > 1:
             return _ambiguous(chosen, lines)
         if chosen:
-            return Placement(chosen[0], chosen[0] + size, section, exact and flatten is str)
+            return Placement(chosen[0], chosen[0] + size, section)
         elsewhere = elsewhere or fits
     if not elsewhere:
         return _not_there(section, lines)
@@ -104,30 +100,27 @@ def _nearest(section: Section, places: Sequence[int], ends: Sequence[int], curso
     return []
 
 
-def _anchor_ends(lines: Sequence[str], anchors: Sequence[str]) -> tuple[list[int], bool, str]:
-    """The lines of the last anchor, one for each place of the first, with the others between; whether all are as
-    written; and an anchor that is not there."""
-    ends, exact = [-1], True
+def _anchor_ends(lines: Sequence[str], anchors: Sequence[str]) -> tuple[list[int], str]:
+    """The lines of the last anchor, one for each place of the first, with the others between; and an anchor that is not
+    there."""
+    ends = [-1]
     for anchor in anchors:
         following = [_anchor_places(lines, anchor, end + 1) for end in ends]
-        exact = exact and all(same for _, same in following)
-        first = ends == [-1]
-        ends = following[0][0] if first else [places[0] for places, _ in following if places]
+        ends = following[0] if ends == [-1] else [places[0] for places in following if places]
         if not ends:
-            return [], True, anchor
-    return (ends if anchors else []), exact, ""
+            return [], anchor
+    return (ends if anchors else []), ""
 
 
-def _anchor_places(lines: Sequence[str], anchor: str, start: int) -> tuple[list[int], bool]:
-    """The lines from `start` on that are the anchor, else those that have it as a part; and whether they are exact."""
+def _anchor_places(lines: Sequence[str], anchor: str, start: int) -> list[int]:
+    """The lines from `start` on that are the anchor, else those that have it as a part."""
     bare = _alike(anchor).strip()
     numbered = list(enumerate(lines))[start:]
-    if places := [at for at, line in numbered if line == anchor]:
-        return places, True
-    if places := [at for at, line in numbered if _alike(line).strip() == bare]:
-        return places, False
-    parts = [at for at, line in numbered if bare in _alike(line)]
-    return parts, len(parts) == 1
+    return (
+        [at for at, line in numbered if line == anchor]
+        or [at for at, line in numbered if _alike(line).strip() == bare]
+        or [at for at, line in numbered if bare in _alike(line)]
+    )
 
 
 def _all(flat: Sequence[str], wanted: Sequence[str]) -> list[int]:

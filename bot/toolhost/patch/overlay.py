@@ -108,7 +108,9 @@ class _Overlay:
             result = locate(lines, section, places)
             if isinstance(result, str):
                 self._wrong(section, operation.path, result)
-            elif file.stale and not (result.exact and is_once(lines, section.old)):
+            elif file.stale and not (
+                is_once(lines, section.old) and lines[result.start : result.end] == section.old
+            ):
                 self._wrong(
                     section, operation.path, f"{file.stale}, and this section does not fit exactly once"
                 )

@@ -12,7 +12,6 @@ from bot.contracts.workspace_tools import MAX_TIMEOUT, MAX_WAIT
 from bot.toolhost import output
 from bot.toolhost.background import Job
 from bot.toolhost.context import Context
-from bot.toolhost.output import Start
 from bot.toolhost.resource_limits import GIB, MIB, ResourceLimits
 from bot.toolhost.shell import CommandResult
 
@@ -32,7 +31,7 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
     runs = job.runs  # read before its output: the output of an ended command is complete
     ended = None if runs else job.ended
     text = output.present(job.spill, job.next_start)
-    job.next_start = Start(job.spill.size, job.spill.newlines)
+    job.next_start = job.spill.size
     limit, hints = "", list[str]()
     if ended is not None and ended.limit is not None:
         limit = ended.limit.name

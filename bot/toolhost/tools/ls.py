@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from itertools import accumulate
 
 from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable_name
@@ -16,7 +16,7 @@ def run(context: Context, path: str = ".") -> ToolOutcome:
     folder = readable_folder(context, path)
     name = relative(context, folder)
     files = search_location(context, folder).names
-    folders = Counter(parent for file in files for parent in _parents(file))
+    folders = Counter(parent for file in files for parent in accumulate(file.split("/")[:-1], "{}/{}".format))
     entries = sorted({*files, *folders}, key=lambda entry: (entry.count("/"), entry))
     lines = [f"{name}/ ({count_of(files, 'file')})"]
     for entry in sorted(entries[:MAX_ENTRIES], key=lambda entry: entry.split("/")):
@@ -34,10 +34,3 @@ def run(context: Context, path: str = ".") -> ToolOutcome:
         some = ", ".join(map(printable_name, left_out[:8])) + (", ..." if len(left_out) > 8 else "")
         lines.append(f"[{len(left_out)} skipped here, ignored or empty: {some}]")
     return ToolOutcome("\n".join(lines))
-
-
-def _parents(file: str) -> Iterator[str]:
-    at = file.rfind("/")
-    while at > 0:
-        yield file[:at]
-        at = file.rfind("/", 0, at)
