@@ -69,7 +69,7 @@ def reads_the_log(asked: ScriptRequest) -> Step:
 
 def run(stage: Stage, request: Request, steps: Sequence[Step] | Script, **job: Any) -> VerbRun:
     where = read_github_environment(stage.environment(stage.sample.run_token))
-    return run_verb(stage, request, steps, load_attachments=partial(load_attachments, where), **job)
+    return run_verb(stage, request, steps, load_attachments=partial(load_attachments, where, None), **job)
 
 
 def first_of(came: VerbRun, request: int) -> Any:
