@@ -20,11 +20,11 @@ from bot.contracts.formatting import count_of
 from bot.contracts.messages import Image
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import Request, Tier
-from bot.contracts.threads import Account, TextKind
 from bot.events.admission import resolve_actor
 from bot.events.event_request import RefusedError
 from bot.github.client import GitHub
 from bot.github.threads import RenderedText
+from bot.github.values import Account, TextKind
 
 MAX_PICTURES = 4
 MAX_NAMED = 20

@@ -11,10 +11,10 @@ import threading
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
+from bot.checkout.host_programs import find_host_program, host_path
 from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import READ_ONLY, AgentError, shortage_remedy
 from bot.contracts.formatting import cut_short, exit_text
-from bot.contracts.host_programs import find_host_program, host_path
 
 # Settings of the command scope: they win over every configuration file a repository may hold.
 _SETTINGS = {

@@ -14,9 +14,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from bot.contracts.request import Actor, Tier
-from bot.contracts.threads import Account, Permission
 from bot.events.command import Command, parse_command
 from bot.events.event_request import Cause, CommandSource, EventRequest, NoRequestError, RefusedError
+from bot.github.values import Account, Permission
 from bot.verbs.record import Earlier, Place
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, started_by
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.pulls import ReviewThread
 from bot.contracts.request import Actor, Tier, Trigger
-from bot.contracts.threads import OWN_MARKER, Account, IssueData, RepositoryData, TextKind
 from bot.events.command import Command
+from bot.github.values import OWN_MARKER, Account, IssueData, RepositoryData, TextKind
 
 ISSUE_COMMENT = "issue_comment"
 REVIEW_COMMENT = "pull_request_review_comment"

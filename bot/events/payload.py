@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from bot.contracts.errors import UsageError
-from bot.contracts.threads import Account, RepositoryData
+from bot.github.values import Account, RepositoryData
 
 # GitHub sends no webhook over 25 MB.
 MAX_PAYLOAD = 25 * 1024 * 1024

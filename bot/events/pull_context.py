@@ -9,9 +9,9 @@ from typing import TypeVar
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import Comment, FailedCheck, FailedStep, ReviewText, ReviewThread
 from bot.contracts.request import Request
-from bot.contracts.threads import OWN_MARKER, TextKind
 from bot.events.event_request import REVIEW, REVIEW_COMMENT
 from bot.events.thread_text import TextCleaner, ThreadTexts
+from bot.github.values import OWN_MARKER, TextKind
 
 # In characters; about a quarter as many tokens.
 THREADS_BUDGET = 40_000

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Tier, Trigger
-from bot.contracts.threads import GHOST, Account, Head, IssueData, RepositoryData, TextKind
 from bot.events.command import Command, mentions_agent, near_miss_command, parse_command
 from bot.events.event_request import (
     COMMENT_EVENTS,
@@ -27,6 +26,7 @@ from bot.events.event_request import (
     is_own,
 )
 from bot.events.payload import Fields, load
+from bot.github.values import GHOST, Account, Head, IssueData, RepositoryData, TextKind
 from bot.verbs.record import Earlier
 from bot.verbs.registry import taking
 

@@ -10,11 +10,11 @@ from typing import Literal
 from bot.contracts.formatting import count_of, first_of
 from bot.contracts.pulls import Comment
 from bot.contracts.request import HIDDEN_TEXT_MARK, Thread, Trigger
-from bot.contracts.threads import CommentData, IssueData, TextKind, without_own_mark
 from bot.events.event_request import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT, RefusedError, is_own
 from bot.events.page_text import shown_text
 from bot.events.sanitize import CleanText, clean
 from bot.github.client import GitHub
+from bot.github.values import CommentData, IssueData, TextKind, without_own_mark
 
 # In characters; about a quarter as many tokens.
 COMMENTS_BUDGET = 40_000

@@ -19,7 +19,6 @@ from bot.checkout.objects import contents, sizes, tree_with_patch
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.contracts.plain_text import printable_name, quoted
-from bot.contracts.text_encoding import wide_text
 from bot.gate.additions import new_credentials, suppressed, unseen
 from bot.gate.dependencies import new_dependencies, new_sources
 from bot.gate.errors import capacity_error
@@ -39,6 +38,7 @@ from bot.gate.objects import (
 )
 from bot.gate.path_rules import folded, refusal
 from bot.gate.sensitive_files import has_sections, runs_tests, sensitive, set_up
+from bot.gate.text_encoding import wide_text
 from bot.gate.walk import changes, untracked
 from bot.gate.weaker_tests import Line, may_weaken_tests, weaker_tests
 from bot.gate.withheld import is_link, links_of, refuse_unfit, unfit_paths, withheld_paths

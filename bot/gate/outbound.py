@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bot.contracts.errors import GateError
-from bot.contracts.threads import OWN_MARKER
 from bot.gate.markdown import BREAK, HOSTS, break_foreign_threads, plain_addresses
 from bot.gate.redact import Redactor
 from bot.gate.text import break_images, split_code, without_unseen
+from bot.github.values import OWN_MARKER
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub

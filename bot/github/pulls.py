@@ -8,11 +8,11 @@ from github.Commit import Commit
 from github.PullRequest import PullRequest as Pull
 
 from bot.contracts.pulls import PullRequest, PullState
-from bot.contracts.threads import PushData, TextKind
 from bot.github.accounts import account, graphql_account
 from bot.github.errors import GitHubError
 from bot.github.threads import RenderedTexts
 from bot.github.transport import HIDDEN, PAGE, stamp, unchanged
+from bot.github.values import PushData, TextKind
 
 # Seconds before each new attempt to open a pull request for a head that the API does not see yet.
 _HEAD_UNSEEN = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0, 8.0)

@@ -10,8 +10,8 @@ from github.GitCommit import GitCommit
 from github.GitTree import GitTree
 from github.InputGitTreeElement import InputGitTreeElement
 
-from bot.contracts.threads import Permission, RepositoryData
 from bot.github.transport import HIDDEN, PAGE, ApiPart
+from bot.github.values import Permission, RepositoryData
 
 
 class BranchDemands(NamedTuple):

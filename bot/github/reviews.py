@@ -12,11 +12,11 @@ from github.PullRequestComment import PullRequestComment
 from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.pulls import Comment, ReviewText, ReviewThread, Side
-from bot.contracts.threads import GHOST, CommentData, TextKind
 from bot.github.accounts import account, graphql_account
 from bot.github.text_limits import fit
 from bot.github.threads import RenderedText, RenderedTexts
 from bot.github.transport import stamp, unchanged
+from bot.github.values import GHOST, CommentData, TextKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ a valid signature the comment is not ours.
 import hmac
 import re
 
-from bot.contracts.threads import OWN_MARK
+from bot.github.values import OWN_MARK
 
 _FIELD = re.compile(r" sig=([0-9a-f]*)")
 _LENGTH = 32

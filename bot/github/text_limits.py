@@ -2,7 +2,7 @@
 
 import re
 
-from bot.contracts.threads import OWN_MARKER
+from bot.github.values import OWN_MARKER
 
 # GitHub counts characters (code points), not bytes: "body is too long (maximum is 65536 characters)".
 BODY_LIMIT = 65_536

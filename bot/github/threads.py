@@ -14,11 +14,11 @@ from github.PullRequest import PullRequest
 from github.PullRequestComment import PullRequestComment
 from github.PullRequestReview import PullRequestReview
 
-from bot.contracts.threads import Account, CommentData, IssueData, TextKind
 from bot.github.accounts import Accounts, account
 from bot.github.signatures import Signer
 from bot.github.tokens import ACTIONS_LOGIN
 from bot.github.transport import ApiPart, ApiRequester, stamp
+from bot.github.values import Account, CommentData, IssueData, TextKind
 
 T = TypeVar("T")
 TextT = TypeVar("TextT", Issue, IssueComment, PullRequest, PullRequestComment, PullRequestReview)

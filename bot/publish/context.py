@@ -15,10 +15,10 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request
-from bot.contracts.threads import Account
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.tokens import ACTIONS_LOGIN, INSTALLATION
+from bot.github.values import Account
 from bot.publish.body.render import NO_LINKS, Links
 from bot.publish.bundle import Bundle
 from bot.publish.remote import Remote

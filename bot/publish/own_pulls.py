@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 from github.PullRequest import PullRequest
 
 from bot.checkout.branches import Signature
-from bot.contracts.threads import Account
 from bot.github.accounts import account
 from bot.github.client import GitHub
+from bot.github.values import Account
 from bot.policy.publish_settings import Identity
 from bot.publish.thread.markers import PULL_REQUEST, own_fields
 

@@ -15,12 +15,12 @@ from typing import NamedTuple
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome, Status
-from bot.contracts.threads import CommentData
 from bot.contracts.writes import MAX_BODY, MAX_TITLE, Write, describe_write, texts_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
+from bot.github.values import CommentData
 from bot.maintenance.apply import allowance_of
 from bot.maintenance.task import Task
 from bot.maintenance.thread_fit import mismatch

@@ -24,7 +24,7 @@ from bot.contracts.journal import (
 )
 from bot.contracts.messages import Image, ToolCall, Usage
 from bot.contracts.plain_text import printable_name
-from bot.contracts.text_encoding import wide_text
+from bot.gate.text_encoding import wide_text
 from bot.policy.rule import patched_paths
 
 _LARGEST_DIFF = 64 * 1024

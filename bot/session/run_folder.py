@@ -17,8 +17,8 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from bot.checkout.host_programs import find_host_program
 from bot.contracts.errors import AgentError
-from bot.contracts.host_programs import find_host_program
 from bot.contracts.regular_files import read_regular
 
 

@@ -14,8 +14,8 @@ from bot.attachments.fetch import PICTURE_LIMITS, Fetcher, FetchLimits, Omitted,
 from bot.attachments.selector import MAX_NAMED, MAX_PICTURES
 from bot.contracts.pulls import Comment, ReviewThread, Side
 from bot.contracts.request import Actor, Thread, Tier
-from bot.contracts.threads import TextKind
 from bot.events.event_request import CommandSource
+from bot.github.values import TextKind
 from bot.session.context.run import Attachments
 from tests.attachments.conftest import PICTURE, REPO, World
 from tests.attachments.pictures import plain

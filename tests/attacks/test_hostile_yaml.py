@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.threads import RepositoryData
+from bot.github.values import RepositoryData
 from bot.maintenance.task import read_task
 from bot.parsing.parser import Parser
 from bot.parsing.yaml_document import YamlError, read_yaml

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.contracts.host_programs import find_host_program, host_path
+from bot.checkout.host_programs import find_host_program, host_path
 from slash_forge import Forge
 from tests.session.conftest import Cli
 from tests.support import warm

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Request, Tier
-from bot.contracts.threads import Permission
+from bot.github.values import Permission
 from bot.policy.values import Policy
 from bot.verbs.registry import NAMES
 from tests.events.requests import Event, NoRequest, Refusal, build_request, expect

@@ -7,9 +7,9 @@ import pytest
 
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Actor, Request, Tier
-from bot.contracts.threads import Permission, PushData
 from bot.events.event_request import WorkflowInputs
 from bot.events.resolve_request import difference
+from bot.github.values import Permission, PushData
 from bot.verbs.registry import NAMES
 from tests.events.requests import Event, asked, build_request, expect
 from tests.support.policies import admitting

@@ -9,8 +9,8 @@ import pytest
 
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Request, Tier
-from bot.contracts.threads import Permission
 from bot.events.event_request import EventRequest
+from bot.github.values import Permission
 from bot.verbs.registry import NAMES
 from tests.events.requests import Event, NoRequest, Refusal, build_request, parse_event_request
 from tests.support.npm import package_file

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Actor, Tier
-from bot.contracts.threads import Permission
 from bot.events.admission import identify_actor, tier_of
 from bot.events.event_request import RefusedError
+from bot.github.values import Permission
 from tests.events.requests import asked
 from tests.support.threads import WRITER, Threads, comment_payload
 

@@ -6,8 +6,8 @@ import pytest
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request, Tier
-from bot.contracts.threads import Permission
 from bot.events.event_request import WorkflowInputs
+from bot.github.values import Permission
 from bot.policy.publish_settings import PullRequestPolicy
 from bot.policy.values import OptionsPolicy, Policy
 from bot.verbs.registry import NAMES

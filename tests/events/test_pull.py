@@ -6,7 +6,7 @@ import pytest
 
 from bot.contracts.pulls import PullState
 from bot.contracts.request import Request, Tier
-from bot.contracts.threads import Permission, PushData
+from bot.github.values import Permission, PushData
 from bot.verbs.registry import NAMES
 from tests.events.requests import Event, NoRequest, Refusal, build_request, expect
 from tests.support.policies import admitting

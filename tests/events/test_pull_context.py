@@ -7,7 +7,6 @@ import pytest
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import Annotation, Comment, FailedCheck, FailedStep, ReviewText, ReviewThread, Side
 from bot.contracts.request import Thread, Trigger
-from bot.contracts.threads import OWN_MARKER
 from bot.events.pull_context import (
     FAILURES_BUDGET,
     MAX_ANNOTATIONS,
@@ -17,6 +16,7 @@ from bot.events.pull_context import (
     with_pull_context,
 )
 from bot.events.thread_text import ThreadTexts
+from bot.github.values import OWN_MARKER
 from tests.support.outcomes import make_request
 from tests.support.threads import AT, HEAD, Threads
 

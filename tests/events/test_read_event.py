@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Tier, Trigger
-from bot.contracts.threads import GHOST
 from bot.events.event_request import NO_INPUTS, Cause, WorkflowInputs
 from bot.events.read_event import read_event
+from bot.github.values import GHOST
 from tests.events.requests import Event, NoRequest, asked, expect, parse_event_request
 from tests.support.threads import (
     AT,

@@ -4,8 +4,8 @@ import pytest
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request, Tier
-from bot.contracts.threads import TextKind
 from bot.events.resolve_request import difference
+from bot.github.values import TextKind
 from bot.verbs.registry import NAMES
 from tests.events.requests import Event, NoRequest, Refusal, asked, build_request, expect
 from tests.support.policies import admitting

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Thread
-from bot.contracts.threads import CommentData
 from bot.events.thread_text import COMMENTS_BUDGET, MAX_COMMENT, ThreadTexts, build_thread
+from bot.github.values import CommentData
 from tests.events.requests import asked
 from tests.support.threads import AT, Threads, comment, comment_payload
 

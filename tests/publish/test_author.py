@@ -7,8 +7,8 @@ import pytest
 
 from bot.checkout.branches import Signature
 from bot.contracts.errors import PublishError
-from bot.contracts.threads import Account
 from bot.github.errors import GitHubError
+from bot.github.values import Account
 from bot.policy.publish_settings import Identity
 from bot.publish.own_pulls import UNKNOWN, author_of
 from slash_forge.forge import Forge

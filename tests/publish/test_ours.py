@@ -6,9 +6,9 @@ from typing import cast
 import pytest
 from github.WorkflowRun import WorkflowRun
 
-from bot.contracts.threads import Account, CommentData
 from bot.github.client import GitHub
 from bot.github.signatures import Signer
+from bot.github.values import Account, CommentData
 from bot.publish.plan import PLAN
 from bot.publish.review.posted_reviews import FINDING, REVIEW
 from bot.publish.thread.comments import ThreadRef

@@ -8,16 +8,8 @@ from typing import Any, TypeVar
 
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import FailedCheck, PullRequest, PullState, ReviewText, ReviewThread
-from bot.contracts.threads import (
-    Account,
-    CommentData,
-    IssueData,
-    Permission,
-    PushData,
-    RepositoryData,
-    TextKind,
-)
 from bot.events.event_request import EventRequest
+from bot.github.values import Account, CommentData, IssueData, Permission, PushData, RepositoryData, TextKind
 from slash_forge.rendering import to_html
 
 AT = "2026-03-01T12:00:00Z"

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.request import Tier
-from bot.contracts.threads import Account
 from bot.events.admission import tier_of
 from bot.github.accounts import account
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.reviews import ReviewCommentData
 from bot.github.transport import stamp
+from bot.github.values import Account
 from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import own_comments
 from bot.publish.thread.markers import mark, marked, number_in, own_fields

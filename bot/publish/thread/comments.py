@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from bot.contracts.request import Request
-from bot.contracts.threads import CommentData
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
+from bot.github.values import CommentData
 from bot.publish.markdown import unescaped
 from bot.publish.thread.markers import (
     ENDED,

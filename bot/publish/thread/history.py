@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 from github.WorkflowRun import WorkflowRun
 
 from bot.contracts.request import Thread, ThreadState
-from bot.contracts.threads import Account, CommentData, IssueData
 from bot.events.command import Command, parse_command
 from bot.github.client import GitHub
+from bot.github.values import Account, CommentData, IssueData
 from bot.publish.thread.comments import OwnComment, own_comments
 from bot.publish.thread.markers import (
     ANSWER,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from bot.contracts.request import Trigger
-from bot.contracts.threads import OWN_MARK, OWN_MARKER, Account
+from bot.github.values import OWN_MARK, OWN_MARKER, Account
 
 PULL_REQUEST = "pull-request"
 PROGRESS = "progress"

@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 
 from bot.checkout.git import Git
 from bot.checkout.objects import blobs_behind_links
-from bot.contracts.text_encoding import wide_text
 from bot.events.sanitize import clean
+from bot.gate.text_encoding import wide_text
 
 MOST_A_FILE = 4_000
 MOST = 8_000

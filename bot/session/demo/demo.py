@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bot.checkout.host_programs import host_path
 from bot.contracts.errors import AgentError, NoSandboxError
-from bot.contracts.host_programs import host_path
 from bot.contracts.progress import View
 from bot.publish.bundle import Bundle
 from bot.publish.result import PublishResult

@@ -5,9 +5,9 @@ from bot.attachments.redraw import Redrawer
 from bot.attachments.selector import AttachmentSelector, TextReader, TextSource
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import Request, Thread
-from bot.contracts.threads import TextKind
 from bot.events.event_request import CommandSource
 from bot.github.client import connect
+from bot.github.values import TextKind
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.run import Attachments, Run
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from bot.contracts.threads import IssueData
 from bot.github.client import GitHub
+from bot.github.values import IssueData
 from bot.maintenance.due_tasks import NO_PULLS, Decision, RepositoryState, TaskState
 from bot.maintenance.task import FOLDER, Task, schedule_words
 from bot.policy.values import MaintenancePolicy

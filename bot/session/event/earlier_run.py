@@ -20,12 +20,12 @@ from github.Artifact import Artifact
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import exit_code
 from bot.contracts.request import Actor, Request, Tier
-from bot.contracts.threads import CommentData, TextKind
 from bot.events.admission import permits, tier_of
 from bot.events.command import with_options
 from bot.events.event_request import COMMENT_EVENTS, CommandSource, EventRequest, UsageRefusedError, is_own
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
+from bot.github.values import CommentData, TextKind
 from bot.policy.values import Policy
 from bot.publish.bundle import (
     JOURNAL,

@@ -8,8 +8,8 @@ write as `github-actions[bot]`.
 import re
 from collections.abc import Iterable
 
-from bot.contracts.threads import Account, CommentData
 from bot.events.event_request import REVIEW_COMMENT, NoRequestError
+from bot.github.values import Account, CommentData
 from bot.publish.result import posted_question
 from bot.publish.thread.markers import acts_as_itself, asking_comment, mark_of
 from bot.session.event.event_context import EventContext

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, takewhile
 
 from bot.contracts.request import ThreadState, Triage, TriageThread
-from bot.contracts.threads import IssueData, TextKind
 from bot.events.event_request import is_own
 from bot.events.thread_text import ThreadTexts
 from bot.github.client import GitHub
+from bot.github.values import IssueData, TextKind
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
 from bot.maintenance.thread_fit import days_between, folded, is_idle, reason_not_to_close
 from bot.publish.thread.history import opened_by_us, thread_state

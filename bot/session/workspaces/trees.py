@@ -18,11 +18,11 @@ from functools import cached_property
 from pathlib import Path
 
 from bot.checkout.clone import materialise
+from bot.checkout.host_programs import find_host_program
 from bot.contracts.background import in_background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import NoSandboxError, UsageError
-from bot.contracts.host_programs import find_host_program
 from bot.contracts.request import Tier
 from bot.ecosystems.record import guarded_folder
 from bot.evidence.no_evidence import left_out_sentence

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from bot.checkout.host_programs import find_host_program
 from bot.contracts.errors import NoSandboxError
-from bot.contracts.host_programs import find_host_program
 from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.confinement import Confinement
