@@ -110,6 +110,7 @@ def test_where_policy_says_so_one_commit_goes_onto_the_head(world: World):
     assert len(world.pulls()) == 1
 
 
+@pytest.mark.slow
 def test_onto_a_protected_head_it_is_a_pull_request_onto_its_branch(world: World):
     set_policy(world, "push_to_head: true\n")
     number = theirs(world)

@@ -281,6 +281,7 @@ def test_a_suggestion_that_may_not_leave_is_held_back(pull: Reviewed):
         assert suggestion not in body
 
 
+@pytest.mark.slow
 def test_a_review_as_long_as_can_be_is_still_taken(pull: Reviewed):
     many = [finding(line=61 + number, body="word " * 3_000, title=f"{number} wrong") for number in range(20)]
     pull.publish(pull.bundle(*many, summary="long " * 5_000))

@@ -144,6 +144,7 @@ def is_refused(pull: Forked) -> None:
     pull.world.forge.fail_next("POST", r"/reviews$", 422, body=body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("happens", "why"),
     [
