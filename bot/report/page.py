@@ -57,7 +57,12 @@ class Detail(NamedTuple):
     entries: int
 
 
-_DETAILS = (Detail(words.LONGEST, 600, 10_000, 500), Detail(4_000, 200, 600, 100), Detail(300, 10, 20, 10))
+_DETAILS = (
+    Detail(words.LONGEST, 600, 10_000, 500),
+    Detail(6_000, 600, 10_000, 500),
+    Detail(4_000, 200, 600, 100),
+    Detail(300, 10, 20, 10),
+)
 
 
 def render_page(journal_path: Path, patch: bytes | None = None) -> str:
