@@ -61,6 +61,7 @@ WRITES: dict[str, dict[str, Any]] = {
     },
     "edit_review": {"number": 1, "review_id": 1, "body": T},
     "dismiss_review": {"number": 1, "review_id": 1, "message": T},
+    "create_check_run": {"name": T, "head_sha": T, "title": T, "summary": T, "external_id": T},
     "create_blob": {"content": T},
     "create_tree": {"base_tree": T, "entries": [{"path": T, "mode": "100644", "type": "blob", "content": T}]},
     "create_commit": {"message": T, "tree": T, "parent": T},

@@ -118,6 +118,16 @@ CASES = [
         {"message": "over"}, True, REVIEW, "dismiss review 4 of octo/hello#7",
     ),
     Case(
+        "create_check_run",
+        lambda h: h.create_check_run(
+            name="review", head_sha=SHA, title="t", summary="s", external_id="key"
+        ), "POST", "/check-runs",
+        {
+            "name": "review", "head_sha": SHA, "external_id": "key", "status": "completed", "conclusion": "neutral",
+            "output": {"title": "t", "summary": "s"},
+        }, False, {"id": 9}, f"report the check 'review' on {SHA[:12]} of octo/hello: neutral",
+    ),
+    Case(
         "create_blob",
         lambda h: h.create_blob(b"\xff"),
         "POST",

@@ -9,7 +9,7 @@ import pytest
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
-from bot.publish.review.posted_reviews import read_memory, review_mark
+from bot.publish.review.posted_reviews import CHECK, read_memory, review_mark
 from tests.publish.conftest import REPO, World
 from tests.publish.reviewed import Reviewed, edited, finding, left, text
 
@@ -140,25 +140,38 @@ def unasked(pull: Reviewed, **fields: Any) -> Outcome:
     return outcome._replace(request=outcome.request._replace(trigger=trigger), **fields)
 
 
-def test_where_nobody_asked_nothing_is_said(pull: Reviewed):
+@pytest.mark.slow
+def test_where_nobody_asked_nothing_is_said_but_the_head_is_known_to_be_seen(pull: Reviewed):
     bundle = pull.bundle(outcome=unasked(pull))
     said = pull.world.comments(pull.number)
     for _ in range(2):
-        assert pull.publish(bundle).notes == ()
+        assert pull.publish(bundle, token=token(pull, checks="write")).notes == ()
     assert (pull.reviews(), pull.world.comments(pull.number)) == ([], said)
+    (check,) = checks(pull)
+    assert (check["name"], check["conclusion"]) == ("Slash Agent review", "neutral")
+    seen = pull.head
+    pull.push({"b.py": "x = 3\n"})
+    pull.push({"b.py": "x = 4\n"})
+    assert read_memory(pull.world.github(token(pull, checks="read")), pull.number).head_sha == seen
+
+
+def test_a_job_with_the_name_of_our_check_is_no_trace(pull: Reviewed):
+    """Any workflow in the head of a pull request can call a job what it likes."""
+    pull.world.forge.add_check_run(REPO, pull.head, CHECK, "neutral", app="github-actions[bot]")
+    assert read_memory(pull.world.github(token(pull, checks="read")), pull.number).head_sha == ""
 
 
 def test_a_review_that_was_cut_short_saw_no_head(pull: Reviewed):
     """What it had not come to is still to be looked at."""
-    spent = "The budget of 1 USD is spent."
+    granted, spent = token(pull, checks="write"), "The budget of 1 USD is spent."
     for findings in ((), (finding(),)):
         outcome = pull.outcome()._replace(status=Status.PARTIAL, reason=spent)
-        pull.publish(pull.bundle(*findings, outcome=outcome))
+        pull.publish(pull.bundle(*findings, outcome=outcome), token=granted)
         assert len(pull.reviews()) == len(findings)
-        assert read_memory(pull.world.github(), pull.number).head_sha == ""
+        assert read_memory(pull.world.github(granted), pull.number).head_sha == ""
     cut_short = unasked(pull, status=Status.PARTIAL, reason=spent)
-    pull.publish(pull.bundle(outcome=cut_short))
-    assert read_memory(pull.world.github(), pull.number).head_sha == ""
+    pull.publish(pull.bundle(outcome=cut_short), token=granted)
+    assert read_memory(pull.world.github(granted), pull.number).head_sha == ""
 
 
 # What does not stand on a line
@@ -290,6 +303,15 @@ def test_a_review_as_long_as_can_be_is_still_taken(pull: Reviewed):
     assert "more, in the run's artifact as `review.json`" in review["body"]
     pull.publish(pull.bundle(*many))
     assert len(pull.reviews()) == 1
+
+
+def token(pull: Reviewed, **more: Any) -> str:
+    granted = {"contents": "write", "issues": "write", "pull_requests": "write", **more}
+    return pull.world.forge.token(permissions=granted, repo=REPO)
+
+
+def checks(pull: Reviewed) -> list[dict[str, Any]]:
+    return list(pull.world.api(f"/commits/{pull.head}/check-runs")["check_runs"])
 
 
 def test_what_a_stranger_marked_counts_for_nothing(pull: Reviewed):

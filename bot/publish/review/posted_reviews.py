@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from github.CheckRun import CheckRun
 from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.request import Tier
 from bot.events.admission import tier_of
 from bot.github.accounts import account
+from bot.github.checks import ACTIONS, app_of
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.reviews import ReviewCommentData
@@ -24,6 +26,7 @@ from bot.publish.thread.markers import mark, marked, number_in, own_fields
 from bot.review.diff_text import key_of, readable_path
 from bot.review.fingerprints import KnownFinding, ReviewMemory, State
 
+CHECK = "Slash Agent review"
 REVIEW = "review"
 FINDING = "finding"
 # In the mark of a comment on a review without findings: the reviewed head.
@@ -31,6 +34,7 @@ REVIEWED = "reviewed"
 MOST_LEFT = 4_000
 
 _CUT_SHORT = "partial"
+_MOST_TRACES = 10
 _HEADLINE = re.compile(r"\*\*(\w+): (.*?)\*\*(?: |$)", re.MULTILINE)
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _IN_BODY = re.compile(r"([0-9a-f]{8,64})-([0-9a-f]{6})")
@@ -149,21 +153,70 @@ def read_memory(github: GitHub, number: int) -> ReviewMemory:
     """Return what the next review has to know.
 
     A review without findings is no review on GitHub: its head is in our comment on the end of that run or, if there was
-    no request and so no comment, nowhere.
+    no request and so no comment, in a check run on that head. Only the newest commits are searched for one.
     """
     history = read_history(github, number)
     # Within a second the last one is the newest: reviews come before comments, each oldest first.
-    ends = [
-        (stamp(one.data.submitted_at), one.fields.get("head", ""), one.fields.get("left", ""))
-        for one in history.reviews
-        if one.fields.get("state") != _CUT_SHORT
-    ]
+    ends: list[tuple[str, str, frozenset[str]]] = []
+    for one in history.reviews:
+        if one.fields.get("state") != _CUT_SHORT:
+            left = frozenset(_KEY.findall(one.fields.get("left", "")))
+            ends.append((stamp(one.data.submitted_at), one.fields.get("head", ""), left))
     for own in own_comments(github, github.comments(number)):
         if own.ours and REVIEWED in own.fields:
-            ends.append((own.data.updated_at, own.fields[REVIEWED], ""))
+            ends.append((own.data.updated_at, own.fields[REVIEWED], frozenset()))
     ordered = sorted((one for one in ends if _SHA.fullmatch(one[1])), key=lambda one: one[0])
-    _, head, left = ordered[-1] if ordered else ("", "", "")
-    return ReviewMemory(head, frozenset(_KEY.findall(left)), history.findings)
+    _, head, left = ordered[-1] if ordered else ("", "", frozenset[str]())
+    if trace := _nearest_trace(github, number, head, is_enough=not left):
+        head, left = trace, frozenset()
+    return ReviewMemory(head, left, history.findings)
+
+
+def _empty_review_key(number: int, head_sha: str) -> str:
+    """Return the `external_id` of our check run on a reviewed head, which no job of Actions can have."""
+    return f"slash-agent-reviewed:{number}:{head_sha}"
+
+
+def has_empty_review(github: GitHub, number: int, head_sha: str) -> bool:
+    """Whether the commit has the check run of a review without findings. Raises `GitHubError`."""
+    key = _empty_review_key(number, head_sha)
+    runs = github.check_runs(head_sha, CHECK)
+    return any(one.external_id == key and is_by_us(one, github.me) for one in runs)
+
+
+def post_empty_review(github: GitHub, number: int, head_sha: str) -> None:
+    """Mark the head as reviewed by a neutral check run, unless it has one. Raises `GitHubError`."""
+    if not has_empty_review(github, number, head_sha):
+        github.create_check_run(
+            name=CHECK,
+            head_sha=head_sha,
+            title="No new findings",
+            summary="The next review looks only at what is new since this commit.",
+            external_id=_empty_review_key(number, head_sha),
+        )
+
+
+def is_by_us(run: CheckRun, me: Account | None) -> bool:
+    """Whether our app created it; for a person's token, Actions' own. If that is unknown, a second one is made."""
+    app = app_of(run)
+    if me is None or not app:
+        return False
+    return app == ACTIONS if me.kind != "Bot" else f"{app}[bot]".casefold() == me.login.casefold()
+
+
+def _nearest_trace(github: GitHub, number: int, known: str, *, is_enough: bool) -> str:
+    """Return the newest commit with such a check run, not older than `known`; empty if none can be read."""
+    try:
+        newest = [commit.sha for commit in reversed(github.pull_commits(number))][:_MOST_TRACES]
+        for sha in newest:
+            if not (sha == known and is_enough) and has_empty_review(github, number, sha):
+                return sha
+            if sha == known:
+                return ""
+    except GitHubError as error:
+        if error.status not in (403, 404):
+            raise
+    return ""
 
 
 def _on_lines(comments: Iterable[ReviewCommentData], me: Account | None) -> Iterator[KnownFinding]:

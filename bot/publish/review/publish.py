@@ -34,6 +34,7 @@ from bot.publish.review.posted_reviews import (
     PostedReview,
     ReviewHistory,
     body_entry,
+    post_empty_review,
     read_history,
     review_mark,
     without_entries,
@@ -233,9 +234,11 @@ def finish_comments(context: PublishContext, findings: int, url: str) -> None:
 def report_no_findings(
     context: PublishContext, report: Report, still_open: Sequence[KnownFinding], *, earlier: int
 ) -> None:
-    """Report once that there is no new finding: in the progress comment or, if somebody wrote the request, in a comment
-    of its own. `earlier` is the number of findings of earlier reviews. Raises `GitHubError`."""
+    """Report once that there is no new finding: in the progress comment, in a comment of its own or, if the request
+    came from no thread, in a check run. `earlier` is the number of findings of earlier reviews. Raises
+    `GitHubError`."""
     if context.thread_ref is None:
+        _mark_as_reviewed(context, report)
         return
     fields = {**OVER, **({REVIEWED: report.review.head_sha} if context.finished else {})}
     thread_ref = context.thread_ref._replace(lines=0)
@@ -243,8 +246,15 @@ def report_no_findings(
     trigger = context.request.trigger
     if trigger is not None and trigger.comment_id:
         context.failures.extend(thread_ref.put_result(ENDED, text, "Reviewed", fields))
-    else:
-        thread_ref.edit(text, fields)
+    elif not thread_ref.edit(text, fields):
+        _mark_as_reviewed(context, report)
+
+
+def _mark_as_reviewed(context: PublishContext, report: Report) -> None:
+    """Most tokens may not create a check run, and nothing depends on it."""
+    if context.finished:
+        with context.tolerating("The check run could not be made", silent=(403, 404)):
+            post_empty_review(context.github, context.pull_number, report.review.head_sha)
 
 
 def fetch_diff(context: PublishContext, head: str, current_head: str) -> ShownDiff:
