@@ -39,6 +39,7 @@ ECOSYSTEM = Ecosystem(
     counts=(r"(Passed|Failed)! +- Failed: +\d+, Passed: +\d+, Skipped: +\d+, .*",),
     tools={".dotnet": ""},
     caches={".nuget/packages": ""},
+    copies="A build made before is not the tree: test without `--no-build`",
     outline={".cs": CLASSES},
     suites=(
         Suite(

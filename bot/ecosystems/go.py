@@ -124,6 +124,7 @@ ECOSYSTEM = Ecosystem(
         "go/pkg/mod/cache/download": "GOPROXY=file://{home}/go/pkg/mod/cache/download,https://proxy.golang.org,direct"
     },
     folders=("vendor",),
+    copies="A vendor folder made before has copies of local modules: remove it, or run `go mod vendor` in the check",
     servers=(
         Server(
             "gopls",

@@ -189,6 +189,10 @@ ECOSYSTEM = Ecosystem(
     ),
     folders=("node_modules",),
     offline={"NPM_CONFIG_FETCH_RETRIES": "0"},
+    copies=(
+        "A package copied into node_modules, or built before, is not the tree: link it as a workspace, and build it in "
+        "the check"
+    ),
     servers=(
         Server(
             "typescript",

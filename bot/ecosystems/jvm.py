@@ -89,6 +89,7 @@ ECOSYSTEM = Ecosystem(
         ".gradle/wrapper": "",
         ".gradle/caches/modules-2/*-*": "GRADLE_RO_DEP_CACHE={home}/.gradle/caches",
     },
+    copies="A module installed in ~/.m2 is not the tree: build it with the tests (`mvn -pl MODULE -am test`)",
     outline=dict.fromkeys(_SUFFIXES, CLASSES),
     suites=(
         Suite(

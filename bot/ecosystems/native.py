@@ -87,6 +87,7 @@ ECOSYSTEM = Ecosystem(
         r"# SKIP: +(?P<skipped>\d+)",
         r"test cases: +\d+ \| +(?P<passed>\d+) passed( \| +(?P<failed>\d+) failed)?.*",
     ),
+    copies="A program built before is not the tree: build in the check, before its tests",
     servers=(
         Server(
             "clangd",

@@ -62,6 +62,7 @@ ECOSYSTEM = Ecosystem(
     caches={".cache/composer/files": "COMPOSER_CACHE_READ_ONLY=1"},
     folders=("vendor",),
     offline={"COMPOSER_DISABLE_NETWORK": "1"},
+    copies='A package copied into vendor is not the tree: let Composer link it (`"symlink": true`)',
     runners=(Runner(by_names("PHPUnit's output", phpunit, only_failed=True), _PHPUNIT_END),),
     outline={".php": CLASSES},
     suites=(

@@ -124,6 +124,7 @@ ECOSYSTEM = Ecosystem(
     pins=(Pin.usual("pyenv", ".python-version"),),
     offline={"PIP_RETRIES": "0", "UV_OFFLINE": "1"},
     folders=(".venv", "venv", "env", ".conda", ".tox", ".nox"),
+    copies="An installed package is not the tree: install it with `pip install -e .`",
     servers=SERVERS,
     runners=RUNNERS,
     checkers=CHECKERS,

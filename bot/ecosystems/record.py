@@ -227,9 +227,10 @@ class Ecosystem(NamedTuple):
     compiles: bool = False
     # The tools that compute a version from git's history, by a function that reads a file.
     version_tools: Callable[[Callable[[str], str]], list[str]] = nothing
-    # Advice to people: a test command and an install.
+    # Advice to people: a test command, an install, and how tests are kept from using copies of the tree's code.
     test: str = ""
     install: str = ""
+    copies: str = ""
     # The programs whose version matters to what is installed; actions of GitHub Actions that install its toolchain.
     interpreters: Names = ()
     actions: Mapping[str, Action] = {}

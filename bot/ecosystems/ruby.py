@@ -68,6 +68,7 @@ ECOSYSTEM = Ecosystem(
     caches={".local/share/gem": "", ".gem/ruby": ""},
     pins=(Pin.usual("rbenv", ".ruby-version"),),
     folders=("vendor", "bundle", ".bundle"),
+    copies="An installed gem is not the tree: name the gemspec in the Gemfile, or run with `-Ilib`",
     runners=(Runner(by_names("RSpec's output", rspec, only_failed=True), _RSPEC_END),),
     outline={".rb": MODULES},
     suites=(

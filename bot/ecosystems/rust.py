@@ -185,6 +185,7 @@ ECOSYSTEM = Ecosystem(
     ),
     folders=("vendor", "target"),
     offline={"CARGO_NET_OFFLINE": "true"},
+    copies="A program installed or built before is not the tree: build it in the check",
     servers=(
         Server(
             "rust-analyzer",

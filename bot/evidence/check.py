@@ -36,6 +36,7 @@ class Check(NamedTuple):
 TAIL_LIMIT = 4_000
 NO_TESTS = "it found no tests"
 MISSING = "a tool or dependency is missing here: "
+OTHER_CODE = "its tests never opened"
 NOT_SHOWN = "is not shown to commands"
 _LINE_LIMIT = 200
 

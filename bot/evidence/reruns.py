@@ -29,11 +29,12 @@ _NOT_REACHED = "it timed out before the change, so what appeared may only not ha
 
 class CheckExecution(NamedTuple):
     """A run of a check, and its tests if they could be read. `rerun_suite` are the tests of a second run of what
-    failed."""
+    failed. `opened` are the changed files that it opened, `None` if that is unknown."""
 
     run: CheckRun
     suite: SuiteResult | None = None
     rerun_suite: SuiteResult | None = None
+    opened: frozenset[str] | None = None
 
     @property
     def counts(self) -> TestCounts | None:

@@ -14,7 +14,7 @@ from bot.contracts.request import NO_CHECKS, POLICY_FILE, Tier
 from bot.ecosystems.record import Ecosystem, Use
 from bot.ecosystems.registry import ecosystems, ecosystems_of, named
 from bot.environment.scripts import statements
-from bot.evidence.check import NO_TESTS, NOT_SHOWN
+from bot.evidence.check import NO_TESTS, NOT_SHOWN, OTHER_CODE
 from bot.evidence.failing_checks import failing, more_failing
 from bot.evidence.labels import as_they_were, check_title, confirms, number_of
 
@@ -188,6 +188,8 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
         advice = (f"Name a command that needs no network in {POLICY_FILE}", add_test)
     elif state is CheckState.NOT_RUNNABLE and NO_TESTS in why:
         advice = (_NAME_TESTS, add_test)
+    elif state is CheckState.NOT_RUNNABLE and OTHER_CODE in why:
+        words = ("the tests did not use the change", "Nothing is verified")
     elif state is CheckState.NOT_RUNNABLE and NOT_SHOWN not in why:
         advice = _install_advice(outcome, tool)
     return _unverified_summary(*words, why, *advice)

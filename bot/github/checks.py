@@ -8,6 +8,7 @@ from itertools import islice
 from github.CheckRun import CheckRun
 from github.CheckRunAnnotation import CheckRunAnnotation
 from github.CommitStatus import CommitStatus
+from github.GithubObject import NotSet
 from github.PaginatedList import PaginatedList
 
 from bot.contracts.plain_text import printable
@@ -16,6 +17,8 @@ from bot.github.errors import GitHubError
 from bot.github.runs import PIECE, Downloads
 from bot.github.transport import unchanged
 
+ACTIONS = "github-actions"
+"""The slug of the app that Actions' own token is one of."""
 FAILED = ("failure", "timed_out", "startup_failure", "action_required")
 _FAILED_STATES = ("failure", "error")
 # Annotations that are read of one check run.
@@ -30,9 +33,10 @@ _MAX_SUMMARY = 4_000
 class Checks(Downloads):
     """Names, summaries, annotations and logs are untrusted text."""
 
-    def check_runs(self, sha: str) -> Iterator[CheckRun]:
-        """The latest run of each check on the commit `sha`."""
-        return self._each(self.source.get_commit(sha).get_check_runs(), unchanged)
+    def check_runs(self, sha: str, name: str = "") -> Iterator[CheckRun]:
+        """The latest run of each check on the commit `sha`, or of those called `name`."""
+        runs = self.source.get_commit(sha).get_check_runs(name or NotSet)
+        return self._each(runs, unchanged)
 
     def failed_checks(self, sha: str) -> list[FailedCheck]:
         """All failed checks of `sha`, the first three with annotations and logs of Actions' jobs, two requests each."""
@@ -51,7 +55,7 @@ class Checks(Downloads):
 
     def _failed(self, run: CheckRun, detailed: bool) -> FailedCheck:
         annotated = detailed and run.output and run.output.annotations_count
-        of_actions = detailed and run.app and run.app.slug == "github-actions"
+        of_actions = detailed and app_of(run) == ACTIONS
         texts = (run.output.title, run.output.summary) if run.output else ()
         return FailedCheck(
             name=run.name,
@@ -93,6 +97,11 @@ class Checks(Downloads):
             conclusion="neutral",
             output={"title": title, "summary": summary},
         )
+
+
+def app_of(run: CheckRun) -> str:
+    """Return the slug of the app that made a check run."""
+    return run.app.slug if run.app else ""
 
 
 LINES = 200

@@ -11,6 +11,7 @@ from pathlib import Path
 from bot.contracts.tools import Answer
 from bot.toolhost.background import Job
 from bot.toolhost.listing import scratch_repository
+from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.resource_limits import effective_limits
@@ -87,6 +88,7 @@ class Context:
         self.echo: Callable[[str], None] | None = None
         self.real_root = os.path.realpath(self.root)
         self.jobs: list[Job] = []
+        self.watch: OpenWatch | None = None
         self.monitor.folders = (self.root, self.tmp)
 
     def files(self, below: str = "") -> list[str]:

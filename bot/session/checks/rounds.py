@@ -16,7 +16,7 @@ from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import CHECK_MINUTES, Tier
 from bot.ecosystems.suite_files import suite_of
-from bot.evidence import reruns
+from bot.evidence import no_evidence, reruns
 from bot.evidence.base_tests import (
     NO_TIME,
     ChangedSuite,
@@ -60,19 +60,25 @@ class AfterRound(Round):
         self._changed: list[str] = []
         self._renamed: dict[str, str] = {}
         self._paths: set[str] = set()
+        self._sources: tuple[str, ...] = ()
 
     def execute(self) -> list[CheckPair]:
         self._before.wait_for_checks()
         try:
             self._changed, self._renamed = self.run.checkout.changes(self._tree)
             self._paths = set(self.run.checkout.paths_at(self._tree))
+            self._sources = no_evidence.sources(self._changed, self._paths)
             if self.checks:
-                with self._runner(f"checks-after-{self._number}", self._tree) as runner:
+                with self._runner(f"checks-after-{self._number}", self._tree, watch=self._sources) as runner:
                     self._run_checks(runner)
         except AgentError as error:
             executions = (future.result() for future in self._before.executions)
             after = not_run(str(error))
             self._pairs = [CheckPair(*each, after) for each in zip(self.checks, executions, strict=True)]
+        # What opened nothing of the change is no evidence, on both sides.
+        for number, reason in self._without_evidence().items():
+            pair = self._pairs[number]
+            pair.before, pair.after = (no_evidence.excused(one, reason) for one in (pair.before, pair.after))
         for pair in self._pairs:
             if pair.after.run.note != UNNEEDED:
                 self._record("after", pair.ran, pair.after)
@@ -81,6 +87,11 @@ class AfterRound(Round):
         self._compare_checkers()
         self._run_as_before()
         return self._pairs
+
+    def _without_evidence(self) -> Mapping[int, str]:
+        """Return the reasons by the number of the check, of its rerun if there was one."""
+        ran = [(pair.ran, pair.second or pair.after) for pair in self._pairs]
+        return dict(no_evidence.reasons(ran, self._sources))
 
     def _run_checks(self, runner: CheckRunner) -> None:
         """Run each check that fits into the time, then related tests for the others."""
@@ -169,12 +180,14 @@ class AfterRound(Round):
                 pair.note = f"it could not be run again: {second.run.note}"
                 continue
             pair.second = second
-            self._record("after", pair.ran, second, again=True)
+            if reason := self._without_evidence().get(number):
+                pair.second = no_evidence.excused(second, reason)
+            self._record("after", pair.ran, pair.second, again=True)
 
     def _rerun(self, text: str, name: str, check: Check) -> CheckExecution:
         """Run a check in a workspace of its own."""
         try:
-            with self._runner(name, self._tree) as runner:
+            with self._runner(name, self._tree, watch=self._sources) as runner:
                 return runner.run(check, text, lambda: self.budget.left_for_reruns)
         except AgentError as error:
             return not_run(str(error))

@@ -59,7 +59,8 @@ class CheckRunner:
     `origin` is the repository's own path if the sandbox cannot show the tree there: packages that are installed by that
     path are not the changed code. `begin` receives the text for people and the limit in seconds of each command; its
     context is entered while that runs, and has the token that cancels it alone. `on_output` receives the last line of
-    the output while it runs. With `quiet` it gives way to the agent's commands.
+    the output while it runs. With `quiet` it gives way to the agent's commands. Which files of `watch` it opens is
+    noted.
     """
 
     workspace: Workspace
@@ -71,6 +72,7 @@ class CheckRunner:
     )
     on_output: Callable[[str], None] | None = None
     quiet: bool = False
+    watch: tuple[str, ...] = ()
 
     def run(
         self,
@@ -91,15 +93,15 @@ class CheckRunner:
         places = [one for name in sorted(tools) for one in named(name).reports]
         reports = {"junit": list(check.junit), "places": places}
 
-        def execute(command: CheckCommand) -> CheckExecution:
-            stamps = self._query_reports(reports).get("stamps", {})
+        def execute(command: CheckCommand, watch: Collection[str] = ()) -> CheckExecution:
+            stamps = self._query_reports({**reports, "watch": list(watch)}).get("stamps", {})
             run, outcome = self._run_command(command.command, text, min(check.timeout, limit()))
             if run.state is CheckState.NOT_RUN or outcome is None:
                 return CheckExecution(run)
             return self._read_reports(run, {**reports, "stamps": stamps}, command, outcome)
 
         try:
-            execution = execute(command)
+            execution = execute(command, self.watch)
             names = rerun_tests(execution) if execution.suite and not check.junit else ()
             # The runner may not be able to select them.
             if again := rerun_command(check.command, names, _REPORT.format(next(_NUMBERS))):
@@ -160,7 +162,9 @@ class CheckRunner:
         if lacks and suite and suite.counts and suite.counts.passed:
             # Only for some tests a network or a dependency was missing.
             run = run._replace(state=CheckState.FAILED)
-        return CheckExecution(run, suite)
+        opened = answer.get("opened")
+        known = frozenset(self.watch).intersection(map(str, opened)) if isinstance(opened, list) else None
+        return CheckExecution(run, suite, opened=known)
 
     def _query_reports(self, query: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the tool host's answer about reports; empty on an error, which the next command reports."""

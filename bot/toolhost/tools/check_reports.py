@@ -2,6 +2,7 @@
 stamps of existing files, and once after it, for the new ones."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from bot.ecosystems.registry import ecosystems
 from bot.ecosystems.test_results import ParsedTests
 from bot.toolhost import reports
 from bot.toolhost.context import Context
+from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.reports import ReportError, Stamp
 
 PLACES = (
@@ -26,19 +28,32 @@ def run(
     context: Context,
     junit: Sequence[str] = (),
     places: Sequence[str] = (),
+    watch: Sequence[str] = (),
     stamps: Mapping[str, Stamp] | None = None,
     spill: str = "",
     **report: Any,
 ) -> ToolOutcome:
     """`junit` are patterns from the policy, `places` where the tools of the check write reports. With `spill`, the
-    check's output, the reports that are new since `stamps` are read."""
+    check's output, the reports that are new since `stamps` are read. From a call with `watch`, paths of the tree, until
+    the next one with `spill`, it is watched which of them are opened; `opened` is missing if that is unknown."""
     now = reports.find(context.root, junit or (*PLACES, *places))
     metadata: dict[str, Any] = {"stamps": now}
     if spill:
+        metadata |= _opened(context)
         new = sorted(name for name, stamp in now.items() if (stamps or {}).get(name) != stamp)
         tests = _tests(context, new, junit, spill, **report)
         metadata["tests"] = tests.message() if tests else None
+    if watch:
+        _opened(context)
+        with suppress(OSError):
+            context.watch = OpenWatch(context.root, watch)
     return ToolOutcome("", metadata=metadata)
+
+
+def _opened(context: Context) -> dict[str, list[str]]:
+    """End the watch, if there is one."""
+    watch, context.watch = context.watch, None
+    return {"opened": watch.end()} if watch else {}
 
 
 def _tests(
