@@ -143,7 +143,7 @@ def plan_start(
         for folder, name in caches:
             (folders.tmp / "home" / name).parent.mkdir(parents=True, exist_ok=True)
             (folders.tmp / "home" / name).symlink_to(folder)
-    own_programs = find_own_programs(moved=moves)
+    own_programs = find_own_programs(moved=moves, writable=(tree, *folders.writable))
     skills = [] if options.skills is None else [(options.skills, skills_path(confinement, options.skills))]
     authorities = options.egress.authorities if options.egress and confinement.confines else {}
     certificates = ((file, str(file)) for file in dict.fromkeys(authorities.values()))
@@ -214,14 +214,16 @@ def skills_path(confinement: Confinement, folder: Path) -> str:
     return SKILLS if confinement.moves else str(folder)
 
 
-def find_own_programs(*, moved: bool) -> dict[str, tuple[Path, str]]:
-    """The checkers that came with us, by name: each with its path here and that inside, `moved` or not."""
+def find_own_programs(*, moved: bool, writable: tuple[Path, ...]) -> dict[str, tuple[Path, str]]:
+    """The checkers that came with us, by name: each with its path here and inside. Where paths are not `moved`, those
+    in one of the `writable` folders are left out, since commands could change them."""
     programs: dict[str, tuple[Path, str]] = {}
     for name in CHECKERS:
         path = Path(os.path.realpath(os.path.join(sys.prefix, "bin", name)))
         # A script would need the environment that it was installed in.
         with suppress(OSError), open(path, "rb") as file:
-            if file.read(len(_ELF)) == _ELF and os.access(path, os.X_OK):
+            is_binary = file.read(len(_ELF)) == _ELF and os.access(path, os.X_OK)
+            if is_binary and (moved or not any(path.is_relative_to(folder) for folder in writable)):
                 programs[name] = (path, f"{PROGRAMS}/{name}" if moved else str(path))
     return programs
 

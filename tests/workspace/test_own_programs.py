@@ -18,7 +18,7 @@ HERE = Path(os.path.realpath(os.path.join(sys.prefix, "bin")))
 def test_ruff_and_ty_run_inside_and_what_lies_beside_them_is_not_there(bench: Bench, wall: str):
     confinement = bubblewrap() if wall == "bubblewrap" else landlock()
     workspace = bench.start(confinement)
-    programs = start.find_own_programs(moved=confinement.moves)
+    programs = start.find_own_programs(moved=confinement.moves, writable=())
     places = {name: inside for name, (_, inside) in programs.items()}
     command = f"{places['ruff']} --version && {places['ty']} --version"
     said = bash(
@@ -32,9 +32,13 @@ def test_ruff_and_ty_run_inside_and_what_lies_beside_them_is_not_there(bench: Be
     assert any(why in said for why in ("Permission denied", "Read-only file system", "Text file busy"))
 
 
+def test_what_commands_could_change_is_not_run_as_ours():
+    assert start.find_own_programs(moved=False, writable=(Path(os.path.realpath(sys.prefix)),)) == {}
+
+
 def test_a_script_of_that_name_is_no_program_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "bin").mkdir()
     for name in start.CHECKERS:
         write_file(tmp_path / "bin" / name, "#!/bin/sh\n", 0o755)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    assert start.find_own_programs(moved=True) == {}
+    assert start.find_own_programs(moved=True, writable=()) == {}
