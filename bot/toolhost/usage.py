@@ -8,6 +8,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -43,7 +44,7 @@ class CommandUsage:
         # Pages that a fork shares are counted for both, so a sum over the limit is not the last word. That is read
         # twice: a fork or an exit between two readings would count shared pages more than once.
         used_up = held(pids) > allowed and all(proportional_memory(pids) > allowed for _ in range(2))
-        if used_up or runs_out(self._machine, machine(), allowed):
+        if used_up or unmapped(pids) > allowed or runs_out(self._machine, machine(), allowed):
             over: ExceededLimit | None = ExceededLimit("memory", allowed)
         else:
             over = self._disk.check(pids, self._added_before)
@@ -174,8 +175,14 @@ class Machine(NamedTuple):
 
 
 def machine() -> Machine:
-    """Read it; takes 40 us."""
-    return Machine(*(_sum("/proc/meminfo", (name,)) for name in (b"MemTotal:", b"MemAvailable:")))
+    """Read it; takes 20 us."""
+    fields = {b"MemTotal": 0, b"MemAvailable": 0}
+    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo", "rb", buffering=0) as file:
+        for line in file.read(4096).split(b"\n"):
+            name, _, value = line.partition(b":")
+            if name in fields:
+                fields[name] = int(value.split()[0]) * 1024
+    return Machine(*fields.values())
 
 
 def runs_out(before: Machine, now: Machine, allowed: int) -> bool:
@@ -183,8 +190,26 @@ def runs_out(before: Machine, now: Machine, allowed: int) -> bool:
     return before.available - now.available > allowed and now.available < now.total // _LAST_SHARE
 
 
+def unmapped(pids: Iterable[int]) -> int:
+    """Bytes of memory that no process maps: in deleted files that these processes hold open, each once, and in the
+    System V segments of this namespace."""
+    files = {
+        file.st_ino: file.st_blocks * _BLOCK
+        for file in _open_files(pids)
+        if file.st_dev == _memory_device() and stat.S_ISREG(file.st_mode)
+    }
+    return sum(files.values()) + sum(size for _, _, size in _segments())
+
+
 def drop_segments() -> None:
-    """Remove the System V segments of this namespace that no process is attached to: nothing else would."""
+    """Remove the segments of this namespace that no process is attached to: nothing else would."""
+    for identity, attached, _ in _segments():
+        if not attached:
+            libc.shmctl(identity, 0, None)  # IPC_RMID
+
+
+def _segments() -> Iterator[tuple[int, int, int]]:
+    """Yield id, number of attached processes, and bytes of each segment."""
     if os.getpid() != 1:  # Landlock's sandbox has none, and without a sandbox they belong to others
         return
     with (
@@ -193,8 +218,8 @@ def drop_segments() -> None:
     ):
         # key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap
         for line in file.read(1 << 20).split(b"\n")[1:]:
-            if (fields := line.split()) and not int(fields[6]):
-                libc.shmctl(int(fields[1]), 0, None)  # IPC_RMID
+            if fields := line.split():
+                yield int(fields[1]), int(fields[6]), int(fields[14]) + int(fields[15])
 
 
 def _open_files(pids: Iterable[int]) -> Iterator[os.stat_result]:
@@ -205,3 +230,9 @@ def _open_files(pids: Iterable[int]) -> Iterator[os.stat_result]:
                 yield os.stat(f"{folder}/{fd}")
         except OSError:
             continue  # it ended meanwhile, or may not be read
+
+
+@cache
+def _memory_device() -> int:
+    with open(os.memfd_create("probe"), "rb") as probe:
+        return os.fstat(probe.fileno()).st_dev

@@ -22,6 +22,12 @@ MIB = 1 << 20
 LOW = {"memory": 160 * MIB, "processes": 25, "file": 8 * MIB, "disk": 24 * MIB, "open_files": 64}
 
 HOLD = "python3 -S -c 'import time; held = b\"x\" * (48 << 20); time.sleep(60)'"
+FILES_IN_MEMORY = """
+import os, time
+held = [os.memfd_create(str(n)) for n in range(24)]
+for file in held: os.write(file, bytes(8 << 20))
+time.sleep(60)
+"""
 SEGMENT = """
 import ctypes, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -59,6 +65,9 @@ BOMBS = {
     "forks that end at once": (f"perl -e '{HOPS}'", "processes", MANY),
     "memory of one": ("python3 -S -c 'bytearray(1 << 30)'", "memory", "one process may ask for 160 MiB of memory"),
     "memory of many": (f"for i in 1 2 3 4 5 6; do {HOLD} & done; wait", "memory", "more than 160 MiB of memory was"),
+    "files in memory": (
+        f"python3 -S -c '{FILES_IN_MEMORY}'", "memory", "more than 160 MiB of memory was",
+    ),
     "disk": (
         "for i in 1 2 3 4 5; do head -c 8000000 /dev/zero >part$i; done; sleep 60", "disk",
         "more than 24 MiB was added to the work tree",
