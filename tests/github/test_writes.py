@@ -125,7 +125,7 @@ CASES = [
         {
             "name": "review", "head_sha": SHA, "external_id": "key", "status": "completed", "conclusion": "neutral",
             "output": {"title": "t", "summary": "s"},
-        }, False, {"id": 9}, f"report the check 'review' on {SHA[:12]} of octo/hello: neutral",
+        }, False, {"id": 9}, "report a check in octo/hello",
     ),
     Case(
         "create_blob",

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 from github.CheckRun import CheckRun
 
-from bot.contracts.threads import Account
+from bot.github.values import Account
 from bot.publish.review.posted_reviews import is_by_us, post_empty_review
 from tests.publish.conftest import REPO, World
 
