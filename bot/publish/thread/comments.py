@@ -88,11 +88,13 @@ class OwnComment(NamedTuple):
         return number_in(self.fields.get(name, ""))
 
 
-def own_comments(github: GitHub, found: Iterable[CommentData]) -> Iterator[OwnComment]:
-    """Yield those that are ours, or may be. Unless one has a mark, GitHub is not asked who we are."""
+def own_comments(
+    github: GitHub, found: Iterable[CommentData], where: Callable[[Mapping[str, str]], bool] = lambda _: True
+) -> Iterator[OwnComment]:
+    """Yield those that are ours, or may be. Unless `where` holds for one, GitHub is not asked who we are."""
     for comment in found:
         kind, fields = mark_of(comment.body)
-        if kind and may_be_ours(comment.author, github.me, kind):
+        if kind and where(fields) and may_be_ours(comment.author, github.me, kind):
             yield OwnComment(comment, kind, fields, is_ours(comment.author, github.me, kind))
 
 

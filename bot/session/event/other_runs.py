@@ -10,9 +10,9 @@ from bot.github.accounts import account
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.publish.own_pulls import own_pull
-from bot.publish.thread.comments import OwnComment, own_comments
+from bot.publish.thread.comments import own_comments
 from bot.publish.thread.history import UNASKED, unasked_runs
-from bot.publish.thread.markers import OVER, PROGRESS, asking_comment
+from bot.publish.thread.markers import FINISHED, OVER, PROGRESS, asking_comment
 from bot.session.event.event_context import EventContext
 from bot.verbs.record import ANYWAY
 from bot.verbs.registry import VERBS
@@ -20,26 +20,25 @@ from bot.verbs.registry import VERBS
 _MAX_CLOSED = 5
 
 
-def _own_comments(github: GitHub) -> list[OwnComment]:
-    """Our comments in the conversation as far as it was read, oldest first."""
-    return list(own_comments(github, sorted(github.conversation.values(), key=lambda one: one.id)))
-
-
 def close_dead_progress(context: EventContext) -> None:
     """Close our open progress comments of earlier requests whose run is over: while this run holds the thread, no other
     of its group runs. An error of GitHub goes to the log only."""
     thread_ref, host = context.thread_ref, context.github
     with context.noting("the progress comment of an earlier run could not be closed"):
+        others = own_comments(
+            host,
+            context.github.conversation.values(),
+            lambda fields: fields.get("state") == "on" and fields.get("request") != thread_ref.key,
+        )
         left_open = [
             one
-            for one in _own_comments(host)
-            if (one.kind, one.over) == (PROGRESS, False)
-            and one.key != thread_ref.key
+            for one in others
+            if one.kind == PROGRESS
             and one.run > 0
             and asking_comment(one.key)[0]  # a comment requested it, before this one
             and one.data.created_at <= thread_ref.since
         ]
-        for one in left_open[-_MAX_CLOSED:]:
+        for one in sorted(left_open, key=lambda one: one.data.id)[-_MAX_CLOSED:]:
             run = host.workflow_run(one.run)
             if run.status != "completed":
                 continue
@@ -56,8 +55,11 @@ def existing_result_url(context: EventContext) -> str:
     and people run jobs again. A label or a schedule may request the same again."""
     thread_ref = context.thread_ref
     if asking_comment(thread_ref.key)[0]:
-        for one in _own_comments(context.github):
-            if one.has_result and one.key == thread_ref.key:
+        done = {"request": thread_ref.key, "result": FINISHED["result"]}.items()
+        for one in own_comments(
+            context.github, context.github.conversation.values(), lambda fields: done <= fields.items()
+        ):
+            if one.ours:
                 return f"{thread_ref.url}#{one.data.anchor}"
     return ""
 
@@ -66,10 +68,10 @@ def resolve_progress_comment(context: EventContext, started: int) -> int:
     """Return the progress comment to update: `started`, which the action began for this run, or the earlier one of
     another run of the same event. Deletes the surplus comment."""
     host, thread_ref = context.github, context.thread_ref
+    earlier = [one for one in context.github.conversation.values() if one.id < started]
     with context.noting("the second progress comment could not be deleted"):
-        for one in _own_comments(host):
-            is_earlier = one.data.id < started and "plan" not in one.fields
-            if is_earlier and (one.kind, one.key) == (PROGRESS, thread_ref.key):
+        for one in own_comments(host, sorted(earlier, key=lambda one: one.id)):
+            if (one.kind, one.key) == (PROGRESS, thread_ref.key) and "plan" not in one.fields:
                 host.delete_comment(started)
                 return one.data.id
     return started
