@@ -66,7 +66,7 @@ class CallRunner:
             if stop is None and self._context.cancel.fired:
                 stop = cancel_stop(self._context.cancel, self._context.limits)
             if stop is not None:
-                prefix = "canceled" if stop.stop in (StopReason.CANCELED, StopReason.TIME) else "Not run"
+                prefix = "cancelled" if stop.stop in (StopReason.CANCELED, StopReason.TIME) else "Not run"
                 results.append(self._record_result(error_result(call, f"{prefix}: {stop.reason}")))
                 continue
             result, stopped = self._run(call)

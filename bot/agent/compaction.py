@@ -98,7 +98,7 @@ class SummaryCompaction:
         text, most = transcript_text(old, MAX_PART), self._capacity - MAX_SUMMARY
         if tokens_of_text(text) > most:
             text = cut_middle(text, max(most, 2) * 3)  # characters: three a token
-        models, small, problem = [self._provider] * TRIES, self._context.small(), "the run was canceled."
+        models, small, problem = [self._provider] * TRIES, self._context.small(), "the run was cancelled."
         # The small model is tried once: its failure costs the run no more than the time until the next.
         if small is not None and tokens_of_text(text) <= usable_tokens(small.info) - MAX_SUMMARY:
             models.insert(0, small)

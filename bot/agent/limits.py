@@ -80,7 +80,7 @@ def cancel_stop(cancel: CancelToken, limits: RunLimits) -> Stop:
     """Return the stop for a fired token."""
     if cancel.reason == "time":
         return Stop(StopReason.TIME, _time_sentence(limits))
-    return Stop(StopReason.CANCELED, "The run was canceled.")
+    return Stop(StopReason.CANCELED, "The run was cancelled.")
 
 
 def _time_sentence(limits: RunLimits) -> str:

@@ -1,4 +1,4 @@
-"""Find the known word that is nearest to a misspelt one."""
+"""Find the known word that is nearest to a misspelled one."""
 
 import difflib
 from collections.abc import Iterable

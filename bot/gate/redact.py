@@ -83,7 +83,7 @@ class Redactor:
             what = self.hidden(redacted)
         except Exception as error:  # noqa: BLE001 - after any error the text is unchecked
             return f"({_not_searched(error)})"
-        return redacted if what is None else f"(withheld: it holds {what} in a disguise)"
+        return redacted if what is None else f"(withheld: it contains {what} in encoded form)"
 
     def withhold(self, text: str) -> str | None:
         """Return why `text` must not leave, as one sentence, or `None`: it contains a known secret or a credential,
@@ -97,7 +97,7 @@ class Redactor:
             what = self.hidden(text)
         except Exception as error:  # noqa: BLE001 - as above
             return _not_searched(error)
-        return what and f"withheld: it holds {what} in a disguise"
+        return what and f"withheld: it contains {what} in encoded form"
 
     def _matches(self, data: bytes) -> Iterator[Span]:
         """Yield every match in `data`, in order."""

@@ -12,7 +12,7 @@ import re2
 MOST = 2_000
 """Matches in one text that are masked one by one. A text with more is likely an attack on our time: the rest of it
 is masked as a whole."""
-REST = "[redacted: the rest, with more than 2,000 finds]"
+REST = "[redacted: the rest; more than 2,000 matches]"
 
 
 class Span(NamedTuple):

@@ -24,7 +24,7 @@ def load_policy(text: str | None, source: str = POLICY_FILE, parser: Parser | No
     parsed by a child process of its own.
 
     Raises `PolicyError` with each problem as `file:line:column: message`, and `UsageError` if a file other than
-    the usual one is missing: a misspelt name must not loosen the rules.
+    the usual one is missing: a misspelled name must not loosen the rules.
     """
     if text is None and source != POLICY_FILE:
         raise UsageError(f"The policy file {source} does not exist on the base branch.")

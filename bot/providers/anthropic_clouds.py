@@ -17,7 +17,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo
 from bot.providers.anthropic_messages import AnthropicMessages
 from bot.providers.endpoint import endpoint_of
-from bot.providers.presets import Vendor
+from bot.providers.vendors import Vendor
 
 # What the package may send beside the signature: it adds telemetry and whatever its own environment variables name.
 _HEADERS = (

@@ -20,8 +20,8 @@ from bot.providers.models import (
     listed_name,
     model_info,
 )
-from bot.providers.presets import CLOUDS, VENDORS, Vendor
 from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
+from bot.providers.vendors import CLOUDS, VENDORS, Vendor
 
 if TYPE_CHECKING:
     from bot.providers.streaming import StreamingProvider

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
 from bot.contracts.errors import UsageError
-from bot.providers.presets import CLOUDS, Format, Vendor
+from bot.providers.vendors import CLOUDS, Format, Vendor
 
 _MESSAGES_VERSION = "2026-10-21"
 

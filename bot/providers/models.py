@@ -170,7 +170,7 @@ def effort_notes(info: ModelInfo, wanted: str) -> tuple[str, ...]:
 
 
 def similar_name(name: str) -> str:
-    """Return the listed model that a misspelt name resembles; empty if none is near, and for a listed one."""
+    """Return the listed model that a misspelled name resembles; empty if none is near, and for a listed one."""
     listed = listed_name(name)
     if listed in _TABLE:
         return ""

@@ -12,7 +12,7 @@ from bot.contracts.errors import UsageError
 from bot.providers.encoding import count, string
 from bot.providers.endpoint import endpoint_of
 from bot.providers.http_client import HttpClient
-from bot.providers.presets import CLOUDS, VENDORS
+from bot.providers.vendors import CLOUDS, VENDORS
 
 _PATIENCE = 10.0
 

@@ -21,7 +21,7 @@ class ReplayProvider:
         self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
     ) -> Complete | Failed:
         if cancel.fired:
-            return Failed("the request was canceled", canceled=True)
+            return Failed("the request was cancelled", canceled=True)
         if self._played >= len(self._responses):
             return Failed(f"the recording has {len(self._responses)} responses, and one more was asked for")
         self._played += 1

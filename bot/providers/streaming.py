@@ -115,7 +115,7 @@ class StreamingProvider(ABC):
                 forget()
             partial = reader.partial
             if cancel.fired:
-                return Failed("the request was canceled", None, True, partial, reader.usage)
+                return Failed("the request was cancelled", None, True, partial, reader.usage)
             wait = next_wait(failure, attempt, self.policy, random.random, deadline - self.clock())
             if partial is not None and interrupted >= _MAX_INTERRUPTED:
                 wait = f"after {attempt} attempts" if failure.retryable else ""
@@ -134,7 +134,7 @@ class StreamingProvider(ABC):
             interrupted += partial is not None
             attempt += 1
             if cancel.wait(wait):
-                return Failed("the request was canceled", canceled=True)
+                return Failed("the request was cancelled", canceled=True)
 
     def _attempt(self, params: Mapping[str, Any], reader: Reader, deadline: float) -> Complete:
         """Send one request and return its response. Raises whatever the packages do, and `FailedAttempt`."""

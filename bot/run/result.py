@@ -53,7 +53,7 @@ from bot.verbs.record import SUBMIT_PLAN, Profile
 _NAMED = 5
 """Files that are named in a note."""
 _UNJUDGED = "the gate did not accept the change"
-_UNCHECKED = "The run was canceled while its change was checked."
+_UNCHECKED = "The run was cancelled while its change was checked."
 
 
 def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResult:

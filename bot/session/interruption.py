@@ -21,7 +21,7 @@ from bot.session.context.run import RunSpec
 from bot.session.run_folder import RunFolder
 from bot.workspace.process import kill_all_of_ours
 
-CANCELLED = "cancelled at once; nothing of it runs any more"
+CANCELLED = "cancelled immediately; all its processes have ended"
 
 _ONE_PRESS = 0.03
 """Seconds: a wrapper may pass on the signal that the terminal sent to both."""
@@ -85,7 +85,7 @@ def _listen(
         now = time.monotonic()
         if not first:
             first = now
-            text = f"{signal.Signals(number[0]).name}: stopping; what there is so far is kept"
+            text = f"{signal.Signals(number[0]).name}: stopping; the work so far is kept"
             if number[0] == signal.SIGINT and os.isatty(2):
                 text += " (Ctrl-C again ends it at once)"
             _for_a_moment(partial(say, text))

@@ -277,11 +277,11 @@ def test_cancel_while_a_tool_runs_answers_the_other_calls_as_canceled(
     assert end.stop is stop
     contents = [item.content for item in bench.journal().records(Result)]
     assert contents[0] == "stopped half-way"
-    assert contents[1].startswith("canceled: ")
+    assert contents[1].startswith("cancelled: ")
 
 
 @pytest.mark.parametrize(
-    "last", [says(echo("x", "a")), says("Done."), Failed("the request was canceled", canceled=True)]
+    "last", [says(echo("x", "a")), says("Done."), Failed("the request was cancelled", canceled=True)]
 )
 def test_cancel_while_the_model_answers_runs_none_of_its_calls(tmp_path: Path, last: Complete | Failed):
     def cut_short(cancel: CancelToken) -> Complete | Failed:

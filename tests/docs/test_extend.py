@@ -138,7 +138,7 @@ def test_a_tool_is_a_description_and_a_file_and_rules_can_name_it(tree: Tree, sa
 @pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_a_provider_is_a_row(tree: Tree, sample: Path):
-    tree.change("bot/providers/presets.py", '    "openrouter": Vendor(', EXAMPLES["bot/providers/presets.py"])
+    tree.change("bot/providers/vendors.py", '    "openrouter": Vendor(', EXAMPLES["bot/providers/vendors.py"])
     outcome = tree.fix(sample, fix_steps(), "--model", "acme/large")
     assert outcome["status"] == "changed"
     assert outcome["model"] == "large"

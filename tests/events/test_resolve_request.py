@@ -94,7 +94,7 @@ REFUSED: dict[str, tuple[str, Permission, dict[str, Any], Refusal]] = {
         {"comment__user": None},
         Refusal("The account that gave the command is deleted.", in_thread=False),
     ),
-    "a misspelt verb": (
+    "a misspelled verb": (
         "revew",
         MAINTAINER,
         {},

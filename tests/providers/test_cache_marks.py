@@ -13,7 +13,7 @@ from bot.contracts.messages import Message, Part, Text, Thinking, ToolCall, Tool
 from bot.providers.anthropic_messages import AnthropicMessages
 from bot.providers.endpoint import Endpoint
 from bot.providers.models import model_info
-from bot.providers.presets import VENDORS
+from bot.providers.vendors import VENDORS
 from tests.support.provider_runs import ask, user
 
 LOOK_BACK = 20

@@ -15,8 +15,8 @@ from bot.contracts.messages import Usage
 from bot.providers.connect import connect, default_model
 from bot.providers.endpoint import endpoint_of
 from bot.providers.models import DEFAULTS, model_info
-from bot.providers.presets import Vendor
 from bot.providers.retry import RetryPolicy
+from bot.providers.vendors import Vendor
 from tests.support.model_script import Say, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import MODELS, ask, completed, failed

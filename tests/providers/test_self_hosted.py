@@ -12,7 +12,7 @@ from bot.contracts.messages import FinishReason, Message, Thinking, ToolCall, To
 from bot.contracts.model import Complete, Failed, ModelRequest, Provider
 from bot.providers.connect import connect
 from bot.providers.failures import is_overflow
-from bot.providers.presets import VENDORS
+from bot.providers.vendors import VENDORS
 from tests.support.model_script import Raw, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import NO_DELAY, ask, chunk, completed, sse, user, without_extras

@@ -192,9 +192,9 @@ def test_findings_are_found_by_their_text_or_stand_in_the_body_with_the_reason(p
     body = pull.reviews()[0]["body"]
     link = f"{pull.world.forge.url}/{REPO}/blob/{pull.head}/a.txt#L25"
     assert f"**Major: Wrong on 25** [`a.txt:25`]({link})\n\nIt goes wrong when read." in body
-    assert "<sub>Here since its lines are not in the diff.</sub>" in body
+    assert "<sub>Not on a line, because its lines are not in the diff.</sub>" in body
     assert "`gone.py:3`" in body
-    assert "Here since the file is not in the diff." in body
+    assert "Not on a line, because the file is not in the diff." in body
     assert "**Major: All of it** `a.txt`" in body
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bot.publish.body.template import PARTS as NAMES
-from bot.publish.body.template import TEMPLATE_LIMIT, fill_template
+from bot.publish.body.repository_template import PARTS as NAMES
+from bot.publish.body.repository_template import TEMPLATE_LIMIT, fill_template
 from bot.publish.remote import TEMPLATE_NAME
 
 PARTS = {name: name.upper() for name in NAMES}

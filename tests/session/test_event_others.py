@@ -31,7 +31,7 @@ def test_a141_open_pull_requests_on_the_issue_are_named_before_work_starts(stage
     ran = ask(stage)
     (answer,) = stage.bot_comments()
     sentence = (
-        f"{NAMED}#{first} by {MAINTAINER}, #{second} by other[bot]. To start all the same, give the command with "
+        f"{NAMED}#{first} by {MAINTAINER}, #{second} by other[bot]. To start anyway, repeat the command with "
         "`--anyway`, as in `/agent fix this --anyway`."
     )
     assert sentence in answer

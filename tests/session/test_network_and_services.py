@@ -145,7 +145,7 @@ def test_hosts_that_were_refused_crowd_out_none_that_was_reached():
         HostUse("pypi.org", True, "", 1, 9, 5),
     ]
     lines = network_notes(uses)
-    assert "Network: pypi.org, 1 tunnel, 1 KiB came and 9 bytes went." in lines
+    assert "Network: pypi.org, 1 tunnel, 1 KiB received, 9 bytes sent." in lines
     assert len(lines) == 21
     assert lines[-1] == "Network: 32 further hosts."
     assert (

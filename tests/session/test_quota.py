@@ -10,7 +10,7 @@ from bot.events.event_request import RefusedError
 from bot.github.client import connect
 from bot.publish.thread.history import ASKED, UNASKED
 from bot.publish.thread.markers import ANSWER, ENDED, PROGRESS, REFUSED, mark, marked
-from bot.session.event.other_runs import check_quota
+from bot.session.event.quota import check_quota
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE
 from tests.support.outcomes import make_request

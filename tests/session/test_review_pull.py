@@ -181,7 +181,9 @@ def test_refused_reports_are_told_and_never_end_as_no_findings(reviews: Reviews)
     told = reviews.asked(wrong, Say("All said."))
     assert "reports of yours were refused" in told[3]
     [posted] = reviews.posted
-    assert posted["body"].startswith("**No finding could be placed:** 4 reports of the model fit nowhere.")
+    assert posted["body"].startswith(
+        "**No finding could be placed:** 4 reports of the model match no place in the diff."
+    )
     assert (
         "a report that was refused: Wrong 0 (stats.py line 90): Its lines are not in the diff"
         in posted["body"]

@@ -47,7 +47,7 @@ def test_the_second_ends_the_process_wherever_it_is_and_what_it_started():
     assert ended == (
         130,
         "cut off, and what ran ended by -9\n",
-        "SIGINT: stopping; what there is so far is kept\n",
+        "SIGINT: stopping; the work so far is kept\n",
     )
     assert not processes_naming(f"sleep {seconds}")
 

@@ -145,7 +145,7 @@ def test_a_subagent_has_a_limit_of_its_own_and_says_that_it_did_not_end(tmp_path
     assert team.run().stop is StopReason.END_TURN
     [result] = team.results()
     assert result.is_error
-    assert result.content.startswith("It did not come to its end: The limit of 2 turns is reached.\nStep 1.")
+    assert result.content.startswith("It did not finish: The limit of 2 turns is reached.\nStep 1.")
 
 
 def test_a_failing_subagent_is_an_error_result_and_the_run_goes_on(tmp_path: Path):
@@ -154,7 +154,7 @@ def test_a_failing_subagent_is_an_error_result_and_the_run_goes_on(tmp_path: Pat
     [result] = team.results()
     assert result.is_error
     assert "the server is down" in result.content
-    assert "(It ended without a word.)\n\n(explore-1: 1 turn, " in result.content
+    assert "(It ended without an answer.)\n\n(explore-1: 1 turn, " in result.content
 
 
 def test_a_cancel_reaches_the_subagent_and_every_call_is_answered(tmp_path: Path):

@@ -13,9 +13,9 @@ from bot.providers.connect import connect
 from bot.providers.endpoint import Endpoint
 from bot.providers.openai_chat import OpenAIChat
 from bot.providers.openai_responses import OpenAIResponses
-from bot.providers.presets import VENDORS
 from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider
+from bot.providers.vendors import VENDORS
 from tests.support.model_script import Raw, Script, Step, chat_frames, messages_frames, responses_frames
 from tests.support.model_server import ModelServer, Received
 

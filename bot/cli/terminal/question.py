@@ -42,7 +42,7 @@ def question_text(inquiry: Inquiry, width: int) -> Iterator[tuple[str, str]]:
     if inquiry.question:
         yield "The agent asks the question above.", "bold yellow"
         yield from _field("answer", "in one line; the run goes on with it", width)
-        yield from _field("Enter", "no answer: the run ends here, and what there is so far is kept", width)
+        yield from _field("Enter", "no answer: the run ends here, and the work so far is kept", width)
         return
     asker = f"The subagent {one_line(inquiry.agent)[:60]}" if inquiry.agent else "The agent"
     for row in _rows(f"{asker} asks: may it call {one_line(inquiry.tool)[:60]}?", width - 1):
@@ -52,7 +52,7 @@ def question_text(inquiry: Inquiry, width: int) -> Iterator[tuple[str, str]]:
         ("rule", f"{one_line(inquiry.rule)}{reason}"),
         ("once", "this call alone"),
         ("session", f"{one_line(inquiry.remembered)}, until this run ends"),
-        ("no", "and the run ends here; what there is so far is kept"),
+        ("no", "and the run ends here; the work so far is kept"),
         ("or", "a sentence: it is not done, and the model is told so in your words"),
     )
     for name, meaning in fields:

@@ -29,7 +29,7 @@ from bot.session.context.review_scope import PullTarget
 from bot.session.context.run import RunSpec
 from bot.session.event.attachments import load_attachments
 from bot.session.event.event_context import client_for
-from bot.session.event.other_runs import pulls_at_work
+from bot.session.event.other_work import pulls_at_work
 from bot.session.event.publish_bundle import PublishJob, publish_bundle, publishing_clone
 from bot.verbs.registry import VERBS
 

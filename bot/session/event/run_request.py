@@ -26,14 +26,14 @@ from bot.session.event.attachments import load_attachments
 from bot.session.event.earlier_run import fetch_last_bundle, finished_before
 from bot.session.event.event_context import EventContext, EventResult
 from bot.session.event.maintain import decide_now, open_pull_of
-from bot.session.event.other_runs import (
-    check_quota,
+from bot.session.event.other_work import (
     close_dead_progress,
     existing_result_url,
     others_at_work,
     resolve_progress_comment,
 )
 from bot.session.event.progress_comment import ProgressComment, missing_key
+from bot.session.event.quota import check_quota
 from bot.session.event.triage import gather
 from bot.session.run_folder import new_folder
 from bot.verbs.record import Earlier

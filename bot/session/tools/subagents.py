@@ -66,7 +66,7 @@ class Subagents:
             end = run_loop(context, prompt)
         finally:
             context.provider.close()
-        text = end.final_text or "(It ended without a word.)"
+        text = end.final_text or "(It ended without an answer.)"
         if len(text) > MAX_REPORT:
             path = self.run.archive(text)
             more = f"; the whole report: {path}" if path else ""
@@ -74,7 +74,7 @@ class Subagents:
         finished = end.stop is StopReason.END_TURN
         summary = f"{name}: {count_of(end.turns, 'turn')}, {end.usage.total} tokens, {money(end.cost)}"
         if not finished:
-            text = f"It did not come to its end: {end.reason}\n{text}"
+            text = f"It did not finish: {end.reason}\n{text}"
         metadata = {
             "agent": name,
             "turns": end.turns,

@@ -113,7 +113,7 @@ class Gatekeeper:
             self._add_denial(question.tool, path, decision.rule, decision.reason)
             self.refused.append("")
         if reason and len(question.files) > 1:
-            reason = f"{path}: {reason} Nothing was written, of no file."
+            reason = f"{path}: {reason} No file was written."
         self.write(
             lines.PermissionDecision(question.tool, decision.allowed, decision.rule, reason, path=path)
         )

@@ -196,7 +196,7 @@ def _sentence(use: HostUse) -> str:
     if use.why == NOT_LISTED:
         return f"Network: {count_of(use.tunnels, 'further request')} met a limit, and what for was not noted."
     if not use.allowed:
-        return f"Network: {use.host or 'something that is no host'} was refused ({how}): {use.why}."
+        return f"Network: {use.host or 'a request for an invalid host'} was refused ({how}): {use.why}."
     kib = (use.down + 1023) // 1024
     cut = f"; {use.why}" if use.why else ""
-    return f"Network: {use.host}, {how}, {kib} KiB came and {use.up} bytes went{cut}."
+    return f"Network: {use.host}, {how}, {kib} KiB received, {use.up} bytes sent{cut}."

@@ -182,7 +182,7 @@ class Serving:
     def _count_down(self, count: int) -> None:
         self._down += count
         if self._down > self._limits.down:
-            raise _Refused(0, f"cut off: more than {self._limits.down} bytes came")
+            raise _Refused(0, f"cut off: more than {self._limits.down} bytes were received")
 
 
 async def hang_up(writer: asyncio.StreamWriter, patience: float) -> None:

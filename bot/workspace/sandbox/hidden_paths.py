@@ -119,6 +119,9 @@ _SECRET_CONFIGURATION = tuple(
 )
 """Paths beneath /etc; as root, we could read them in spite of their permissions."""
 
+_PREFIXES = ("/usr", "/usr/local")
+_OPTIONAL = "/opt"
+
 _RUNNER_FILES = (".credentials", ".runner")
 """Files that mark the folder of a self-hosted runner under /opt, which must be hidden."""
 
@@ -129,14 +132,14 @@ def hidden_system_paths() -> tuple[str, ...]:
     hidden = [path for path in named if os.path.lexists(path) and not os.path.islink(path)]
     hidden += _not_for_others("/etc", named)
     # The tool cache of GitHub's runners is in /opt.
-    for entry in _entries("/opt"):
+    for entry in _entries(_OPTIONAL):
         if entry.is_dir(follow_symlinks=False):
             if any(os.path.lexists(os.path.join(entry.path, name)) for name in _RUNNER_FILES):
                 hidden.append(entry.path)
             hidden += map(str, credentials_in(Path(entry.path)))
     # Beneath /usr only files with credentials, since Landlock then cannot grant the folders above a hidden path, even
     # to be listed.
-    for prefix in ("/usr", "/usr/local"):
+    for prefix in _PREFIXES:
         settings = (os.path.join(prefix, name) for name in _TOOL_SETTINGS)
         hidden += (path for path in settings if os.path.isfile(path) and holds_secret(Path(path)))
     return tuple(hidden)

@@ -107,7 +107,7 @@ def test_ctrl_c_while_a_question_waits_stops_the_run_and_keeps_what_there_is(rep
         terminal.kill(signal.SIGINT)
         code = terminal.end()
     assert code == 130, terminal.text
-    assert "SIGINT: stopping; what there is so far is kept (Ctrl-C again ends it at once)" in terminal.screen
+    assert "SIGINT: stopping; the work so far is kept (Ctrl-C again ends it at once)" in terminal.screen
     assert "+kept" in (repo.parent / "out" / "changes.patch").read_text()
     assert b"\x1b[?25l" not in terminal.raw
 
@@ -128,7 +128,7 @@ def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lie
     assert not processes_naming(f"sleep {seconds}")
     what, diff, on = [line for line in terminal.text.splitlines() if line.strip()][-3:]
     [folder] = (repo.parent / "home/.local/state/slash-agent/runs").iterdir()
-    assert what.startswith("slash-agent fix: cancelled at once")
+    assert what.startswith("slash-agent fix: cancelled immediately")
     assert what.endswith(f"What it had is in {folder}")
     assert on == f"go on: slash-agent fix --continue {folder}"
     assert diff == f"its diff: slash-agent salvage {folder}"
@@ -146,7 +146,7 @@ def test_ctrl_c_while_the_change_is_checked_is_a_cancelled_run(repo: Path):
         code = terminal.end()
     assert code == 130, terminal.text
     assert "! Not finished (cancelled): 1 file changed" in terminal.text
-    assert "The run was canceled while its change was checked." in terminal.text
+    assert "The run was cancelled while its change was checked." in terminal.text
 
 
 def _eventually(true: Callable[[], bool]) -> None:

@@ -20,7 +20,7 @@ OURS = (
     "  rule     rules[0]: it is mine",
     "  once     this call alone",
     "  session  every edit that rules[0] asks about, until this run ends",
-    "  no       and the run ends here; what there is so far is kept",
+    "  no       and the run ends here; the work so far is kept",
     "  or       a sentence: it is not done, and the model is told so in your words",
 )
 SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")

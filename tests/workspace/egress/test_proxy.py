@@ -229,7 +229,7 @@ def test_a_request_without_end_is_given_up(place: Place, request_head: bytes):
             b"y" * 20_000,
             "cut off: it sent more than a package manager has to send",
         ),
-        (TunnelLimits(down=50_000), b"900000", "cut off: more than 50000 bytes came"),
+        (TunnelLimits(down=50_000), b"900000", "cut off: more than 50000 bytes were received"),
         (TunnelLimits(time=2), b"1", "open for longer than 2 seconds"),
     ],
 )

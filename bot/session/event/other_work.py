@@ -1,17 +1,12 @@
-"""Other runs: those of an actor's day, and in the thread of a request the result of the same request, its second
-progress comment, progress comments of runs that died, and other people's pull requests about the issue."""
+"""Other work in the thread of a request: the result of the same request, its second progress comment, progress comments
+of runs that died, and other people's pull requests about the issue."""
 
-from itertools import islice
-
-from bot.contracts.formatting import count_of
-from bot.contracts.request import Request, Tier
-from bot.events.event_request import RefusedError
+from bot.contracts.request import Request
 from bot.github.accounts import account
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
 from bot.publish.own_pulls import own_pull
 from bot.publish.thread.comments import own_comments
-from bot.publish.thread.history import UNASKED, unasked_runs
+from bot.publish.thread.history import UNASKED
 from bot.publish.thread.markers import FINISHED, OVER, PROGRESS, asking_comment
 from bot.session.event.event_context import EventContext
 from bot.verbs.record import ANYWAY
@@ -94,7 +89,7 @@ def others_at_work(context: EventContext, request: Request) -> str:
     if not listed:
         return ""
     return (
-        f"Open pull requests that mention this issue: {listed}. To start all the same, give the command with "
+        f"Open pull requests that mention this issue: {listed}. To start anyway, repeat the command with "
         f"`--{ANYWAY}`, as in `/agent {verb.example} --{ANYWAY}`."
     )
 
@@ -109,49 +104,3 @@ def pulls_at_work(github: GitHub, issue: int) -> str:
     named = [f"#{pull.number} by {account(pull.user).login}" for pull in others[:_NAMED]]
     more = len(others) - len(named)
     return ", ".join([*named, *([f"{more} more"] if more > 0 else [])])
-
-
-_MOST_A_DAY = 200
-"""Runs that are looked at; whoever has more today is over the limit."""
-
-_UNCOUNTED = "today's runs cannot be counted without the permission `actions: read`; add it to the job"
-
-
-def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: int, workflow: str) -> str:
-    """Raise `RefusedError` unless the actor of `request` may have one more run today; return a note for the log, or
-    empty. A run counts if this workflow started it for an event of the actor since midnight UTC and it was not skipped,
-    unless our comments show that it asked no model. Runs cannot be deleted without write access.
-
-    `run` is the present one, 0 outside Actions, where nothing is counted; `workflow` is the path of its file;
-    `now` is RFC 3339. At most two calls."""
-    actor = request.actor
-    if not run or not workflow:
-        return ""
-    if limit <= 0:
-        raise RefusedError(
-            f"{actor.login} cannot start runs here: the policy allows none for the tier {actor.tier}."
-        )
-    # GitHub names somebody as the actor of a schedule or a failed run who did not ask.
-    scheduled = actor.tier is Tier.SCHEDULE
-    try:
-        runs = github.workflow_runs(
-            workflow.rpartition("/")[2],
-            event=request.trigger.event if scheduled and request.trigger else "",
-            created=f">={now[:10]}",
-            actor="" if scheduled else actor.login,
-        )
-        newest = [one for one in islice(runs, _MOST_A_DAY) if one.id != run]
-        used = {str(one.id) for one in newest if one.conclusion != "skipped"}
-        if len(used) >= limit:
-            used -= unasked_runs(github, now)
-    except GitHubError as error:
-        if error.status not in (403, 404):
-            raise
-        # A maintainer could lift the limit anyway.
-        if actor.tier is Tier.MAINTAINER:
-            return f"note: {_UNCOUNTED}"
-        raise RefusedError(f"Nothing was started, since {_UNCOUNTED}.") from error
-    if len(used) >= limit:
-        words = f"{actor.login} has used today's {count_of(limit, 'run')} of the tier {actor.tier}."
-        raise RefusedError(f"{words} The count starts again at 00:00 UTC.")
-    return ""

@@ -13,7 +13,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.messages import Message, Thinking, ToolCall, ToolResult
 from bot.contracts.model import Complete, Failed
 from bot.providers.connect import connect
-from bot.providers.presets import VENDORS
+from bot.providers.vendors import VENDORS
 from tests.support.aws_events import chunk, exception, of_sse
 from tests.support.model_script import Call, Raw, Say, Script, Step, Think, Turn, messages_frames
 from tests.support.model_server import ModelServer, Received
