@@ -51,6 +51,8 @@ from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.interruption import cancelled_after, cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import lock_folder
 from bot.session.tools.run_models import ConversationModel, RunModels, connect_model
+from bot.verbs.record import Earlier
+from bot.verbs.registry import needs
 from bot.workspace.probe import Chosen, first_that_holds
 from bot.workspace.sandbox.backends import candidates
 
@@ -76,6 +78,8 @@ def run(spec: RunSpec) -> RunResult:
 
 def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
     """1. Start what takes long, and wait for it whatever happens."""
+    if needs(spec.request.verb, Earlier.PLAN) and spec.request.plan is None:
+        raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
     require_git()
     provider = in_background(partial(connect_model, spec.model, spec.environment), "connect")
     backends = candidates(spec.sandbox)

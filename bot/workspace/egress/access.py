@@ -82,9 +82,10 @@ class EgressAccess(NamedTuple):
 
     def open(self, pid: int) -> Proxy:
         """Start a proxy in the network of process `pid`. Raises `NoSandboxError`."""
-        from bot.workspace.egress.proxy import Proxy
+        from bot.workspace.egress.proxy import Proxy, system_addresses
 
-        return Proxy(listener_inside(pid), targets(self.presets, self.mirrors))
+        reachable = targets(self.presets, self.mirrors)
+        return Proxy(listener_inside(pid), reachable, resolve=system_addresses)
 
 
 def listener_inside(pid: int) -> socket.socket:

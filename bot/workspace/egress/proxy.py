@@ -35,7 +35,7 @@ class Proxy:
         listener: socket.socket,
         targets: Collection[Target],
         *,
-        resolve: Resolve = system_addresses,
+        resolve: Resolve,
         limits: TunnelLimits | None = None,
     ) -> None:
         self.targets = targets
