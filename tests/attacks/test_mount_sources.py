@@ -34,18 +34,6 @@ Swap = Callable[[Path, Path], None]
 """`swap(path, outside)`: put something in the place of `path`; the secret and the socket are in `outside`."""
 
 
-def link_to_folder(path: Path, outside: Path) -> None:
-    path.symlink_to(outside)
-
-
-def link_to_file(path: Path, outside: Path) -> None:
-    path.symlink_to(outside / "secret")
-
-
-def link_to_socket(path: Path, outside: Path) -> None:
-    path.symlink_to(outside / "s")
-
-
 def link_above(path: Path, outside: Path) -> None:
     write_file(outside / path.name / "secret", CANARY)
     path.parent.rename(path.parent.with_name("aside"))
@@ -61,10 +49,6 @@ def fifo(path: Path, outside: Path) -> None:
     os.mkfifo(path)
 
 
-def socket_file(path: Path, outside: Path) -> None:
-    os.link(outside / "s", path)
-
-
 def device(path: Path, outside: Path) -> None:
     try:
         os.mknod(path, 0o20666, os.makedev(1, 3))
@@ -73,8 +57,14 @@ def device(path: Path, outside: Path) -> None:
 
 
 SWAPS: tuple[Swap, ...] = (
-    link_to_folder, link_to_file, link_to_socket, link_above, fifo, socket_file, device,
-)  # fmt: skip
+    lambda path, outside: path.symlink_to(outside),
+    lambda path, outside: path.symlink_to(outside / "secret"),
+    lambda path, outside: path.symlink_to(outside / "s"),
+    lambda path, outside: os.link(outside / "s", path),
+    link_above,
+    fifo,
+    device,
+)
 
 
 @dataclass

@@ -132,7 +132,9 @@ def test_no_child_of_ours_inherits_the_environment():
             continue  # inside the sandbox, where there is nothing to inherit
         text = path.read_text()
         for call in ast.walk(ast.parse(text)) if "subprocess" in text or "os.s" in text else ():
-            if isinstance(call, ast.Call) and _starts_a_process(call) and not _has_environment(call):
+            if not isinstance(call, ast.Call) or not _starts_a_process(call):
+                continue
+            if all(keyword.arg != "env" for keyword in call.keywords):
                 careless.append(f"{path.relative_to(_ROOT)}:{call.lineno}")
     assert careless == []
 
@@ -143,10 +145,6 @@ def _starts_a_process(call: ast.Call) -> bool:
         "subprocess.run", "subprocess.Popen", "subprocess.check_", "subprocess.call", "os.spawn", "os.system",
     )  # fmt: skip
     return any(word.startswith(starts) for word in words)
-
-
-def _has_environment(call: ast.Call) -> bool:
-    return any(keyword.arg == "env" for keyword in call.keywords)
 
 
 def test_ctrl_c_before_anything_began_is_no_traceback():

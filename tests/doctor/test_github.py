@@ -143,10 +143,6 @@ def test_what_is_amiss_comes_with_its_fix(
     assert {one.state for one in findings.values()} == {State.OK}
 
 
-def of_forge(stage: Stage, token: str) -> list[Finding]:
-    return check_github(connect(token, stage.forge.api_url, stage.repo), token, load_policy(None))
-
-
 @pytest.mark.parametrize(
     ("login", "permissions", "state", "said", "fix"),
     [
@@ -161,7 +157,8 @@ def test_the_tokens_kind_is_said_and_what_follows(
 ):
     stage.forge.add_user(login, kind="Bot" if login.endswith("[bot]") else "User")
     token = stage.forge.token(login, permissions, repo=stage.repo if permissions else None)
-    [found] = [one for one in of_forge(stage, token) if one.name == "token's kind"]
+    findings = check_github(connect(token, stage.forge.api_url, stage.repo), token, load_policy(None))
+    [found] = [one for one in findings if one.name == "token's kind"]
     assert found.state is state
     assert said in found.message
     assert fix in found.fix

@@ -1,7 +1,6 @@
 """PyGithub's objects over our transport: where they send, what they may send, and what a list of them costs."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import responses
@@ -93,14 +92,11 @@ def test_a_dry_client_and_the_one_it_was_made_from_do_not_share_the_switch(clien
     assert (client.github.is_dry, dry.is_dry) == (False, True)
 
 
-def _issue(number: int) -> dict[str, Any]:
-    return {"number": number, "url": f"{REPO}/issues/{number}", "title": "t", "body": None, "user": ANN}
-
-
 def test_a_field_that_a_list_leaves_out_costs_no_request_for_each_object(web: Web, client: Client):
     """An issue that is no pull request has no `pull_request`, and the first comment of a thread no `in_reply_to_id`."""
     times = {"created_at": TIME, "updated_at": TIME}
-    rows = [{**_issue(n), **times, "html_url": "u", "state": "open", "locked": False} for n in range(5)]
+    issue = {"title": "t", "body": None, "user": ANN, "html_url": "u", "state": "open", "locked": False}
+    rows = [{"number": n, "url": f"{REPO}/issues/{n}", **issue, **times} for n in range(5)]
     web.get(f"{REPO}/issues", json=rows)
     assert [one.is_pull_request for one in client.github.issues()] == [False] * 5
     place = {"path": "a.py", "url": f"{REPO}/pulls/comments/1"}

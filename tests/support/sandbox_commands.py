@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Sequence
 from typing import Any
 
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
@@ -13,7 +12,9 @@ def sandbox_command(confinement: Confinement, mounts: Mounts) -> list[str]:
     """The command line, with the paths of opened sources in place of their descriptors."""
     with InheritedFiles() as inherited:
         command = confinement.command(["true"], mounts, inherited)
-        return [_path(inherited.descriptors, word) for word in command]
+        numbers = map(str, inherited.descriptors)
+        paths = {number: os.readlink(f"/proc/self/fd/{number}") for number in numbers}
+        return [paths.get(word, word) for word in command]
 
 
 def landlock_plan(confinement: Confinement, mounts: Mounts) -> dict[str, Any]:
@@ -26,7 +27,3 @@ def landlock_plan(confinement: Confinement, mounts: Mounts) -> dict[str, Any]:
 
 def bubblewrap_command(mounts: Mounts, version: tuple[int, ...] = (0, 8, 0)) -> list[str]:
     return sandbox_command(Bubblewrap("/usr/bin/bwrap", version), mounts)
-
-
-def _path(descriptors: Sequence[int], word: str) -> str:
-    return os.readlink(f"/proc/self/fd/{word}") if word in map(str, descriptors) else word

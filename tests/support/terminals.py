@@ -131,7 +131,8 @@ def rendered(raw: bytes, columns: int, rows: int) -> list[str]:
             elif letter != "m":
                 raise ValueError(f"a sequence that we do not write: {match[0]!r}")
             continue
-        size = _length(text[offset])
+        first = text[offset]
+        size = 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
         character = text[offset : offset + size].decode("utf-8", "replace")
         offset += size
         if character == "\r":
@@ -152,7 +153,3 @@ def rendered(raw: bytes, columns: int, rows: int) -> list[str]:
             line[column] = character
             column += 1
     return ["".join(line).rstrip() for line in lines]
-
-
-def _length(first: int) -> int:
-    return 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
