@@ -12,7 +12,6 @@ from bot.contracts.errors import NoSandboxError
 from bot.policy.egress import Mirror, Target
 from bot.workspace.client import Workspace
 from bot.workspace.egress.access import EgressAccess
-from bot.workspace.egress.proxy import Proxy
 from bot.workspace.sandbox.backends import bubblewrap
 from tests.support.loopback import Loopback
 from tests.support.registry import Registry
@@ -37,7 +36,7 @@ def egress(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EgressAccess]:
         return ("127.0.0.1",)
 
     with Loopback(Registry, certificate=server) as index, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Proxy.__init__, "__kwdefaults__", {"resolve": resolve, "limits": None})
+        patch.setattr("bot.workspace.egress.proxy.system_addresses", resolve)
         port = index.port
         mirror = Mirror("python", Target(HOST, port, private=True), f"https://{HOST}:{port}/simple")
         yield EgressAccess(("python",), (mirror,), {"SSL_CERT_FILE": authority})
