@@ -19,7 +19,6 @@ _WITHOUT_SECRETS = frozenset({"restore", "clean", "report", "init", "policy", "s
 
 # What the interpreter needs before it reads the file; the time zone is read by the C library before that.
 _INHERITED = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TZ")
-_INHERITED_PREFIXES = ("LC_", "PYTHON")
 _PR_SET_DUMPABLE = 4
 
 
@@ -87,7 +86,9 @@ def environment_without_secrets(
     inherited: dict[str, str] = {}
     others: list[str] = []
     for name, value in environment.items():
-        if name in _INHERITED or name.startswith(_INHERITED_PREFIXES):
+        # Few variables of the interpreter have an underscore, and none of these is needed: `PYTHON_TOKEN` is a secret.
+        of_python = name.startswith("PYTHON") and "_" not in name
+        if name in _INHERITED or name.startswith("LC_") or of_python:
             inherited[name] = value
         else:
             others.append(f"{name}={value}")

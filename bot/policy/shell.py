@@ -31,15 +31,12 @@ _NOT_TEXT = re.compile(
 _QUOTED = r"""\\(.)|\$?'([^']*)'|\$?"((?:[^"\\]|\\.)*)\""""
 _TOKEN = re.compile(
     r"(?<![^\s;&|()])\#[^\n]*+"
-    r"|(?P<redirection>\d*[<>]++[&|]?)"
+    r"|(?P<redirection>\d*(?:<<-?[ \t]*['\"\\]?(?P<end>\w+)['\"]?|[<>]++[&|]?))"
     r"|(?P<joint>[;&|()`\n])"
     rf"|(?P<word>(?:[^\s;&|()`<>'\"\\]|{_QUOTED})++)",
     re.DOTALL,
 )
 _UNQUOTED = re.compile(_QUOTED, re.DOTALL)
-_HERE_DOCUMENT = re.compile(
-    r"<<-?[ \t]*['\"\\]?(\w+)['\"]?([^\n]*)\n.*?(?:^\t*\1$|\Z)", re.DOTALL | re.MULTILINE
-)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SUBSTITUTION = re.compile(r"\$\(|`")
 _SHELL_TEXT = re.compile(r"[\s;&|<>()$`{}]")
@@ -70,17 +67,23 @@ def parse_shell(command: str) -> ShellCommand:
 
 
 def split_commands(text: str) -> Iterator[Words]:
-    """Yield the words of each command of a shell's text, without assignments before it, redirections and comments.
-    Nothing is expanded."""
+    """Yield the words of each command of a shell's text, without assignments before it, redirections, comments and
+    here-documents. Nothing is expanded."""
     words: list[str] = []
-    is_target = False
-    for match in _TOKEN.finditer(f"{text}\n"):
+    is_target, end, at, text = False, "", 0, f"{text}\n"
+    while match := _TOKEN.search(text, at):
+        at = match.end()
         if match["joint"] and words:
             yield tuple(words)
             words = []
         elif match["word"] and not is_target and (words or not _ASSIGNMENT.match(match[0])):
             words.append(_UNQUOTED.sub(_inside, match[0]))
-        is_target = match["redirection"] is not None
+        if end and match["joint"] == "\n":
+            # One without an end may be none, as in `$((1<<x))`: then the lines after it are commands.
+            body = re.compile(rf"^\t*{end}$", re.MULTILINE).search(text, at)
+            at, end = body.end() if body else at, ""
+        end = match["end"] or end
+        is_target = match["redirection"] is not None and not match["end"]
 
 
 def _inside(quoted: re.Match[str]) -> str:
@@ -91,8 +94,7 @@ def _seen(command: str) -> Iterator[Words]:
     """Yield the visible commands: those of the line, then those in the texts among their words."""
     texts = deque([command])
     while texts:
-        text = _HERE_DOCUMENT.sub(r"\2", texts.popleft().replace("\\\n", ""))
-        for words in split_commands(text):
+        for words in split_commands(texts.popleft().replace("\\\n", "")):
             carries = carries_commands(words)
             for start in range(len(words) if carries else 1):
                 yield (posixpath.basename(words[start]), *words[start + 1 :])

@@ -42,7 +42,7 @@ class HttpClient(httpx2.Client):
 
     def __init__(self, endpoint: Endpoint, *, patience: float, idle: float) -> None:
         """The endpoint's headers replace all others but those of the content, if it has any. `patience` is the timeout
-        in seconds until a response begins, `idle` the longest pause after that. Redirects are not followed by default;
+        in seconds until a response begins, `idle` the longest pause after that. Redirects are not followed;
         they would send the key to an unknown host."""
         self.patience, self._idle = patience, idle
         self._endpoint_headers = endpoint.headers
@@ -52,6 +52,7 @@ class HttpClient(httpx2.Client):
         super().__init__(
             verify=endpoint.verify,
             trust_env=False,
+            follow_redirects=False,
             proxy=endpoint.proxy or None,
             limits=httpx2.Limits(max_connections=1, keepalive_expiry=90.0),
             timeout=httpx2.Timeout(60.0, connect=10.0),

@@ -30,6 +30,7 @@ print(json.dumps({
 _SECRETS = {
     "GITHUB_TOKEN": "ghs_canary0a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6e",
     "HTTPS_PROXY": "http://me:canary-of-the-proxy@proxy.internal:3128",
+    "PYTHON_TOKEN": "canary-python-51c0",
     "UNSUSPICIOUS": "canary-plain-8812acbd",
     "NOT_ASCII": "canary-ä-\udcff=\n=",
 }

@@ -103,6 +103,8 @@ WITHIN = [
     "git submodule foreach 'git push'", "bash -c \"sh -c 'curl x'\"", "trap 'curl x' EXIT",
     "docker run -it image curl x", "xargs grep curl", "timeout 60 pytest tests/curl",
     "bash <<EOF\ngit push\nEOF\ncurl x",
+    "echo '<<a'\ncurl x\na",
+    "echo $((1<<a))\ncurl x",
     "curl x # don't", "ls # don't\ncurl x", 'echo "$(curl x)"', "echo `curl x`", "2>/dev/null curl x",
 ]  # fmt: skip
 

@@ -9,7 +9,11 @@ from bot.contracts.review import Finding, Kind, Severity, same_fault
 from bot.review.fingerprints import KnownFinding, find_new, fingerprint
 
 ONE = Finding("a.py", 7, Severity.MAJOR, "The file is never closed", "Body", text="f = open(p)")
-OTHER_WORDS = {"title": "The path is not checked", "body": "Otherwise", "severity": Severity.CRITICAL}
+OTHER_WORDS: dict[str, Any] = {
+    "title": "The path is not checked",
+    "body": "Otherwise",
+    "severity": Severity.CRITICAL,
+}
 
 
 def known(finding: Finding, **fields: Any) -> KnownFinding:
@@ -24,7 +28,7 @@ def known(finding: Finding, **fields: Any) -> KnownFinding:
         ONE._replace(line=90, start_line=89),
         ONE._replace(suggestion="with open(p) as f:"),
         ONE._replace(text="    f =  open(p)  "),
-        ONE._replace(**OTHER_WORDS),  # type: ignore[arg-type]
+        ONE._replace(**OTHER_WORDS),
     ],
 )
 def test_what_moves_or_is_put_otherwise_keeps_its_fingerprint(other: Finding):
@@ -46,7 +50,7 @@ def test_parts_do_not_run_into_each_other():
 
 def test_a_finding_gets_its_fingerprint_and_is_the_same_in_other_words():
     assert find_new([ONE], []) == ([ONE._replace(fingerprint=fingerprint(ONE))], 0)
-    assert same_fault(ONE, ONE._replace(start_line=6, **OTHER_WORDS))  # type: ignore[arg-type]
+    assert same_fault(ONE, ONE._replace(start_line=6, **OTHER_WORDS))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +74,7 @@ def test_on_other_lines_or_of_another_kind_it_is_another_fault(field: dict[str, 
     ],
 )
 def test_an_earlier_finding_is_known_whatever_its_words(earlier: KnownFinding, is_new: bool):
-    new, hidden = find_new([ONE._replace(**OTHER_WORDS)], [earlier])  # type: ignore[arg-type]
+    new, hidden = find_new([ONE._replace(**OTHER_WORDS)], [earlier])
     assert (len(new), hidden) == ((1, 0) if is_new else (0, 1))
 
 
