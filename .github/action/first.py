@@ -41,7 +41,7 @@ from bot.publish.thread.markers import ANSWER, PROGRESS, REFUSED, mark, marked, 
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, started_by, verbs_of  # noqa: E402
 
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}
-CONFIGURED[Cause.REPLY] = "replies"
+CONFIGURED |= {Cause.REPLY: "replies", Cause.FAILED_UPDATE: "authors"}
 INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")  # by GitHub; only the order of the questions depends on it
 GO = "go"
 QUEUED = "**Queued**\n\n- starts when a runner is free and earlier requests in this thread are done"

@@ -70,6 +70,9 @@ CHECK, NO_CHECKS, CHECK_MINUTES = "check", "no-checks", "check-minutes"
 SKILL = "skill"
 """A key of `Request.options`: the name of the skill that the run begins with."""
 
+CONFLICT = "conflict"
+"""The round whose work tree is the automatic merge of the base's tip, with conflict markers."""
+
 ALLOW_DELETIONS = "allow-deletions"
 """A key of `Request.options` that no comment can set."""
 
@@ -83,7 +86,8 @@ class Request(NamedTuple):
     `anchor` is the review thread that contains the request. `trusted_sha` is the head that a maintainer named
     in the command: only at that commit may a fork's code run. `plan` is the approved plan to execute, `resumes`
     the Actions run whose bundle is continued, `task` the name of the maintenance task, `triage` its threads.
-    `policy_file` is the policy's path in the base commit.
+    `policy_file` is the policy's path in the base commit. `round` is the kind of a round for a pull request that
+    the bot follows.
     """
 
     verb: str
@@ -104,6 +108,7 @@ class Request(NamedTuple):
     resumes: int = 0
     task: str = ""
     policy_file: str = POLICY_FILE
+    round: str = ""
     triage: Triage | None = None
 
     @property

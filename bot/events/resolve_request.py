@@ -6,7 +6,7 @@ A stranger learns only that they have no access.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,8 @@ def build_request(event_request: EventRequest, reader: GitHub, policy: Policy) -
         _check_unlocked(event_request)
         if problem := place_problem(command, event_request):
             raise UsageRefusedError(problem)
+        if event_request.cause is Cause.FAILED_UPDATE:
+            _check_update(event_request, reader, policy.triggers.failed_runs.authors)
         return _build(event_request, command, actor, reader)
     except RefusedError as refusal:
         # A bot gets no answer, since it might answer back, nor does an account that wrote no command.
@@ -102,6 +104,17 @@ def _check_access(command: Command, actor: Actor, event_request: EventRequest, p
 def _check_unlocked(event_request: EventRequest) -> None:
     if event_request.subject is not None and event_request.subject.locked:
         raise RefusedError(LOCKED, in_thread=False)
+
+
+def _check_update(event_request: EventRequest, reader: GitHub, authors: Collection[int]) -> None:
+    """Raise `NoRequestError` unless the pull request is by one of these bots, and every commit on it."""
+    number = event_request.number
+    author = reader.pull_status(number).author.id
+    if author not in authors:
+        raise NoRequestError(f"#{number} is by no bot that `triggers.failed_runs.authors` lists")
+    commits = reader.pull_commits(number)
+    if any(one.author is None or one.author.id != author for one in commits):
+        raise NoRequestError(f"#{number} has commits of other accounts")
 
 
 def complete_event_request(event_request: EventRequest, reader: GitHub) -> EventRequest:
@@ -239,6 +252,7 @@ def _rows(
     yield "the instruction", request.instruction, resolve_instruction(command, event_request)
     yield "the options", request.options, dict(command.options)
     yield "the task", request.task, event_request.task
+    yield "the round", request.round, event_request.detail if event_request.cause is Cause.FOLLOW_UP else ""
     named = command.options.get(PLAN_HASH)
     if request.plan is not None and named is not None:
         yield "the plan", request.plan.hash[: len(named)], named

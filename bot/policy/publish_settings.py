@@ -19,10 +19,12 @@ from bot.policy.field_types import (
     problem,
     raise_problems,
     repeated,
+    short,
     whole,
     word,
 )
 from bot.policy.protected import SERVICES
+from bot.policy.tiers import BotId, Usd
 from bot.policy.writes import VERBS, is_ours
 from bot.verbs.registry import STANDING_ALONE
 
@@ -77,6 +79,17 @@ def _lower(labels: Mapping[str, str]) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedRunsPolicy:
+    """Whose failed workflow runs start a fix."""
+
+    people: bool = key(False, "Those on pull requests of people, at most twice for a head.")
+    authors: frozenset[BotId] = key(
+        frozenset(), "Those on dependency updates by these bots, by account id, once for a head."
+    )
+    verbs: frozenset[Annotated[str, one_of(("fix",))]] = key(frozenset({"fix"}), "The verb that is started.")
+
+
+@dataclass(frozen=True, slots=True)
 class TriggersPolicy:
     """What starts a run beside a command. The names of `labels` are in lower case."""
 
@@ -87,9 +100,26 @@ class TriggersPolicy:
     assignee: Annotated[
         str, line("the login of an account, without @", r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})")
     ] = key("", "Assigning this account starts a fix.")
-    failed_runs: bool = key(
-        False, "A failed workflow run on a pull request starts a fix, at most twice for a head."
+    failed_runs: Annotated[FailedRunsPolicy, short("people", bool | FailedRunsPolicy)] = key(
+        FailedRunsPolicy(), "A failed workflow run on a pull request starts a fix; true for those of people."
     )
+
+
+_Times = Annotated[int, whole(0, 20)]
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUpPolicy:
+    """Limits of following one pull request of the bot's own until people can merge it."""
+
+    fix: _Times = key(3, "Rounds that fix failed checks.")
+    review: _Times = key(3, "Rounds that answer reviews.")
+    conflict: _Times = key(2, "Rounds that resolve conflicts with the base.")
+    update: _Times = key(2, "Merges of the base that need no model.")
+    rounds: _Times = key(6, "Rounds of all kinds together.")
+    usd: Usd = key(3.0, "USD for all rounds together.")
+    bots: frozenset[BotId] = key(frozenset(), "Ids of accounts of review bots; each may cause one round.")
+    auto_merge: bool = key(False, "Let GitHub merge it as soon as its rules allow that.")
 
 
 def _not_ours(label: str) -> str:

@@ -19,6 +19,7 @@ from bot.policy.field_types import FROZEN, ONCE, Script, key, line, one_of, shor
 from bot.policy.model_settings import OVERRIDE, Model, ModelSettingsPolicy
 from bot.policy.publish_settings import (
     DiffPolicy,
+    FollowUpPolicy,
     Identity,
     PullRequestPolicy,
     ReviewPolicy,
@@ -156,6 +157,9 @@ class Policy:
         frozenset(), "The verbs that outsiders may use in threads that they opened."
     )
     triggers: TriggersPolicy = key(TriggersPolicy(), "Events other than comments that start a run.")
+    follow_up: FollowUpPolicy | None = key(
+        None, "Follow each pull request that the bot opens, within these limits, until people can merge it."
+    )
     replies: bool = key(
         False, "Take replies to the bot as commands without /agent, if it acts as a GitHub App."
     )

@@ -143,6 +143,8 @@ class _Thread:
                 github.create_comment(number, self._body(write))
             case "reply":
                 github.reply_to_review_comment(number, write.comment_id, self._body(write))
+                if self._follows(write):
+                    github.resolve_thread(number, github.unresolved_threads(number)[write.comment_id])
             case "add_label":
                 github.add_labels(number, [write.label])
             case "remove_label":
@@ -153,10 +155,18 @@ class _Thread:
                 title, body = _edited(write)
                 github.edit_issue(number, title=title, body=body)
 
+    def _follows(self, write: Write) -> bool:
+        """Whether the change of a round that answers a review touches the file that the reply is about."""
+        outcome, request = self.proposed.outcome, self.proposed.outcome.request
+        paths = [one.path for one in request.unresolved if one.id == write.comment_id]
+        return bool(request.round) and any(file.path in paths for file in outcome.files)
+
     def _body(self, write: Write) -> str:
         """Return the filtered text with its author and a mark."""
         by = f"Written by the maintenance task `{self.task}`" if self.task else "Written by Slash Agent"
         fields = {"id": self._id(write), **({"task": self.task} if self.task else {})}
+        if self.proposed.outcome.request.round and not self._follows(write):
+            fields["declined"] = "1"
         text = safe_markdown(write.body, MAX_BODY).rstrip()
         return marked(f"{text}\n\n<sub>{by}{run_link(self.proposed.links.run)}</sub>", mark(WRITE, **fields))
 

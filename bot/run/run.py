@@ -38,6 +38,7 @@ from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Description, StopReason
 from bot.contracts.request import Tier
+from bot.gate.dependencies import is_lock_file
 from bot.gate.redact import Redactor, known_secrets
 from bot.maintenance.apply import allowance_of
 from bot.parsing.parser import Parser
@@ -52,7 +53,7 @@ from bot.session.interruption import cancelled_after, cancelled_by_signals, cut_
 from bot.session.run_folder import lock_folder
 from bot.session.tools.run_models import ConversationModel, RunModels, connect_model
 from bot.verbs.record import Earlier
-from bot.verbs.registry import needs
+from bot.verbs.registry import merges_base, needs
 from bot.workspace.probe import Chosen, first_that_holds
 from bot.workspace.sandbox.backends import candidates
 
@@ -196,6 +197,16 @@ def _nothing_to_do(run: Run, parts: Parts) -> str:
         return "Nothing of the diff is new since it was reviewed last."
     if run.request.triage is not None and not run.request.triage.threads:
         return "No thread meets the task's conditions, so there was nothing to do."
+    if merges_base(run.request):
+        conflicted = run.checkout.conflicted
+        locks = [path for path in conflicted if is_lock_file(path)]
+        if locks and not run.policy.tiers[run.request.actor.tier].egress:
+            # Merged by hand, it would name packages that nobody resolved.
+            raise UsageError(
+                f"{locks[0]} has conflicts, and only its package manager can write it anew, which needs its registry: "
+                "allow that with `egress` in the policy, or merge the base branch by hand."
+            )
+        return "" if conflicted else "The base branch merges without conflicts."
     return ""
 
 

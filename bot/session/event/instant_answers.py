@@ -38,6 +38,11 @@ def answer(context: EventContext, request: Request) -> str:
     if kind is Answer.COMMANDS:
         return help_text(request, context.policy)
     assert request.thread is not None
+    is_followed = (
+        kind is Answer.CANCELLATION
+        and request.thread.is_pull_request
+        and _disarm(context, request.thread.number)
+    )
     own = read_log(context.github, request.thread).answers
     claims = [one for one in reversed(own) if one.kind == PROGRESS and not one.over and one.run]
     active = [
@@ -45,6 +50,8 @@ def answer(context: EventContext, request: Request) -> str:
         for one in claims[:_MOST]
         if one.run != context.where.run and (run := _active_run(context, one))
     ]
+    if not active and is_followed:
+        return "I do not follow this pull request any more. `/agent follow` goes on."
     if not active:
         last = next((one for one in reversed(own) if one.kind != ANSWER), None)
         return str(macros_of("answers", TEMPLATES).idle(last, context.thread_ref.url)).strip()
@@ -52,6 +59,12 @@ def answer(context: EventContext, request: Request) -> str:
         return "\n\n".join(_cancel(context.github, request, run) for _, run in active)
     assert kind is Answer.RUNS, kind
     return "\n\n".join(_status(context, comment, run) for comment, run in active)
+
+
+def _disarm(context: EventContext, number: int) -> bool:
+    from bot.follow_up.act import disarm  # publishing and the policy, which no other answer needs
+
+    return disarm(context.github, number)
 
 
 def help_text(request: Request, policy: Policy) -> str:

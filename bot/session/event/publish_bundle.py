@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from bot.contracts.errors import PublishError, UsageError
+from bot.contracts.errors import AgentError, PublishError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
 from bot.events.admission import tier_of
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.read_event import READERS, read_event
 from bot.events.resolve_request import difference
+from bot.follow_up.act import end_round
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
@@ -30,6 +31,7 @@ from bot.publish.thread.markers import OVER, PROGRESS
 from bot.session.context.github_env import WORKFLOW_TOKEN, GitHubEnvironment, read_github_environment
 from bot.session.event.earlier_run import repeat_request
 from bot.session.event.event_context import client_for, connected, event_thread_ref
+from bot.session.event.follow import request_of_round
 from bot.session.event.progress_comment import error_text, post_check
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
@@ -162,8 +164,24 @@ def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> tuple[Outcome, Pu
             workflow=workflow if has_own else None,
             approved=job.approved,
         )
-        published = publish(context, where.acts_for)
+        published = (
+            _publish_round(context, where.acts_for) if request.round else publish(context, where.acts_for)
+        )
     return bundle.outcome, published
+
+
+def _publish_round(context: PublishContext, repository: str) -> PublishResult:
+    """Publish the bundle of a round, and record how the round ended, whatever comes of it."""
+    github, number, result, problem = context.github, context.pull_number, PublishResult(), ""
+    try:
+        result = publish(context, repository)
+    except AgentError as error:
+        problem = str(error)
+        raise
+    finally:
+        if not github.is_dry:
+            end_round(github, number, context.outcome, result.commit, problem)
+    return result
 
 
 @contextmanager
@@ -224,6 +242,8 @@ def _event_difference(
         text = github.file(where.policy_file, repository.default_branch)
         return load_policy(text, where.policy_file)
 
+    if request.round and request.pull is not None:
+        event_request = request_of_round(event_request, github, where.run, request.pull.number)
     command = event_request.command
     if command is not None and needs(command.verb, Earlier.REQUEST):
         thread_ref = event_thread_ref(event_request, github)

@@ -33,7 +33,7 @@ from bot.session.event.reply import check_reply
 from bot.verbs.record import Answer, Earlier
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, needs
 
-_MOST_TRIES = 2
+_MOST_TRIES = {Cause.FAILED_RUN: 2, Cause.FAILED_UPDATE: 1}
 """How often failed runs may start a fix of one head."""
 
 
@@ -81,7 +81,11 @@ def _handle(context: EventContext) -> EventResult:
     try:
         if context.event_request.cause is Cause.REPLY and context.policy.replies:
             check_reply(context)
+        if context.event_request.cause is Cause.FOLLOW_UP:
+            return _follow(context)
         request = build_request(context.event_request, context.github, context.policy)
+        if VERBS[request.verb].answer is Answer.FOLLOWING:
+            return _follow(context)
         request = _decide(context, request)
         if request.verb in INSTANT:
             return _answer(context, request)
@@ -99,13 +103,19 @@ def _handle(context: EventContext) -> EventResult:
         raise
 
 
+def _follow(context: EventContext) -> EventResult:
+    from bot.session.event.follow import follow  # most events have nothing to follow
+
+    return follow(context)
+
+
 def _decide(context: EventContext, request: Request) -> Request:
     """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and an
     `approve` the very plan that it names."""
     asked = context.event_request
-    if asked.cause is Cause.FAILED_RUN:
+    if asked.cause in _MOST_TRIES:
         tries = count_tries(context.github, asked.number, asked.head_sha)
-        if tries >= _MOST_TRIES:
+        if tries >= _MOST_TRIES[asked.cause]:
             why = f"the failed run's head was worked on {tries} times already; `/agent {DEFAULT}` tries once more"
             raise NoRequestError(why, unmet=True)
     if VERBS[request.verb].earlier is None:

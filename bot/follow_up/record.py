@@ -1,0 +1,153 @@
+"""The one comment that a followed pull request has: what people read of it, and what the next wake-up knows by it.
+
+The mark holds everything that only grows. Anybody can copy a mark, so only those by our account count; and the numbers
+in it are raised to those of the branch's own commits. With `GITHUB_TOKEN` each workflow writes as the same account: a
+forged mark can stop the loop, never prolong it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from bot.follow_up.situation import Kind, Spent
+from bot.github.client import GitHub
+from bot.github.pull_status import CommitStatus
+from bot.github.values import CommentData
+from bot.publish.change.commit import ROUND_TRAILER
+from bot.publish.markdown import safe_line
+from bot.publish.thread.comments import own_comments
+from bot.publish.thread.markers import mark, marked
+
+FOLLOWED = "followed"
+"""The kind of the comment."""
+
+_TRAILERS = re.compile(rf"^{ROUND_TRAILER}: ([a-z]+)$", re.MULTILINE)
+_MOST_KEPT = 12
+"""Of each list in the mark."""
+
+
+class Record(NamedTuple):
+    """`comment` is our comment, `None` before it is written. `rows` are what was done, a line each. `armed_by` and
+    `login` are the account that armed it, 0 and empty for the policy. `stopped` is why nothing more is done, `asked`
+    the head for which an approval was requested. `run` is the Actions run that works on a round of `kind` for `head`,
+    0 for none."""
+
+    comment: CommentData | None = None
+    spent: Spent = Spent()
+    rows: tuple[str, ...] = ()
+    armed_by: int = 0
+    login: str = ""
+    stopped: str = ""
+    asked: str = ""
+    run: int = 0
+    head: str = ""
+    kind: str = ""
+
+
+def read_record(github: GitHub, number: int, commits: Iterable[CommitStatus] = ()) -> Record:
+    """Return what our comment on the pull request says. Raises `GitHubError`."""
+    found = [
+        one for one in own_comments(github, github.comments(number)) if one.kind == FOLLOWED and one.ours
+    ]
+    if not found:
+        return Record(spent=_raised(Spent(), commits))
+    fields, data = found[0].fields, found[0].data
+    lines = tuple(
+        line for line in data.body.splitlines() if line.startswith("| ") and not line.startswith("| Head")
+    )
+    stopped = re.search(r"^\*\*Stopped:\*\* (.+?)(?: Next: .+)?$", data.body, re.MULTILINE)
+    return Record(
+        comment=data,
+        spent=_raised(_spent(fields), commits),
+        rows=lines[1:] if lines and set(lines[0]) <= set("| -") else lines,
+        armed_by=_number(fields.get("by", "")),
+        login=fields.get("login", ""),
+        stopped=stopped.group(1) if stopped and fields.get("state") == "stopped" else "",
+        asked=fields.get("asked", ""),
+        run=_number(fields.get("run", "")),
+        head=fields.get("head", ""),
+        kind=fields.get("round", ""),
+    )
+
+
+def _spent(fields: Mapping[str, str]) -> Spent:
+    return Spent(
+        counts={kind: _number(fields.get(kind, "")) for kind in Kind},
+        usd=_number(fields.get("cents", "")) / 100,
+        lost=_number(fields.get("lost", "")),
+        void=_number(fields.get("void", "")),
+        reran=frozenset(_listed(fields, "reran")),
+        updated_to=frozenset(_listed(fields, "tips")),
+        failures=dict(one.split("-", 1) for one in _listed(fields, "failures") if "-" in one),
+        bots=frozenset(map(_number, _listed(fields, "bots"))),
+        lines=_number(fields.get("lines", "")),
+    )
+
+
+def _raised(spent: Spent, commits: Iterable[CommitStatus]) -> Spent:
+    """Return `spent` with at least as many rounds of each kind as the branch has commits of them."""
+    made = [kind for one in commits for kind in _TRAILERS.findall(one.message)]
+    return spent._replace(counts={kind: max(spent.counts.get(kind, 0), made.count(kind)) for kind in Kind})
+
+
+def write_record(github: GitHub, number: int, record: Record, headline: str) -> Record:
+    """Write the comment, unless it says all that already. Raises `GitHubError`."""
+    body = marked(_text(record, headline), mark(FOLLOWED, **_fields(record)))
+    if record.comment is None:
+        return record._replace(comment=github.create_comment(number, body))
+    if record.comment.body.replace("\r\n", "\n").strip() != body.strip():
+        github.edit_comment(record.comment.id, body)
+    return record
+
+
+def _text(record: Record, headline: str) -> str:
+    rounds = sum(record.spent.counts.values())
+    table = (
+        ["", "| Head | What was done | Result |", "| --- | --- | --- |", *record.rows] if record.rows else []
+    )
+    used = f"{rounds} {'step' if rounds == 1 else 'steps'}, {record.spent.usd:.2f} USD."
+    return "\n".join(
+        [headline, *table, "", f"<sub>{used} `/agent stop` ends this, `/agent follow` goes on.</sub>"]
+    )
+
+
+def row(head: str, done: str, result: str) -> str:
+    """Return a line of the table."""
+    return f"| {head[:12]} | {safe_line(done)} | {safe_line(result)} |"
+
+
+def _fields(record: Record) -> dict[str, str]:
+    spent = record.spent
+    numbers = {
+        **{kind.value: spent.counts.get(kind, 0) for kind in Kind},
+        "cents": round(spent.usd * 100),
+        "lost": spent.lost,
+        "void": spent.void,
+        "lines": spent.lines,
+        "run": record.run,
+        "by": record.armed_by,
+    }
+    lists = {
+        "reran": spent.reran,
+        "tips": spent.updated_to,
+        "failures": [f"{name}-{head}" for name, head in spent.failures.items()],
+        "bots": map(str, spent.bots),
+    }
+    words = {
+        "state": "stopped" if record.stopped else "on",
+        "asked": record.asked,
+        "head": record.head,
+        "round": record.kind,
+        "login": record.login,
+    }
+    listed = {name: ".".join(list(values)[-_MOST_KEPT:]) for name, values in lists.items()}
+    texts = {**words, **{name: str(number) for name, number in numbers.items() if number}, **listed}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _listed(fields: Mapping[str, str], name: str) -> list[str]:
+    return list(filter(None, fields.get(name, "").split(".")))
+
+
+def _number(digits: str) -> int:
+    return int(digits) if digits.isdecimal() and len(digits) < 16 else 0

@@ -1,0 +1,167 @@
+"""The situation of a pull request at one moment, and the next step that it calls for. Values only."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from bot.contracts import request
+
+
+class Kind(StrEnum):
+    """What counts against the limits of one pull request. The names are keys of the policy's `follow_up`. All but
+    `UPDATE`, which merges the base without a model, are rounds."""
+
+    FIX = "fix"
+    REVIEW = "review"
+    CONFLICT = request.CONFLICT
+    UPDATE = "update"
+
+
+ROUNDS = (Kind.FIX, Kind.REVIEW, Kind.CONFLICT)
+
+
+class Ended(StrEnum):
+    """How a check ended, or that it did not. `LOST`: by the infrastructure, so it tells nothing about the change.
+    `UNAPPROVED`: somebody with write access has to approve the workflow run."""
+
+    PENDING = "pending"
+    PASSED = "passed"
+    FAILED = "failed"
+    LOST = "lost"
+    UNAPPROVED = "unapproved"
+
+
+class Check(NamedTuple):
+    """One check of the head. `run` is the id of its workflow run, 0 for a check of another app. `fingerprint` is
+    its failure, whatever the times and numbers in its output. `on_merge_base` and `on_base_tip` are how the check ended
+    there, `None` if it did not run. `flaky`: it both failed and passed on one commit of the base."""
+
+    name: str
+    ended: Ended
+    required: bool = False
+    url: str = ""
+    run: int = 0
+    fingerprint: str = ""
+    on_merge_base: Ended | None = None
+    on_base_tip: Ended | None = None
+    base_url: str = ""
+    flaky: bool = False
+
+
+class OpenThread(NamedTuple):
+    """An unresolved thread that begins a round: its last comment is by an account that may cause one, 0 for the text of
+    a review. `bot` is the account's id if it is a listed bot, else 0. `path` and `line` are where it is."""
+
+    comment: int
+    path: str = ""
+    line: int = 0
+    bot: int = 0
+
+
+class Presence(StrEnum):
+    OPEN = "open"
+    CLOSED = "closed"
+    MERGED = "merged"
+    QUEUED = "in the merge queue"
+
+
+class Mergeable(StrEnum):
+    UNKNOWN = "unknown"
+    CLEAN = "clean"
+    CONFLICT = "conflict"
+
+
+class Spent(NamedTuple):
+    """What was done for the pull request so far; only ever grows. `counts` are the rounds and updates of each kind,
+    failed and empty ones included. `lost` counts rounds in a row that the infrastructure ended, `void` those whose head
+    moved before they could publish. `reran` are heads whose jobs were run again, `updated_to` tips of the base that
+    were merged, `failures` the head at which a round worked on a fingerprint, `bots` the review bots that had their
+    round. `lines` is the size of the first diff, 0 if unknown."""
+
+    counts: Mapping[str, int] = MappingProxyType({})
+    usd: float = 0.0
+    lost: int = 0
+    void: int = 0
+    reran: frozenset[str] = frozenset()
+    updated_to: frozenset[str] = frozenset()
+    failures: Mapping[str, str] = MappingProxyType({})
+    bots: frozenset[int] = frozenset()
+    lines: int = 0
+
+    def count(self, *kinds: Kind) -> int:
+        return sum(self.counts.get(kind, 0) for kind in kinds)
+
+
+class Situation(NamedTuple):
+    """Everything that a decision depends on. `stopped` is the reason of an earlier stop, empty while it is armed.
+    `running`: a round is under way for this head. `others` are commits on the branch by other accounts. `lines` is the
+    size of the diff. `workflows_block`: the base changed a workflow file, which the token may not push. `no_ci`: no
+    workflow of the repository runs for pull requests."""
+
+    number: int
+    head: str
+    base_tip: str
+    presence: Presence = Presence.OPEN
+    stopped: str = ""
+    running: bool = False
+    others: tuple[str, ...] = ()
+    mergeable: Mergeable = Mergeable.CLEAN
+    checks: tuple[Check, ...] = ()
+    threads: tuple[OpenThread, ...] = ()
+    unanswered: int = 0
+    bot_review_pending: bool = False
+    approved: bool = False
+    draft: bool = True
+    review_requested: bool = False
+    lines: int = 0
+    workflows_block: bool = False
+    spent: Spent = Spent()
+
+
+class Wait(NamedTuple):
+    """Nothing to do until something changes. `why` is one clause."""
+
+    why: str
+
+
+class AskApproval(NamedTuple):
+    """Workflow runs wait for somebody with write access; said once for a head."""
+
+    runs: tuple[str, ...]
+
+
+class Rerun(NamedTuple):
+    """Run the failed jobs of these workflow runs again."""
+
+    runs: tuple[int, ...]
+
+
+class Update(NamedTuple):
+    """Merge the tip of the base, which needs no model."""
+
+    why: str
+
+
+class StartRound(NamedTuple):
+    """Start a run with a model: `checks` are to be fixed, `threads` to be answered."""
+
+    kind: Kind
+    checks: tuple[Check, ...] = ()
+    threads: tuple[OpenThread, ...] = ()
+
+
+class MarkReady(NamedTuple):
+    """Mark it ready for review and request one, once. `ci`: checks passed; without, there are none."""
+
+    ci: bool
+
+
+class Stop(NamedTuple):
+    """Nothing more until somebody arms it again. `reason` is a sentence; `who` acts next."""
+
+    reason: str
+    who: str = "a maintainer"
+
+
+Step = Wait | AskApproval | Rerun | Update | StartRound | MarkReady | Stop

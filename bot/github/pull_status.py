@@ -1,0 +1,229 @@
+"""The status of a pull request in one query: whether it can be merged, its commits, checks, reviews and threads; and
+what moves it on without a commit.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+from bot.github.accounts import graphql_account
+from bot.github.transport import ApiPart
+from bot.github.values import Account
+
+_ACTOR = "{ __typename login ... on User { databaseId } ... on Bot { databaseId } }"
+_CHECKS = """statusCheckRollup { contexts(first: 100) { nodes { __typename
+    ... on CheckRun { name status conclusion detailsUrl isRequired(pullRequestNumber: $number)
+      checkSuite { workflowRun { databaseId } } }
+    ... on StatusContext { context state targetUrl isRequired(pullRequestNumber: $number) }
+  } } }"""
+_STATUS = f"""
+query pullStatus($owner: String!, $name: String!, $number: Int!) {{
+  repository(owner: $owner, name: $name) {{ pullRequest(number: $number) {{
+    id state isDraft isInMergeQueue mergeable additions deletions body url
+    headRefOid headRefName baseRefName author {_ACTOR} headRepository {{ nameWithOwner }}
+    headRef {{ target {{ ... on Commit {{ {_CHECKS} }} }} }}
+    baseRef {{ target {{ oid ... on Commit {{ {_CHECKS} }} }} }}
+    commits(last: 100) {{ nodes {{ commit {{ oid message author {{ email user {{ databaseId }} }} }} }} }}
+    reviewRequests(first: 20) {{ totalCount nodes {{ requestedReviewer {{ ... on Bot {{ databaseId }} }} }} }}
+    latestReviews(last: 20) {{ nodes {{ fullDatabaseId state body author {_ACTOR} commit {{ oid }} }} }}
+    reviewThreads(last: 100) {{ nodes {{ id isResolved path line
+      comments(last: 20) {{ nodes {{ fullDatabaseId body author {_ACTOR} }} }} }} }}
+  }} }}
+}}"""
+_BASE = f"""
+query checksOf($owner: String!, $name: String!, $number: Int!, $oid: GitObjectID!) {{
+  repository(owner: $owner, name: $name) {{ object(oid: $oid) {{ ... on Commit {{ {_CHECKS} }} }} }}
+}}"""
+
+
+class CheckStatus(NamedTuple):
+    """A check run or a commit status. `state` is GitHub's conclusion or, as long as there is none, its status, in
+    capitals. `run` is the id of its workflow run, 0 if it is none of Actions."""
+
+    name: str
+    state: str
+    required: bool
+    url: str
+    run: int
+
+
+class ThreadComment(NamedTuple):
+    id: int
+    author: Account
+    body: str
+
+
+class ThreadStatus(NamedTuple):
+    """An unresolved thread with its last 20 comments. `line` is 0 if it is gone."""
+
+    id: str
+    path: str
+    line: int
+    comments: tuple[ThreadComment, ...]
+
+
+class ReviewStatus(NamedTuple):
+    """The last review of an account."""
+
+    id: int
+    author: Account
+    state: str
+    body: str
+    commit: str
+
+
+class CommitStatus(NamedTuple):
+    """A commit of the branch. `author_id` is 0 if its address is of no account."""
+
+    sha: str
+    message: str
+    email: str
+    author_id: int
+
+
+class PullStatus(NamedTuple):
+    """`state` and `mergeable` are GitHub's words, in capitals. `head_repository` is empty if it was deleted, `base_tip`
+    if the base branch was. `asked_bots` are the ids of bots whose review is requested."""
+
+    id: str
+    url: str
+    body: str
+    state: str
+    queued: bool
+    draft: bool
+    mergeable: str
+    lines: int
+    author: Account
+    head: str
+    head_ref: str
+    head_repository: str
+    base_ref: str
+    base_tip: str
+    checks: tuple[CheckStatus, ...]
+    base_checks: tuple[CheckStatus, ...]
+    commits: tuple[CommitStatus, ...]
+    asked_bots: tuple[int, ...]
+    review_requested: bool
+    reviews: tuple[ReviewStatus, ...]
+    threads: tuple[ThreadStatus, ...]
+
+
+class PullStatuses(ApiPart):
+    def pull_status(self, number: int) -> PullStatus:
+        """One request. Of a fork's pull request, too."""
+        with self.requester.known_shape():
+            return _status(self._query(_STATUS, number=number)["pullRequest"])
+
+    def checks_of(self, number: int, sha: str) -> tuple[CheckStatus, ...]:
+        """Return the checks of any commit; which of them the pull request `number` requires."""
+        with self.requester.known_shape():
+            return _checks(self._query(_BASE, number=number, oid=sha)["object"])
+
+    def update_branch(self, number: int, head: str) -> None:
+        self._post(f"{self.root}/pulls/{number}/update-branch", {"expected_head_sha": head}, "PUT")
+
+    def rerun_failed_jobs(self, run_id: int) -> None:
+        self._post(f"{self.root}/actions/runs/{run_id}/rerun-failed-jobs", {})
+
+    def mark_ready(self, pull_id: str, number: int) -> None:
+        """Of a draft. Actions' own token needs `contents: write` for it."""
+        self._mutate(
+            f"mark #{number} as ready for review", "markPullRequestReadyForReview", pullRequestId=pull_id
+        )
+
+    def enable_auto_merge(self, pull_id: str, number: int, head: str) -> None:
+        """Let GitHub merge this very head as soon as the branch's rules allow it."""
+        self._mutate(
+            f"let GitHub merge #{number} at {head[:12]}",
+            "enablePullRequestAutoMerge",
+            pullRequestId=pull_id,
+            expectedHeadOid=head,
+        )
+
+    def _mutate(self, what: str, mutation: str, **fields: str) -> None:
+        if self.is_dry:
+            self.requester.record(f"{what} of {self.name}")
+            return
+        self.requester.pace.before_write()
+        kind = f"{mutation[0].upper()}{mutation[1:]}Input!"
+        text = f"mutation {mutation}($input: {kind}) {{ {mutation}(input: $input) {{ clientMutationId }} }}"
+        self.requester.graphql_query(text, {"input": fields})
+
+    def changed_between(self, base: str, head: str) -> list[str] | None:
+        """Return the paths that `head` changes since its merge base with `base`; `None` if they cannot be listed."""
+        path = f"{self.root}/compare/{base}...{head}"
+        files = self._parsed_or_none(
+            partial(self._get, path, lambda data: [str(one["filename"]) for one in data["files"]])
+        )
+        return None if files is None or len(files) >= 300 else files
+
+
+def _status(pull: Any) -> PullStatus:
+    head, base = pull["headRef"] or {}, pull["baseRef"] or {}
+    return PullStatus(
+        id=str(pull["id"]),
+        url=str(pull["url"]),
+        body=str(pull["body"] or ""),
+        state=str(pull["state"]),
+        queued=bool(pull["isInMergeQueue"]),
+        draft=bool(pull["isDraft"]),
+        mergeable=str(pull["mergeable"]),
+        lines=int(pull["additions"]) + int(pull["deletions"]),
+        author=graphql_account(pull["author"]),
+        head=str(pull["headRefOid"]),
+        head_ref=str(pull["headRefName"]),
+        head_repository=str((pull["headRepository"] or {}).get("nameWithOwner") or ""),
+        base_ref=str(pull["baseRefName"]),
+        base_tip=str((base.get("target") or {}).get("oid") or ""),
+        checks=_checks(head.get("target")),
+        base_checks=_checks(base.get("target")),
+        commits=tuple(map(_commit, pull["commits"]["nodes"])),
+        asked_bots=tuple(filter(None, (_bot_id(one) for one in pull["reviewRequests"]["nodes"]))),
+        review_requested=bool(pull["reviewRequests"]["totalCount"]),
+        reviews=tuple(map(_review, pull["latestReviews"]["nodes"])),
+        threads=tuple(_thread(one) for one in pull["reviewThreads"]["nodes"] if not one["isResolved"]),
+    )
+
+
+def _bot_id(request: Any) -> int:
+    return int((request["requestedReviewer"] or {}).get("databaseId") or 0)
+
+
+def _checks(target: Any) -> tuple[CheckStatus, ...]:
+    rollup = (target or {}).get("statusCheckRollup") or {"contexts": {"nodes": ()}}
+    return tuple(map(_check, rollup["contexts"]["nodes"]))
+
+
+def _check(one: Any) -> CheckStatus:
+    if one["__typename"] == "StatusContext":
+        return CheckStatus(
+            str(one["context"]), str(one["state"]), bool(one["isRequired"]), str(one["targetUrl"] or ""), 0
+        )
+    run = (one["checkSuite"].get("workflowRun") or {}).get("databaseId") or 0
+    state = str(one["conclusion"] or one["status"])
+    return CheckStatus(
+        str(one["name"]), state, bool(one["isRequired"]), str(one["detailsUrl"] or ""), int(run)
+    )
+
+
+def _commit(node: Any) -> CommitStatus:
+    commit = node["commit"]
+    author = commit["author"] or {}
+    account_id = (author.get("user") or {}).get("databaseId") or 0
+    return CommitStatus(
+        str(commit["oid"]), str(commit["message"]), str(author.get("email") or ""), int(account_id)
+    )
+
+
+def _review(one: Any) -> ReviewStatus:
+    commit, author = (one["commit"] or {}).get("oid") or "", graphql_account(one["author"])
+    return ReviewStatus(
+        int(one["fullDatabaseId"]), author, str(one["state"]), str(one["body"] or ""), str(commit)
+    )
+
+
+def _thread(one: Any) -> ThreadStatus:
+    comments = tuple(
+        ThreadComment(int(each["fullDatabaseId"]), graphql_account(each["author"]), str(each["body"] or ""))
+        for each in one["comments"]["nodes"]
+    )
+    return ThreadStatus(str(one["id"]), str(one["path"]), int(one["line"] or 0), comments)

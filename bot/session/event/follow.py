@@ -1,0 +1,138 @@
+"""Follow pull requests of the bot's own: for an event about one of them, for `/agent follow` on one, or on a schedule
+for all of them. At most one round with a model is run in a job.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from bot.contracts.errors import ExitCode
+from bot.contracts.request import Tier, Trigger
+from bot.events.event_request import Cause, EventRequest, NoRequestError
+from bot.events.resolve_request import build_request
+from bot.follow_up.act import Actions, arm
+from bot.follow_up.decide import decide
+from bot.follow_up.read import read_followed
+from bot.follow_up.record import Record, read_record
+from bot.follow_up.situation import StartRound
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.github.values import Account
+from bot.policy.publish_settings import FollowUpPolicy
+from bot.publish.own_pulls import own_pull
+from bot.session.event.event_context import EventContext, EventResult
+
+_MOST_PULLS = 300
+_NOT_FOLLOWED = "the policy has no `follow_up`, and nobody wrote `/agent follow` on the pull request"
+
+
+def follow(context: EventContext) -> EventResult:
+    """Take the next step of the event's pull request, or of all that are followed. Raises `NoRequestError` if that of
+    the event is not."""
+    event_request, chosen = context.event_request, None
+    if event_request.command is not None and event_request.number:
+        actor = event_request.actor
+        assert actor is not None
+        context.say(arm(context.github, event_request.number, actor.id, actor.login))
+    numbers = [event_request.number] if event_request.number else _own_open(context)
+    for number in numbers:
+        actions = _actions(context, number)
+        if actions is None:
+            continue
+        step = decide(actions.now, actions.limits)
+        if isinstance(step, StartRound) and chosen is not None:
+            context.say(f"#{number} is next: one round at a time")
+            continue
+        actions.act(step)
+        if isinstance(step, StartRound):
+            chosen = actions, step
+    if chosen is None:
+        return EventResult(ExitCode.DONE, "No pull request needs a round.", answered=True)
+    return _run_round(context, *chosen)
+
+
+def _own_open(context: EventContext) -> Iterator[int]:
+    github = context.github
+    for pull in islice(github.pulls(), _MOST_PULLS):
+        if own_pull(pull, github.me) is not None:
+            yield pull.number
+
+
+def _actions(context: EventContext, number: int) -> Actions | None:
+    """Return what may be done for a pull request, `None` if it is not followed or not ours."""
+    github, policy = context.github, context.policy
+    me = github.me
+    as_app = me is not None and not me.login.startswith("github-actions")
+    followed = read_followed(
+        github, number, policy.follow_up or FollowUpPolicy(), policy.identity, may_push_workflows=as_app
+    )
+    if followed is None or (policy.follow_up is None and followed.record.comment is None):
+        why = "it is not a pull request of this bot's own" if followed is None else _NOT_FOLLOWED
+        if context.event_request.number:
+            raise NoRequestError(f"#{number}: {why}")
+        return None
+    actions = Actions(github, followed, policy.follow_up or FollowUpPolicy(), context.where.run, context.say)
+    if followed.situation.running and not _is_active(github, followed.record):
+        actions.lose_round()
+    return actions
+
+
+def _is_active(github: GitHub, record: Record) -> bool:
+    try:
+        return github.workflow_run(record.run).status != "completed"
+    except GitHubError as error:
+        if error.status == 404:
+            return False
+        raise
+
+
+def round_request(
+    event_request: EventRequest, number: int, kind: str, head: str, record: Record
+) -> EventRequest:
+    """Return what a round is requested by: the event, about the pull request `number`, by whoever armed it."""
+    actor = Account(record.login, record.armed_by, "User") if record.armed_by else None
+    trigger = Trigger(event_request.trigger.event, 0, event_request.trigger.url, event_request.trigger.at)
+    return event_request._replace(
+        trigger=trigger,
+        cause=Cause.FOLLOW_UP,
+        command=None,
+        source=None,
+        detail=kind,
+        subject=None,
+        number=number,
+        head_sha=head,
+        actor=actor,
+        sender=actor,
+        tier=None if actor else Tier.SCHEDULE,
+        anchor=None,
+    )
+
+
+def request_of_round(event_request: EventRequest, github: GitHub, run: int, number: int) -> EventRequest:
+    """Return what a round was requested by, for the job that publishes it, if our comment on the pull request `number`
+    has this very Actions run; else the event itself."""
+    record = read_record(github, number)
+    if not record.kind or record.run != run:
+        return event_request
+    return round_request(event_request, number, record.kind, record.head, record)
+
+
+def _run_round(context: EventContext, actions: Actions, step: StartRound) -> EventResult:
+    from bot.session.event.run_request import run_request
+
+    asked = round_request(
+        context.event_request, actions.number, step.kind.value, actions.now.head, actions.record
+    )
+    context.event_request = asked
+    context.thread_ref = context.thread_ref._replace(
+        number=actions.number, key=f"f{actions.now.head[:12]}", lines=0
+    )
+    try:
+        request = build_request(asked, context.github, context.policy)
+        request = request._replace(policy_file=context.where.policy_file, round=step.kind.value)
+        result = run_request(context, request)
+    except BaseException:
+        actions.lose_round()
+        raise
+    if result.bundle is None:
+        actions.lose_round()
+    return result

@@ -1,0 +1,125 @@
+"""A month of 200 pull requests with random CI, reviews and pushes, through the decision with a virtual clock."""
+
+import random
+
+import pytest
+
+from bot.follow_up.decide import decide
+from bot.follow_up.situation import (
+    ROUNDS,
+    Check,
+    Ended,
+    Kind,
+    MarkReady,
+    Mergeable,
+    OpenThread,
+    Presence,
+    Rerun,
+    Situation,
+    StartRound,
+    Stop,
+    Update,
+)
+from bot.policy.publish_settings import FollowUpPolicy
+
+LIMITS = FollowUpPolicy()
+WAKE_UPS = 400
+"""Events and sweeps for one pull request in a month."""
+
+
+class Pull:
+    """One pull request; `dice` decides what happens to it."""
+
+    def __init__(self, dice: random.Random, number: int) -> None:
+        self.dice, self.pushes, self.by_person = dice, 0, False
+        self.now = Situation(number, head=self._sha(), base_tip=self._sha(), lines=dice.randint(5, 900))
+
+    def _sha(self) -> str:
+        return f"{self.dice.getrandbits(160):040x}"
+
+    def happen(self) -> None:
+        """Something happens at GitHub."""
+        dice, now = self.dice, self.now
+        names = ("test", "lint", "docs")[: dice.randint(0, 3)]
+        ended = [*[Ended.PASSED] * 6, Ended.FAILED, Ended.FAILED, Ended.LOST, Ended.PENDING, Ended.UNAPPROVED]
+        fail = dice.choice(("same", f"{dice.getrandbits(16)}"))
+        checks = tuple(
+            Check(name, dice.choice(ended), dice.random() < 0.7, run=1, fingerprint=fail, flaky=dice.random() < 0.1,
+                  on_merge_base=dice.choice((None, Ended.PASSED, Ended.PASSED, Ended.FAILED)),
+                  on_base_tip=dice.choice((None, Ended.PASSED, Ended.PASSED, Ended.PASSED, Ended.FAILED)))
+            for name in names
+        )  # fmt: skip
+        threads = tuple(
+            OpenThread(dice.randint(1, 9), bot=dice.choice((0, 0, 99)))
+            for _ in range(dice.choice((0, 0, 0, 1, 3)))
+        )
+        self.now = now._replace(
+            checks=checks,
+            threads=threads,
+            unanswered=len(threads),
+            mergeable=dice.choice((*[Mergeable.CLEAN] * 8, Mergeable.CONFLICT, Mergeable.UNKNOWN)),
+            approved=dice.random() < 0.1,
+        )
+        if dice.random() < 0.02:
+            self.now = self.now._replace(base_tip=self._sha())
+        if dice.random() < 0.01:
+            self.by_person, self.now = True, self.now._replace(head=self._sha(), others=("p" * 40,))
+        if dice.random() < 0.01:
+            self.now = self.now._replace(presence=dice.choice(list(Presence)))
+
+    def step(self) -> str:
+        """Wake up once; what was done, empty for nothing."""
+        step, spent = decide(self.now, LIMITS), self.now.spent
+        match step:
+            case StartRound(kind, checks, threads):
+                assert not self.by_person and self.now.presence is Presence.OPEN
+                counts = {**spent.counts, kind: spent.count(kind) + 1}
+                failures = {**spent.failures, **{one.fingerprint: self.now.head for one in checks}}
+                bots = spent.bots | {one.bot for one in threads if one.bot}
+                cost = spent.usd + self.dice.random()
+                spent = spent._replace(
+                    counts=counts, failures=failures, bots=bots, usd=cost, lines=spent.lines or self.now.lines
+                )
+                self.push(spent)
+            case Update():
+                assert not self.by_person and self.now.presence is Presence.OPEN
+                tips, counts = (
+                    spent.updated_to | {self.now.base_tip},
+                    {**spent.counts, Kind.UPDATE: spent.count(Kind.UPDATE) + 1},
+                )
+                self.push(spent._replace(updated_to=tips, counts=counts))
+            case Rerun():
+                self.now = self.now._replace(spent=spent._replace(reran=spent.reran | {self.now.head}))
+            case MarkReady():
+                self.now = self.now._replace(draft=False, review_requested=True)
+            case Stop(reason):
+                self.now = self.now._replace(stopped=reason)
+            case _:
+                return ""
+        return type(step).__name__
+
+    def push(self, spent: object) -> None:
+        self.pushes += 1
+        self.now = self.now._replace(
+            head=self._sha(), spent=spent, lines=self.now.lines + self.dice.randint(0, 90)
+        )
+
+
+@pytest.mark.parametrize("seed", [1, 2, 36])
+def test_a_month_ends_within_every_limit(seed: int):
+    dice = random.Random(seed)
+    pulls = [Pull(dice, number) for number in range(1, 201)]
+    for pull in pulls:
+        for _ in range(WAKE_UPS):
+            pull.happen()
+            done = 0
+            while pull.step():
+                done += 1
+                assert done < 12, "it wakes itself up"
+        spent = pull.now.spent
+        assert spent.count(*ROUNDS) <= LIMITS.rounds
+        assert all(spent.count(kind) <= getattr(LIMITS, kind) for kind in Kind)
+        assert pull.pushes <= LIMITS.rounds + LIMITS.update
+        assert spent.usd < LIMITS.usd + 1  # one round may pass it
+    assert any(pull.now.spent.counts for pull in pulls)
+    assert len({pull.now.stopped for pull in pulls}) > 5
