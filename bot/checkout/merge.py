@@ -5,11 +5,14 @@ Git's own merge of the trees, without attributes, drivers and settings. The hist
 are put on commits of their own, of which one is the others' parent.
 """
 
+import os
 import re
 from typing import NamedTuple
 
 from bot.checkout.branches import Signature, commit_tree
 from bot.checkout.git import Git
+from bot.checkout.objects import tree_with_entries
+from bot.ecosystems.registry import lock_tool
 
 _NOBODY = Signature("slash-agent", "slash-agent@localhost")
 _THEN = "2000-01-01T00:00:00Z"
@@ -17,7 +20,8 @@ _MARKER = re.compile(rb"^(?:<{7}|>{7}) ([0-9a-f]{40,64})$", re.MULTILINE)
 
 
 class Merge(NamedTuple):
-    """The merge as a commit `sha` on both. The files `conflicted` have markers, which name `labels`."""
+    """The merge as a commit `sha` on both. The files `conflicted` have markers, which name `labels`, but a lock file is
+    the base's, for its package manager to write it anew."""
 
     sha: str
     conflicted: tuple[str, ...]
@@ -43,5 +47,8 @@ def merged(git: Git, merge_base: str, head: str, tip: str) -> Merge:
     # Git before 2.41 does not know the variable, and reads no attributes here. 1: there are conflicts.
     output = git.run(*command, env={"GIT_ATTR_SOURCE": empty}, codes=(0, 1))
     tree, *paths = output.decode(errors="surrogateescape").rstrip("\0").split("\0")
+    if locks := [path for path in paths if path and lock_tool(path)[0]]:
+        entries = os.fsdecode(git.run("--literal-pathspecs", "ls-tree", "-z", theirs, "--", *locks))
+        tree = tree_with_entries(git, tree, entries.split("\0")[:-1])
     sha = commit_tree(git, tree, (head, tip), "x", author=_NOBODY, committer=_NOBODY, when=_THEN)
     return Merge(sha, tuple(filter(None, paths)), frozenset((ours.encode(), theirs.encode())))

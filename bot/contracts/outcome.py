@@ -43,6 +43,9 @@ class StopReason(StrEnum):
     ERROR = "error"
 
 
+INFRASTRUCTURE = (StopReason.PROVIDER_ERROR, StopReason.CANCELED, StopReason.ERROR)
+"""Ends that are no fault of the run's."""
+
 _EXIT_CODES = {
     **dict.fromkeys(
         (StopReason.MAX_TOKENS, StopReason.BUDGET, StopReason.TIME, StopReason.TURNS, StopReason.LOOP),

@@ -72,6 +72,14 @@ SKILL = "skill"
 
 CONFLICT = "conflict"
 """The round whose work tree is the automatic merge of the base's tip, with conflict markers."""
+REVIEW = "review"
+"""The round that answers a review, in which people asked for the change."""
+
+
+def round_artifact(number: int) -> str:
+    """Return the name of the artifact with the bundle of a round for the pull request `number`."""
+    return f"slash-agent-bundle-round-{number}"
+
 
 ALLOW_DELETIONS = "allow-deletions"
 """A key of `Request.options` that no comment can set."""
@@ -132,6 +140,11 @@ class Request(NamedTuple):
     def dry_run(self) -> bool:
         """Whether the result is only shown and nothing is published."""
         return self.options.get("dry-run") == "true"
+
+    @property
+    def keeps_tests(self) -> bool:
+        """Whether a change that weakens tests is refused: people asked for no change in particular."""
+        return self.round not in ("", REVIEW)
 
     @property
     def allows_deletions(self) -> bool:

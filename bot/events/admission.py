@@ -34,7 +34,8 @@ ROUND_WORDS = {
     "fix": "Fix the cause of the failed checks below. Change the code, not the checks: no test is skipped, weakened or "
     "given more time.",
     "review": "Answer each open review thread below: change the code where the reviewer is right. Then propose one "
-    "`reply` for each thread, with its `comment_id`: one sentence on what you changed, or why you did not.",
+    "`reply` for each thread, with its `comment_id`: one sentence on what you changed, or why you did not. "
+    "Where you need a decision, it is one question, which ends with `?`.",
     "conflict": "Resolve the conflicts with the base branch in the files with conflict markers. Change nothing else.",
 }
 """The instruction of each kind of round of a pull request that the bot follows."""
@@ -98,10 +99,11 @@ def command_for(policy: Policy, event_request: EventRequest) -> Command:
             why = "" if instruction else "it is about a pull request that this bot does not follow"
         case Cause.FAILED_UPDATE:
             instruction = FIX_FAILED_UPDATE
-            why = "" if policy.triggers.failed_runs.authors else "the failed run was begun by a bot's push"
         case _:
-            instruction = FIX_FAILED_RUN
+            instruction, actor = FIX_FAILED_RUN, event_request.actor
             why = "" if policy.triggers.failed_runs.people else "the policy makes no command of a failed run"
+            if actor is not None and actor.kind == "Bot":
+                why = "the failed run was begun by a bot's push"
     if why:
         raise NoRequestError(why)
     return Command(verb, instruction)

@@ -210,7 +210,7 @@ def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     return EventRequest(
         repository=repository,
         trigger=Trigger(name, 0, fields.text(f"{run}.html_url"), fields.time(f"{run}.updated_at")),
-        cause=Cause.FAILED_UPDATE if actor and actor.kind == "Bot" else Cause.FAILED_RUN,
+        cause=Cause.FAILED_RUN,
         actor=actor,
         sender=actor,
         detail=fields.text(f"{run}.name", default=""),

@@ -63,8 +63,6 @@ def build_request(event_request: EventRequest, reader: GitHub, policy: Policy) -
         _check_unlocked(event_request)
         if problem := place_problem(command, event_request):
             raise UsageRefusedError(problem)
-        if event_request.cause is Cause.FAILED_UPDATE:
-            _check_update(event_request, reader, policy.triggers.failed_runs.authors)
         return _build(event_request, command, actor, reader)
     except RefusedError as refusal:
         # A bot gets no answer, since it might answer back, nor does an account that wrote no command.
@@ -106,15 +104,20 @@ def _check_unlocked(event_request: EventRequest) -> None:
         raise RefusedError(LOCKED, in_thread=False)
 
 
-def _check_update(event_request: EventRequest, reader: GitHub, authors: Collection[int]) -> None:
-    """Raise `NoRequestError` unless the pull request is by one of these bots, and every commit on it."""
-    number = event_request.number
-    author = reader.pull_status(number).author.id
+def with_update(event_request: EventRequest, reader: GitHub, authors: Collection[int]) -> EventRequest:
+    """Return a failed run on a pull request of one of these bots as one of a dependency update. Who the event says
+    caused the run does not matter, since anybody can repeat it: author, head and commits are GitHub's word. Raises
+    `NoRequestError` if others committed to it."""
+    if event_request.cause is not Cause.FAILED_RUN or not authors:
+        return event_request
+    number, me = event_request.number, reader.me
+    author = reader.issue(number).author.id
     if author not in authors:
-        raise NoRequestError(f"#{number} is by no bot that `triggers.failed_runs.authors` lists")
-    commits = reader.pull_commits(number)
-    if any(one.author is None or one.author.id != author for one in commits):
+        return event_request
+    ours = {author, *([me.id] if me else [])}
+    if any(one.author is None or one.author.id not in ours for one in reader.pull_commits(number)):
         raise NoRequestError(f"#{number} has commits of other accounts")
+    return event_request._replace(cause=Cause.FAILED_UPDATE)
 
 
 def complete_event_request(event_request: EventRequest, reader: GitHub) -> EventRequest:

@@ -7,17 +7,18 @@ What counts is written down before it is done, so that a process that dies in be
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from bot.contracts.outcome import Outcome, Status, StopReason
+from bot.contracts.outcome import INFRASTRUCTURE, Outcome, Status
 from bot.follow_up.read import Followed
 from bot.follow_up.record import Record, read_record, row, write_record
 from bot.follow_up.situation import AskApproval, Kind, MarkReady, Rerun, StartRound, Step, Stop, Update, Wait
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.policy.publish_settings import FollowUpPolicy
+from bot.publish.change.commit import ROUND_TRAILER
 from bot.publish.markdown import safe_line
+from bot.publish.result import PublishResult
 
 Say = Callable[[str], None]
-_INFRASTRUCTURE = (StopReason.PROVIDER_ERROR, StopReason.CANCELED, StopReason.ERROR)
 
 
 class Actions:
@@ -71,6 +72,7 @@ class Actions:
             step.kind,
             failures={**spent.failures, **failures},
             bots=spent.bots | bots,
+            runs=spent.runs | {str(self.run)},
             lines=spent.lines or self.now.lines,
         )
         number = self.record.spent.count(Kind.FIX, Kind.REVIEW, Kind.CONFLICT)
@@ -92,12 +94,13 @@ class Actions:
         if self.status.draft:
             with self._noting("it could not be marked as ready: the token needs `contents: write`"):
                 self.github.mark_ready(self.status.id, self.number)
-        if not self.status.review_requested and self.record.login:
+        if self.record.login and not (self.status.review_requested or self.now.approved):
             with self._noting("no review was requested"):
                 self.github.request_review(self.number, self.record.login)
         if self.limits.auto_merge:
             with self._noting("auto-merge is not on"):
                 self.github.enable_auto_merge(self.status.id, self.number, head)
+        self.record = self.record._replace(ready=head)
         self._write(f"**Ready for review.** {said} at {head[:12]}.", row(head, said, "ready for review"))
 
     def stop(self, reason: str, who: str = "a maintainer") -> None:
@@ -135,32 +138,41 @@ _WHAT = {
 }
 
 
-def end_round(github: GitHub, number: int, outcome: Outcome, pushed: str, problem: str) -> None:
-    """Record the end of a round: its cost and its result. `pushed` is the commit on the branch, empty for none, and
-    `problem` why nothing was pushed. Raises `GitHubError`."""
+def end_round(github: GitHub, number: int, outcome: Outcome, published: PublishResult, problem: str) -> None:
+    """Record the end of a round: its cost and its result. `problem` is what publishing failed at, before or after a
+    push. Raises `GitHubError`."""
     record = read_record(github, number)
     if record.comment is None or not record.run:
         return
+    pushed, moved = published.commit, False
+    if problem:
+        now = github.pull_status(number)
+        moved = now.head != record.head
+        pushed = now.head if moved and now.commits and ROUND_TRAILER in now.commits[-1].message else ""
     spent = record.spent._replace(usd=record.spent.usd + (outcome.cost or 0.0))
     stopped, headline = "", ""
     if pushed:
         result, headline = f"pushed {pushed[:12]}", "**Following this pull request.** Waiting for checks."
         spent = spent._replace(lost=0, void=0)
-    elif outcome.stop_reason in _INFRASTRUCTURE:
+    elif outcome.stop_reason in INFRASTRUCTURE:
         spent = _ended_early(record._replace(spent=spent)).spent
         result = f"ended early: {outcome.reason}"
         headline = "**Following this pull request.** The last round ended early and is repeated."
-    elif problem:
+    elif moved:
         spent, result = spent._replace(void=spent.void + 1), problem
         headline = "**Following this pull request.** The last round was void."
     else:
-        answered = outcome.status is Status.NEEDS_INPUT
-        result = "it has a question" if answered else "it changed nothing"
-        stopped = (
-            f"The round needs an answer: {outcome.reason}"
-            if answered
-            else f"The round changed nothing. {outcome.reason}"
-        )
+        stopped = f"The round changed nothing. {outcome.reason}"
+        result = "it changed nothing"
+        if problem:
+            result = stopped = problem
+        elif published.written:
+            result, stopped = "answered without a change", "Only questions are left."
+        elif outcome.status is Status.NEEDS_INPUT:
+            result, stopped = (
+                "it has a question",
+                f"The round needs an answer: {outcome.question or outcome.reason}",
+            )
         headline = f"**Stopped:** {safe_line(stopped)} Next: a maintainer."
     ended = record._replace(spent=spent, rows=_with_result(record.rows, result), run=0, stopped=stopped)
     write_record(github, number, ended, headline)

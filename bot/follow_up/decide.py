@@ -6,8 +6,8 @@ event twice costs nothing. The order: over, running, stopped by a limit, conflic
 
 from collections.abc import Iterable
 
+from bot.contracts.formatting import count_of
 from bot.follow_up.situation import (
-    ROUNDS,
     AskApproval,
     Check,
     Ended,
@@ -52,12 +52,12 @@ def _over(now: Situation) -> Step | None:
 
 
 def _limit(now: Situation, limits: FollowUpPolicy) -> Stop | None:
-    spent, rounds = now.spent, now.spent.count(*ROUNDS)
+    spent = now.spent
     shown = ", ".join(one[:12] for one in now.others[:3])
     allowed = max(_GROWTH * spent.lines, _FREE_LINES) if spent.lines else now.lines
     reasons = {
         f"Somebody else committed to the branch: {shown}.": now.others,
-        f"All {limits.rounds} rounds are used.": rounds >= limits.rounds,
+        f"All {limits.rounds} rounds are used.": spent.rounds >= limits.rounds,
         f"{spent.usd:.2f} of {limits.usd:.2f} USD are spent.": spent.usd >= limits.usd,
         f"The infrastructure ended {spent.lost} rounds in a row.": spent.lost >= _MOST_LOST,
         f"The head moved during {spent.void} rounds in a row.": spent.void >= _MOST_VOID,
@@ -125,11 +125,12 @@ def _review(now: Situation, limits: FollowUpPolicy) -> Step | None:
 
 
 def _green(now: Situation) -> Step:
-    if now.unanswered:
-        return Wait(f"{now.unanswered} open threads are for people")
-    if now.draft or not (now.review_requested or now.approved):
-        return MarkReady(ci=bool(now.checks))
-    return Wait("it is ready for review")
+    if now.unanswered and not now.approved:
+        return Stop(
+            f"Only questions are left, in {count_of(now.unanswered, 'open thread')}.",
+            "answer there, then `/agent follow`",
+        )
+    return Wait("it is ready for review") if now.ready else MarkReady(ci=bool(now.checks))
 
 
 def names_of(checks: Iterable[Check]) -> str:

@@ -2,25 +2,21 @@
 when all checks have ended.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from bot.contracts.pulls import FailedCheck
-from bot.contracts.request import Tier
-from bot.events.admission import tier_of
 from bot.follow_up.failures import ended_by, fingerprint, lost_in
 from bot.follow_up.record import Record, read_record
 from bot.follow_up.situation import Check, Ended, Mergeable, OpenThread, Presence, Situation
 from bot.github.client import GitHub
-from bot.github.pull_status import CheckStatus, PullStatus, ThreadStatus
+from bot.github.pull_status import CheckStatus, PullStatus, ReviewStatus, ThreadComment, ThreadStatus
 from bot.github.values import Account
 from bot.policy.publish_settings import FollowUpPolicy, Identity
 from bot.publish.own_pulls import author_of
 from bot.publish.remote import PREFIX
 from bot.publish.thread.markers import PULL_REQUEST, mark_of, own_fields
 
-ANSWERED = "answered"
-"""The kind of our replies in a thread. `declined`: we said why we do not follow it."""
 _WORKFLOWS = ".github/workflows/"
 _MERGEABLE = {"MERGEABLE": Mergeable.CLEAN, "CONFLICTING": Mergeable.CONFLICT}
 _PRESENCE = {"CLOSED": Presence.CLOSED, "MERGED": Presence.MERGED}
@@ -51,11 +47,12 @@ def read_followed(
         return None
     record = read_record(github, number, status.commits)
     reader = _Reader(github, number, limits, status)
-    email = author_of(github.me, identity, status.url).email
-    threads = tuple(reader.threads())
+    emails = {author_of(github.me, one, status.url).email for one in (identity, Identity())}
     presence = Presence.QUEUED if status.queued else _PRESENCE.get(status.state, Presence.OPEN)
     mergeable = _MERGEABLE.get(status.mergeable, Mergeable.UNKNOWN)
-    blocked = mergeable is Mergeable.CONFLICT and not may_push_workflows and reader.base_changes_workflows()
+    checks = tuple(reader.checks()) if presence is Presence.OPEN and not record.stopped else ()
+    merges = mergeable is Mergeable.CONFLICT or any(one.on_merge_base is Ended.FAILED for one in checks)
+    threads, unanswered = reader.threads()
     situation = Situation(
         number=number,
         head=status.head,
@@ -63,26 +60,29 @@ def read_followed(
         presence=presence,
         stopped=record.stopped,
         running=bool(record.run) and record.head == status.head,
-        others=tuple(one.sha for one in status.commits if one.email != email),
+        others=tuple(one.sha for one in status.commits if one.email not in emails),
         mergeable=mergeable,
-        checks=tuple(reader.checks()) if presence is Presence.OPEN and not record.stopped else (),
+        checks=checks,
         threads=threads,
-        unanswered=len(status.threads),
+        unanswered=unanswered,
         bot_review_pending=bool(limits.bots.intersection(status.asked_bots)),
-        approved=any(one.state == "APPROVED" for one in status.reviews),
-        draft=status.draft,
-        review_requested=status.review_requested,
+        approved=any(one.state == "APPROVED" and _is_person(one) for one in status.reviews),
+        ready=record.ready == status.head,
         lines=status.lines,
-        workflows_block=blocked,
+        workflows_block=merges and not may_push_workflows and reader.base_changes_workflows(),
         spent=record.spent,
     )
     return Followed(status, record, situation)
 
 
+def _is_person(author: ThreadComment | ReviewStatus) -> bool:
+    """Whether a person wrote it whom GitHub lets push here: it costs no request, and nobody can forge it."""
+    return author.insider and author.author.kind == "User"
+
+
 class _Reader:
     def __init__(self, github: GitHub, number: int, limits: FollowUpPolicy, status: PullStatus) -> None:
         self.github, self.number, self.limits, self.status = github, number, limits, status
-        self._writers: dict[int, bool] = {}
 
     def checks(self) -> Iterator[Check]:
         """Yield the checks of the head. Failures are looked at if every check has ended."""
@@ -91,7 +91,7 @@ class _Reader:
         settled = not any(how in (Ended.PENDING, Ended.UNAPPROVED) for _, how in ended)
         red = settled and any(how is Ended.FAILED for _, how in ended)
         details = {one.name: one for one in self.github.failed_checks(self.status.head)} if red else {}
-        before = self._before() if red else {}
+        before, flaky = self._before() if red else ({}, frozenset[str]())
         for one, how in ended:
             failed, base = details.get(one.name), of_base.get(one.name)
             if how is Ended.FAILED and failed is not None and lost_in(failed):
@@ -106,53 +106,64 @@ class _Reader:
                 on_merge_base=before.get(one.name),
                 on_base_tip=ended_by(base.state) if base else None,
                 base_url=base.url if base else "",
+                flaky=one.name in flaky,
             )
 
-    def _before(self) -> dict[str, Ended]:
-        """How the checks ended at the merge base."""
-        merge_base = (
-            self.github.merge_base(self.status.base_tip, self.status.head) if self.status.base_tip else ""
-        )
-        found = self.github.checks_of(self.number, merge_base) if merge_base else ()
-        return {one.name: ended_by(one.state) for one in found}
+    def _before(self) -> tuple[dict[str, Ended], frozenset[str]]:
+        """How the checks ended at the merge base, and which of them did both."""
+        tip = self.status.base_tip
+        merge_base = self.github.merge_base(tip, self.status.head) if tip else ""
+        if not merge_base:
+            return {}, frozenset()
+        checks, flaky = self.github.checks_of(self.number, merge_base)
+        return {one.name: ended_by(one.state) for one in checks}, flaky
 
     def base_changes_workflows(self) -> bool:
         """Whether the base changed a workflow since the merge base; true if that cannot be listed."""
         changed = self.github.changed_between(self.status.head, self.status.base_tip)
         return changed is None or any(path.startswith(_WORKFLOWS) for path in changed)
 
-    def threads(self) -> Iterator[OpenThread]:
-        """Yield what begins a round: threads whose last comment is by somebody who may, and reviews of this head."""
+    def threads(self) -> tuple[tuple[OpenThread, ...], int]:
+        """Return what begins a round, threads whose last comment is by somebody who may and reviews of this head; and
+        in how many threads people have to act. What only outsiders wrote counts as neither."""
+        found, people = [], 0
         for one in self.status.threads:
-            if one.comments and not self._is_settled(one):
-                bot = self._cause(one.comments[-1].author)
-                if bot is not None:
-                    yield OpenThread(one.comments[0].id, one.path, one.line, bot)
+            if not one.comments or self._is_done(one):
+                continue
+            bot = None if self._is_for_people(one) else self._cause(one.comments[-1])
+            if bot is not None:
+                found.append(OpenThread(one.comments[0].id, one.path, one.line, bot))
+            people += any(self._cause(each) is not None for each in one.comments)
         for review in self.status.reviews:
-            if (
-                review.state == "CHANGES_REQUESTED"
-                and review.commit == self.status.head
-                and review.body.strip()
-            ):
-                bot = self._cause(review.author)
-                if bot is not None:
-                    yield OpenThread(0, bot=bot)
+            asks = review.state == "CHANGES_REQUESTED" and review.commit == self.status.head
+            if asks and review.body.strip() and (bot := self._cause(review)) is not None:
+                found.append(OpenThread(0, bot=bot))
+        return tuple(found), people
 
-    def _is_settled(self, thread: ThreadStatus) -> bool:
-        """Whether the last comment is ours, or we declined before: nothing is declined twice."""
+    def _own_marks(self, thread: ThreadStatus) -> list[Mapping[str, str] | None]:
+        """The fields of the marks of our comments in the thread, `None` for a comment of others."""
         me = self.github.me
-        ours = [mark_of(one.body) for one in thread.comments if me is not None and one.author.id == me.id]
-        last = thread.comments[-1].author
-        return (me is not None and last.id == me.id) or any("declined" in fields for _, fields in ours)
+        return [
+            mark_of(one.body)[1] if me is not None and one.author.id == me.id else None
+            for one in thread.comments
+        ]
 
-    def _cause(self, account: Account) -> int | None:
+    def _is_done(self, thread: ThreadStatus) -> bool:
+        """Whether we followed it, and the token could not resolve it."""
+        last = self._own_marks(thread)[-1]
+        return last is not None and not {"declined", "asked"} & set(last)
+
+    def _is_for_people(self, thread: ThreadStatus) -> bool:
+        """Whether our question there has no answer, or we declined: nothing is declined twice."""
+        marks = self._own_marks(thread)
+        return marks[-1] is not None or any("declined" in one for one in marks if one)
+
+    def _cause(self, author: ThreadComment | ReviewStatus) -> int | None:
         """Return 0 for a person with write access, the id of a listed bot, and `None` for anybody else."""
-        if account.kind != "User":
-            return account.id if account.id in self.limits.bots else None
-        if account.id not in self._writers:
-            known = self.github.permission(account.login)
-            self._writers[account.id] = known.user_id == account.id and tier_of(known) is Tier.MAINTAINER
-        return 0 if self._writers[account.id] else None
+        if _is_person(author):
+            return 0
+        identity = author.author.id
+        return identity if author.author.kind == "Bot" and identity in self.limits.bots else None
 
 
 def _fingerprint(check: CheckStatus, failed: FailedCheck | None) -> str:

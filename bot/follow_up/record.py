@@ -22,15 +22,16 @@ FOLLOWED = "followed"
 """The kind of the comment."""
 
 _TRAILERS = re.compile(rf"^{ROUND_TRAILER}: ([a-z]+)$", re.MULTILINE)
-_MOST_KEPT = 12
+_REASON_GONE = "The comment was edited."
+_MOST_KEPT = 40
 """Of each list in the mark."""
 
 
 class Record(NamedTuple):
     """`comment` is our comment, `None` before it is written. `rows` are what was done, a line each. `armed_by` and
     `login` are the account that armed it, 0 and empty for the policy. `stopped` is why nothing more is done, `asked`
-    the head for which an approval was requested. `run` is the Actions run that works on a round of `kind` for `head`,
-    0 for none."""
+    the head for which an approval was requested, `ready` the one that was said to be ready. `run` is the Actions run
+    that works on a round of `kind` for `head`, 0 for none."""
 
     comment: CommentData | None = None
     spent: Spent = Spent()
@@ -39,6 +40,7 @@ class Record(NamedTuple):
     login: str = ""
     stopped: str = ""
     asked: str = ""
+    ready: str = ""
     run: int = 0
     head: str = ""
     kind: str = ""
@@ -62,8 +64,9 @@ def read_record(github: GitHub, number: int, commits: Iterable[CommitStatus] = (
         rows=lines[1:] if lines and set(lines[0]) <= set("| -") else lines,
         armed_by=_number(fields.get("by", "")),
         login=fields.get("login", ""),
-        stopped=stopped.group(1) if stopped and fields.get("state") == "stopped" else "",
+        stopped=(stopped.group(1) if stopped else _REASON_GONE) if fields.get("state") == "stopped" else "",
         asked=fields.get("asked", ""),
+        ready=fields.get("ready", ""),
         run=_number(fields.get("run", "")),
         head=fields.get("head", ""),
         kind=fields.get("round", ""),
@@ -80,6 +83,7 @@ def _spent(fields: Mapping[str, str]) -> Spent:
         updated_to=frozenset(_listed(fields, "tips")),
         failures=dict(one.split("-", 1) for one in _listed(fields, "failures") if "-" in one),
         bots=frozenset(map(_number, _listed(fields, "bots"))),
+        runs=frozenset(_listed(fields, "runs")),
         lines=_number(fields.get("lines", "")),
     )
 
@@ -132,10 +136,12 @@ def _fields(record: Record) -> dict[str, str]:
         "tips": spent.updated_to,
         "failures": [f"{name}-{head}" for name, head in spent.failures.items()],
         "bots": map(str, spent.bots),
+        "runs": spent.runs,
     }
     words = {
         "state": "stopped" if record.stopped else "on",
         "asked": record.asked,
+        "ready": record.ready,
         "head": record.head,
         "round": record.kind,
         "login": record.login,

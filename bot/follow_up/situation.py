@@ -13,7 +13,7 @@ class Kind(StrEnum):
     `UPDATE`, which merges the base without a model, are rounds."""
 
     FIX = "fix"
-    REVIEW = "review"
+    REVIEW = request.REVIEW
     CONFLICT = request.CONFLICT
     UPDATE = "update"
 
@@ -77,7 +77,8 @@ class Spent(NamedTuple):
     failed and empty ones included. `lost` counts rounds in a row that the infrastructure ended, `void` those whose head
     moved before they could publish. `reran` are heads whose jobs were run again, `updated_to` tips of the base that
     were merged, `failures` the head at which a round worked on a fingerprint, `bots` the review bots that had their
-    round. `lines` is the size of the first diff, 0 if unknown."""
+    round, `runs` the Actions runs of rounds. `lines` is the size of the first diff, 0 if unknown. `bundles` counts the
+    rounds whose bundles Actions keeps: no comment and no push can lower that."""
 
     counts: Mapping[str, int] = MappingProxyType({})
     usd: float = 0.0
@@ -87,17 +88,24 @@ class Spent(NamedTuple):
     updated_to: frozenset[str] = frozenset()
     failures: Mapping[str, str] = MappingProxyType({})
     bots: frozenset[int] = frozenset()
+    runs: frozenset[str] = frozenset()
     lines: int = 0
+    bundles: int = 0
 
     def count(self, *kinds: Kind) -> int:
         return sum(self.counts.get(kind, 0) for kind in kinds)
 
+    @property
+    def rounds(self) -> int:
+        return max(self.count(*ROUNDS), self.bundles)
+
 
 class Situation(NamedTuple):
     """Everything that a decision depends on. `stopped` is the reason of an earlier stop, empty while it is armed.
-    `running`: a round is under way for this head. `others` are commits on the branch by other accounts. `lines` is the
-    size of the diff. `workflows_block`: the base changed a workflow file, which the token may not push. `no_ci`: no
-    workflow of the repository runs for pull requests."""
+    `running`: a round is under way for this head. `others` are commits on the branch by other accounts. `unanswered`
+    counts the threads in which people have to act. `ready`: people were told that this head is ready for review.
+    `lines` is the size of the diff. `workflows_block`: the base changed a workflow file, which the token may not
+    push."""
 
     number: int
     head: str
@@ -112,8 +120,7 @@ class Situation(NamedTuple):
     unanswered: int = 0
     bot_review_pending: bool = False
     approved: bool = False
-    draft: bool = True
-    review_requested: bool = False
+    ready: bool = False
     lines: int = 0
     workflows_block: bool = False
     spent: Spent = Spent()

@@ -10,6 +10,7 @@ from bot.github.transport import ApiPart
 from bot.github.values import Account
 
 _ACTOR = "{ __typename login ... on User { databaseId } ... on Bot { databaseId } }"
+_RIGHT = "authorCanPushToRepository"
 _CHECKS = """statusCheckRollup { contexts(first: 100) { nodes { __typename
     ... on CheckRun { name status conclusion detailsUrl isRequired(pullRequestNumber: $number)
       checkSuite { workflowRun { databaseId } } }
@@ -24,14 +25,17 @@ query pullStatus($owner: String!, $name: String!, $number: Int!) {{
     baseRef {{ target {{ oid ... on Commit {{ {_CHECKS} }} }} }}
     commits(last: 100) {{ nodes {{ commit {{ oid message author {{ email user {{ databaseId }} }} }} }} }}
     reviewRequests(first: 20) {{ totalCount nodes {{ requestedReviewer {{ ... on Bot {{ databaseId }} }} }} }}
-    latestReviews(last: 20) {{ nodes {{ fullDatabaseId state body author {_ACTOR} commit {{ oid }} }} }}
+    latestReviews(last: 20) {{ nodes {{ {_RIGHT} fullDatabaseId state body author {_ACTOR} commit {{ oid }} }} }}
     reviewThreads(last: 100) {{ nodes {{ id isResolved path line
-      comments(last: 20) {{ nodes {{ fullDatabaseId body author {_ACTOR} }} }} }} }}
+      comments(last: 20) {{ nodes {{
+        fullDatabaseId body author {_ACTOR} pullRequestReview {{ {_RIGHT} }} }} }} }} }}
   }} }}
 }}"""
 _BASE = f"""
 query checksOf($owner: String!, $name: String!, $number: Int!, $oid: GitObjectID!) {{
-  repository(owner: $owner, name: $name) {{ object(oid: $oid) {{ ... on Commit {{ {_CHECKS} }} }} }}
+  repository(owner: $owner, name: $name) {{ object(oid: $oid) {{ ... on Commit {{ {_CHECKS}
+    checkSuites(first: 50) {{ nodes {{ checkRuns(first: 100, filterBy: {{ checkType: ALL }}) {{
+      nodes {{ name conclusion }} }} }} }} }} }} }}
 }}"""
 
 
@@ -47,9 +51,12 @@ class CheckStatus(NamedTuple):
 
 
 class ThreadComment(NamedTuple):
+    """`insider`: GitHub lets the author push to the repository."""
+
     id: int
     author: Account
     body: str
+    insider: bool
 
 
 class ThreadStatus(NamedTuple):
@@ -62,13 +69,14 @@ class ThreadStatus(NamedTuple):
 
 
 class ReviewStatus(NamedTuple):
-    """The last review of an account."""
+    """The last review of an account. `insider` as in a comment."""
 
     id: int
     author: Account
     state: str
     body: str
     commit: str
+    insider: bool
 
 
 class CommitStatus(NamedTuple):
@@ -113,10 +121,17 @@ class PullStatuses(ApiPart):
         with self.requester.known_shape():
             return _status(self._query(_STATUS, number=number)["pullRequest"])
 
-    def checks_of(self, number: int, sha: str) -> tuple[CheckStatus, ...]:
-        """Return the checks of any commit; which of them the pull request `number` requires."""
+    def checks_of(self, number: int, sha: str) -> tuple[tuple[CheckStatus, ...], frozenset[str]]:
+        """Return the checks of any commit; which of them the pull request `number` requires; and the names of those
+        that both failed and passed there."""
         with self.requester.known_shape():
-            return _checks(self._query(_BASE, number=number, oid=sha)["object"])
+            commit = self._query(_BASE, number=number, oid=sha)["object"] or {"checkSuites": {"nodes": ()}}
+            runs = [run for suite in commit["checkSuites"]["nodes"] for run in suite["checkRuns"]["nodes"]]
+            passed, failed = (
+                {str(run["name"]) for run in runs if run["conclusion"] == one}
+                for one in ("SUCCESS", "FAILURE")
+            )
+            return _checks(commit), frozenset(passed & failed)
 
     def update_branch(self, number: int, head: str) -> None:
         self._post(f"{self.root}/pulls/{number}/update-branch", {"expected_head_sha": head}, "PUT")
@@ -217,13 +232,23 @@ def _commit(node: Any) -> CommitStatus:
 def _review(one: Any) -> ReviewStatus:
     commit, author = (one["commit"] or {}).get("oid") or "", graphql_account(one["author"])
     return ReviewStatus(
-        int(one["fullDatabaseId"]), author, str(one["state"]), str(one["body"] or ""), str(commit)
+        int(one["fullDatabaseId"]),
+        author,
+        str(one["state"]),
+        str(one["body"] or ""),
+        str(commit),
+        bool(one[_RIGHT]),
     )
 
 
 def _thread(one: Any) -> ThreadStatus:
     comments = tuple(
-        ThreadComment(int(each["fullDatabaseId"]), graphql_account(each["author"]), str(each["body"] or ""))
+        ThreadComment(
+            int(each["fullDatabaseId"]),
+            graphql_account(each["author"]),
+            str(each["body"] or ""),
+            bool((each["pullRequestReview"] or {}).get(_RIGHT)),
+        )
         for each in one["comments"]["nodes"]
     )
     return ThreadStatus(str(one["id"]), str(one["path"]), int(one["line"] or 0), comments)

@@ -112,6 +112,10 @@ class Runs(Downloads):
         """The artifacts of all runs, newest first."""
         return self._each(self.source.get_artifacts(), unchanged)
 
+    def count_artifacts(self, name: str) -> int:
+        """How many artifacts of this very name the repository has."""
+        return self._parsed(lambda: int(self.source.get_artifacts(name).totalCount))
+
     def download_artifact(self, artifact_id: int, limit: int) -> bytes:
         """Return the zip file. Raises `GitHubError` if it is over `limit` bytes, if possible before the download."""
         content = bytearray()

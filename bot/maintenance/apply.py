@@ -2,7 +2,7 @@
 
 from dataclasses import fields, replace
 
-from bot.contracts.request import Request, Tier
+from bot.contracts.request import REVIEW, Request, Tier
 from bot.contracts.writes import WriteCaps
 from bot.maintenance.task import Task
 from bot.policy.rule import WRITING_TOOLS, Effect, PathRule
@@ -49,7 +49,7 @@ def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowan
         states = [one.state for one in request.triage.threads] if request.triage else []
         threads = {one.number: one.is_pull_request for one in states}
         return Allowance(task.writes.caps, threads, task.writes.labels, triggers=triggers)
-    answers = request.round == "review" and request.thread is not None
+    answers = request.round == REVIEW and request.thread is not None
     if request.thread is None or not (answers or request.verb in policy.writes.verbs):
         return None
     threads = {request.thread.number: request.thread.is_pull_request}

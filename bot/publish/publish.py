@@ -62,10 +62,9 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
         is_merge = merges_base(context.request) and kind_of(context.bundle) is Status.NO_CHANGE
         if publisher is not None or not (has_change(context.bundle) or is_merge):
             if publisher is None:
-                if not context.request.round:
-                    report_no_change(context)
+                report_no_change(context)
                 close_obsolete(context)
-            else:
+            elif not context.request.round:  # its comment has the question
                 if context.request.pull is not None:
                     check_request(context.request, context.outcome.base_sha)
                 publisher(context)

@@ -25,6 +25,7 @@ from bot.maintenance.apply import allowance_of
 from bot.maintenance.task import Task
 from bot.maintenance.thread_fit import mismatch
 from bot.parsing.parser import Parser
+from bot.policy.publish_settings import FollowUpPolicy
 from bot.policy.values import Policy
 from bot.policy.writes import refusal
 from bot.publish.body.render import Links
@@ -38,6 +39,7 @@ from bot.publish.thread.markers import WRITE, mark, marked
 
 _ORDER = ("comment", "reply", "edit", "add_label", "remove_label", "close")
 """The order of writes on a thread: after a comment, a second publishing recognises later changes as ours."""
+_ASKED_BEFORE = "This needs a decision of people, and I asked here before: I leave it to you."
 
 
 class ValidatedWrites(NamedTuple):
@@ -51,6 +53,7 @@ class ValidatedWrites(NamedTuple):
     since: str
     known: Mapping[int, str]
     links: Links
+    resolves: bool = False
 
     def by_thread(self) -> Mapping[int, list[Write]]:
         threads: dict[int, list[Write]] = {write.number: [] for write in self.writes}
@@ -77,6 +80,8 @@ def apply_writes(proposed: ValidatedWrites, github: GitHub) -> tuple[tuple[str, 
                     continue
                 thread.make(write)
                 written.append(describe_write(write))
+                if why := thread.resolve(write):
+                    withheld.append(f"the thread of {describe_write(write)} is not resolved: {why}")
         except GitHubError as error:
             failed.append(f"#{number}: {error}")
             if error.failure.rate_limited:
@@ -143,8 +148,6 @@ class _Thread:
                 github.create_comment(number, self._body(write))
             case "reply":
                 github.reply_to_review_comment(number, write.comment_id, self._body(write))
-                if self._follows(write):
-                    github.resolve_thread(number, github.unresolved_threads(number)[write.comment_id])
             case "add_label":
                 github.add_labels(number, [write.label])
             case "remove_label":
@@ -154,6 +157,17 @@ class _Thread:
             case "edit":
                 title, body = _edited(write)
                 github.edit_issue(number, title=title, body=body)
+
+    def resolve(self, write: Write) -> str:
+        """Resolve the thread of a reply in a round, if its change follows it. Return why GitHub refused, or empty."""
+        if write.kind != "reply" or not (self.proposed.resolves and self._follows(write)):
+            return ""
+        try:
+            if thread := self.github.unresolved_threads(self.number).get(write.comment_id):
+                self.github.resolve_thread(self.number, thread)
+        except GitHubError as error:
+            return str(error)
+        return ""
 
     def _follows(self, write: Write) -> bool:
         """Whether the change of a round that answers a review touches the file that the reply is about."""
@@ -165,10 +179,20 @@ class _Thread:
         """Return the filtered text with its author and a mark."""
         by = f"Written by the maintenance task `{self.task}`" if self.task else "Written by Slash Agent"
         fields = {"id": self._id(write), **({"task": self.task} if self.task else {})}
-        if self.proposed.outcome.request.round and not self._follows(write):
-            fields["declined"] = "1"
         text = safe_markdown(write.body, MAX_BODY).rstrip()
+        if self.proposed.outcome.request.round and not self._follows(write):
+            asks = text.endswith("?")
+            if asks and self._asked_before(write):
+                text, asks = _ASKED_BEFORE, False
+            fields["asked" if asks else "declined"] = "1"
         return marked(f"{text}\n\n<sub>{by}{run_link(self.proposed.links.run)}</sub>", mark(WRITE, **fields))
+
+    def _asked_before(self, write: Write) -> bool:
+        """Whether a comment of ours in the thread on lines asked something."""
+        own = own_comments(
+            self.github, self.github.review_comments(self.number), lambda fields: "asked" in fields
+        )
+        return any(one.ours and one.data.lines == write.comment_id for one in own)
 
     def _id(self, write: Write) -> str:
         """Return an id that is the same for the same write of the same run."""
@@ -223,7 +247,10 @@ def validate_writes(context: PublishContext) -> ValidatedWrites | None:
     # GitHub's times are whole seconds, so activity in the second of the reading is compared with what was read.
     triaged = request.triage.threads if request.triage else ()
     known = {one.state.number: one.state.quiet_since for one in triaged}
-    return ValidatedWrites(outcome, writes.writes, allowance.threads, task, since, known, context.links)
+    resolves = bool(request.round) and (policy.follow_up or FollowUpPolicy()).resolve
+    return ValidatedWrites(
+        outcome, writes.writes, allowance.threads, task, since, known, context.links, resolves
+    )
 
 
 def _load_rules(context: PublishContext) -> tuple[Policy, Task | None]:

@@ -38,7 +38,6 @@ from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Description, StopReason
 from bot.contracts.request import Tier
-from bot.gate.dependencies import is_lock_file
 from bot.gate.redact import Redactor, known_secrets
 from bot.maintenance.apply import allowance_of
 from bot.parsing.parser import Parser
@@ -52,6 +51,7 @@ from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.interruption import cancelled_after, cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import lock_folder
 from bot.session.tools.run_models import ConversationModel, RunModels, connect_model
+from bot.session.workspaces.lock_files import check_lock_files, write_lock_files
 from bot.verbs.record import Earlier
 from bot.verbs.registry import merges_base, needs
 from bot.workspace.probe import Chosen, first_that_holds
@@ -198,15 +198,12 @@ def _nothing_to_do(run: Run, parts: Parts) -> str:
     if run.request.triage is not None and not run.request.triage.threads:
         return "No thread meets the task's conditions, so there was nothing to do."
     if merges_base(run.request):
-        conflicted = run.checkout.conflicted
-        locks = [path for path in conflicted if is_lock_file(path)]
-        if locks and not run.policy.tiers[run.request.actor.tier].egress:
-            # Merged by hand, it would name packages that nobody resolved.
-            raise UsageError(
-                f"{locks[0]} has conflicts, and only its package manager can write it anew, which needs its registry: "
-                "allow that with `egress` in the policy, or merge the base branch by hand."
-            )
-        return "" if conflicted else "The base branch merges without conflicts."
+        locks, conflicted = check_lock_files(run), run.checkout.conflicted
+        if not conflicted:
+            return "The base branch merges without conflicts."
+        if set(conflicted) <= set(locks):
+            write_lock_files(run, parts.workspace)
+            return f"Only lock files had conflicts, and their tools wrote them anew: {', '.join(locks)}."
     return ""
 
 

@@ -253,6 +253,7 @@ def review(call: Call, repo: Repository, issue: Issue, one: Review) -> Object:
         "body": one.body,
         "bodyHTML": lambda _: rendered(call, one.body),
         "author": actor(one.author),
+        "authorCanPushToRepository": one.author is not None and repo.role_of(one.author) >= Role.WRITE,
         "commit": _commit(one.commit),
     }
     return Object("PullRequestReview", fields, _NODE)

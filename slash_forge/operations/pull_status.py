@@ -73,7 +73,25 @@ def commit(call: Call, repo: Repository, sha: str) -> Object:
         )
         return Object("StatusCheckRollup", {"contexts": listed}, _NODE) if rows else None
 
-    return Object("Commit", {"oid": sha, "statusCheckRollup": contexts}, frozenset({"Node", "GitObject"}))
+    every = checks.runs_on(repo, sha, latest=False)
+    suites = list({run.suite.id: run.suite for run in every}.values())
+    listed = connection(
+        "checkSuites",
+        "CheckSuiteConnection",
+        suites,
+        lambda suite: Object(
+            "CheckSuite",
+            {"checkRuns": connection(
+                "checkRuns",
+                "CheckRunConnection",
+                [run for run in every if run.suite is suite],
+                lambda one: _context(call, repo, one),
+            )},
+            _NODE,
+        ),
+    )  # fmt: skip
+    fields = {"oid": sha, "statusCheckRollup": contexts, "checkSuites": listed}
+    return Object("Commit", fields, frozenset({"Node", "GitObject"}))
 
 
 def _commit(call: Call, one: Commit) -> Object:

@@ -35,6 +35,7 @@ OLD_RED = RED._replace(on_merge_base=Ended.FAILED, on_base_tip=Ended.PASSED)
 BASE_RED = RED._replace(on_base_tip=Ended.FAILED, base_url="https://x/1")
 UNAPPROVED = Check("ci", Ended.UNAPPROVED, url="https://x/2")
 THREAD, BY_BOT = OpenThread(5, "a.py", 3), OpenThread(6, bot=99)
+QUESTIONS = Stop("Only questions are left, in 1 open thread.", "answer there, then `/agent follow`")
 CLEAN = Situation(number=3, head=HEAD, base_tip=TIP)
 
 
@@ -60,6 +61,19 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
         "the sixth round was the last",
         {"spent": spent(fix=2, review=3, conflict=1)},
         Stop("All 6 rounds are used."),
+    ),
+    (
+        "bundles that Actions keeps count, whatever the comment says",
+        {"spent": Spent(bundles=6), "checks": (RED,)},
+        Stop("All 6 rounds are used."),
+    ),
+    ("only questions are left", {"checks": (GREEN,), "unanswered": 1}, QUESTIONS),
+    (
+        "no update with a workflow of the base",
+        {"checks": (OLD_RED,), "workflows_block": True},
+        Stop(
+            "The base branch changed a workflow file, which the token of this bot may not push: merge the base."
+        ),
     ),
     (
         "updates are no rounds",
@@ -121,7 +135,7 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
     ("optional checks count before an approval", {"checks": (OPTIONAL,)}, StartRound(Kind.FIX, (OPTIONAL,))),
     (
         "optional ones do not after it",
-        {"checks": (OPTIONAL,), "approved": True, "draft": False},
+        {"checks": (OPTIONAL,), "approved": True, "ready": True},
         Wait("it is ready for review"),
     ),
     ("required ones do", {"checks": (OPTIONAL, RED), "approved": True}, StartRound(Kind.FIX, (RED,))),
@@ -172,12 +186,12 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
     (
         "a review bot has one round",
         {"threads": (BY_BOT,), "unanswered": 1, "spent": Spent(bots=frozenset({99}))},
-        Wait("1 open threads are for people"),
+        QUESTIONS,
     ),
     (
         "no push for threads after an approval",
         {"threads": (THREAD,), "unanswered": 1, "approved": True},
-        Wait("1 open threads are for people"),
+        MarkReady(ci=False),
     ),
     ("a review under way", {"threads": (THREAD,), "bot_review_pending": True}, Wait("a review is under way")),
     (
@@ -187,11 +201,7 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
     ),
     ("green", {"checks": (GREEN,)}, MarkReady(ci=True)),
     ("no CI is not called green", {}, MarkReady(ci=False)),
-    (
-        "green and asked once",
-        {"checks": (GREEN,), "draft": False, "review_requested": True},
-        Wait("it is ready for review"),
-    ),
+    ("green and asked once", {"checks": (GREEN,), "ready": True}, Wait("it is ready for review")),
 ]
 
 

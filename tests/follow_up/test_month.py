@@ -91,7 +91,7 @@ class Pull:
             case Rerun():
                 self.now = self.now._replace(spent=spent._replace(reran=spent.reran | {self.now.head}))
             case MarkReady():
-                self.now = self.now._replace(draft=False, review_requested=True)
+                self.now = self.now._replace(ready=True)
             case Stop(reason):
                 self.now = self.now._replace(stopped=reason)
             case _:
@@ -101,7 +101,7 @@ class Pull:
     def push(self, spent: object) -> None:
         self.pushes += 1
         self.now = self.now._replace(
-            head=self._sha(), spent=spent, lines=self.now.lines + self.dice.randint(0, 90)
+            head=self._sha(), ready=False, spent=spent, lines=self.now.lines + self.dice.randint(0, 90)
         )
 
 

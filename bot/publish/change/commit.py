@@ -261,13 +261,13 @@ def same_change(context: PublishContext, sha: str, other: str) -> bool:
 
 
 def _create_commit(context: PublishContext, commit: CheckedCommit, wanted: tuple[list[str], str]) -> str:
-    (judged, parent), message = wanted
-    base_tree = context.git.run("rev-parse", f"{parent}^{{tree}}").decode().strip()
-    entries = list(_entries(context, parent, commit.sha))
+    (judged, *parents), message = wanted
+    base_tree = context.git.run("rev-parse", f"{parents[0]}^{{tree}}").decode().strip()
+    entries = list(_entries(context, parents[0], commit.sha))
     tree = context.github.create_tree(base_tree, entries)
     if tree != judged:
         raise PublishError("GitHub made another tree than the one that was judged: nothing was pushed.")
-    sha = context.github.create_commit(message=message, tree=tree, parent=parent)
+    sha = context.github.create_commit(message=message, tree=tree, parents=parents)
     if not _fetched(context, sha) or _content(context.git, sha) != wanted:
         raise PublishError("GitHub made a different commit from the requested one. Nothing was pushed.")
     return sha

@@ -17,7 +17,7 @@ from github.PullRequestReview import PullRequestReview
 from bot.checkout.branches import branch_name
 from bot.checkout.objects import blobs_at, diff_between
 from bot.checkout.pull import PullBase
-from bot.contracts.errors import PublishError
+from bot.contracts.errors import GateError, PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import PullRequest, Side
 from bot.gate.path_rules import protection
@@ -78,6 +78,8 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     refs = context.remote.refs(*branch_patterns(number, name))
     context, rules = read_rules(context, ends.policy_sha)
     plain, fork = build_commit(context, rules), current.from_fork(context.repository)
+    if plain.verdict.weaker and context.request.keeps_tests:
+        raise GateError(f"{plain.verdict.weaker[0]}, and a round may not weaken tests that nobody reviewed.")
     # Of an earlier publishing of this request, even if the head has changed since.
     if fork and (review := _find_posted(context, plain)) is not None:
         return PublishResult(review.html_url, number, suggested=True)

@@ -10,11 +10,16 @@ from bot.publish.thread.markers import PUSHED
 
 
 def report_pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> PublishResult:
-    """Report a commit on the head by a comment, and annotate it."""
-    with context.tolerating("The comment on the commit could not be posted"):
-        _post_pushed(context.with_notes(ci_note(context, commit.policy, foreign=False)), current, commit)
+    """Report a commit on the head by a comment; that of a round is in the comment on all rounds."""
+    if not context.request.round:
+        _post(context, current, commit)
     url = f"{context.web}/pull/{current.number}"
     return PublishResult(url, current.number, current.head_ref, False, commit.sha)
+
+
+def _post(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> None:
+    with context.tolerating("The comment on the commit could not be posted"):
+        _post_pushed(context.with_notes(ci_note(context, commit.policy, foreign=False)), current, commit)
 
 
 def _post_pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> None:

@@ -5,23 +5,25 @@ for all of them. At most one round with a model is run in a job.
 from collections.abc import Iterator
 from itertools import islice
 
-from bot.contracts.errors import ExitCode
-from bot.contracts.request import Tier, Trigger
-from bot.events.event_request import Cause, EventRequest, NoRequestError
+from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.request import Tier, Trigger, round_artifact
+from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.resolve_request import build_request
 from bot.follow_up.act import Actions, arm
 from bot.follow_up.decide import decide
-from bot.follow_up.read import read_followed
+from bot.follow_up.read import is_own, read_followed
 from bot.follow_up.record import Record, read_record
 from bot.follow_up.situation import StartRound
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import Account
 from bot.policy.publish_settings import FollowUpPolicy
+from bot.policy.tiers import least
 from bot.publish.own_pulls import own_pull
 from bot.session.event.event_context import EventContext, EventResult
 
 _MOST_PULLS = 300
+_NOT_OWN = "it is not a pull request of this bot's own"
 _NOT_FOLLOWED = "the policy has no `follow_up`, and nobody wrote `/agent follow` on the pull request"
 
 
@@ -29,25 +31,50 @@ def follow(context: EventContext) -> EventResult:
     """Take the next step of the event's pull request, or of all that are followed. Raises `NoRequestError` if that of
     the event is not."""
     event_request, chosen = context.event_request, None
-    if event_request.command is not None and event_request.number:
-        actor = event_request.actor
-        assert actor is not None
-        context.say(arm(context.github, event_request.number, actor.id, actor.login))
-    numbers = [event_request.number] if event_request.number else _own_open(context)
-    for number in numbers:
-        actions = _actions(context, number)
-        if actions is None:
-            continue
-        step = decide(actions.now, actions.limits)
-        if isinstance(step, StartRound) and chosen is not None:
-            context.say(f"#{number} is next: one round at a time")
-            continue
-        actions.act(step)
-        if isinstance(step, StartRound):
-            chosen = actions, step
+    actor, number = event_request.actor, event_request.number
+    if event_request.command is not None and number and actor is not None:
+        if not is_own(context.github.pull_status(number), context.github.name, context.github.me):
+            raise NoRequestError(f"#{number}: {_NOT_OWN}")
+        context.say(arm(context.github, number, actor.id, actor.login))
+    for each in [number] if number else _own_open(context):
+        try:
+            chosen = _next_step(context, each, chosen)
+        except GitHubError as error:
+            if number or error.failure.rate_limited:
+                raise
+            context.say(f"note: #{each} is left until the next time: {error}")
     if chosen is None:
         return EventResult(ExitCode.DONE, "No pull request needs a round.", answered=True)
     return _run_round(context, *chosen)
+
+
+def _next_step(
+    context: EventContext, number: int, chosen: tuple[Actions, StartRound] | None
+) -> tuple[Actions, StartRound] | None:
+    """Take the next step of one pull request. Return the round that this job is to run, `chosen` if there is one."""
+    actions = _actions(context, number)
+    if actions is None:
+        return chosen
+    step = decide(actions.now, actions.limits)
+    if isinstance(step, StartRound):
+        spent = actions.now.spent._replace(bundles=_bundles(context, number))
+        step = decide(actions.now._replace(spent=spent), actions.limits)
+    if isinstance(step, StartRound) and chosen is not None:
+        context.say(f"#{number} is next: one round at a time")
+        return chosen
+    actions.act(step)
+    return (actions, step) if isinstance(step, StartRound) else chosen
+
+
+def _bundles(context: EventContext, number: int) -> int:
+    """How many bundles of rounds Actions keeps for the pull request; 0 without the permission to list them."""
+    try:
+        return context.github.count_artifacts(round_artifact(number))
+    except GitHubError as error:
+        if error.status not in (403, 404):
+            raise
+        context.say(f"note: the rounds are not counted by their artifacts: {error}")
+        return 0
 
 
 def _own_open(context: EventContext) -> Iterator[int]:
@@ -66,7 +93,7 @@ def _actions(context: EventContext, number: int) -> Actions | None:
         github, number, policy.follow_up or FollowUpPolicy(), policy.identity, may_push_workflows=as_app
     )
     if followed is None or (policy.follow_up is None and followed.record.comment is None):
-        why = "it is not a pull request of this bot's own" if followed is None else _NOT_FOLLOWED
+        why = _NOT_OWN if followed is None else _NOT_FOLLOWED
         if context.event_request.number:
             raise NoRequestError(f"#{number}: {why}")
         return None
@@ -129,7 +156,16 @@ def _run_round(context: EventContext, actions: Actions, step: StartRound) -> Eve
     try:
         request = build_request(asked, context.github, context.policy)
         request = request._replace(policy_file=context.where.policy_file, round=step.kind.value)
+        left, most = (
+            actions.limits.usd - actions.record.spent.usd,
+            context.policy.tiers[request.actor.tier].usd,
+        )
+        if left < most:
+            context.options = context.options._replace(budget_usd=least(context.options.budget_usd, left))
         result = run_request(context, request)
+    except (RefusedError, UsageError) as error:
+        actions.stop(str(error))
+        return EventResult(ExitCode.DONE, str(error), answered=True)
     except BaseException:
         actions.lose_round()
         raise

@@ -13,7 +13,7 @@ from bot.contracts.request import Request, Tier
 from bot.events.admission import tier_of
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.read_event import READERS, read_event
-from bot.events.resolve_request import difference
+from bot.events.resolve_request import difference, with_update
 from bot.follow_up.act import end_round
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError, RepositoryMovedError
@@ -180,7 +180,7 @@ def _publish_round(context: PublishContext, repository: str) -> PublishResult:
         raise
     finally:
         if not github.is_dry:
-            end_round(github, number, context.outcome, result.commit, problem)
+            end_round(github, number, context.outcome, result, problem)
     return result
 
 
@@ -244,6 +244,11 @@ def _event_difference(
 
     if request.round and request.pull is not None:
         event_request = request_of_round(event_request, github, where.run, request.pull.number)
+    if event_request.cause is Cause.FAILED_RUN:
+        try:
+            event_request = with_update(event_request, github, read_policy().triggers.failed_runs.authors)
+        except NoRequestError as error:
+            raise PublishError(error.reason) from error
     command = event_request.command
     if command is not None and needs(command.verb, Earlier.REQUEST):
         thread_ref = event_thread_ref(event_request, github)

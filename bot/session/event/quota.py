@@ -1,13 +1,16 @@
 """The runs that an account may start in a day."""
 
+from collections.abc import Collection
 from itertools import islice
 
 from bot.contracts.formatting import count_of
-from bot.contracts.request import Request, Tier
+from bot.contracts.request import Actor, Request, Tier
 from bot.events.event_request import RefusedError
+from bot.follow_up.record import FOLLOWED
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.publish.thread.history import unasked_runs
+from bot.publish.thread.comments import own_comments
+from bot.publish.thread.history import ASKED, MOST, unasked_runs
 
 _MOST_A_DAY = 200
 """Runs that are looked at; whoever has more today is over the limit."""
@@ -32,8 +35,10 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
     # GitHub names somebody as the actor of a schedule or a failed run who did not ask.
     scheduled = actor.tier is Tier.SCHEDULE
     try:
+        if request.round:
+            return _check(_of_rounds(github, actor, now, workflow), limit, actor)
         runs = github.workflow_runs(
-            workflow.rpartition("/")[2],
+            _file(workflow),
             event=request.trigger.event if scheduled and request.trigger else "",
             created=f">={now[:10]}",
             actor="" if scheduled else actor.login,
@@ -49,7 +54,33 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
         if actor.tier is Tier.MAINTAINER:
             return f"note: {_UNCOUNTED}"
         raise RefusedError(f"Nothing was started, since {_UNCOUNTED}.") from error
+    return _check(used, limit, actor)
+
+
+def _check(used: Collection[str], limit: int, actor: Actor) -> str:
     if len(used) >= limit:
         words = f"{actor.login} has used today's {count_of(limit, 'run')} of the tier {actor.tier}."
         raise RefusedError(f"{words} The count starts again at 00:00 UTC.")
     return ""
+
+
+def _of_rounds(github: GitHub, actor: Actor, now: str, workflow: str) -> frozenset[str]:
+    """Return the ids of today's runs for an account that armed rounds: its rounds, and what it asked for in comments.
+    Wake-ups without a round are none."""
+    created = f">={now[:10]}"
+    today = {
+        str(one.id) for one in islice(github.workflow_runs(_file(workflow), created=created), _MOST_A_DAY)
+    }
+    comments = list(islice(github.comments_of_all(f"{now[:10]}T00:00:00Z"), MOST))
+    authors = {str(one.id): one.author.id for one in comments}
+    used: set[str] = set()
+    for one in (each for each in own_comments(github, comments) if each.ours):
+        if one.kind == FOLLOWED and one.number("by") == actor.id:
+            used |= today.intersection(one.fields.get("runs", "").split("."))
+        elif ASKED.items() <= one.fields.items() and actor.id and authors.get(one.key) == actor.id:
+            used.add(one.fields.get("run", ""))
+    return frozenset(used)
+
+
+def _file(workflow: str) -> str:
+    return workflow.rpartition("/")[2]

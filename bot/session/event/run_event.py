@@ -12,11 +12,12 @@ from bot.events.admission import refused_fields
 from bot.events.command import PLAN_HASH
 from bot.events.event_request import REVIEW_COMMENT, Cause, NoRequestError, RefusedError
 from bot.events.read_event import read_event
-from bot.events.resolve_request import build_request
+from bot.events.resolve_request import build_request, with_update
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
+from bot.policy.publish_settings import FollowUpPolicy
 from bot.publish.thread.history import count_tries
 from bot.publish.thread.markers import ANSWER, REFUSED
 from bot.session.context.github_env import read_github_environment
@@ -83,6 +84,9 @@ def _handle(context: EventContext) -> EventResult:
             check_reply(context)
         if context.event_request.cause is Cause.FOLLOW_UP:
             return _follow(context)
+        if context.event_request.cause is Cause.FAILED_RUN:
+            authors = context.policy.triggers.failed_runs.authors
+            context.event_request = with_update(context.event_request, context.github, authors)
         request = build_request(context.event_request, context.github, context.policy)
         if VERBS[request.verb].answer is Answer.FOLLOWING:
             return _follow(context)
@@ -114,10 +118,12 @@ def _decide(context: EventContext, request: Request) -> Request:
     `approve` the very plan that it names."""
     asked = context.event_request
     if asked.cause in _MOST_TRIES:
-        tries = count_tries(context.github, asked.number, asked.head_sha)
-        if tries >= _MOST_TRIES[asked.cause]:
-            why = f"the failed run's head was worked on {tries} times already; `/agent {DEFAULT}` tries once more"
-            raise NoRequestError(why, unmet=True)
+        tries, every = count_tries(context.github, asked.number, asked.head_sha)
+        where = f"the failed run's head was worked on {tries}" if tries >= _MOST_TRIES[asked.cause] else ""
+        if not where and every >= (context.policy.follow_up or FollowUpPolicy()).fix:
+            where = f"the pull request was worked on {every}"
+        if where:
+            raise NoRequestError(f"{where} times already; `/agent {DEFAULT}` tries once more", unmet=True)
     if VERBS[request.verb].earlier is None:
         return request
     from bot.publish.plan import find_plan
