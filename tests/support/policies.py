@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from bot.contracts.request import Tier
-from bot.policy.publish_settings import PullRequestPolicy, ReviewPolicy, TriggersPolicy
+from bot.policy.publish_settings import FailedRunsPolicy, PullRequestPolicy, ReviewPolicy, TriggersPolicy
 from bot.policy.tiers import Bot, default_tiers
 from bot.policy.values import OptionsPolicy, Policy
 
@@ -35,5 +35,5 @@ def admitting(
         pull_request=PullRequestPolicy(draft="always" if always_draft else True),
         review=ReviewPolicy(on=frozenset(reviews), drafts=drafts),
         thread_author=frozenset(own_thread),
-        triggers=TriggersPolicy(labels=labels or {}, assignee=assignee, failed_runs=failed_runs),
+        triggers=TriggersPolicy(labels=labels or {}, assignee=assignee, failed_runs=FailedRunsPolicy(people=failed_runs)),
     )
