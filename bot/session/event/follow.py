@@ -1,5 +1,6 @@
-"""Follow pull requests of the bot's own: for an event about one of them, for `/agent follow` on one, or on a schedule
-for all of them. At most one round with a model is run in a job.
+"""Follow pull requests of the bot's own: for an event about one of them, or on a schedule for all of them. At most one
+round with a model is run in a job. With the mode `follow` a job only decides and begins the round; one with the mode
+`run`, whose token only reads, works on the round that the record says is begun.
 """
 
 from collections.abc import Iterator
@@ -7,33 +8,38 @@ from itertools import islice
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Tier, Trigger
+from bot.environment.prepared import commit_to_prepare
 from bot.events.event_request import Cause, EventRequest, NoRequestError
 from bot.events.resolve_request import build_request
-from bot.follow_up.act import Actions, arm
+from bot.follow_up.act import Actions
 from bot.follow_up.decide import decide
 from bot.follow_up.read import read_followed
 from bot.follow_up.record import Record, read_record
 from bot.follow_up.situation import StartRound
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
+from bot.github.stdlib_api import Api
 from bot.github.values import Account
 from bot.policy.publish_settings import FollowUpPolicy
+from bot.publish.markdown import unescaped
 from bot.publish.own_pulls import own_pull
 from bot.session.event.event_context import EventContext, EventResult
 
 _MOST_PULLS = 300
+_NO_ROUND = "No pull request needs a round."
 _NOT_FOLLOWED = "the policy has no `follow_up`, and nobody wrote `/agent follow` on the pull request"
 
 
 def follow(context: EventContext) -> EventResult:
     """Take the next step of the event's pull request, or of all that are followed. Raises `NoRequestError` if that of
     the event is not."""
-    event_request, chosen = context.event_request, None
-    if event_request.command is not None and event_request.number:
-        actor = event_request.actor
-        assert actor is not None
-        context.say(arm(context.github, event_request.number, actor.id, actor.login))
-    numbers = [event_request.number] if event_request.number else _own_open(context)
+    number, mode, chosen = context.event_request.number, context.environment.get("SLASH_AGENT_MODE"), None
+    numbers = [number] if number else _own_open(context)
+    if mode == "run":
+        records = ((one, read_record(context.github, one)) for one in numbers)
+        begun = ((one, record) for one, record in records if record.run == context.where.run)
+        number, record = next(begun, (0, Record()))
+        return _run_round(context, number, record) if number else EventResult(ExitCode.DONE, _NO_ROUND)
     for number in numbers:
         actions = _actions(context, number)
         if actions is None:
@@ -44,10 +50,23 @@ def follow(context: EventContext) -> EventResult:
             continue
         actions.act(step)
         if isinstance(step, StartRound):
-            chosen = actions, step
+            chosen = actions
     if chosen is None:
-        return EventResult(ExitCode.DONE, "No pull request needs a round.", answered=True)
-    return _run_round(context, *chosen)
+        return EventResult(ExitCode.DONE, _NO_ROUND, answered=True)
+    number, record = chosen.number, chosen.record
+    if mode == "follow":
+        where, asked = context.where, round_request(context.event_request, number, record)
+        commit = commit_to_prepare(asked, Api(where.api_url, where.token), context.environment)
+        reason = f"The next job runs a round for #{number}."
+        return EventResult(ExitCode.DONE, reason, answered=True, pull=number, commit=commit)
+    try:
+        result = _run_round(context, number, record)
+    except BaseException:
+        chosen.lose_round()
+        raise
+    if result.bundle is None:
+        chosen.lose_round()
+    return result
 
 
 def _own_open(context: EventContext) -> Iterator[int]:
@@ -85,9 +104,7 @@ def _is_active(github: GitHub, record: Record) -> bool:
         raise
 
 
-def round_request(
-    event_request: EventRequest, number: int, kind: str, head: str, record: Record
-) -> EventRequest:
+def round_request(event_request: EventRequest, number: int, record: Record) -> EventRequest:
     """Return what a round is requested by: the event, about the pull request `number`, by whoever armed it."""
     actor = Account(record.login, record.armed_by, "User") if record.armed_by else None
     trigger = Trigger(event_request.trigger.event, 0, event_request.trigger.url, event_request.trigger.at)
@@ -96,10 +113,10 @@ def round_request(
         cause=Cause.FOLLOW_UP,
         command=None,
         source=None,
-        detail=kind,
+        detail=record.kind,
         subject=None,
         number=number,
-        head_sha=head,
+        head_sha=record.head,
         actor=actor,
         sender=actor,
         tier=None if actor else Tier.SCHEDULE,
@@ -113,26 +130,16 @@ def request_of_round(event_request: EventRequest, github: GitHub, run: int, numb
     record = read_record(github, number)
     if not record.kind or record.run != run:
         return event_request
-    return round_request(event_request, number, record.kind, record.head, record)
+    return round_request(event_request, number, record)
 
 
-def _run_round(context: EventContext, actions: Actions, step: StartRound) -> EventResult:
+def _run_round(context: EventContext, number: int, record: Record) -> EventResult:
+    """Run the round that `record` says is begun."""
     from bot.session.event.run_request import run_request
 
-    asked = round_request(
-        context.event_request, actions.number, step.kind.value, actions.now.head, actions.record
-    )
-    context.event_request = asked
-    context.thread_ref = context.thread_ref._replace(
-        number=actions.number, key=f"f{actions.now.head[:12]}", lines=0
-    )
-    try:
-        request = build_request(asked, context.github, context.policy)
-        request = request._replace(policy_file=context.where.policy_file, round=step.kind.value)
-        result = run_request(context, request)
-    except BaseException:
-        actions.lose_round()
-        raise
-    if result.bundle is None:
-        actions.lose_round()
-    return result
+    context.event_request = asked = round_request(context.event_request, number, record)
+    context.thread_ref = context.thread_ref._replace(number=number, key=f"f{record.head[:12]}", lines=0)
+    request = build_request(asked, context.github, context.policy)
+    rounds = tuple(map(unescaped, record.rows))
+    request = request._replace(policy_file=context.where.policy_file, round=record.kind, rounds=rounds)
+    return run_request(context, request)

@@ -180,7 +180,8 @@ def _publish_round(context: PublishContext, repository: str) -> PublishResult:
         raise
     finally:
         if not github.is_dry:
-            end_round(github, number, context.outcome, result.commit, problem)
+            report = context.links.report or context.links.run
+            end_round(github, number, context.outcome, result.commit, problem, report)
     return result
 
 
