@@ -10,13 +10,15 @@ import yaml
 
 from bot.contracts.request import FOLLOW_UP_FILE
 from bot.doctor.propose import propose
-from bot.environment.detection import Detection
+from bot.environment.detection import CIStep, Detection
+from bot.policy.load import load_policy
+from bot.policy.publish_settings import FollowUpPolicy
 from slash_forge.bundled import MAINTAINER
 from tests.follow_up.conftest import BRANCH, Followed, mark_fields
 from tests.follow_up.test_events import FIX
 from tests.support.model_script import Script, Step
 from tests.support.model_server import ModelServer
-from tests.support.runner import WORKFLOW, Job, Runner, holds
+from tests.support.runner import ROOT, WORKFLOW, Job, Runner, holds
 from tests.support.stage import BOT
 from tests.support.warm import warm_venv
 
@@ -80,6 +82,26 @@ def test_only_the_job_that_runs_the_agent_has_the_key_and_its_token_only_reads()
     queued = [job["concurrency"] for job in JOBS.values()]
     assert all(one["queue"] == "max" and one["cancel-in-progress"] is False for one in queued)
     assert "needs.decide.outputs.number" in queued[1]["group"] + queued[2]["group"]
+
+
+def test_the_page_has_the_permissions_and_the_picture_has_the_states():
+    page = (ROOT / "docs" / "follow-up.md").read_text()
+    steps = (CIStep("install", "ci.yml", raw={"run": "make"}),)
+    [text] = [one.text for one in propose(Detection(prepare=steps), "openai", tasks=False, follow_up=True)
+              if one.path == FOLLOW_UP_FILE]  # fmt: skip
+    for name, job in yaml.safe_load(text)["jobs"].items():
+        given = ", ".join(f"`{what}: {how}`" for what, how in job["permissions"].items())
+        assert f"| `{name}` | {'yes' if name == 'run' else 'no'} | {given} |" in page
+    picture = (ROOT / "docs" / "images" / "follow-up.svg").read_text()
+    states = re.findall(
+        r"^\| ([a-z ]+) \| (?!entered|why)", page.partition("## What you see")[0], re.MULTILINE
+    )
+    assert len(states) == 9
+    assert [
+        state for state in states if f">{state}" not in picture and f">round: {state}<" not in picture
+    ] == []
+    shown, *_ = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert load_policy(shown).follow_up == FollowUpPolicy()
 
 
 def test_three_jobs_run_a_round_and_the_comment_and_the_report_tell_all_of_them(
