@@ -200,7 +200,8 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     if verdict == GO:
         say(actions, "A job of this workflow looked at it already.")
         return go_on(actions, comment, gate=False)
-    gate = given("SLASH_AGENT_MODE") == "gate"
+    mode, follows = given("SLASH_AGENT_MODE"), event_request.cause is Cause.FOLLOW_UP
+    gate = mode == "gate" or (mode == "follow" and not follows)
     token = given("SLASH_AGENT_GITHUB_TOKEN", "")
     if not token:
         raise UsageError("There is no GitHub token: give the action's input github-token.")

@@ -10,6 +10,7 @@ from bot.contracts.plan import Plan
 from bot.contracts.pulls import Comment, FailedCheck, PullRequest, ReviewThread
 
 POLICY_FILE = ".github/agent.yml"
+FOLLOW_UP_FILE = ".github/workflows/follow-up.yml"
 
 HIDDEN_TEXT_MARK = "taken out"
 """Marks the entries of `Thread.left_out` that are about hidden text withheld from the model."""
@@ -95,7 +96,7 @@ class Request(NamedTuple):
     in the command: only at that commit may a fork's code run. `plan` is the approved plan to execute, `resumes`
     the Actions run whose bundle is continued, `task` the name of the maintenance task, `triage` its threads.
     `policy_file` is the policy's path in the base commit. `round` is the kind of a round for a pull request that
-    the bot follows.
+    the bot follows, `rounds` are the lines of its comment until then.
     """
 
     verb: str
@@ -117,6 +118,7 @@ class Request(NamedTuple):
     task: str = ""
     policy_file: str = POLICY_FILE
     round: str = ""
+    rounds: tuple[str, ...] = ()
     triage: Triage | None = None
 
     @property

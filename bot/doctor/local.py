@@ -39,6 +39,7 @@ from bot.workspace.sandbox.backends import remedy
 _RUNS_TASKS = re.compile(
     r"slash-agent/\.github/workflows/maintenance\.yml|^\s*(?:mode:\s*plan|task:\s*\S)", re.MULTILINE
 )
+_FOLLOWS = re.compile(r"^\s*mode:\s*follow\b", re.MULTILINE)
 _MOST_FILES = 50_000
 _WARN_DAYS = 60
 _NOT_SOURCE = {".git", *(name for one in ecosystems() for name in one.folders)}
@@ -59,6 +60,7 @@ def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = F
         workflow(root),
         *file_demands(root, loaded),
         *maintenance(root),
+        *following(root, loaded),
         *leftovers(root, environment),
     ]
 
@@ -154,6 +156,16 @@ def maintenance(root: Path) -> list[Finding]:
             return [ok("maintenance", f"{path} runs tasks.")]
     message = f"No workflow in {WORKFLOWS} runs the tasks in {FOLDER}."
     return [warning("maintenance", message, "slash-agent init --tasks writes one")]
+
+
+def following(root: Path, policy: Policy) -> list[Finding]:
+    """Check that a workflow follows the bot's pull requests if the policy has `follow_up`."""
+    if policy.follow_up is None:
+        return []
+    if any(_FOLLOWS.search(text) for _, text in texts(root, f"{WORKFLOWS}/*.y*ml")):
+        return [ok("follow-up", "A workflow follows the bot's pull requests.")]
+    message = f"The policy has `follow_up`, and no workflow in {WORKFLOWS} follows pull requests."
+    return [missing("follow-up", message, "slash-agent init --follow-up writes one")]
 
 
 def leftovers(root: Path, environment: Mapping[str, str]) -> list[Finding]:

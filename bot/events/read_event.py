@@ -27,8 +27,8 @@ from bot.events.event_request import (
 )
 from bot.events.payload import Fields, load
 from bot.github.values import GHOST, Account, Head, IssueData, RepositoryData, TextKind
-from bot.verbs.record import Earlier
-from bot.verbs.registry import taking
+from bot.verbs.record import Answer, Earlier
+from bot.verbs.registry import VERBS, taking
 
 _SCHEDULE = "schedule"
 _INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
@@ -170,19 +170,26 @@ def _from_inputs(name: str, fields: Fields, inputs: WorkflowInputs) -> EventRequ
     target = inputs.repository or (own.name if own else "")
     is_own_target = own is not None and own.name.lower() == target.lower()
     sender = None if is_schedule else fields.account("sender")
-    return EventRequest(
+    # Here `/agent` is optional.
+    command = parse_command(instruction) or parse_command(f"/agent {instruction}")
+    request = EventRequest(
         # Of another repository only the name is known.
         repository=own if own and is_own_target else RepositoryData(target, "", private=True, clone_url=""),
         trigger=Trigger(name, 0, inputs.url, inputs.now),
         actor=sender,
         sender=sender,
-        # Here `/agent` is optional.
-        command=parse_command(instruction) or parse_command(f"/agent {instruction}"),
+        command=command,
         # The number is one of the event's repository, which need not be the task's.
         number=fields.number_in_text(f"{inputs_key}.number") if is_own_target else 0,
         task=task,
         tier=Tier.SCHEDULE if is_schedule else None,
     )
+    if command and VERBS[command.verb].answer is Answer.FOLLOWING:
+        # Whoever starts the workflow, it is the next step.
+        return request._replace(
+            command=None, cause=Cause.FOLLOW_UP, actor=None, sender=None, tier=Tier.SCHEDULE
+        )
+    return request
 
 
 def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:

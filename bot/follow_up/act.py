@@ -7,10 +7,25 @@ What counts is written down before it is done, so that a process that dies in be
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from bot.contracts.formatting import count_of, money
 from bot.contracts.outcome import INFRASTRUCTURE, Outcome, Status
+from bot.follow_up.decide import names_of
 from bot.follow_up.read import Followed
-from bot.follow_up.record import Record, read_record, row, write_record
-from bot.follow_up.situation import AskApproval, Kind, MarkReady, Rerun, StartRound, Step, Stop, Update, Wait
+from bot.follow_up.record import Record, read_record, row, with_result, write_record
+from bot.follow_up.situation import (
+    AskApproval,
+    Ended,
+    Kind,
+    MarkReady,
+    Mergeable,
+    Rerun,
+    Situation,
+    StartRound,
+    Step,
+    Stop,
+    Update,
+    Wait,
+)
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.policy.publish_settings import FollowUpPolicy
@@ -28,7 +43,8 @@ class Actions:
         self, github: GitHub, followed: Followed, limits: FollowUpPolicy, run: int, say: Say
     ) -> None:
         self.github, self.limits, self.run, self.say = github, limits, run, say
-        self.status, self.record, self.now = followed
+        self.status, record, self.now = followed
+        self.record = record._replace(most_rounds=limits.rounds, most_usd=limits.usd)
         self.number = followed.situation.number
 
     def act(self, step: Step) -> None:
@@ -37,29 +53,33 @@ class Actions:
         match step:
             case Wait(why):
                 self.say(f"#{self.number}: {why}")
-                if self.record.comment is None:
-                    self._write(f"**Following this pull request.** {_sentence(why)}")
+                if not (self.now.stopped or self.now.running):
+                    self._write(self._waiting(why))
             case AskApproval(runs):
                 if self.record.asked != head:
                     links = ", ".join(f"[run {number}]({url})" for number, url in enumerate(runs, 1))
                     self._write(
-                        f"**Waiting for somebody with write access** to approve the workflow runs: {links}",
+                        "**Waiting for somebody with write access** to approve the workflow runs: "
+                        f"{links}. Next: a maintainer.",
                         asked=head,
                     )
             case Rerun(runs):
                 self._spend(reran=self.record.spent.reran | {head})
-                self._write("**Running failed jobs again.**", row(head, "failed jobs run again", "waiting"))
+                self._write(
+                    "**Running failed jobs again.** Next: CI.", row(head, "failed jobs run again", "waiting")
+                )
                 for one in runs:
                     with self._noting(f"run {one} could not be repeated"):
                         self.github.rerun_failed_jobs(one)
             case Update(why):
                 self._count(Kind.UPDATE, updated_to=self.record.spent.updated_to | {self.now.base_tip})
-                self._write(f"**Merging the base branch.** {_sentence(why)}", row(head, "base merged", why))
+                merging = f"**Merging the base branch.** {_sentence(why)} Next: CI."
+                self._write(merging, row(head, "base merged", why))
                 self.github.update_branch(self.number, head)
             case StartRound():
                 self.begin(step)
-            case MarkReady(ci):
-                self._ready(ci=ci)
+            case MarkReady():
+                self._ready()
             case Stop(reason, who):
                 self.stop(reason, who)
 
@@ -76,21 +96,31 @@ class Actions:
             lines=spent.lines or self.now.lines,
         )
         number = self.record.spent.count(Kind.FIX, Kind.REVIEW, Kind.CONFLICT)
-        what = _WHAT[step.kind]
+        subject = names_of(step.checks) or (count_of(step.threads, "thread") if step.threads else "")
+        what = f"{_WHAT[step.kind]}{': ' if subject else ''}{subject}"
         self.record = self.record._replace(run=self.run, head=head, kind=step.kind.value)
-        self._write(f"**Round {number} of {self.limits.rounds}:** {what}.", row(head, what, "running"))
+        headline = f"**Round {number} of {self.limits.rounds}:** {safe_line(what)}. Next: this bot."
+        self._write(headline, row(head, what, "running"))
 
     def lose_round(self) -> None:
         """The job of the round under way is gone, so the round does not count."""
         self.record = _ended_early(self.record)
         self.now = self.now._replace(running=False, spent=self.record.spent)
         self._write(
-            "**Following this pull request.** The last round ended early.", replace_last="its job ended early"
+            "**Following this pull request.** The last round ended early. Next: this bot.",
+            replace_last="its job ended early",
         )
 
-    def _ready(self, *, ci: bool) -> None:
+    def _waiting(self, why: str) -> str:
+        now = self.now
+        if any(one.ended is Ended.PENDING for one in now.checks) or now.mergeable is Mergeable.UNKNOWN:
+            return f"**Following this pull request.** {_sentence(why)} Next: CI."
+        if now.unanswered or now.bot_review_pending:
+            return f"**Following this pull request.** {_sentence(why)} Next: a reviewer."
+        return _ready_text(now)
+
+    def _ready(self) -> None:
         head = self.now.head
-        said = "All checks pass" if ci else "There are no checks"
         if self.status.draft:
             with self._noting("it could not be marked as ready: the token needs `contents: write`"):
                 self.github.mark_ready(self.status.id, self.number)
@@ -101,7 +131,8 @@ class Actions:
             with self._noting("auto-merge is not on"):
                 self.github.enable_auto_merge(self.status.id, self.number, head)
         self.record = self.record._replace(ready=head)
-        self._write(f"**Ready for review.** {said} at {head[:12]}.", row(head, said, "ready for review"))
+        checks = "all checks pass" if self.now.checks else "there are no checks"
+        self._write(_ready_text(self.now), row(head, checks, "ready for review"))
 
     def stop(self, reason: str, who: str = "a maintainer") -> None:
         self.record = self.record._replace(stopped=reason, run=0)
@@ -118,7 +149,7 @@ class Actions:
         self.record = self.record._replace(spent=self.record.spent._replace(**fields))  # type: ignore[arg-type]
 
     def _write(self, headline: str, *rows: str, asked: str = "", replace_last: str = "") -> None:
-        known = _with_result(self.record.rows, replace_last) if replace_last else self.record.rows
+        known = with_result(self.record.rows, replace_last) if replace_last else self.record.rows
         record = self.record._replace(rows=(*known, *rows), asked=asked or self.record.asked)
         self.record = write_record(self.github, self.number, record, headline)
 
@@ -138,9 +169,11 @@ _WHAT = {
 }
 
 
-def end_round(github: GitHub, number: int, outcome: Outcome, published: PublishResult, problem: str) -> None:
+def end_round(
+    github: GitHub, number: int, outcome: Outcome, published: PublishResult, problem: str, report: str
+) -> None:
     """Record the end of a round: its cost and its result. `problem` is what publishing failed at, before or after a
-    push. Raises `GitHubError`."""
+    push, `report` the address of the round's report. Raises `GitHubError`."""
     record = read_record(github, number)
     if record.comment is None or not record.run:
         return
@@ -152,15 +185,18 @@ def end_round(github: GitHub, number: int, outcome: Outcome, published: PublishR
     spent = record.spent._replace(usd=record.spent.usd + (outcome.cost or 0.0))
     stopped, headline = "", ""
     if pushed:
-        result, headline = f"pushed {pushed[:12]}", "**Following this pull request.** Waiting for checks."
+        headline = "**Following this pull request.** Waiting for checks. Next: CI."
+        result = f"pushed {pushed[:12]}: {outcome.description.title}"
         spent = spent._replace(lost=0, void=0)
     elif outcome.stop_reason in INFRASTRUCTURE:
         spent = _ended_early(record._replace(spent=spent)).spent
         result = f"ended early: {outcome.reason}"
-        headline = "**Following this pull request.** The last round ended early and is repeated."
+        headline = (
+            "**Following this pull request.** The last round ended early and is repeated. Next: this bot."
+        )
     elif moved:
         spent, result = spent._replace(void=spent.void + 1), problem
-        headline = "**Following this pull request.** The last round was void."
+        headline = "**Following this pull request.** The last round was void. Next: this bot."
     else:
         stopped = f"The round changed nothing. {outcome.reason}"
         result = "it changed nothing"
@@ -174,8 +210,9 @@ def end_round(github: GitHub, number: int, outcome: Outcome, published: PublishR
                 f"The round needs an answer: {outcome.question or outcome.reason}",
             )
         headline = f"**Stopped:** {safe_line(stopped)} Next: a maintainer."
-    ended = record._replace(spent=spent, rows=_with_result(record.rows, result), run=0, stopped=stopped)
-    write_record(github, number, ended, headline)
+    cost = f"[{money(outcome.cost or 0)}]({report})" if report else money(outcome.cost or 0)
+    rows = with_result(record.rows, result, cost)
+    write_record(github, number, record._replace(spent=spent, rows=rows, run=0, stopped=stopped), headline)
 
 
 def _ended_early(record: Record) -> Record:
@@ -187,11 +224,9 @@ def _ended_early(record: Record) -> Record:
     return record._replace(spent=spent, run=0)
 
 
-def _with_result(rows: tuple[str, ...], result: str) -> tuple[str, ...]:
-    """Return the rows with another result in the last one."""
-    if not rows:
-        return ()
-    return (*rows[:-1], f"{rows[-1].rpartition(' | ')[0].removesuffix(' |')} | {safe_line(result)} |")
+def _ready_text(now: Situation) -> str:
+    said = "All checks pass" if now.checks else "There are no checks"
+    return f"**Ready for review.** {said} at {now.head[:12]}. Next: a reviewer."
 
 
 def arm(github: GitHub, number: int, by: int, login: str) -> str:
@@ -201,22 +236,26 @@ def arm(github: GitHub, number: int, by: int, login: str) -> str:
     record = record._replace(
         stopped="", armed_by=by, login=login, run=0, spent=record.spent._replace(lost=0, void=0)
     )
-    write_record(github, number, record, "**Following this pull request.**")
+    write_record(github, number, record, "**Following this pull request.** Next: this bot.")
     return (
         "I follow this pull request again." if again else "I follow this pull request until it can be merged."
     )
 
 
-def disarm(github: GitHub, number: int) -> bool:
-    """Stop following, if the pull request is followed. Returns whether it was."""
+def disarm(github: GitHub, number: int) -> Record | None:
+    """Stop following, if the pull request is followed. Returns what was known until now, `None` if it was not."""
     record = read_record(github, number)
     if record.comment is None or record.stopped:
-        return False
-    reason = "`/agent stop`."
-    write_record(
-        github, number, record._replace(stopped=reason, run=0), f"**Stopped:** {reason} Next: a maintainer."
-    )
-    return True
+        return None
+    stop_record(github, number, record, "`/agent stop`.")
+    return record
+
+
+def stop_record(github: GitHub, number: int, record: Record, reason: str) -> None:
+    """Stop following, whatever is under way. `reason` is a sentence."""
+    rows = with_result(record.rows, reason) if record.run else record.rows
+    headline = f"**Stopped:** {safe_line(reason)} Next: a maintainer."
+    write_record(github, number, record._replace(stopped=reason, rows=rows, run=0), headline)
 
 
 def _sentence(clause: str) -> str:

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from bot.follow_up.situation import Kind, Spent
+from bot.contracts.formatting import count_of, money
+from bot.follow_up.situation import ROUNDS, Kind, Spent
 from bot.github.client import GitHub
 from bot.github.pull_status import CommitStatus
 from bot.github.values import CommentData
@@ -31,7 +32,8 @@ class Record(NamedTuple):
     """`comment` is our comment, `None` before it is written. `rows` are what was done, a line each. `armed_by` and
     `login` are the account that armed it, 0 and empty for the policy. `stopped` is why nothing more is done, `asked`
     the head for which an approval was requested, `ready` the one that was said to be ready. `run` is the Actions run
-    that works on a round of `kind` for `head`, 0 for none."""
+    that works on a round of `kind` for `head`, 0 for none. `most_rounds` and `most_usd` are the policy's limits, 0 if
+    unknown."""
 
     comment: CommentData | None = None
     spent: Spent = Spent()
@@ -44,6 +46,21 @@ class Record(NamedTuple):
     run: int = 0
     head: str = ""
     kind: str = ""
+    most_rounds: int = 0
+    most_usd: float = 0.0
+
+    @property
+    def used(self) -> str:
+        """Rounds and money in one sentence."""
+        rounds, usd = count_of(self.spent.count(*ROUNDS), "round"), money(self.spent.usd)
+        if not self.most_rounds:
+            return f"{rounds}, {usd}."
+        return f"{rounds} of {self.most_rounds}, {usd} of {money(self.most_usd)}."
+
+    @property
+    def state(self) -> str:
+        """The first line of the comment, with rounds and money; empty without a comment."""
+        return f"{self.comment.body.partition(chr(10))[0].strip()} {self.used}" if self.comment else ""
 
 
 def read_record(github: GitHub, number: int, commits: Iterable[CommitStatus] = ()) -> Record:
@@ -70,6 +87,8 @@ def read_record(github: GitHub, number: int, commits: Iterable[CommitStatus] = (
         run=_number(fields.get("run", "")),
         head=fields.get("head", ""),
         kind=fields.get("round", ""),
+        most_rounds=_number(fields.get("rounds", "")),
+        most_usd=_number(fields.get("most", "")) / 100,
     )
 
 
@@ -105,19 +124,21 @@ def write_record(github: GitHub, number: int, record: Record, headline: str) -> 
 
 
 def _text(record: Record, headline: str) -> str:
-    rounds = sum(record.spent.counts.values())
-    table = (
-        ["", "| Head | What was done | Result |", "| --- | --- | --- |", *record.rows] if record.rows else []
-    )
-    used = f"{rounds} {'step' if rounds == 1 else 'steps'}, {record.spent.usd:.2f} USD."
-    return "\n".join(
-        [headline, *table, "", f"<sub>{used} `/agent stop` ends this, `/agent follow` goes on.</sub>"]
-    )
+    head = ["", "| Head | What was done | Result | Cost |", "| --- | --- | --- | --- |"]
+    last = f"<sub>{record.used} `/agent stop` ends this, `/agent follow` goes on.</sub>"
+    return "\n".join([headline, *(head if record.rows else []), *record.rows, "", last])
 
 
 def row(head: str, done: str, result: str) -> str:
     """Return a line of the table."""
-    return f"| {head[:12]} | {safe_line(done)} | {safe_line(result)} |"
+    return f"| {head[:12]} | {safe_line(done)} | {safe_line(result)} | – |"
+
+
+def with_result(rows: tuple[str, ...], result: str, cost: str = "–") -> tuple[str, ...]:
+    """Return the rows with another result and cost in the last one."""
+    *before, last = rows or ("",)
+    known = " | ".join(last.split(" | ")[:2])
+    return (*before, f"{known} | {safe_line(result)} | {cost} |") if last else ()
 
 
 def _fields(record: Record) -> dict[str, str]:
@@ -130,6 +151,8 @@ def _fields(record: Record) -> dict[str, str]:
         "lines": spent.lines,
         "run": record.run,
         "by": record.armed_by,
+        "rounds": record.most_rounds,
+        "most": round(record.most_usd * 100),
     }
     lists = {
         "reran": spent.reran,

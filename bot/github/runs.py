@@ -131,10 +131,10 @@ class Runs(Downloads):
         """Raises `GitHubError` 409 if the run has ended."""
         self._workflow_run(run_id).cancel()
 
-    def dispatch_workflow(self, workflow: str, ref: str) -> None:
+    def dispatch_workflow(self, workflow: str, ref: str, **inputs: str) -> None:
         """Start `workflow` (a file or an id) on the branch `ref`. It must have `workflow_dispatch` there."""
         source = self.source.get_workflow(_file(workflow))
-        source.create_dispatch(ref, throw=True)
+        source.create_dispatch(ref, inputs, throw=True)
 
     def _workflow_run(self, run_id: int) -> WorkflowRun:
         """With the addresses for which PyGithub would request the run first."""

@@ -9,6 +9,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bot.contracts.request import FOLLOW_UP_FILE
 from bot.doctor.propose import (
     ACTIONLINT,
     KEPT,
@@ -24,6 +25,7 @@ from bot.environment.detect import detect
 from bot.environment.detection import DetectedCheck, Detection, Omission
 from bot.maintenance.task import read_task
 from bot.policy.load import load_policy
+from bot.policy.publish_settings import FollowUpPolicy
 from bot.policy.run_settings import SetupStep
 from tests.support import warm
 from tests.support.repositories import commit_all, make_repository
@@ -159,8 +161,11 @@ def test_with_nobody_to_ask_nothing_is_written(repo: Path):
     assert "use --yes" in ran.err
 
 
-@pytest.mark.parametrize(("answer", "written"), [("y\n", True), ("\n", False), ("no\n", False)])
-def test_at_a_terminal_it_asks(repo: Path, answer: str, written: bool):
+@pytest.mark.parametrize(
+    ("answers", "files", "written"),
+    [("n\ny\n", 3, True), ("\n\n", 3, False), ("no\nno\n", 3, False), ("y\ny\n", 4, True)],
+)
+def test_at_a_terminal_it_asks(repo: Path, answers: str, files: int, written: bool):
     ours, theirs = os.openpty()
     with subprocess.Popen(
         warm.client_command(command("init", "--repo", repo, "--no-try")),
@@ -169,11 +174,13 @@ def test_at_a_terminal_it_asks(repo: Path, answer: str, written: bool):
         text=True,
     ) as process:
         os.close(theirs)
-        os.write(ours, answer.encode())
+        os.write(ours, answers.encode())
         out, _ = process.communicate(timeout=60)
     os.close(ours)
-    assert "Write 3 files? [y/N]" in out
+    assert "Follow the bot's pull requests: fix their CI, answer reviews? [y/N]" in out
+    assert f"Write {files} files? [y/N]" in out
     assert (repo / ".github").exists() is written
+    assert (repo / FOLLOW_UP_FILE).exists() is (files == 4)
 
 
 def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path):
@@ -215,6 +222,40 @@ def test_the_workflow_that_keeps_what_cis_steps_install_is_clean_to_the_linters(
     commit_all(repo)
     linted(repo, KEPT)
     assert "if" not in yaml.safe_load(proposed[KEPT])["jobs"]["keep"]["steps"][2]
+
+
+CI = """name: 'Checks: "all"'
+on: push
+jobs: {t: {runs-on: ubuntu-latest, steps: [{run: pip install x}, {run: pytest}]}}
+"""
+
+
+@pytest.mark.parametrize("files", [{".github/workflows/ci.yml": CI, "test_a.py": ""}, {"a.py": ""}])
+def test_the_workflow_that_follows_is_clean_to_the_linters_and_waits_for_cis_workflows(
+    tmp_path: Path, files: dict[str, str]
+):
+    proposed = propose(detect(files, files.get), "openai", tasks=False, follow_up=True)
+    repo = make_repository(tmp_path / "linted", {one.path: one.text for one in proposed})
+    commit_all(repo)
+    linted(repo, FOLLOW_UP_FILE)
+    workflow = yaml.safe_load((repo / FOLLOW_UP_FILE).read_text())
+    named = workflow[True].get("workflow_run", {}).get("workflows", [])  # YAML 1.1 reads `on` as true
+    assert (named, "prepare" in workflow["jobs"]) == (['Checks: "all"'] * (len(files) - 1), len(files) == 2)
+
+
+def test_following_is_written_only_if_it_is_wanted_and_switched_on_in_the_policy(repo: Path):
+    assert init(repo, "--yes").code == 0
+    assert not (repo / FOLLOW_UP_FILE).exists()
+    policy = repo / ".github" / "agent.yml"
+    assert load_policy(policy.read_text()).follow_up is None
+    assert (
+        "Pull requests are not followed unless .github/agent.yml has"
+        in init(repo, "--yes", "--follow-up").out
+    )
+    assert (repo / FOLLOW_UP_FILE).exists()
+    policy.unlink()
+    init(repo, "--yes", "--follow-up")
+    assert load_policy(policy.read_text()).follow_up == FollowUpPolicy()
 
 
 def test_reviews_and_tasks_bring_the_workflows_that_run_them():

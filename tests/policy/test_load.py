@@ -192,7 +192,9 @@ PROBLEMS = {
     "thread_author: [fix]": "1:17: `fix` is not one of plan, review, explain",
     "review: {approve: true}": ("1:10: unknown key `approve`: docs/policy.md lists the known ones"),
     "triggers: {labels: {a: fix, A: plan}}": "1:29: `A` is given twice",
-    "triggers: {labels: {a: stop}}": ("1:24: `stop` is not one of fix, plan, review, explain, resolve, update"),
+    "triggers: {labels: {a: stop}}": (
+        "1:24: `stop` is not one of fix, plan, review, explain, resolve, update"
+    ),
     "triggers: {assignee: '@bot'}": "1:22: this should be the login of an account, without @, found `@bot` in quotes",
     "model: gpt": "1:8: this should be provider/name, as in anthropic/claude-sonnet-5-5, found `gpt`",
     "model:": "1:7: this is empty",

@@ -35,5 +35,7 @@ def admitting(
         pull_request=PullRequestPolicy(draft="always" if always_draft else True),
         review=ReviewPolicy(on=frozenset(reviews), drafts=drafts),
         thread_author=frozenset(own_thread),
-        triggers=TriggersPolicy(labels=labels or {}, assignee=assignee, failed_runs=FailedRunsPolicy(people=failed_runs)),
+        triggers=TriggersPolicy(
+            labels=labels or {}, assignee=assignee, failed_runs=FailedRunsPolicy(people=failed_runs)
+        ),
     )

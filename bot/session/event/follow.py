@@ -1,5 +1,6 @@
-"""Follow pull requests of the bot's own: for an event about one of them, for `/agent follow` on one, or on a schedule
-for all of them. At most one round with a model is run in a job.
+"""Follow pull requests of the bot's own: for an event about one of them, or on a schedule for all of them. At most one
+round with a model is run in a job. With the mode `follow` a job only decides and begins the round; one with the mode
+`run`, whose token only reads, works on the round that the record says is begun.
 """
 
 from collections.abc import Iterator
@@ -7,22 +8,26 @@ from itertools import islice
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.request import Tier, Trigger, round_artifact
+from bot.environment.prepared import commit_to_prepare
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.resolve_request import build_request
-from bot.follow_up.act import Actions, arm
+from bot.follow_up.act import Actions
 from bot.follow_up.decide import decide
-from bot.follow_up.read import is_own, read_followed
+from bot.follow_up.read import read_followed
 from bot.follow_up.record import Record, read_record
 from bot.follow_up.situation import StartRound
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
+from bot.github.stdlib_api import Api
 from bot.github.values import Account
 from bot.policy.publish_settings import FollowUpPolicy
 from bot.policy.tiers import least
+from bot.publish.markdown import unescaped
 from bot.publish.own_pulls import own_pull
 from bot.session.event.event_context import EventContext, EventResult
 
 _MOST_PULLS = 300
+_NO_ROUND = "No pull request needs a round."
 _NOT_OWN = "it is not a pull request of this bot's own"
 _NOT_FOLLOWED = "the policy has no `follow_up`, and nobody wrote `/agent follow` on the pull request"
 
@@ -30,13 +35,22 @@ _NOT_FOLLOWED = "the policy has no `follow_up`, and nobody wrote `/agent follow`
 def follow(context: EventContext) -> EventResult:
     """Take the next step of the event's pull request, or of all that are followed. Raises `NoRequestError` if that of
     the event is not."""
-    event_request, chosen = context.event_request, None
-    actor, number = event_request.actor, event_request.number
-    if event_request.command is not None and number and actor is not None:
-        if not is_own(context.github.pull_status(number), context.github.name, context.github.me):
-            raise NoRequestError(f"#{number}: {_NOT_OWN}")
-        context.say(arm(context.github, number, actor.id, actor.login))
-    for each in [number] if number else _own_open(context):
+    github, number, mode = (
+        context.github,
+        context.event_request.number,
+        context.environment.get("SLASH_AGENT_MODE"),
+    )
+    if mode == "run":
+        number, record = begun_round(github, number, context.where.run)
+        if not number:
+            return EventResult(ExitCode.DONE, _NO_ROUND)
+        try:
+            return _run_round(context, number, record)
+        except (RefusedError, UsageError) as error:
+            context.pass_on(str(error))
+            return EventResult(ExitCode.DONE, str(error), answered=True)
+    chosen = None
+    for each in [number] if number else _own_open(github):
         try:
             chosen = _next_step(context, each, chosen)
         except GitHubError as error:
@@ -44,13 +58,34 @@ def follow(context: EventContext) -> EventResult:
                 raise
             context.say(f"note: #{each} is left until the next time: {error}")
     if chosen is None:
-        return EventResult(ExitCode.DONE, "No pull request needs a round.", answered=True)
-    return _run_round(context, *chosen)
+        return EventResult(ExitCode.DONE, _NO_ROUND, answered=True)
+    number, record = chosen.number, chosen.record
+    if mode == "follow":
+        where, asked = context.where, round_request(context.event_request, number, record)
+        commit = commit_to_prepare(asked, Api(where.api_url, where.token), context.environment)
+        reason = f"The next job runs a round for #{number}."
+        return EventResult(ExitCode.DONE, reason, answered=True, pull=number, commit=commit)
+    try:
+        result = _run_round(context, number, record)
+    except (RefusedError, UsageError) as error:
+        chosen.stop(str(error))
+        return EventResult(ExitCode.DONE, str(error), answered=True)
+    except BaseException:
+        chosen.lose_round()
+        raise
+    if result.bundle is None:
+        chosen.lose_round()
+    return result
 
 
-def _next_step(
-    context: EventContext, number: int, chosen: tuple[Actions, StartRound] | None
-) -> tuple[Actions, StartRound] | None:
+def begun_round(github: GitHub, number: int, run: int) -> tuple[int, Record]:
+    """Return the pull request on which the Actions run has begun a round, and what its comment says; 0 for none. Of all
+    of ours without a `number`."""
+    records = ((one, read_record(github, one)) for one in ([number] if number else _own_open(github)))
+    return next(((one, record) for one, record in records if run and record.run == run), (0, Record()))
+
+
+def _next_step(context: EventContext, number: int, chosen: Actions | None) -> Actions | None:
     """Take the next step of one pull request. Return the round that this job is to run, `chosen` if there is one."""
     actions = _actions(context, number)
     if actions is None:
@@ -63,7 +98,7 @@ def _next_step(
         context.say(f"#{number} is next: one round at a time")
         return chosen
     actions.act(step)
-    return (actions, step) if isinstance(step, StartRound) else chosen
+    return actions if isinstance(step, StartRound) else chosen
 
 
 def _bundles(context: EventContext, number: int) -> int:
@@ -77,8 +112,7 @@ def _bundles(context: EventContext, number: int) -> int:
         return 0
 
 
-def _own_open(context: EventContext) -> Iterator[int]:
-    github = context.github
+def _own_open(github: GitHub) -> Iterator[int]:
     for pull in islice(github.pulls(), _MOST_PULLS):
         if own_pull(pull, github.me) is not None:
             yield pull.number
@@ -112,9 +146,7 @@ def _is_active(github: GitHub, record: Record) -> bool:
         raise
 
 
-def round_request(
-    event_request: EventRequest, number: int, kind: str, head: str, record: Record
-) -> EventRequest:
+def round_request(event_request: EventRequest, number: int, record: Record) -> EventRequest:
     """Return what a round is requested by: the event, about the pull request `number`, by whoever armed it."""
     actor = Account(record.login, record.armed_by, "User") if record.armed_by else None
     trigger = Trigger(event_request.trigger.event, 0, event_request.trigger.url, event_request.trigger.at)
@@ -123,10 +155,10 @@ def round_request(
         cause=Cause.FOLLOW_UP,
         command=None,
         source=None,
-        detail=kind,
+        detail=record.kind,
         subject=None,
         number=number,
-        head_sha=head,
+        head_sha=record.head,
         actor=actor,
         sender=actor,
         tier=None if actor else Tier.SCHEDULE,
@@ -140,35 +172,19 @@ def request_of_round(event_request: EventRequest, github: GitHub, run: int, numb
     record = read_record(github, number)
     if not record.kind or record.run != run:
         return event_request
-    return round_request(event_request, number, record.kind, record.head, record)
+    return round_request(event_request, number, record)
 
 
-def _run_round(context: EventContext, actions: Actions, step: StartRound) -> EventResult:
+def _run_round(context: EventContext, number: int, record: Record) -> EventResult:
+    """Run the round that `record` says is begun."""
     from bot.session.event.run_request import run_request
 
-    asked = round_request(
-        context.event_request, actions.number, step.kind.value, actions.now.head, actions.record
-    )
-    context.event_request = asked
-    context.thread_ref = context.thread_ref._replace(
-        number=actions.number, key=f"f{actions.now.head[:12]}", lines=0
-    )
-    try:
-        request = build_request(asked, context.github, context.policy)
-        request = request._replace(policy_file=context.where.policy_file, round=step.kind.value)
-        left, most = (
-            actions.limits.usd - actions.record.spent.usd,
-            context.policy.tiers[request.actor.tier].usd,
-        )
-        if left < most:
-            context.options = context.options._replace(budget_usd=least(context.options.budget_usd, left))
-        result = run_request(context, request)
-    except (RefusedError, UsageError) as error:
-        actions.stop(str(error))
-        return EventResult(ExitCode.DONE, str(error), answered=True)
-    except BaseException:
-        actions.lose_round()
-        raise
-    if result.bundle is None:
-        actions.lose_round()
-    return result
+    context.event_request = asked = round_request(context.event_request, number, record)
+    context.thread_ref = context.thread_ref._replace(number=number, key=f"f{record.head[:12]}", lines=0)
+    request = build_request(asked, context.github, context.policy)
+    rounds = tuple(map(unescaped, record.rows))
+    request = request._replace(policy_file=context.where.policy_file, round=record.kind, rounds=rounds)
+    left = (context.policy.follow_up or FollowUpPolicy()).usd - record.spent.usd
+    if left < context.policy.tiers[request.actor.tier].usd:
+        context.options = context.options._replace(budget_usd=least(context.options.budget_usd, left))
+    return run_request(context, request)

@@ -14,7 +14,7 @@ from bot.events.admission import tier_of
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.read_event import READERS, read_event
 from bot.events.resolve_request import difference, with_update
-from bot.follow_up.act import end_round
+from bot.follow_up.act import end_round, stop_record
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
@@ -31,7 +31,7 @@ from bot.publish.thread.markers import OVER, PROGRESS
 from bot.session.context.github_env import WORKFLOW_TOKEN, GitHubEnvironment, read_github_environment
 from bot.session.event.earlier_run import repeat_request
 from bot.session.event.event_context import client_for, connected, event_thread_ref
-from bot.session.event.follow import request_of_round
+from bot.session.event.follow import begun_round, request_of_round
 from bot.session.event.progress_comment import error_text, post_check
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
@@ -120,8 +120,15 @@ def publish_bundle(job: PublishJob, folder: Path) -> tuple[Outcome, PublishResul
 
 def publish_note(job: PublishJob, note: str) -> None:
     """Put the reason why nothing came of the job's event, which the job that ran gives, on the pull request of the
-    event as a neutral check. Raises `UsageError` for an event with a command or without a pull request."""
+    event as a neutral check, or in the comment of the round that this run has begun. Raises `UsageError` for an event
+    with a command or without a pull request."""
     event_request = job.event_request
+    if event_request is not None and event_request.cause is Cause.FOLLOW_UP:
+        where, github = connected(job.where, event_request.repository.name, Access.PUBLISH, job.mask, job.dry)
+        number, record = begun_round(github, event_request.number, where.run)
+        if number:
+            stop_record(github, number, record, note)
+        return
     if event_request is None or event_request.cause is Cause.COMMAND or not event_request.head_sha:
         raise UsageError("A note is for an event of a pull request without a command, and this job has none.")
     name = event_request.repository.name
@@ -180,7 +187,8 @@ def _publish_round(context: PublishContext, repository: str) -> PublishResult:
         raise
     finally:
         if not github.is_dry:
-            end_round(github, number, context.outcome, result, problem)
+            report = context.links.report or context.links.run
+            end_round(github, number, context.outcome, result, problem, report)
     return result
 
 

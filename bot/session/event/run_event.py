@@ -55,9 +55,11 @@ def run_event(
     except NoRequestError as error:
         return EventResult(ExitCode.DONE, error.reason)
     name, command, access = event_request.repository.name, event_request.command, Access.COMMENT
-    if not event_request.number:
+    if event_request.cause is Cause.FOLLOW_UP:
+        access = Access.READ if environment.get("SLASH_AGENT_MODE") == "run" else Access.FOLLOW
+    elif not event_request.number:
         access = Access.READ  # without a thread there is nobody to answer
-    elif command is not None and VERBS[command.verb].answer is Answer.CANCELLATION:
+    elif command and VERBS[command.verb].answer in (Answer.CANCELLATION, Answer.FOLLOWING):
         access = Access.STOP
     where, github = connected(where, name, access, mask, say if options.dry_run else None)
     if event_request.repository.clone_url:  # a schedule's payload has no more than its name
@@ -83,13 +85,13 @@ def _handle(context: EventContext) -> EventResult:
         if context.event_request.cause is Cause.REPLY and context.policy.replies:
             check_reply(context)
         if context.event_request.cause is Cause.FOLLOW_UP:
-            return _follow(context)
+            from bot.session.event.follow import follow  # most events have nothing to follow
+
+            return follow(context)
         if context.event_request.cause is Cause.FAILED_RUN:
             authors = context.policy.triggers.failed_runs.authors
             context.event_request = with_update(context.event_request, context.github, authors)
         request = build_request(context.event_request, context.github, context.policy)
-        if VERBS[request.verb].answer is Answer.FOLLOWING:
-            return _follow(context)
         request = _decide(context, request)
         if request.verb in INSTANT:
             return _answer(context, request)
@@ -105,12 +107,6 @@ def _handle(context: EventContext) -> EventResult:
     except AgentError as error:
         _report_error(context, error, is_permitted=request is not None)
         raise
-
-
-def _follow(context: EventContext) -> EventResult:
-    from bot.session.event.follow import follow  # most events have nothing to follow
-
-    return follow(context)
 
 
 def _decide(context: EventContext, request: Request) -> Request:
