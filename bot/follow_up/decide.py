@@ -14,7 +14,6 @@ from bot.follow_up.situation import (
     Kind,
     MarkReady,
     Mergeable,
-    Presence,
     Rerun,
     Situation,
     StartRound,
@@ -46,8 +45,8 @@ def decide(now: Situation, limits: FollowUpPolicy) -> Step:
 def _over(now: Situation) -> Step | None:
     if now.stopped:
         return Wait(f"it was stopped: {now.stopped}")
-    if now.presence is not Presence.OPEN:
-        return Stop(f"The pull request is {now.presence}.", "nobody")
+    if now.over:
+        return Stop(f"The pull request is {now.over}.", "nobody")
     return Wait("a round is under way") if now.running else None
 
 

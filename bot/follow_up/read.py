@@ -2,15 +2,15 @@
 when all checks have ended.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from bot.contracts.pulls import FailedCheck
 from bot.follow_up.failures import ended_by, fingerprint, lost_in
 from bot.follow_up.record import Record, read_record
-from bot.follow_up.situation import Check, Ended, Mergeable, OpenThread, Presence, Situation
+from bot.follow_up.situation import Check, Ended, Mergeable, OpenThread, Situation
 from bot.github.client import GitHub
-from bot.github.pull_status import CheckStatus, PullStatus, ReviewStatus, ThreadComment, ThreadStatus
+from bot.github.pull_status import CheckStatus, PullStatus, ReviewStatus, ThreadComment
 from bot.github.values import Account
 from bot.policy.publish_settings import FollowUpPolicy, Identity
 from bot.publish.own_pulls import author_of
@@ -19,7 +19,6 @@ from bot.publish.thread.markers import PULL_REQUEST, mark_of, own_fields
 
 _WORKFLOWS = ".github/workflows/"
 _MERGEABLE = {"MERGEABLE": Mergeable.CLEAN, "CONFLICTING": Mergeable.CONFLICT}
-_PRESENCE = {"CLOSED": Presence.CLOSED, "MERGED": Presence.MERGED}
 
 
 class Followed(NamedTuple):
@@ -48,16 +47,16 @@ def read_followed(
     record = read_record(github, number, status.commits)
     reader = _Reader(github, number, limits, status)
     emails = {author_of(github.me, one, status.url).email for one in (identity, Identity())}
-    presence = Presence.QUEUED if status.queued else _PRESENCE.get(status.state, Presence.OPEN)
+    over = "in the merge queue" if status.queued else status.state.lower() if status.state != "OPEN" else ""
     mergeable = _MERGEABLE.get(status.mergeable, Mergeable.UNKNOWN)
-    checks = tuple(reader.checks()) if presence is Presence.OPEN and not record.stopped else ()
+    checks = tuple(reader.checks()) if not (over or record.stopped) else ()
     merges = mergeable is Mergeable.CONFLICT or any(one.on_merge_base is Ended.FAILED for one in checks)
     threads, unanswered = reader.threads()
     situation = Situation(
         number=number,
         head=status.head,
         base_tip=status.base_tip,
-        presence=presence,
+        over=over,
         stopped=record.stopped,
         running=bool(record.run) and record.head == status.head,
         others=tuple(one.sha for one in status.commits if one.email not in emails),
@@ -125,12 +124,16 @@ class _Reader:
 
     def threads(self) -> tuple[tuple[OpenThread, ...], int]:
         """Return what begins a round, threads whose last comment is by somebody who may and reviews of this head; and
-        in how many threads people have to act. What only outsiders wrote counts as neither."""
-        found, people = [], 0
-        for one in self.status.threads:
-            if not one.comments or self._is_done(one):
+        in how many threads people have to act. What only outsiders wrote counts as neither, nor does what we followed
+        and the token could not resolve. Nothing is declined twice, and no question is repeated."""
+        found, people, me = [], 0, self.github.me
+        for one in (each for each in self.status.threads if each.comments):
+            last = one.comments[-1]
+            marks = [set(mark_of(each.body)[1]) for each in one.comments if me and each.author.id == me.id]
+            by_us = me is not None and last.author.id == me.id
+            if by_us and not marks[-1] & {"declined", "asked"}:
                 continue
-            bot = None if self._is_for_people(one) else self._cause(one.comments[-1])
+            bot = None if by_us or any("declined" in mark for mark in marks) else self._cause(last)
             if bot is not None:
                 found.append(OpenThread(one.comments[0].id, one.path, one.line, bot))
             people += any(self._cause(each) is not None for each in one.comments)
@@ -139,24 +142,6 @@ class _Reader:
             if asks and review.body.strip() and (bot := self._cause(review)) is not None:
                 found.append(OpenThread(0, bot=bot))
         return tuple(found), people
-
-    def _own_marks(self, thread: ThreadStatus) -> list[Mapping[str, str] | None]:
-        """The fields of the marks of our comments in the thread, `None` for a comment of others."""
-        me = self.github.me
-        return [
-            mark_of(one.body)[1] if me is not None and one.author.id == me.id else None
-            for one in thread.comments
-        ]
-
-    def _is_done(self, thread: ThreadStatus) -> bool:
-        """Whether we followed it, and the token could not resolve it."""
-        last = self._own_marks(thread)[-1]
-        return last is not None and not {"declined", "asked"} & set(last)
-
-    def _is_for_people(self, thread: ThreadStatus) -> bool:
-        """Whether our question there has no answer, or we declined: nothing is declined twice."""
-        marks = self._own_marks(thread)
-        return marks[-1] is not None or any("declined" in one for one in marks if one)
 
     def _cause(self, author: ThreadComment | ReviewStatus) -> int | None:
         """Return 0 for a person with write access, the id of a listed bot, and `None` for anybody else."""

@@ -59,13 +59,6 @@ class OpenThread(NamedTuple):
     bot: int = 0
 
 
-class Presence(StrEnum):
-    OPEN = "open"
-    CLOSED = "closed"
-    MERGED = "merged"
-    QUEUED = "in the merge queue"
-
-
 class Mergeable(StrEnum):
     UNKNOWN = "unknown"
     CLEAN = "clean"
@@ -101,16 +94,16 @@ class Spent(NamedTuple):
 
 
 class Situation(NamedTuple):
-    """Everything that a decision depends on. `stopped` is the reason of an earlier stop, empty while it is armed.
-    `running`: a round is under way for this head. `others` are commits on the branch by other accounts. `unanswered`
-    counts the threads in which people have to act. `ready`: people were told that this head is ready for review.
-    `lines` is the size of the diff. `workflows_block`: the base changed a workflow file, which the token may not
-    push."""
+    """Everything that a decision depends on. `over` says why there is nothing to follow any more, as "merged".
+    `stopped` is the reason of an earlier stop, empty while it is armed. `running`: a round is under way for this head.
+    `others` are commits on the branch by other accounts. `unanswered` counts the threads in which people have to act.
+    `ready`: people were told that this head is ready for review. `lines` is the size of the diff. `workflows_block`:
+    the base changed a workflow file, which the token may not push."""
 
     number: int
     head: str
     base_tip: str
-    presence: Presence = Presence.OPEN
+    over: str = ""
     stopped: str = ""
     running: bool = False
     others: tuple[str, ...] = ()

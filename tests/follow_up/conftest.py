@@ -1,6 +1,5 @@
 """A pull request of the bot's own on the forge, and the events about it."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from bot.contracts.request import POLICY_FILE
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 from slash_forge import Forge
-from slash_forge.bundled import MAINTAINER
 from tests.support.stage import BOT, CommandResult, Model, Stage, open_stage
 
 BRANCH = "agent/issue-1-round-durations"
@@ -86,6 +84,17 @@ class Followed:
             **self.stage.job(),
         )  # fmt: skip
 
+    def known(self, headline: str = "**Following this pull request.**", **fields: object) -> int:
+        """Our comment from earlier, with this mark. Returns its id."""
+        written = mark("followed", **{"state": "on", **{name: str(value) for name, value in fields.items()}})
+        return self.forge.comment(self.repo, self.number, BOT, marked(headline, written))[0]
+
+    def review(self, login: str, state: str = "COMMENTED", *, body: str = "", remarks: int = 1) -> list[int]:
+        """Somebody's review with remarks on the first line of a file. Returns their ids."""
+        comments = [{"path": "notes.txt", "line": 1, "body": f"remark {one}"} for one in range(remarks)]
+        self.forge.review(self.repo, self.number, login, state=state, body=body, comments=comments)
+        return [one["id"] for one in self.stage.get(f"pulls/{self.number}/comments")[-remarks:]]
+
     @property
     def comment(self) -> str:
         """The one comment that is edited; empty before it exists."""
@@ -119,6 +128,3 @@ def mark_fields(comment: str) -> dict[str, str]:
     """The fields of the mark in our comment."""
     last = comment.rstrip().splitlines()[-1]
     return dict(field.split("=", 1) for field in last.split() if "=" in field)
-
-
-assert json and MAINTAINER

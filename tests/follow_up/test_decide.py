@@ -13,7 +13,6 @@ from bot.follow_up.situation import (
     MarkReady,
     Mergeable,
     OpenThread,
-    Presence,
     Rerun,
     Situation,
     Spent,
@@ -44,10 +43,10 @@ def spent(**counts: int) -> Spent:
 
 
 ROWS: list[tuple[str, dict[str, Any], Step]] = [
-    ("a merged one is over", {"presence": Presence.MERGED}, Stop("The pull request is merged.", "nobody")),
+    ("a merged one is over", {"over": "merged"}, Stop("The pull request is merged.", "nobody")),
     (
         "a queued one is never pushed to",
-        {"presence": Presence.QUEUED, "checks": (RED,)},
+        {"over": "in the merge queue", "checks": (RED,)},
         Stop("The pull request is in the merge queue.", "nobody"),
     ),
     ("a stopped one stays stopped", {"stopped": "why", "checks": (RED,)}, Wait("it was stopped: why")),

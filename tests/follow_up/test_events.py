@@ -1,11 +1,14 @@
 """A pull request of the bot's own from event to event, on the forge."""
 
+import os
 import re
+from base64 import b64decode
 
 import pytest
 
 from slash_forge.bundled import MAINTAINER
 from tests.follow_up.conftest import BRANCH, Followed, mark_fields
+from tests.support.files import write_file
 from tests.support.model_script import Call, Say
 from tests.support.stage import BOT
 
@@ -418,3 +421,193 @@ def test_a_red_dependency_update_is_fixed_once(followed: Followed, mixed: bool):
     assert stacked[0]["draft"]
     again = followed.wake(run)
     assert "1 times already" in again.output or "done already" in again.output, again.output
+
+
+def reply(followed: Followed, comment: int, body: str) -> Call:
+    write = {"kind": "reply", "number": followed.number, "comment_id": comment, "body": body}
+    return Call("propose_write", write)
+
+
+def test_a_listed_bots_second_review_causes_no_round(followed: Followed):
+    bot = followed.forge.add_user("critic[bot]", kind="Bot")
+    followed.policy(f"{{bots: [{bot}]}}")
+    [first] = followed.review("critic[bot]")
+    followed.wake(followed.ci("success"), [reply(followed, first, "No."), Say("Done.")])
+    assert mark_fields(followed.comment)["review"] == "1"
+    followed.forge.comment(followed.repo, followed.number, MAINTAINER, "/agent follow")
+    followed.stage.run(
+        event=followed.stage.ask("/agent follow", number=followed.number),
+        token=followed.token,
+        **followed.stage.job(),
+    )
+    followed.review("critic[bot]")
+    again = followed.wake(followed.ci("success"))
+    assert again.code == 0, again.output
+    assert mark_fields(followed.comment)["review"] == "1"
+    assert "Only questions are left, in 2 open threads" in followed.comment
+
+
+def test_a_workflow_of_the_base_stops_before_the_model(followed: Followed):
+    workflow = {".github/workflows/new.yml": "on: push\n", "notes.txt": "two\n"}
+    followed.forge.commit(followed.repo, workflow)
+    before = followed.head
+    done = followed.wake(followed.ci(None), [Say("unused")])
+    assert done.requests in ((), [])
+    assert "**Stopped:** The base branch changed a workflow file" in followed.comment
+    assert followed.head == before
+
+
+def test_after_an_approval_an_optional_red_check_causes_no_push(followed: Followed):
+    required = {"required_status_checks": [{"context": "must"}]}
+    followed.forge.add_rule(followed.repo, "main", "required_status_checks", required)
+    followed.forge.review(followed.repo, followed.number, MAINTAINER, state="APPROVED")
+    followed.ci("success", name="must")
+    before, done = followed.head, followed.wake(followed.ci(name="optional"), [Say("unused")])
+    assert done.requests in ((), [])
+    assert followed.head == before
+    assert "Ready for review" in followed.comment
+
+
+def test_a_check_that_is_flaky_on_the_base_runs_again_and_causes_no_commit(followed: Followed):
+    base = followed.stage.get(f"compare/main...{BRANCH}")["merge_base_commit"]["sha"]
+    for conclusion in ("failure", "success"):
+        run = followed.forge.add_run(followed.repo, sha=base, conclusion=conclusion)
+        followed.forge.add_job(followed.repo, run, "test", conclusion=conclusion)
+    before, run = followed.head, followed.ci()
+    assert followed.wake(run).code == 0
+    assert followed.forge.run_state(followed.repo, run) == ("queued", None)
+    assert followed.wake(followed.ci("success")).code == 0
+    assert followed.head == before
+    assert "fix" not in mark_fields(followed.comment)
+
+
+def test_a_change_that_needs_a_decision_is_asked_back_once(followed: Followed):
+    [remark] = followed.review(MAINTAINER)
+    followed.wake(followed.ci("success"), [reply(followed, remark, "Which of the two?"), Say("Done.")])
+    assert "**Stopped:** Only questions are left." in followed.comment
+    for _ in range(2):
+        followed.forge.reply(followed.repo, remark, MAINTAINER, "You choose.")
+        event = followed.stage.ask("/agent follow", number=followed.number)
+        followed.stage.run(event=event, token=followed.token, **followed.stage.job())
+        script = [reply(followed, remark, "Which of them, then?"), Say("Done.")]
+        done = followed.wake(followed.ci("success"), script)
+        assert done.code == 0, done.output
+    texts = [
+        one["body"]
+        for one in followed.stage.get(f"pulls/{followed.number}/comments")
+        if one["user"]["login"] == BOT
+    ]
+    assert [text.partition("\n")[0] for text in texts] == [
+        "Which of the two?", "This needs a decision of people, and I asked here before: I leave it to you.",
+    ]  # fmt: skip
+    assert mark_fields(followed.comment)["review"] == "2"
+
+
+def test_a_declined_finding_that_is_raised_again_gets_no_second_reply(followed: Followed):
+    [remark] = followed.review(MAINTAINER)
+    followed.wake(followed.ci("success"), [reply(followed, remark, "No, it is right."), Say("Done.")])
+    followed.forge.reply(followed.repo, remark, MAINTAINER, "I insist.")
+    event = followed.stage.ask("/agent follow", number=followed.number)
+    followed.stage.run(event=event, token=followed.token, **followed.stage.job())
+    done = followed.wake(followed.ci("success"), [Say("unused")])
+    assert done.requests in ((), [])
+    assert "Only questions are left" in followed.comment
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"cents": 300}, "3.00 of 3.00 USD are spent"),
+        ({"fix": 2, "review": 3, "conflict": 1}, "All 6 rounds are used"),
+        ({"lines": 1, "fix": 1}, "The diff grew from 1 to 501 lines"),
+        ({"void": 2}, "The head moved during 2 rounds in a row"),
+        ({"lost": 3}, "The infrastructure ended 3 rounds in a row"),
+    ],
+)
+def test_each_limit_stops_and_the_diff_stays(followed: Followed, fields: dict[str, int], reason: str):
+    if "lines" in fields:
+        followed.forge.commit(followed.repo, {"long.txt": "line\n" * 500}, branch=BRANCH, author=BOT)
+    followed.known(**fields)
+    before, done = followed.head, followed.wake(followed.ci(), [Say("unused")])
+    assert done.requests in ((), [])
+    assert f"**Stopped:** {reason}" in followed.comment
+    assert followed.head == before
+
+
+def test_the_base_may_go_on_while_a_conflict_is_resolved(followed: Followed):
+    forge, repo = followed.forge, followed.repo
+    tip = forge.commit(repo, {"notes.txt": "two\n"})
+    head, run = followed.head, followed.ci(None)
+    event, job = forge.workflow_run_event(repo, run), followed.stage.job()
+    model = [
+        Call("bash", {"command": "echo both > notes.txt"}),
+        Call("describe_change", {"title": "Merge main", "summary": "Both."}), Say("Done."),
+    ]  # fmt: skip
+    followed.stage.run(model=model, event=event, name="workflow_run", token=followed.token, **job)
+    forge.commit(repo, {"later.txt": "x\n"})
+    followed.stage.publish_event(event, "workflow_run", followed.token, **job)
+    merge = followed.stage.get(f"commits/{followed.head}")
+    assert [one["sha"] for one in merge["parents"]] == [head, tip]
+
+
+@pytest.mark.parametrize("ends", ["writes", "fails"])
+def test_a_lock_file_is_written_anew_by_its_own_tool(followed: Followed, ends: str):
+    """Whatever the model makes of it: the tool begins with the base's."""
+    forge, repo, tools = followed.forge, followed.repo, followed.stage.folder / "tools"
+    forge.commit(repo, {"Cargo.lock": "one\n"}, branch=BRANCH, author=BOT)
+    policy = "version: 1\nchecks: []\nfollow_up: {}\ntiers: {schedule: {egress: [rust]}}\n"
+    forge.commit(repo, {"Cargo.lock": "two\n", "notes.txt": "two\n", ".github/agent.yml": policy})
+    script = 'echo "$@" >> Cargo.lock' if ends == "writes" else "echo no such crate; exit 3"
+    write_file(tools / "cargo", f"#!/bin/sh\n{script}\n", 0o755)
+    model = [
+        Call("bash", {"command": "echo both > notes.txt; echo by hand > Cargo.lock"}),
+        Call("describe_change", {"title": "Merge main", "summary": "Both."}), Say("Done."),
+    ]  # fmt: skip
+    before, path = followed.head, f"{tools}:{os.environ['PATH']}"
+    done = followed.wake(followed.ci(None), model, PATH=path)
+    if ends == "fails":
+        assert "`cargo update --workspace` could not write Cargo.lock anew: no such crate" in followed.comment
+        assert followed.head == before
+        return
+    assert done.code == 0, done.output
+    merged = followed.stage.get(f"contents/Cargo.lock?ref={followed.head}")
+    assert b64decode(merged["content"]) == b"two\nupdate --workspace\n"
+
+
+def test_failing_checks_of_a_persons_pull_request_are_fixed_on_request_in_one_round(followed: Followed):
+    forge, repo = followed.forge, followed.repo
+    head = forge.commit(repo, {"a.txt": "mine\n"}, branch="feature", author=MAINTAINER)
+    number = forge.open_pull(repo, MAINTAINER, "feature")
+    forge.commit(repo, {".github/agent.yml": "version: 1\nchecks: []\npush_to_head: true\n"})
+    run = forge.add_run(repo, event="pull_request", pull=number, conclusion="failure")
+    forge.add_job(repo, run, "test", conclusion="failure")
+    event, job = followed.stage.ask("/agent fix the failing checks", number=number), followed.stage.job()
+    ran = followed.stage.run(model=FIX, event=event, token=followed.token, **job)
+    assert "test" in str(ran.requests[0].json)
+    followed.stage.publish_event(event, token=followed.token, **job)
+    assert [one["sha"] for one in followed.stage.get("commits/feature")["parents"]] == [head]
+
+
+@pytest.mark.parametrize(
+    ("repeated_by", "again"), [(MAINTAINER, "head was worked on 1 times"), ("", "worked on 3 times")]
+)
+def test_a_red_update_is_known_by_its_author_and_counted_on_the_pull_request(
+    followed: Followed, repeated_by: str, again: str
+):
+    """Whoever the event names, also a person who ran CI again."""
+    forge, repo = followed.forge, followed.repo
+    bot = forge.add_user("dependabot[bot]", kind="Bot")
+    forge.commit(repo, {"requirements.txt": "x==2\n"}, branch="dependabot/x", author="dependabot[bot]")
+    followed.number = forge.open_pull(repo, "dependabot[bot]", "dependabot/x", title="Bump x", body="")
+    forge.commit(
+        repo, {".github/agent.yml": f"checks: []\ntriggers: {{failed_runs: {{authors: [{bot}]}}}}\n"}
+    )
+    head = forge.branch_sha(repo, "dependabot/x") or ""
+    tried = [head] if repeated_by else ["b" * 40, "c" * 40, "d" * 40]
+    for number, one in enumerate(tried):
+        written = f"<!-- slash-agent progress request=w{one[:12]}-{number} run=7 state=over -->"
+        forge.comment(repo, followed.number, BOT, f"Done.\n\n{written}\n")
+    actor = repeated_by or "dependabot[bot]"
+    run = forge.add_run(repo, event="pull_request", pull=followed.number, conclusion="failure", actor=actor)
+    done = followed.wake(run)
+    assert again in done.output, done.output

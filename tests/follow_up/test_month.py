@@ -13,7 +13,6 @@ from bot.follow_up.situation import (
     MarkReady,
     Mergeable,
     OpenThread,
-    Presence,
     Rerun,
     Situation,
     StartRound,
@@ -21,6 +20,9 @@ from bot.follow_up.situation import (
     Update,
 )
 from bot.policy.publish_settings import FollowUpPolicy
+from slash_forge.bundled import MAINTAINER
+from tests.follow_up.conftest import BRANCH, Followed, mark_fields
+from tests.support.model_script import Call, Say
 
 LIMITS = FollowUpPolicy()
 WAKE_UPS = 400
@@ -65,14 +67,14 @@ class Pull:
         if dice.random() < 0.01:
             self.by_person, self.now = True, self.now._replace(head=self._sha(), others=("p" * 40,))
         if dice.random() < 0.01:
-            self.now = self.now._replace(presence=dice.choice(list(Presence)))
+            self.now = self.now._replace(over=dice.choice(("", "closed", "merged")))
 
     def step(self) -> str:
         """Wake up once; what was done, empty for nothing."""
         step, spent = decide(self.now, LIMITS), self.now.spent
         match step:
             case StartRound(kind, checks, threads):
-                assert not self.by_person and self.now.presence is Presence.OPEN
+                assert not self.by_person and not self.now.over
                 counts = {**spent.counts, kind: spent.count(kind) + 1}
                 failures = {**spent.failures, **{one.fingerprint: self.now.head for one in checks}}
                 bots = spent.bots | {one.bot for one in threads if one.bot}
@@ -82,7 +84,7 @@ class Pull:
                 )
                 self.push(spent)
             case Update():
-                assert not self.by_person and self.now.presence is Presence.OPEN
+                assert not self.by_person and not self.now.over
                 tips, counts = (
                     spent.updated_to | {self.now.base_tip},
                     {**spent.counts, Kind.UPDATE: spent.count(Kind.UPDATE) + 1},
@@ -123,3 +125,49 @@ def test_a_month_ends_within_every_limit(seed: int):
         assert spent.usd < LIMITS.usd + 1  # one round may pass it
     assert any(pull.now.spent.counts for pull in pulls)
     assert len({pull.now.stopped for pull in pulls}) > 5
+
+
+WORK = "echo $RANDOM >> more.txt; sed -i -E '/^(<{7}|={7}|>{7})/d' notes.txt"
+
+
+@pytest.mark.slow
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("seed", range(20))
+def test_a_pull_request_of_the_month_as_whole_events(followed: Followed, seed: int):
+    """The same, with real runs, merges and comments: random happenings, each with its event and the schedule's."""
+    dice, forge, repo, person = random.Random(seed), followed.forge, followed.repo, ""
+    heads, runs = {followed.head}, followed.ci("success")
+    for step in range(8):
+        log = dice.choice(("FAILED a::b", f"FAILED a::{step}"))
+        match dice.choice(("red", "red", "green", "lost", "waits", "review", "base", "person", "stranger")):
+            case "red":
+                runs = followed.ci(log=log)
+            case "lost":
+                runs = followed.ci(log="The runner has received a shutdown signal.")
+            case "waits":
+                runs = followed.ci("action_required")
+            case "review":
+                followed.review(MAINTAINER, remarks=2)
+            case "base":
+                forge.commit(repo, {"notes.txt": f"{step}\n"})
+            case "stranger":
+                followed.review("stranger") if forge.add_user("stranger") else None
+            case "person" if dice.random() < 0.4:
+                person = person or forge.commit(
+                    repo, {"p.txt": f"{step}\n"}, branch=BRANCH, author=MAINTAINER
+                )
+            case _:
+                runs = followed.ci("success")
+        script = [
+            Call("view", {"path": "notes.txt"}), Call("bash", {"command": WORK}),
+            Call("describe_change", {"title": f"Step {step}", "summary": "x"}), *[Say("Done.")] * 3,
+        ]  # fmt: skip
+        before = followed.head
+        done = followed.wake(runs, script)
+        assert "Traceback" not in done.output
+        if person:
+            assert followed.head == before
+        heads.add(followed.head)
+    counts = {kind: int(mark_fields(followed.comment).get(kind, 0)) for kind in Kind}
+    assert all(number <= getattr(LIMITS, kind) for kind, number in counts.items())
+    assert len(heads) - 1 - bool(person) <= sum(counts.values()) <= LIMITS.rounds + LIMITS.update

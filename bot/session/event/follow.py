@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.request import Tier, Trigger, round_artifact
+from bot.contracts.request import Tier, round_artifact
 from bot.environment.prepared import commit_to_prepare
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.resolve_request import build_request
@@ -92,24 +92,13 @@ def _next_step(context: EventContext, number: int, chosen: Actions | None) -> Ac
         return chosen
     step = decide(actions.now, actions.limits)
     if isinstance(step, StartRound):
-        spent = actions.now.spent._replace(bundles=_bundles(context, number))
-        step = decide(actions.now._replace(spent=spent), actions.limits)
+        kept = context.github.count_artifacts(round_artifact(number))
+        step = decide(actions.now._replace(spent=actions.now.spent._replace(bundles=kept)), actions.limits)
     if isinstance(step, StartRound) and chosen is not None:
         context.say(f"#{number} is next: one round at a time")
         return chosen
     actions.act(step)
     return actions if isinstance(step, StartRound) else chosen
-
-
-def _bundles(context: EventContext, number: int) -> int:
-    """How many bundles of rounds Actions keeps for the pull request; 0 without the permission to list them."""
-    try:
-        return context.github.count_artifacts(round_artifact(number))
-    except GitHubError as error:
-        if error.status not in (403, 404):
-            raise
-        context.say(f"note: the rounds are not counted by their artifacts: {error}")
-        return 0
 
 
 def _own_open(github: GitHub) -> Iterator[int]:
@@ -149,20 +138,13 @@ def _is_active(github: GitHub, record: Record) -> bool:
 def round_request(event_request: EventRequest, number: int, record: Record) -> EventRequest:
     """Return what a round is requested by: the event, about the pull request `number`, by whoever armed it."""
     actor = Account(record.login, record.armed_by, "User") if record.armed_by else None
-    trigger = Trigger(event_request.trigger.event, 0, event_request.trigger.url, event_request.trigger.at)
     return event_request._replace(
-        trigger=trigger,
-        cause=Cause.FOLLOW_UP,
-        command=None,
-        source=None,
         detail=record.kind,
-        subject=None,
         number=number,
         head_sha=record.head,
         actor=actor,
         sender=actor,
         tier=None if actor else Tier.SCHEDULE,
-        anchor=None,
     )
 
 
@@ -170,7 +152,7 @@ def request_of_round(event_request: EventRequest, github: GitHub, run: int, numb
     """Return what a round was requested by, for the job that publishes it, if our comment on the pull request `number`
     has this very Actions run; else the event itself."""
     record = read_record(github, number)
-    if not record.kind or record.run != run:
+    if event_request.cause is not Cause.FOLLOW_UP or not record.kind or record.run != run:
         return event_request
     return round_request(event_request, number, record)
 

@@ -10,7 +10,7 @@ from bot.follow_up.record import FOLLOWED
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.publish.thread.comments import own_comments
-from bot.publish.thread.history import ASKED, MOST, unasked_runs
+from bot.publish.thread.history import MOST, unasked_runs
 
 _MOST_A_DAY = 200
 """Runs that are looked at; whoever has more today is over the limit."""
@@ -64,22 +64,15 @@ def _check(used: Collection[str], limit: int, actor: Actor) -> str:
     return ""
 
 
-def _of_rounds(github: GitHub, actor: Actor, now: str, workflow: str) -> frozenset[str]:
-    """Return the ids of today's runs for an account that armed rounds: its rounds, and what it asked for in comments.
-    Wake-ups without a round are none."""
-    created = f">={now[:10]}"
-    today = {
-        str(one.id) for one in islice(github.workflow_runs(_file(workflow), created=created), _MOST_A_DAY)
+def _of_rounds(github: GitHub, actor: Actor, now: str, workflow: str) -> set[str]:
+    """Return the ids of today's runs with a round that the account armed. Wake-ups without a round are none."""
+    today = islice(github.workflow_runs(_file(workflow), created=f">={now[:10]}"), _MOST_A_DAY)
+    comments = islice(github.comments_of_all(f"{now[:10]}T00:00:00Z"), MOST)
+    armed = (one for one in own_comments(github, comments) if one.ours and one.kind == FOLLOWED)
+    rounds = {
+        run for one in armed if one.number("by") == actor.id for run in one.fields.get("runs", "").split(".")
     }
-    comments = list(islice(github.comments_of_all(f"{now[:10]}T00:00:00Z"), MOST))
-    authors = {str(one.id): one.author.id for one in comments}
-    used: set[str] = set()
-    for one in (each for each in own_comments(github, comments) if each.ours):
-        if one.kind == FOLLOWED and one.number("by") == actor.id:
-            used |= today.intersection(one.fields.get("runs", "").split("."))
-        elif ASKED.items() <= one.fields.items() and actor.id and authors.get(one.key) == actor.id:
-            used.add(one.fields.get("run", ""))
-    return frozenset(used)
+    return rounds.intersection(str(one.id) for one in today)
 
 
 def _file(workflow: str) -> str:

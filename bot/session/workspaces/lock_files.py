@@ -21,14 +21,11 @@ def check_lock_files(run: Run) -> list[str]:
     paths = [path for path in run.checkout.conflicted if lock_tool(path)[0] or is_lock_file(path)]
     for path in paths:
         command, egress = lock_tool(path)
-        if not command:
+        if not command or egress not in run.policy.tiers[run.tier].egress:
+            allow = f"allow `egress: [{egress}]` for the tier {run.tier} in the policy"
             raise UsageError(
-                f"{path} has conflicts, and no tool is known that writes it anew: merge the base by hand."
-            )
-        if egress not in run.policy.tiers[run.tier].egress:
-            raise UsageError(
-                f"{path} has conflicts, and only `{command}` can write it anew, which needs its registry: allow that "
-                f"with `egress: [{egress}]` of the tier {run.tier} in the policy, or merge the base by hand."
+                f"{path} has conflicts, and only its package manager may write it anew, which needs its registry: "
+                f"{allow if command else 'no tool for it is known'}, or merge the base by hand."
             )
     return paths
 
