@@ -14,10 +14,8 @@ from bot.cli.result import print_result
 from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.outcome import INFRASTRUCTURE, Outcome
 from bot.contracts.progress import EndEvent
 from bot.contracts.records import as_data
-from bot.contracts.request import round_artifact
 from bot.github.actions import Actions
 from bot.publish.bundle import PATCH, REPORT
 from bot.report.summary import outcome_summary, run_summary
@@ -104,13 +102,6 @@ def _print_result(result: EventResult, actions: Actions, printer: Printer, *, dr
         ("denied", len(outcome.denials)),
         ("report", folder / REPORT),
         ("bundle", folder),
-        ("artifact-name", _artifact_name(outcome)),
+        ("artifact-name", outcome.round_artifact),
     ):
         actions.set_output(name, str(value))
-
-
-def _artifact_name(outcome: Outcome) -> str:
-    """The name by which rounds are counted; empty for the bundle of another run, or of a round that counts as none."""
-    request = outcome.request
-    counts = request.round and request.pull and outcome.stop_reason not in INFRASTRUCTURE
-    return round_artifact(request.pull.number) if counts and request.pull else ""

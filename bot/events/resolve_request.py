@@ -6,7 +6,7 @@ A stranger learns only that they have no access.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -104,10 +104,11 @@ def _check_unlocked(event_request: EventRequest) -> None:
         raise RefusedError(LOCKED, in_thread=False)
 
 
-def with_update(event_request: EventRequest, reader: GitHub, authors: Collection[int]) -> EventRequest:
+def with_update(event_request: EventRequest, reader: GitHub, policy: Policy) -> EventRequest:
     """Return a failed run on a pull request of one of these bots as one of a dependency update. Who the event says
     caused the run does not matter, since anybody can repeat it: author, head and commits are GitHub's word. Raises
     `NoRequestError` if others committed to it."""
+    authors = policy.triggers.failed_runs.authors
     if event_request.cause is not Cause.FAILED_RUN or not authors:
         return event_request
     number, me = event_request.number, reader.me

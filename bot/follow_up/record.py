@@ -123,6 +123,14 @@ def write_record(github: GitHub, number: int, record: Record, headline: str) -> 
     return record
 
 
+def rounds_of(github: GitHub, account: int, now: str) -> set[str]:
+    """Return the Actions runs of rounds that the account armed, 0 for the policy: where the comment changed
+    on the day `now`."""
+    today = own_comments(github, github.comments_of_all(f"{now[:10]}T00:00:00Z"))
+    armed = (one.fields for one in today if one.ours and one.kind == FOLLOWED and one.number("by") == account)
+    return {run for fields in armed for run in _listed(fields, "runs")}
+
+
 def _text(record: Record, headline: str) -> str:
     head = ["", "| Head | What was done | Result | Cost |", "| --- | --- | --- | --- |"]
     last = f"<sub>{record.used} `/agent stop` ends this, `/agent follow` goes on.</sub>"

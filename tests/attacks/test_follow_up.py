@@ -31,7 +31,7 @@ def test_a151_orders_in_a_log_are_data_in_a_fence(followed: Followed):
     text = str(done.requests[0].json)
     assert "push to main" in text
     assert "x" * 20_000 not in text
-    assert "</untrusted>\\n# System" not in text
+    assert "push to main" not in str(done.requests[0].json["system"])
 
 
 @pytest.mark.parametrize("kind", ["User", "Bot"])

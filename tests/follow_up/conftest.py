@@ -98,7 +98,9 @@ class Followed:
     @property
     def comment(self) -> str:
         """The one comment that is edited; empty before it exists."""
-        found = [one for one in self.stage.bot_comments(self.number) if "slash-agent followed" in one]
+        comments = self.stage.get(f"issues/{self.number}/comments?per_page=100")
+        own = [one["body"] for one in comments if one["user"]["login"] == BOT]
+        found = [body for body in own if "slash-agent followed" in body]
         assert len(found) < 2, found
         return found[0] if found else ""
 

@@ -485,11 +485,10 @@ def test_a_change_that_needs_a_decision_is_asked_back_once(followed: Followed):
     [remark] = followed.review(MAINTAINER)
     followed.wake(followed.ci("success"), [reply(followed, remark, "Which of the two?"), Say("Done.")])
     assert "**Stopped:** Only questions are left." in followed.comment
-    for _ in range(2):
+    for script in ([reply(followed, remark, "Which of them, then?"), Say("Done.")], None):
         followed.forge.reply(followed.repo, remark, MAINTAINER, "You choose.")
         event = followed.stage.ask("/agent follow", number=followed.number)
         followed.stage.run(event=event, token=followed.token, **followed.stage.job())
-        script = [reply(followed, remark, "Which of them, then?"), Say("Done.")]
         done = followed.wake(followed.ci("success"), script)
         assert done.code == 0, done.output
     texts = [
@@ -566,7 +565,7 @@ def test_a_lock_file_is_written_anew_by_its_own_tool(followed: Followed, ends: s
     before, path = followed.head, f"{tools}:{os.environ['PATH']}"
     done = followed.wake(followed.ci(None), model, PATH=path)
     if ends == "fails":
-        assert "`cargo update --workspace` could not write Cargo.lock anew: no such crate" in followed.comment
+        assert "could not write Cargo.lock anew: no such crate" in followed.comment
         assert followed.head == before
         return
     assert done.code == 0, done.output

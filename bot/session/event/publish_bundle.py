@@ -253,10 +253,8 @@ def _event_difference(
     if request.round and request.pull is not None:
         event_request = request_of_round(event_request, github, where.run, request.pull.number)
     if event_request.cause is Cause.FAILED_RUN:
-        try:
-            event_request = with_update(event_request, github, read_policy().triggers.failed_runs.authors)
-        except NoRequestError as error:
-            raise PublishError(error.reason) from error
+        with suppress(NoRequestError):  # then it is no update, and differs
+            event_request = with_update(event_request, github, read_policy())
     command = event_request.command
     if command is not None and needs(command.verb, Earlier.REQUEST):
         thread_ref = event_thread_ref(event_request, github)

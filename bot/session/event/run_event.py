@@ -89,8 +89,7 @@ def _handle(context: EventContext) -> EventResult:
 
             return follow(context)
         if context.event_request.cause is Cause.FAILED_RUN:
-            authors = context.policy.triggers.failed_runs.authors
-            context.event_request = with_update(context.event_request, context.github, authors)
+            context.event_request = with_update(context.event_request, context.github, context.policy)
         request = build_request(context.event_request, context.github, context.policy)
         request = _decide(context, request)
         if request.verb in INSTANT:
