@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bot.contracts.errors import ExitCode
 from bot.contracts.evidence import CheckerComparison, ServerUse, TestChanges, TestCounts
 from bot.contracts.messages import Usage
-from bot.contracts.request import Request, round_artifact
+from bot.contracts.request import ROUND_ARTIFACT, Request
 from bot.contracts.sandbox import HostUse, SandboxInfo
 
 SCHEMA_VERSION = 1
@@ -225,4 +225,4 @@ class Outcome(NamedTuple):
     def round_artifact(self) -> str:
         """The name of the artifact by which rounds are counted; empty for a run that counts as none."""
         pull = self.request.pull if self.request.round and self.stop_reason not in INFRASTRUCTURE else None
-        return round_artifact(pull.number) if pull else ""
+        return f"{ROUND_ARTIFACT}{pull.number}" if pull else ""

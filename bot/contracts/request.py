@@ -75,12 +75,8 @@ CONFLICT = "conflict"
 """The round whose work tree is the automatic merge of the base's tip, with conflict markers."""
 REVIEW = "review"
 """The round that answers a review, in which people asked for the change."""
-
-
-def round_artifact(number: int) -> str:
-    """Return the name of the artifact with the bundle of a round for the pull request `number`."""
-    return f"slash-agent-bundle-round-{number}"
-
+ROUND_ARTIFACT = "slash-agent-bundle-round-"
+"""Begins the name of the artifact with the bundle of a round; the number of the pull request follows."""
 
 ALLOW_DELETIONS = "allow-deletions"
 """A key of `Request.options` that no comment can set."""

@@ -29,7 +29,6 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"--list-tests\b|(\s|^)-t\b"),
     checks=_checks,
     setup=_setup,
-    relock={"packages.lock.json": "dotnet restore --force-evaluate"},
     locks=("packages.lock.json", "Directory.Packages.props", "*.csproj", "*.fsproj"),
     home_packages=(".nuget/packages",),
     compiles=True,

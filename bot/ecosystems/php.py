@@ -50,7 +50,6 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"--list-(tests|suites|groups)\b|--dry-run\b"),
     checks=_checks,
     # No install in the sandbox: Composer's archives lie at GitHub, where data could leave it.
-    relock={"composer.lock": "composer update --minimal-changes --no-install --no-scripts"},
     locks=("composer.lock",),
     home_packages=(".cache/composer", ".config/composer"),
     suffixes=(".php",),

@@ -109,7 +109,6 @@ ECOSYSTEM = Ecosystem(
         "uv.lock": "uv lock",
         "poetry.lock": "poetry lock --no-update || poetry lock",  # from 2.0 on it updates nothing by default
         "pdm.lock": "pdm lock --update-reuse",
-        "Pipfile.lock": "pipenv lock",
     },
     locks=("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "*requirements*.txt", "environment.y*ml"),
     home_packages=(".local/lib", ".cache/pre-commit"),

@@ -17,7 +17,7 @@ from bot.github.values import CommentData
 from bot.publish.change.commit import ROUND_TRAILER
 from bot.publish.markdown import safe_line
 from bot.publish.thread.comments import own_comments
-from bot.publish.thread.markers import mark, marked
+from bot.publish.thread.markers import mark, marked, number_in
 
 FOLLOWED = "followed"
 """The kind of the comment."""
@@ -79,31 +79,31 @@ def read_record(github: GitHub, number: int, commits: Iterable[CommitStatus] = (
         comment=data,
         spent=_raised(_spent(fields), commits),
         rows=lines[1:] if lines and set(lines[0]) <= set("| -") else lines,
-        armed_by=_number(fields.get("by", "")),
+        armed_by=number_in(fields.get("by", "")),
         login=fields.get("login", ""),
         stopped=(stopped.group(1) if stopped else _REASON_GONE) if fields.get("state") == "stopped" else "",
         asked=fields.get("asked", ""),
         ready=fields.get("ready", ""),
-        run=_number(fields.get("run", "")),
+        run=number_in(fields.get("run", "")),
         head=fields.get("head", ""),
         kind=fields.get("round", ""),
-        most_rounds=_number(fields.get("rounds", "")),
-        most_usd=_number(fields.get("most", "")) / 100,
+        most_rounds=number_in(fields.get("rounds", "")),
+        most_usd=number_in(fields.get("most", "")) / 100,
     )
 
 
 def _spent(fields: Mapping[str, str]) -> Spent:
     return Spent(
-        counts={kind: _number(fields.get(kind, "")) for kind in Kind},
-        usd=_number(fields.get("cents", "")) / 100,
-        lost=_number(fields.get("lost", "")),
-        void=_number(fields.get("void", "")),
+        counts={kind: number_in(fields.get(kind, "")) for kind in Kind},
+        usd=number_in(fields.get("cents", "")) / 100,
+        lost=number_in(fields.get("lost", "")),
+        void=number_in(fields.get("void", "")),
         reran=frozenset(_listed(fields, "reran")),
         updated_to=frozenset(_listed(fields, "tips")),
         failures=dict(one.split("-", 1) for one in _listed(fields, "failures") if "-" in one),
-        bots=frozenset(map(_number, _listed(fields, "bots"))),
+        bots=frozenset(map(number_in, _listed(fields, "bots"))),
         runs=frozenset(_listed(fields, "runs")),
-        lines=_number(fields.get("lines", "")),
+        lines=number_in(fields.get("lines", "")),
     )
 
 
@@ -184,7 +184,3 @@ def _fields(record: Record) -> dict[str, str]:
 
 def _listed(fields: Mapping[str, str], name: str) -> list[str]:
     return list(filter(None, fields.get(name, "").split(".")))
-
-
-def _number(digits: str) -> int:
-    return int(digits) if digits.isdecimal() and len(digits) < 16 else 0

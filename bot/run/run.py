@@ -203,7 +203,7 @@ def _nothing_to_do(run: Run, parts: Parts) -> str:
             return "The base branch merges without conflicts."
         if set(conflicted) <= set(locks):
             write_lock_files(run, parts.workspace)
-            return f"Only lock files had conflicts, and their tools wrote them anew: {', '.join(locks)}."
+            return "Only lock files had conflicts, and their package managers wrote them anew."
     return ""
 
 

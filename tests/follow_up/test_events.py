@@ -588,7 +588,7 @@ def test_failing_checks_of_a_persons_pull_request_are_fixed_on_request_in_one_ro
 
 
 @pytest.mark.parametrize(
-    ("repeated_by", "again"), [(MAINTAINER, "head was worked on 1 times"), ("", "worked on 3 times")]
+    ("repeated_by", "again"), [(MAINTAINER, "head was worked on 1 times"), ("", "pull request 3 times")]
 )
 def test_a_red_update_is_known_by_its_author_and_counted_on_the_pull_request(
     followed: Followed, repeated_by: str, again: str

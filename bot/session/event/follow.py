@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.request import Tier, round_artifact
+from bot.contracts.request import ROUND_ARTIFACT, Tier
 from bot.environment.prepared import commit_to_prepare
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.resolve_request import build_request
@@ -92,7 +92,7 @@ def _next_step(context: EventContext, number: int, chosen: Actions | None) -> Ac
         return chosen
     step = decide(actions.now, actions.limits)
     if isinstance(step, StartRound):
-        kept = context.github.count_artifacts(round_artifact(number))
+        kept = context.github.count_artifacts(f"{ROUND_ARTIFACT}{number}")
         step = decide(actions.now._replace(spent=actions.now.spent._replace(bundles=kept)), actions.limits)
     if isinstance(step, StartRound) and chosen is not None:
         context.say(f"#{number} is next: one round at a time")

@@ -88,8 +88,7 @@ def _handle(context: EventContext) -> EventResult:
             from bot.session.event.follow import follow  # most events have nothing to follow
 
             return follow(context)
-        if context.event_request.cause is Cause.FAILED_RUN:
-            context.event_request = with_update(context.event_request, context.github, context.policy)
+        context.event_request = with_update(context.event_request, context.github, context.policy)
         request = build_request(context.event_request, context.github, context.policy)
         request = _decide(context, request)
         if request.verb in INSTANT:
@@ -114,11 +113,12 @@ def _decide(context: EventContext, request: Request) -> Request:
     asked = context.event_request
     if asked.cause in _MOST_TRIES:
         tries, every = count_tries(context.github, asked.number, asked.head_sha)
-        where = f"the failed run's head was worked on {tries}" if tries >= _MOST_TRIES[asked.cause] else ""
-        if not where and every >= (context.policy.follow_up or FollowUpPolicy()).fix:
-            where = f"the pull request was worked on {every}"
-        if where:
-            raise NoRequestError(f"{where} times already; `/agent {DEFAULT}` tries once more", unmet=True)
+        if tries >= _MOST_TRIES[asked.cause] or every >= (context.policy.follow_up or FollowUpPolicy()).fix:
+            why = (
+                f"the failed run's head was worked on {tries} times already, and its pull request {every} times; "
+                f"`/agent {DEFAULT}` tries once more"
+            )
+            raise NoRequestError(why, unmet=True)
     if VERBS[request.verb].earlier is None:
         return request
     from bot.publish.plan import find_plan
