@@ -160,7 +160,6 @@ ECOSYSTEM = Ecosystem(
         **dict.fromkeys(_NPM_LOCKS, "npm install --package-lock-only --ignore-scripts"),
         "pnpm-lock.yaml": "pnpm install --lockfile-only --ignore-scripts",
         "yarn.lock": "yarn install --mode=update-lockfile",
-        "bun.lock": "bun install --lockfile-only",
     },
     locks=(*_LOCKS, "bun.lock", "bun.lockb", "deno.lock"),
     home_packages=(".cache/node/corepack", ".yarn/berry"),

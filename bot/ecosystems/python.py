@@ -108,7 +108,6 @@ ECOSYSTEM = Ecosystem(
     relock={
         "uv.lock": "uv lock",
         "poetry.lock": "poetry lock --no-update || poetry lock",  # from 2.0 on it updates nothing by default
-        "pdm.lock": "pdm lock --update-reuse",
     },
     locks=("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "*requirements*.txt", "environment.y*ml"),
     home_packages=(".local/lib", ".cache/pre-commit"),

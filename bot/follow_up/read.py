@@ -10,7 +10,7 @@ from bot.follow_up.failures import ended_by, fingerprint, lost_in
 from bot.follow_up.record import Record, read_record
 from bot.follow_up.situation import Check, Ended, Mergeable, OpenThread, Situation
 from bot.github.client import GitHub
-from bot.github.pull_status import CheckStatus, PullStatus, ReviewStatus, ThreadComment
+from bot.github.pull_status import PullStatus, ReviewStatus, ThreadComment
 from bot.github.values import Account
 from bot.policy.publish_settings import FollowUpPolicy, Identity
 from bot.publish.own_pulls import author_of
@@ -101,7 +101,9 @@ class _Reader:
                 required=one.required or not any(each.required for each in self.status.checks),
                 url=one.url,
                 run=one.run,
-                fingerprint=_fingerprint(one, failed) if how is Ended.FAILED and settled else "",
+                fingerprint=fingerprint(failed or FailedCheck(one.name, one.state, one.url))
+                if how is Ended.FAILED and settled
+                else "",
                 on_merge_base=before.get(one.name),
                 on_base_tip=ended_by(base.state) if base else None,
                 base_url=base.url if base else "",
@@ -149,7 +151,3 @@ class _Reader:
             return 0
         identity = author.author.id
         return identity if author.author.kind == "Bot" and identity in self.limits.bots else None
-
-
-def _fingerprint(check: CheckStatus, failed: FailedCheck | None) -> str:
-    return fingerprint(failed or FailedCheck(check.name, check.state, check.url))

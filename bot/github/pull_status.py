@@ -192,15 +192,14 @@ def _status(pull: Any) -> PullStatus:
         checks=_checks(head.get("target")),
         base_checks=_checks(base.get("target")),
         commits=tuple(map(_commit, pull["commits"]["nodes"])),
-        asked_bots=tuple(filter(None, (_bot_id(one) for one in pull["reviewRequests"]["nodes"]))),
+        asked_bots=tuple(
+            int((one["requestedReviewer"] or {}).get("databaseId") or 0)
+            for one in pull["reviewRequests"]["nodes"]
+        ),
         review_requested=bool(pull["reviewRequests"]["totalCount"]),
         reviews=tuple(map(_review, pull["latestReviews"]["nodes"])),
         threads=tuple(_thread(one) for one in pull["reviewThreads"]["nodes"] if not one["isResolved"]),
     )
-
-
-def _bot_id(request: Any) -> int:
-    return int((request["requestedReviewer"] or {}).get("databaseId") or 0)
 
 
 def _checks(target: Any) -> tuple[CheckStatus, ...]:
