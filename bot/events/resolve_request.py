@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import POLICY_FILE, Actor, Request, Tier
-from bot.events.admission import (
-    LOCKED,
-    command_for,
-    identify_actor,
-    no_access,
-    option_refusal,
-    permits,
-    place_problem,
-)
+from bot.events.admission import LOCKED, identify_actor, no_access, option_refusal, permits, place_problem
 from bot.events.command import PLAN_HASH, Command, shown_command
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError, UsageRefusedError
 from bot.events.pull import read_target_pull
@@ -33,6 +25,7 @@ from bot.events.thread_text import (
     bare_thread,
     build_thread,
 )
+from bot.events.triggers import command_for
 from bot.verbs.registry import DEFAULT, INSTANT, MODEL_VERBS, NAMES, VERBS, verbs_of
 
 _POINTING = frozenset({"", "this", "it", "this one"})

@@ -1,30 +1,14 @@
-"""Keys of what is published, what starts a run, and what a run may write on threads."""
+"""Keys of what is published, and of what a run may write on threads."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, GetPydanticSchema
 from pydantic_core.core_schema import bool_schema
 
-from bot.parsing.yaml_document import KEY
-from bot.policy.field_types import (
-    ONCE,
-    Glob,
-    Line,
-    key,
-    line,
-    one_of,
-    problem,
-    raise_problems,
-    repeated,
-    whole,
-    word,
-)
+from bot.policy.field_types import ONCE, Glob, Line, key, line, one_of, problem, whole, word
 from bot.policy.protected import SERVICES
 from bot.policy.writes import VERBS, is_ours
-from bot.verbs.registry import STANDING_ALONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +50,6 @@ class ReviewPolicy:
         "note", "The least severity of findings that are posted; the summary counts the others."
     )
     request_changes: bool = key(False, "Request changes if a review has serious findings.")
-
-
-def _lower(labels: Mapping[str, str]) -> Mapping[str, str]:
-    """GitHub's labels are unique ignoring case."""
-    given = list(labels)
-    twice = [given[n] for n, _ in repeated(label.lower() for label in given)]
-    raise_problems(((label, KEY), f"`{label[:60]}` is given twice") for label in twice)
-    return MappingProxyType({label.lower(): verb for label, verb in labels.items()})
-
-
-@dataclass(frozen=True, slots=True)
-class TriggersPolicy:
-    """What starts a run beside a command. The names of `labels` are in lower case."""
-
-    labels: Annotated[
-        Mapping[Annotated[str, line("a label")], Annotated[str, one_of(STANDING_ALONE)]],
-        AfterValidator(_lower),
-    ] = key(None, "The verb that a label starts.", factory=dict, title="a mapping of label to verb")
-    assignee: Annotated[
-        str, line("the login of an account, without @", r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})")
-    ] = key("", "Assigning this account starts a fix.")
-    failed_runs: bool = key(
-        False, "A failed workflow run on a pull request starts a fix, at most twice for a head."
-    )
 
 
 def _not_ours(label: str) -> str:

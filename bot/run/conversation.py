@@ -41,7 +41,7 @@ def new_conversation(
         toolbox,
         run.journal,
         _limits(run),
-        run.cancel,
+        run.cancel_conversation,
         loop_hooks(run, parts),
         stop_on_denial=run.policy.on_deny == "stop",
         archive=run.archive,

@@ -124,7 +124,7 @@ class StopHook:
 
     def changed(self) -> bool:
         """Whether the work tree differs from the base, or the gate refuses it."""
-        verdict = self.parts.workspace.verdict()
+        verdict = self.parts.workspace.close_and_judge()
         return isinstance(verdict, GateError) or bool(verdict.files or verdict.withheld)
 
     def before_end(self) -> str | None:
@@ -144,7 +144,7 @@ class StopHook:
         if not described and results.todo.open and self._first_time("todos"):
             yield OPEN_ITEMS.format(items=render_list(results.todo.items))
         # Files that the policy withholds were reported at each write.
-        verdict = self.parts.workspace.verdict()
+        verdict = self.parts.workspace.close_and_judge()
         if isinstance(verdict, GateError):
             if not isinstance(verdict, OutOfCapacity) and self._first_time("gate"):
                 yield REFUSED.format(why=verdict)
@@ -172,7 +172,7 @@ class StopHook:
         if not rounds.has_work or not self._first_time(tree_sha):
             return
         bad = failing(rounds.results(tree_sha), self.run.for_model.instruction)
-        if self.run.stop.fired:
+        if self.run.cancel_run.fired:
             return
         new = [
             one

@@ -81,7 +81,7 @@ def make_parts(run: Run) -> Parts:
     approved = None
     if run.tier is Tier.LOCAL:
         approved = approved_paths(own_recording(run.resume, run.folder.root.parent))
-    approvals = Approvals(run.view.person, run.cancel, run.redactor.masked, approved)
+    approvals = Approvals(run.view.person, run.cancel_conversation, run.redactor.masked, approved)
     gatekeeper = Gatekeeper(
         run.policy, run.tier, run.root, run.journal.write, run.profile, approvals=approvals
     )

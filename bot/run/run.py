@@ -60,11 +60,11 @@ from bot.workspace.sandbox.backends import candidates
 def run(spec: RunSpec) -> RunResult:
     """Run `spec`, until its end or a signal. Raises an `AgentError` for what fails before the first request, and leaves
     no folder then; later failures are in the outcome. Raises `FolderBusy` where another run has the folder."""
-    stop = CancelToken()
-    signals = cancelled_by_signals(stop, spec.view.interrupted, partial(cut_off, spec))
+    cancel_run = CancelToken()
+    signals = cancelled_by_signals(cancel_run, spec.view.interrupted, partial(cut_off, spec))
     with note_work_on_error(spec), signals, lock_folder(spec.folder.root):
         try:
-            result = _begin(stop, spec)
+            result = _begin(cancel_run, spec)
         except BaseException:
             if not spec.folder.begun:
                 spec.folder.drop()
@@ -76,7 +76,7 @@ def run(spec: RunSpec) -> RunResult:
         return result
 
 
-def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
+def _begin(cancel_run: CancelToken, spec: RunSpec) -> RunResult:
     """1. Start what takes long, and wait for it whatever happens."""
     if needs(spec.request.verb, Earlier.PLAN) and spec.request.plan is None:
         raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
@@ -89,7 +89,7 @@ def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
     sandbox = in_background(lambda: first_that_holds(*backends), "sandbox")
     try:
         with ExitStack() as stack:
-            run = read_base(stop, spec, last, redactor, sandbox.result, stack)
+            run = read_base(cancel_run, spec, last, redactor, sandbox.result, stack)
             return _work(run, provider, stack)
     finally:
         wait([prepared])  # a process that ends while a thread of it is in re2 is aborted
@@ -97,7 +97,7 @@ def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
 
 
 def read_base(
-    stop: CancelToken,
+    cancel_run: CancelToken,
     spec: RunSpec,
     last: Bundle | None,
     redactor: Redactor,
@@ -132,7 +132,7 @@ def read_base(
         spec,
         request=request,
         notes=(*spec.notes, *_leftovers(spec)),
-        stop=stop,
+        cancel_run=cancel_run,
         checkout=whole,
         policy=policy,
         profile=granted_profile(spec, policy, last, writes=writes),
@@ -167,9 +167,9 @@ def _work(run: Run, connecting: Future[Provider], stack: ExitStack) -> RunResult
     model = ConversationModel(models, provider)
     parts.rounds.stop_reruns_after(run.budget.minutes)
     conversation = new_conversation(run, parts, models, model)
-    forget = run.stop.on_fire(lambda: run.cancel.fire("signal"))
+    forget = run.cancel_run.on_fire(lambda: run.cancel_conversation.fire("signal"))
     try:
-        with cancelled_after(run.cancel, run.budget.minutes):
+        with cancelled_after(run.cancel_conversation, run.budget.minutes):
             if nothing := _nothing_to_do(run, parts):
                 end = LoopEnd(StopReason.END_TURN, nothing, 0, Usage(), 0.0, nothing)
             else:

@@ -15,7 +15,8 @@ from bot.evidence.look_first import denied, held_back
 from bot.evidence.view import view_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
-from bot.publish.body.repository_template import PARTS, fill_template, joined
+from bot.publish.body.parts import PARTS, joined
+from bot.publish.body.repository_template import fill_template
 from bot.publish.macros import folded_sections, macros_of, one_line
 from bot.publish.markdown import safe_line, shortened
 from bot.verbs.record import Earlier

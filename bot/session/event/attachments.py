@@ -31,7 +31,7 @@ def load_attachments(
         tiers=run.policy.attachments.tiers,
         requester=run.tier,
         blind=not vision,
-        ended=lambda: run.stop.fired,
+        ended=lambda: run.cancel_run.fired,
     )
     return collect_attachments(run.for_model, selector, source)
 

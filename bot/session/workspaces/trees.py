@@ -117,7 +117,7 @@ class Trees:
     def serve_agent(self, workspace: Workspace) -> None:
         """Start the services for the agent's own commands. Without one of them it works on, and checks tell of it."""
         try:
-            start_services(workspace, self.services, self.run.stop)
+            start_services(workspace, self.services, self.run.cancel_run)
         except ServiceError as error:
             self.run.say(f"warning: {error}")
 
@@ -198,7 +198,7 @@ class Trees:
             return TreeEnvironment()
 
     def _run_setup(self) -> TreeEnvironment:
-        tree, cancel, network = self.run.folder.prepared, self.run.stop, self.workspaces.network
+        tree, cancel, network = self.run.folder.prepared, self.run.cancel_run, self.workspaces.network
         materialise(self.run.checkout, tree, tree_sha=self.prepared_from or None)
         own = self._own_shared()
         for name in self.bring:
