@@ -52,6 +52,6 @@ def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowan
         return None
     threads = {request.thread.number: request.thread.is_pull_request}
     # The first comments of the review threads in the model's context.
-    shown = (*([request.anchor] if request.anchor else []), *request.unresolved)
-    ids = frozenset(thread.id for thread in shown)
+    visible_threads = (*([request.anchor] if request.anchor else []), *request.unresolved)
+    ids = frozenset(thread.id for thread in visible_threads)
     return Allowance(VERBS[request.verb], threads, policy.writes.labels, ids, triggers)

@@ -61,12 +61,12 @@ def read_document(
 
 def _problem(error: ErrorDetails, reading: Reading, keys: Collection[str]) -> Problem | None:
     where = tuple(step for step in error["loc"] if not str(step).startswith(VARIANT))
-    kind, found = error["type"], reading.document.place(where).found
+    kind, value = error["type"], reading.document.place(where).found
     if kind == "unexpected_keyword_argument":
         return reading.problem((*where, KEY), _unknown_key(str(where[-1]), keys))
     if kind == "problem":
         return reading.problem(where, error["msg"])
-    if found.startswith(_TAG) or (kind == "too_short" and error["input"]):
+    if value.startswith(_TAG) or (kind == "too_short" and error["input"]):
         return None  # it is reported already, itself or each item of the list
     context = error.get("ctx", {})
     match kind:
@@ -79,7 +79,7 @@ def _problem(error: ErrorDetails, reading: Reading, keys: Collection[str]) -> Pr
         case _:
             by_pydantic = error["msg"].removeprefix("Input should be ").partition(", unable")[0]
             expected = _EXPECTED.get(kind) or context.get("error") or by_pydantic
-            message = f"this should be {expected}, found {found}"
+            message = f"this should be {expected}, found {value}"
     return reading.problem(where, message)
 
 

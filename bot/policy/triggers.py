@@ -14,8 +14,8 @@ from bot.verbs.registry import STANDING_ALONE
 
 def _lower(labels: Mapping[str, str]) -> Mapping[str, str]:
     """GitHub's labels are unique ignoring case."""
-    given = list(labels)
-    twice = [given[n] for n, _ in repeated(label.lower() for label in given)]
+    names = list(labels)
+    twice = [names[n] for n, _ in repeated(label.lower() for label in names)]
     raise_problems(((label, KEY), f"`{label[:60]}` is given twice") for label in twice)
     return MappingProxyType({label.lower(): verb for label, verb in labels.items()})
 

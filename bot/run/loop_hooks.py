@@ -61,8 +61,8 @@ def loop_hooks(run: Run, parts: Parts) -> Hooks:
         again = (
             f"Skills that were loaded: {', '.join(names)}. Load one again if you still need its instructions."
         )
-        kept = (f"Your list:\n{render_list(todo)}" if todo else "", text, again if names else "")
-        return list(filter(None, kept))
+        texts = (f"Your list:\n{render_list(todo)}" if todo else "", text, again if names else "")
+        return list(filter(None, texts))
 
     def before_end() -> str | None:
         parts.skills.end_turn()

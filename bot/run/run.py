@@ -203,5 +203,5 @@ def _leftovers(spec: RunSpec) -> tuple[str, ...]:
     """On a runner, notes on credentials that earlier steps left: the sandbox hides them, later steps can read them."""
     if not spec.environment.get("RUNNER_TEMP"):
         return ()
-    found = find_leftover_credentials(spec.origin, spec.environment)
-    return tuple(f"{sentence} The agent does not see it; {FIX}." for sentence in found)
+    leftovers = find_leftover_credentials(spec.origin, spec.environment)
+    return tuple(f"{sentence} The agent does not see it; {FIX}." for sentence in leftovers)

@@ -192,21 +192,23 @@ def run_results(
     jobs if they have none. A bundle is untrusted: of it count status, cost, the number of withheld files, and how many
     of its writes GitHub has."""
     day = f"{now:%Y-%m-%d}"
-    found: dict[tuple[str, str], LastResult] = {}
+    results: dict[tuple[str, str], LastResult] = {}
     for job in github.jobs(run):
         if (entry := _ENTRY.fullmatch(job.name)) and job.conclusion in _STARTED:
-            found[entry[1], entry[2]] = LastResult("failed", day, run=run)
+            results[entry[1], entry[2]] = LastResult("failed", day, run=run)
     for artifact in github.artifacts(run):
         # By the name that `matrix` gives its job.
-        names = {f"slash-agent-bundle-{name.replace('/', '.')}.{task}": (name, task) for name, task in found}
+        names = {
+            f"slash-agent-bundle-{name.replace('/', '.')}.{task}": (name, task) for name, task in results
+        }
         key = names.get(artifact.name)
         bundle = read_finished(github, artifact) if key else None
         if key and bundle:
-            outcome, made = bundle.outcome, count_made(bundle, key[0], host_of)
+            outcome, done = bundle.outcome, count_made(bundle, key[0], host_of)
             proposed = len(bundle.writes.writes) if bundle.writes else 0
-            held = len(outcome.withheld) + proposed - made
-            found[key] = LastResult(outcome.status.value, day, outcome.cost, run, held, made)
-    return found
+            held = len(outcome.withheld) + proposed - done
+            results[key] = LastResult(outcome.status.value, day, outcome.cost, run, held, done)
+    return results
 
 
 FIRST_WINDOW = timedelta(hours=1)

@@ -58,11 +58,11 @@ class PublishJob:
     def event_request(self) -> EventRequest | None:
         """The request of the job's event with the workflow's inputs; `None` outside a job of an event that may hold
         one. Raises `NoRequestError`."""
-        given, where = self.environment.get, self.where
-        name, payload = given("GITHUB_EVENT_NAME", ""), given("GITHUB_EVENT_PATH", "")
+        get, where = self.environment.get, self.where
+        name, payload = get("GITHUB_EVENT_NAME", ""), get("GITHUB_EVENT_PATH", "")
         if not payload or name not in READERS:
             return None
-        inputs = where.inputs(given("SLASH_AGENT_INSTRUCTION", ""), given("SLASH_AGENT_TASK", ""))
+        inputs = where.inputs(get("SLASH_AGENT_INSTRUCTION", ""), get("SLASH_AGENT_TASK", ""))
         return read_event(name, Path(payload), inputs)
 
     @property

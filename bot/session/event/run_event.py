@@ -102,9 +102,9 @@ def _handle(context: EventContext) -> EventResult:
 def _decide(context: EventContext, request: Request) -> Request:
     """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and an
     `approve` the very plan that it names."""
-    asked = context.event_request
-    if asked.cause is Cause.FAILED_RUN:
-        tries = count_tries(context.github, asked.number, asked.head_sha)
+    event_request = context.event_request
+    if event_request.cause is Cause.FAILED_RUN:
+        tries = count_tries(context.github, event_request.number, event_request.head_sha)
         if tries >= _MOST_TRIES:
             why = f"the failed run's head was worked on {tries} times already; `/agent {DEFAULT}` tries once more"
             raise NoRequestError(why, unmet=True)
@@ -115,7 +115,7 @@ def _decide(context: EventContext, request: Request) -> Request:
 
     github = context.github
     if needs(request.verb, Earlier.REQUEST):
-        repeated, key = repeat_request(asked, context.thread_ref, request.actor, context.policy)
+        repeated, key = repeat_request(event_request, context.thread_ref, request.actor, context.policy)
         context.thread_ref = context.thread_ref._replace(of=key)
         request = build_request(repeated, github, context.policy)
     if needs(request.verb, Earlier.RUN):
@@ -169,8 +169,8 @@ def _answer(context: EventContext, request: Request) -> EventResult:
     from bot.session.event.instant_answers import answer
 
     if request.actor.tier is Tier.OUTSIDER:
-        posted = answer_outsider(context, request.actor.id, ANSWER, lambda: answer(context, request))
-        return EventResult(ExitCode.DONE, "Answered." if posted else "Not answered.", answered=posted)
+        is_posted = answer_outsider(context, request.actor.id, ANSWER, lambda: answer(context, request))
+        return EventResult(ExitCode.DONE, "Answered." if is_posted else "Not answered.", answered=is_posted)
     text = answer(context, request)
     context.thread_ref.put(ANSWER, text)
     return EventResult(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)
