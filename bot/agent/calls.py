@@ -121,6 +121,8 @@ class CallRunner:
     def _stop_after(self, executed: CallExecution) -> Stop | None:
         name, by_policy = executed.result.name, executed.denied and not executed.person_answer
         self._denials.add(by_policy or None)
+        if executed.fatal and self._context.cancel.fired:
+            return cancel_stop(self._context.cancel, self._context.limits)
         if executed.fatal:
             return Stop(StopReason.ERROR, executed.fatal)
         if executed.person_answer == "no":

@@ -278,6 +278,6 @@ def _reason(
         return "The model ended its turn, and a check fails with its change."
     if SUBMIT_PLAN in profile.results and result is Status.FAILED and stop is StopReason.END_TURN:
         return "The model ended its turn without a plan."
-    if not verdict.files and not profile.read_only and stop is StopReason.END_TURN:
+    if end.turns and not verdict.files and not profile.read_only and stop is StopReason.END_TURN:
         return "The model ended its turn without changing a file."
     return sentence(end.reason)

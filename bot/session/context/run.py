@@ -113,8 +113,8 @@ class RunSpec:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(RunSpec):
     """A run, made once its base commit is read and a sandbox is chosen. `request` has the threads of its task.
-    `cancel_run` ends the run with its checks, `cancel_conversation` only requests to the model and tool calls. `last`
-    is the bundle that a `continue` starts from."""
+    `cancel_run` ends the run with its checks, `cancel_conversation` only requests to the model and tool calls;
+    `continued` is the bundle that a `continue` starts from."""
 
     cancel_run: CancelToken
     checkout: Checkout
@@ -127,7 +127,7 @@ class Run(RunSpec):
     skills: SkillSet = field(default_factory=partial(SkillSet, ()))
     conventions: Conventions = field(default_factory=Conventions)
     task: Task | None = None
-    last: Bundle | None = None
+    continued: Bundle | None = None
     cancel_conversation: CancelToken = field(default_factory=CancelToken)
     kept: list[str] = field(default_factory=list)
     started_at: str = field(default_factory=now)

@@ -91,6 +91,13 @@ class Trees:
         """The additions that every tree gets. Waits for the preparation."""
         return self._preparing.result() if self._preparing else self._unprepared
 
+    def setup_files(self) -> frozenset[str]:
+        """The untracked files that setup left. If it failed, there are none, and no tool has run."""
+        try:
+            return self.environment().setup_files
+        except SetupError:
+            return frozenset()
+
     @cached_property
     def _unprepared(self) -> TreeEnvironment:
         own = self._own_shared()
