@@ -1,4 +1,4 @@
-"""`Parts`: what works for one run, each made of its `Run`, and where its commands run. No process is started here."""
+"""`Parts`: the objects that do the work of one run, built from its `Run`. No tool host is started here."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -22,7 +22,6 @@ from bot.workspace.dependencies import place_folders
 from bot.workspace.frames import Facts
 from bot.workspace.process import Host
 from bot.workspace.sandbox import toolchains
-from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import (
     NO_DEPENDENCIES,
     Confinement,
@@ -30,6 +29,7 @@ from bot.workspace.sandbox.confinement import (
     EnvironmentFolder,
     Mounts,
 )
+from bot.workspace.sandbox.remedies import HOW_TO_FIX
 from bot.workspace.sandbox.toolchains import Toolchains
 
 if TYPE_CHECKING:

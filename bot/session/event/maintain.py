@@ -25,8 +25,8 @@ from bot.maintenance.due_tasks import (
     DueWindow,
     EndedPull,
     OpenPull,
+    RemainingCaps,
     RepositoryState,
-    Room,
     Start,
     TaskState,
     decide_all,
@@ -111,7 +111,7 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
     ticked = ticked_tasks(existing.body) if existing and is_open else ()
     decisions = decide_all(
         [tasks[name] for name in run.tasks] if run.tasks else tasks.values(),
-        Room(policy, state, run.last.started(repository)),
+        RemainingCaps(policy, state, run.last.started(repository)),
         repository=repository,
         now=window.until,
         since=lambda task: run.last.of(repository, task, window.since),
@@ -129,7 +129,7 @@ def decide_now(name: str, host: GitHub, policy: Policy, start: Start, now: datet
     with Parser() as parser:
         tasks, _ = _tasks(host, parser, (name,))
     # The day's runs are counted by the workflow's own.
-    return Room(policy, _state(host, policy)).decide(tasks[name], start, now)
+    return RemainingCaps(policy, _state(host, policy)).decide(tasks[name], start, now)
 
 
 def open_pull_of(name: str, host: GitHub, policy: Policy) -> LastRun | None:

@@ -307,7 +307,8 @@ def _run_step(workspace: Workspace, step: SetupStep, cancel: CancelToken) -> Non
     if code != 0:
         late = outcome.metadata.get("timed_out")
         how = "ran into its time limit" if late else f"ended with exit code {code}"
-        words = "\n".join((outcome.content.strip()[-_TAIL:], *refusal_notes(workspace)))
+        output = outcome.content.strip().removesuffix(f"[exit code {code}]").rstrip()[-_TAIL:]
+        words = "\n".join((output, *refusal_notes(workspace)))
         raise SetupError(f"the setup command `{step.command}` {how}: {words}")
 
 
