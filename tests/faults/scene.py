@@ -82,6 +82,8 @@ class Scene:
     requests: int = 0
     inside: Sequence[str] = ()
     """Put before the command: a machine on which something is wrong."""
+    program: int = 0
+    """The process id of the program that is to get a signal."""
     killed: bool = False
     """By SIGKILL, after which nothing can be tidied."""
     ran: CommandResult = field(default_factory=lambda: CommandResult(0, "", ""))
@@ -664,7 +666,7 @@ def at_process(text: str, damage: Fault) -> At:
     """Once a process of the program has a command line that starts with `text`; then `damage` is done."""
 
     def at(scene: Scene, model: ModelServer) -> bool:
-        if reached := any(command_line(number).startswith(text) for number in below(os.getpid())):
+        if reached := any(command_line(number).startswith(text) for number in below(scene.program)):
             damage(scene)
         return reached
 
@@ -680,7 +682,7 @@ def command_line(number: int) -> str:
 
 def kill_sandbox(scene: Scene) -> None:
     """Every process behind the wall is killed."""
-    for number in [one for one in below(os.getpid()) if command_line(one).split(" ")[0].endswith("bwrap")]:
+    for number in [one for one in below(scene.program) if command_line(one).split(" ")[0].endswith("bwrap")]:
         with suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
 
@@ -766,7 +768,11 @@ def _strike(
 ) -> CommandResult:  # fmt: skip
     scene.killed = by == signal.SIGKILL
     argv = scene.argv(verb, *options)
-    completed = warm.run_with_signal(argv, variables, by, reached, scene.stage.folder, _LIMIT)
+
+    def started(program: int) -> None:
+        scene.program = program
+
+    completed = warm.run_with_signal(argv, variables, by, reached, scene.stage.folder, _LIMIT, started)
     return CommandResult(completed.returncode, completed.stdout, completed.stderr)
 
 
