@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 import bot
 from bot.workspace import probe, start
 from tests.support.act import ACT
+from tests.support.warm import share_server
 from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once, reuse_parsing_children
 from tests.support.workspaces import OVERLAYS
 
@@ -59,6 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
         package = Path(bot.__file__).parent
         for name in ("contracts", "toolhost"):
             compileall.compile_dir(package / name, quiet=2)
+        if getattr(config.option, "numprocesses", None):
+            share_server()
 
 
 def pytest_collection_finish() -> None:
