@@ -1,6 +1,7 @@
 """What the whole suite shares: tests that need more than Python are left out by name, never in silence."""
 
 import compileall
+import functools
 import gc
 import os
 import shutil
@@ -10,6 +11,7 @@ import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import httpcore2
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -47,6 +49,10 @@ if os.path.realpath(shutil.which("python3") or "") != os.path.realpath(_PYTHON):
     # The `python3` of the tests is the one that runs them, and no version manager's script before it: such a script
     # takes half a second, for each check of each run.
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(_PYTHON), os.environ["PATH"]])
+
+
+# To read the machine's certificates takes a model's client a fiftieth of a second, and hardly a test meets one of them.
+httpcore2.default_ssl_context = functools.cache(httpcore2.default_ssl_context)
 
 
 # Thousands of tests are looked through again and again while they are collected, and by every full collection after it.

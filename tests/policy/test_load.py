@@ -226,7 +226,7 @@ def test_a_file_over_the_limit_is_refused_unread():
 
 @pytest.mark.parametrize("opening", ["[", "{", "- ", "? ", "a: {", "!!seq ["])
 def test_a_file_nested_without_end_is_refused(opening: str):
-    assert len(_problems(opening * 9_000)) == 1
+    assert len(_problems(opening * 3_000)) == 1
 
 
 def test_aliases_that_multiply_are_refused():
