@@ -141,7 +141,7 @@ def _packed(folder: Path, state: object) -> tuple[str, Mapping[str, bytes]]:
         git.run(f"--work-tree={folder}", "-c", "core.bare=false", "add", "--all", str(folder))
         tree = git.run("write-tree").decode().strip()
         git.run("pack-objects", "-q", "--revs", str(git.path / "made"), stdin=f"{tree}\n".encode())
-        return tree, {made.suffix: made.read_bytes() for made in git.path.glob("made-*")}
+        return tree, {file.suffix: file.read_bytes() for file in git.path.glob("made-*")}
 
 
 class BareRepository:

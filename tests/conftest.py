@@ -1,6 +1,7 @@
 """What the whole suite shares: tests that need more than Python are left out by name, never in silence."""
 
 import compileall
+import functools
 import gc
 import os
 import shutil
@@ -10,12 +11,14 @@ import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import httpcore2
 import pytest
 from hypothesis import HealthCheck, settings
 
 import bot
 from bot.workspace import probe, start
 from tests.support.act import ACT
+from tests.support.warm import share_server
 from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once, reuse_parsing_children
 from tests.support.workspaces import OVERLAYS
 
@@ -48,6 +51,10 @@ if os.path.realpath(shutil.which("python3") or "") != os.path.realpath(_PYTHON):
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(_PYTHON), os.environ["PATH"]])
 
 
+# To read the machine's certificates takes a model's client a fiftieth of a second, and hardly a test meets one of them.
+httpcore2.default_ssl_context = functools.cache(httpcore2.default_ssl_context)
+
+
 # Thousands of tests are looked through again and again while they are collected, and by every full collection after it.
 gc.disable()
 
@@ -59,6 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
         package = Path(bot.__file__).parent
         for name in ("contracts", "toolhost"):
             compileall.compile_dir(package / name, quiet=2)
+        if getattr(config.option, "numprocesses", None):
+            share_server()
 
 
 def pytest_collection_finish() -> None:

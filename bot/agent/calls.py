@@ -1,4 +1,4 @@
-"""Run the calls of a response in order, write them to the journal, and detect repetition."""
+"""Run the calls of a response in order, and write them to the journal."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.agent.conversation_context import ConversationContext, Files
 from bot.agent.limits import SessionUsage, Stop, cancel_stop, limit_stop
+from bot.agent.repetition import Repetition
 from bot.agent.toolbox import CallExecution, Mask, error_result
 from bot.contracts.journal import CallStarted, PermissionDecision, Result
 from bot.contracts.messages import ToolCall, ToolResult
@@ -13,28 +14,7 @@ from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 from bot.contracts.workspace_tools import OUTPUT_NAME
 
-REPEATS_BEFORE_NOTICE = 3
-SUCCESSES_WITHOUT_NUMBER = 3
-"""In a row, of one tool that changes files. From the next on each result has its number, since a model that reads the
-same words again and again begins to repeat itself."""
-MAX_DENIALS = 5
 MAX_TRUNCATIONS = 3
-
-REPEAT_NOTICE = (
-    "\n\n(This is the third time in a row that the same call had the same result. Doing it again ends the "
-    "run: try another way, or end your turn and say what blocks you.)"
-)
-
-
-class _Row:
-    """Counts how often in a row the same value came; `None` ends the row."""
-
-    def __init__(self) -> None:
-        self.length, self._last = 0, None
-
-    def add(self, value: Any) -> None:
-        self.length = 0 if value is None else self.length + 1 if value == self._last else 1
-        self._last = value
 
 
 class CallRunner:
@@ -45,7 +25,7 @@ class CallRunner:
         self._mask: Mask | None = None
         self.failed = False
         """Whether a call of the last `run`, or a command of one, failed."""
-        self._repeats, self._changes, self._denials = _Row(), _Row(), _Row()
+        self._repetition = Repetition()
         self._read: dict[str, None] = {}
         self._changed: dict[str, None] = {}
 
@@ -88,11 +68,7 @@ class CallRunner:
         # Without the name of its spill file, which differs each time.
         spill = f"{OUTPUT_NAME}/{os.path.basename(str(metadata.get('spill', '')))}"
         content = executed.outcome.content.replace(spill, OUTPUT_NAME)
-        self._repeats.add((call.name, call.arguments, content))
-        self._changes.add(call.name if changes else None)
-        note = REPEAT_NOTICE if self._repeats.length == REPEATS_BEFORE_NOTICE else ""
-        if self._changes.length > SUCCESSES_WITHOUT_NUMBER:
-            note += f"\n({call.name}: number {self._changes.length} in a row)"
+        note = self._repetition.note(call, content, changes=changes)
         if executed.permission is not None:
             allow, rule, reason, _ = executed.permission
             self._context.write(PermissionDecision(call.name, allow, rule, reason, call.id))
@@ -120,20 +96,15 @@ class CallRunner:
 
     def _stop_after(self, executed: CallExecution) -> Stop | None:
         name, by_policy = executed.result.name, executed.denied and not executed.person_answer
-        self._denials.add(by_policy or None)
+        if executed.fatal and self._context.cancel.fired:
+            return cancel_stop(self._context.cancel, self._context.limits)
         if executed.fatal:
             return Stop(StopReason.ERROR, executed.fatal)
         if executed.person_answer == "no":
             return Stop(StopReason.DENIED, f"A person said no to a call of {name}.")
         if by_policy and self._context.stop_on_denial:
             return Stop(StopReason.DENIED, f"A call of {name} was denied, and policy ends the run.")
-        if self._denials.length >= MAX_DENIALS:
-            return Stop(StopReason.DENIED, f"{self._denials.length} calls in a row were denied.")
-        if self._repeats.length > REPEATS_BEFORE_NOTICE:
-            times = self._repeats.length
-            words = f"The model repeated one call of {name} with the same result {times} times."
-            return Stop(StopReason.LOOP, words)
-        return None
+        return self._repetition.stop(name, denied=by_policy)
 
     def _record_result(self, executed: CallExecution, note: str = "", duration: float = 0.0) -> ToolResult:
         """Write the result, with `note` behind its text, and return it."""

@@ -155,8 +155,8 @@ def compose_summary(summary: str, files: Files, verbatim: Sequence[str], transcr
     facts = [f"Files read: {_names(files.read)}", f"Files changed: {_names(files.changed)}"]
     if transcript:
         facts.append(f"The whole transcript so far, to be searched or viewed: {transcript}")
-    known, kept = "\n".join(f"- {line}" for line in facts), "\n\n".join(verbatim)
-    return render("compacted", summary=summary, known=known, verbatim=kept).rstrip()
+    known, verbatim_text = "\n".join(f"- {line}" for line in facts), "\n\n".join(verbatim)
+    return render("compacted", summary=summary, known=known, verbatim=verbatim_text).rstrip()
 
 
 def _names(paths: Sequence[str]) -> str:

@@ -33,7 +33,8 @@ class TurnInfo(NamedTuple):
 
 
 class Hooks(NamedTuple):
-    """Callbacks from the loop, called on its thread: they must be quick and must not raise.
+    """Callbacks from the loop, called on its thread: they must be quick and must not raise, except `before_end` and
+    `is_handover`, which run the gate and the checks.
 
     `request_sent(turn)` is called before the wait for the response, `retrying(event)` before the wait for another
     attempt, `idle(text)` from another thread while nothing comes. `more_work(info)` is called when the model is done: a

@@ -263,10 +263,10 @@ def _annotations(annotations: Sequence[Annotation]) -> Iterator[str]:
 def _join_fitting(texts: Sequence[str], limit: int, noun: str) -> str:
     """Join the first text and as many others as fit into `limit` characters."""
     sizes = accumulate(map(len, texts))
-    shown = [text for text, size in zip(texts, sizes, strict=True) if size <= limit] or list(texts[:1])
-    if left := len(texts) - len(shown):
-        shown.append(f"(Left out: {count_of(left, noun)}.)")
-    return "\n\n---\n\n".join(shown)
+    fitting = [text for text, size in zip(texts, sizes, strict=True) if size <= limit] or list(texts[:1])
+    if left := len(texts) - len(fitting):
+        fitting.append(f"(Left out: {count_of(left, noun)}.)")
+    return "\n\n---\n\n".join(fitting)
 
 
 def triage_text(triage: Triage) -> str:

@@ -51,12 +51,12 @@ def limit_shares(limits: RunLimits, used: SessionUsage, seconds: float) -> tuple
     usd, output = limits.cost_usd or 0, limits.output and limits.output / _MIB
     places = 2 if usd >= 1 else 4
     cost = f"{money(used.cost, places)} of {money(usd, places)}"
-    spent = f"The budget of {money(usd)} is spent: the run cost {money(used.cost)}."
+    budget_sentence = f"The budget of {money(usd)} is spent: the run cost {money(used.cost)}."
     reached, budget = "The limit of {} is reached.", StopReason.BUDGET
     rows = (
         (used.requests, limits.turns, "{} of {} turns", StopReason.TURNS, reached),
         (used.usage.total, limits.tokens, "{} of {} tokens", budget, reached),
-        (used.cost, limits.cost_usd, cost, budget, spent),
+        (used.cost, limits.cost_usd, cost, budget, budget_sentence),
         (seconds / 60, limits.minutes, "{:.1f} of {:g} minutes", StopReason.TIME, _time_sentence(limits)),
         (used.commands, limits.commands, "{} of {} commands", budget, reached),
         (used.output / _MIB, output, "{:.1f} of {:g} MiB of output", budget, reached),

@@ -52,7 +52,7 @@ def _run_turns(conversation: Conversation, first: str, images: Sequence[Image]) 
         if stop := conversation.stop_before_request() or conversation.compact_if_due():
             return stop
         response = conversation.ask()
-        if conversation.is_asked_again(response):
+        if conversation.prepare_retry(response):
             continue
         stop = ending(response, conversation.context.cancel, conversation.context.limits)
         message = conversation.record_response(response)
@@ -136,7 +136,7 @@ class Conversation:
         self.context.write(record._replace(after=self._history.tokens))
         return None
 
-    def is_asked_again(self, response: Complete | Failed) -> bool:
+    def prepare_retry(self, response: Complete | Failed) -> bool:
         """Whether to send the request in another form, which does not count as a turn: compacted by the next
         `compact_if_due`, since the model refused the conversation as too long, or to another model, since the
         conversation's own is unavailable."""

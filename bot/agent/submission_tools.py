@@ -222,12 +222,12 @@ class ProposeWrite:
 
 
 def _write(kind: WriteKind, arguments: Mapping[str, Any]) -> Write:
-    given = {name: arguments[name] for name in FIELDS[kind] if arguments.get(name)}
-    texts = {name: str(given[name]).strip() for name in ("body", "title", "label") if name in given}
+    fields = {name: arguments[name] for name in FIELDS[kind] if arguments.get(name)}
+    texts = {name: str(fields[name]).strip() for name in ("body", "title", "label") if name in fields}
     return Write(
         kind,
         int(arguments["number"]),
         **texts,
-        comment_id=int(given.get("comment_id", 0)),
-        reason="completed" if given.get("reason") == "completed" else "not_planned",
+        comment_id=int(fields.get("comment_id", 0)),
+        reason="completed" if fields.get("reason") == "completed" else "not_planned",
     )

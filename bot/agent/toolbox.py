@@ -140,8 +140,8 @@ class CallExecution(NamedTuple):
     @property
     def person_answer(self) -> str:
         """As in `Permission`."""
-        said = self.permission.person_answer if self.permission else ""
-        return str(self.outcome.metadata.get(PERSON, said))
+        answer = self.permission.person_answer if self.permission else ""
+        return str(self.outcome.metadata.get(PERSON, answer))
 
 
 class Toolbox:

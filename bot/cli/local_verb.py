@@ -123,8 +123,8 @@ class LocalVerb:
         checks: dict[str, str] = {}
         if self.verb.changes:
             no_checks = "true" if arguments.no_checks else None
-            given = {CHECK: arguments.check, NO_CHECKS: no_checks, CHECK_MINUTES: arguments.check_minutes}
-            checks = {key: value for key, value in given.items() if value}
+            values = {CHECK: arguments.check, NO_CHECKS: no_checks, CHECK_MINUTES: arguments.check_minutes}
+            checks = {key: value for key, value in values.items() if value}
         instruction = instruction_of(arguments)
         options = FixOptions(instruction=instruction, verb=self.verb.name, checks=checks, **own_fields)
         if self.verb.reviews:

@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         actions.annotate("warning", text)
 
     plans = plan_repositories(run, host_of, warn)
-    decided = [(entry, decision) for entry in plans for decision in entry.decisions]
-    for entry, decision in decided:
+    decisions = [(entry, decision) for entry in plans for decision in entry.decisions]
+    for entry, decision in decisions:
         word = "runs" if decision.run else "waits"
         actions.print(f"{entry.repository} {decision.task.name}: {word}. {decision.why}")
     if arguments.dashboard:
@@ -97,18 +97,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             actions.print(text)
         actions.add_summary(dashboards_summary(done, notes))
     if arguments.plan:
-        jobs = {(job["repository"], job["task"]) for job in _print_plan(decided, actions, arguments.json)}
-        actions.add_summary(plan_summary([(entry.repository, one) for entry, one in decided], jobs, notes))
+        jobs = {(job["repository"], job["task"]) for job in _print_plan(decisions, actions, arguments.json)}
+        actions.add_summary(plan_summary([(entry.repository, one) for entry, one in decisions], jobs, notes))
         if any(entry.broken for entry in plans):
             return ExitCode.USAGE
     return ExitCode.DONE
 
 
 def _print_plan(
-    decided: Sequence[tuple[RepositoryPlan, Decision]], actions: Actions, everything: bool
+    decisions: Sequence[tuple[RepositoryPlan, Decision]], actions: Actions, everything: bool
 ) -> list[Any]:
     """Returns the jobs of the matrix."""
-    plan = matrix((entry.repository, entry.minutes, decision) for entry, decision in decided)
+    plan = matrix((entry.repository, entry.minutes, decision) for entry, decision in decisions)
     if remaining := plan["left"]:
         text = (
             f"A matrix holds {MOST_JOBS} jobs, and {remaining} more were to be in it: those that were due last "
@@ -123,7 +123,7 @@ def _print_plan(
             "why": one.why,
             "pull": one.pull,
         }
-        for entry, one in decided
+        for entry, one in decisions
     ]
     print(json.dumps({**plan, "decided": rows} if everything else plan, separators=(",", ":")))
     for name in ("count", "left", "matrix"):

@@ -61,20 +61,20 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _check(file: Path, *, as_json: bool) -> ExitCode:
     text, problems = _read(file), tuple[Problem, ...]()
-    said = f"There is no {file} here, so the built-in policy holds."
+    text_out = f"There is no {file} here, so the built-in policy holds."
     try:
         if text is not None:
             policy = load_policy(text, str(file))
             rules, checks = count_of(policy.rules, "rule"), count_of(policy.checks, "check")
-            said = f"{file}: {rules}, {checks}, no problems"
+            text_out = f"{file}: {rules}, {checks}, no problems"
     except PolicyError as error:
         if not as_json:
             raise
         problems = tuple(error.problems)
     if as_json:
         listed = [one._asdict() for one in problems]
-        said = json_text({"file": str(file), "valid": not problems, "problems": listed})
-    _say(said)
+        text_out = json_text({"file": str(file), "valid": not problems, "problems": listed})
+    _say(text_out)
     return ExitCode.USAGE if problems else ExitCode.DONE
 
 

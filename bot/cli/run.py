@@ -51,13 +51,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.name or not arguments.payload:
         raise UsageError("There is no event: give --event-name and --event, or run this in Actions.")
-    given = {name: value for name, value in vars(arguments).items() if name in EventOptions._fields}
+    fields = {name: value for name, value in vars(arguments).items() if name in EventOptions._fields}
     workspace = Path(text) if (text := os.environ.get("GITHUB_WORKSPACE")) else None
     # Where standard output is a program's, people and the runner read standard error.
     out = sys.stderr if arguments.json_events else sys.stdout
     actions = Actions(os.environ, out)
     with open_viewer(arguments, "run", out) as viewer:
-        options = EventOptions(**given, workspace=workspace, view=viewer)
+        options = EventOptions(**fields, workspace=workspace, view=viewer)
         pass_on = partial(actions.set_output, "note")
         result = run_event(options, os.environ, actions.print, actions.add_mask, pass_on)
         bundle = result.bundle

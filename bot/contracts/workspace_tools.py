@@ -61,7 +61,7 @@ READING_SPECS = (
     ),
     _tool(
         "grep",
-        "Search the lines of files that are not ignored by Perl-compatible regex.",
+        "Search files line by line with a Perl-compatible regex; ignored files are skipped.",
         {
             "pattern": _STRING,
             "path": _STRING,

@@ -33,7 +33,7 @@ from bot.providers.connect import default_model
 from bot.providers.models import end_of, listed_name, model_info
 from bot.providers.probe import PROBED_PROVIDERS, ListedModel, has_key, probe_provider
 from bot.workspace.probe import choose
-from bot.workspace.sandbox.backends import remedy
+from bot.workspace.sandbox.remedies import remedy
 
 # The called workflow, the mode in which the action plans, or a step that runs one task.
 _RUNS_TASKS = re.compile(

@@ -58,13 +58,13 @@ def _repeated(step: CIStep) -> Iterator[str]:
     pin = f"{version} # as in CI" if _PINNED.fullmatch(version) else tool.pin if tool else ""
     if tool is None or not pin:
         return
-    given = {
+    inputs = {
         **step.raw.get("with", {}),
         **{key.removesuffix("-file"): one for key, one in step.versions.items()},
     }
     if name == "dtolnay/rust-toolchain" and re.fullmatch(r"[\d.]+|beta|nightly[\d-]*", version):
-        given = {"toolchain": version, **given}
-    chosen = {key: value for key, value in given.items() if key in tool.inputs.split()}
+        inputs = {"toolchain": version, **inputs}
+    chosen = {key: value for key, value in inputs.items() if key in tool.inputs.split()}
     if not any("${{" in value for value in chosen.values()):
         title = f"Set up as CI does: {name}"
         yield _rendered({"name": title, "uses": f"{name}@{pin}", "with": {**chosen, **tool.off}})

@@ -111,13 +111,13 @@ def file_demands(root: Path, policy: Policy) -> list[Finding]:
     findings = []
     for demand in DEMANDS:
         uses = re.compile(rf"uses:\s*['\"]?{demand.action}(?:@|/)")
-        shown = [
+        evidence_files = [
             *filter(re.compile(demand.file).fullmatch, paths),
             *(path for path in workflows if uses.search(workflows[path])),
         ]
-        if shown:
-            exempt = any(allowed.search(workflows.get(path, "")) for path in shown)
-            findings.append(_finding(demand, shown[0], policy, exempt=exempt))
+        if evidence_files:
+            exempt = any(allowed.search(workflows.get(path, "")) for path in evidence_files)
+            findings.append(_finding(demand, evidence_files[0], policy, exempt=exempt))
     return [*findings, *_titles(root, workflows), *_locked(root, workflows)]
 
 
@@ -164,17 +164,17 @@ def read_text(file: Path) -> str | None:
 
 def _titles(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
     """Read the convention for titles as a run does, which follows it."""
-    found = {path: text for path, text in workflows.items() if WORD.search(text)}
+    sources = {path: text for path, text in workflows.items() if WORD.search(text)}
     for pattern in ("*commitlint*", ".config/*commitlint*", ".github/semantic.y*ml"):
         matching = texts(root, pattern)
-        found |= {
+        sources |= {
             path: text for path, text in matching if COMMITLINT.fullmatch(path) or SEMANTIC.fullmatch(path)
         }
-    if not found:
+    if not sources:
         return
     try:
         with Parser() as parser:
-            conventions, problems = parser.parse(read_conventions, json.dumps(found))
+            conventions, problems = parser.parse(read_conventions, json.dumps(sources))
     except ParseError as error:
         conventions, problems = [], [f"The convention for titles is not read: {error}."]
     if conventions:

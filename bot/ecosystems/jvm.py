@@ -25,8 +25,8 @@ def _setup(files: Files, checks: Sequence[str]) -> str:
     """Run one test class: Maven resolves some plugins only then. Gradle reads the proxy from Maven's options."""
     if "pom.xml" not in files.paths:
         return f"{_program(files, 'gradle')} testClasses $MAVEN_OPTS"
-    found = (match[1] for path in files.paths if (match := _TEST_CLASS.search(path)))
-    tests = sorted(found, key=lambda name: (len(name), name))
+    names = (match[1] for path in files.paths if (match := _TEST_CLASS.search(path)))
+    tests = sorted(names, key=lambda name: (len(name), name))
     chosen = f" -Dtest={tests[0]}" if tests else ""
     return f"{_program(files, 'mvn')} -B verify{chosen} {_ONE_TEST}"
 

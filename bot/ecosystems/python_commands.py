@@ -46,8 +46,8 @@ def rerun(command: str, words: list[str], failed: Collection[str], report_file: 
 
 
 def related_command(command: str, words: list[str], related: Related) -> str:
-    found = dict.fromkeys(related.tests)
-    tests = [path for path in found if path in related.paths and is_plain(path)][:MOST_PATHS]
+    unique = dict.fromkeys(related.tests)
+    tests = [path for path in unique if path in related.paths and is_plain(path)][:MOST_PATHS]
     if (index := _pytest_index(words)) is not None:
         arguments, named_paths = _without_paths(words[index + 1 :], related.paths)
         tests = [test for test in tests if not named_paths or any(is_in(test, path) for path in named_paths)]

@@ -86,8 +86,8 @@ _OTHER = re.compile(
 
 def use_of_name(name: str) -> Use | None:
     """Classify a script, target or session by its name."""
-    found = (use for use, pattern in _BY_NAME if pattern.fullmatch(name))
-    return None if is_other_name(name) else next(found, None)
+    uses = (use for use, pattern in _BY_NAME if pattern.fullmatch(name))
+    return None if is_other_name(name) else next(uses, None)
 
 
 def is_other_name(name: str) -> bool:

@@ -113,8 +113,8 @@ class Workflows:
             job.leave_out(f"job {name}", reason)
         elif not _is_other_work(path):
             self.called.add(path)
-            given = dict(_inputs(content, table(job.job, "with"), values))
-            self.read_file(path, source_of(job.source, path.rpartition("/")[2]), given, level=level + 1)
+            inputs = dict(_inputs(content, table(job.job, "with"), values))
+            self.read_file(path, source_of(job.source, path.rpartition("/")[2]), inputs, level=level + 1)
 
 
 def _is_other_work(path: str) -> bool:
@@ -260,8 +260,8 @@ class _Job:
         """Return a step that uses an action, which another job can take as it is."""
         raw = {key: step[key] for key in ("id", "if", "uses") if key in step}
         for key in ("env", "with"):
-            given = table(step.get(key)).items()
-            raw[key] = {str(name): substitute(str(value), values) for name, value in given}
+            entries = table(step.get(key)).items()
+            raw[key] = {str(name): substitute(str(value), values) for name, value in entries}
         if not re.fullmatch(r"(\./|[\w.-]+/)[\w./-]+(@[\w./-]+)?", str(step.get("uses"))):
             reason = reason or "it is no action of a repository"
         elif _OF_ITS_JOB.search(str(raw)):

@@ -86,8 +86,8 @@ def _reviews(texts: ThreadTexts, newest: Iterable[ReviewText]) -> tuple[Comment,
             texts.leave_out("review", _NO_ROOM.format(REVIEWS_BUDGET))
         else:
             state = review.state.lower().replace("_", " ")
-            shown = texts.shown(TextKind.REVIEW, review.id, review.body, MAX_COMMENT)
-            body = f"(A review: {state}.) {shown}"
+            text = texts.shown(TextKind.REVIEW, review.id, review.body, MAX_COMMENT)
+            body = f"(A review: {state}.) {text}"
             selected.append(Comment(review.id, review.author, body, at, at, of_review=True))
     return tuple(reversed(selected))
 

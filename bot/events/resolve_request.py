@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import POLICY_FILE, Actor, Request, Tier
-from bot.events.admission import (
-    LOCKED,
-    command_for,
-    identify_actor,
-    no_access,
-    option_refusal,
-    permits,
-    place_problem,
-)
+from bot.events.admission import LOCKED, identify_actor, no_access, option_refusal, permits, place_problem
 from bot.events.command import PLAN_HASH, Command, shown_command
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError, UsageRefusedError
 from bot.events.pull import read_target_pull
@@ -33,6 +25,7 @@ from bot.events.thread_text import (
     bare_thread,
     build_thread,
 )
+from bot.events.triggers import command_for
 from bot.verbs.registry import DEFAULT, INSTANT, MODEL_VERBS, NAMES, VERBS, verbs_of
 
 _POINTING = frozenset({"", "this", "it", "this one"})
@@ -171,16 +164,16 @@ def _with_shown_command(
     request: Request, event_request: EventRequest, command: Command, texts: ThreadTexts
 ) -> Request:
     """Return `request` with the instruction that people see. What its author quoted is the thread's last comment."""
-    shown = read_shown_command(event_request, command, texts)
-    if shown is None:
+    visible_command = read_shown_command(event_request, command, texts)
+    if visible_command is None:
         raise UsageRefusedError(
             "What GitHub shows of this text is not the command that its source holds. Write the command as plain text, "
             "in the first line."
         )
-    request = request._replace(instruction=resolve_instruction(shown, event_request))
-    if not shown.quoted or request.thread is None:
+    request = request._replace(instruction=resolve_instruction(visible_command, event_request))
+    if not visible_command.quoted or request.thread is None:
         return request
-    at, quoted = event_request.trigger.at, TextCleaner().text(shown.quoted, MAX_COMMENT)
+    at, quoted = event_request.trigger.at, TextCleaner().text(visible_command.quoted, MAX_COMMENT)
     author = f"others, quoted by {request.actor.login}"
     comment = Comment(event_request.trigger.comment_id, author, quoted, at, at)
     return request._replace(thread=request.thread._replace(comments=(*request.thread.comments, comment)))
@@ -191,8 +184,8 @@ def read_shown_command(event_request: EventRequest, command: Command, texts: Thr
     source = event_request.source
     if source is None:
         return command
-    shown = texts.page(source.kind, source.identity, source.body).text
-    return shown_command(command, source.prefix + source.body, source.prefix + shown)
+    visible_text = texts.page(source.kind, source.identity, source.body).text
+    return shown_command(command, source.prefix + source.body, source.prefix + visible_text)
 
 
 def resolve_instruction(command: Command, event_request: EventRequest) -> str | None:

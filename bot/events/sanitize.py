@@ -53,9 +53,9 @@ def clean(text: str) -> CleanText:
     of another comment. A text built to change more often than `_MAX_PASSES` times has each remaining `<` escaped."""
     hidden = Counter[str]()
     for _ in range(_MAX_PASSES):
-        before, shown = text, visible(text)
-        hidden[CHARACTER] += len(text) - len(shown)
-        text = _without_comments(shown, hidden)
+        before, visible_text = text, visible(text)
+        hidden[CHARACTER] += len(text) - len(visible_text)
+        text = _without_comments(visible_text, hidden)
         if text == before:
             break
     else:

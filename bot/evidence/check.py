@@ -92,8 +92,8 @@ def classify_run(
 
 def _found_no_tests(exit_code: int, output: str) -> bool:
     """Whether no test ran. unittest before Python 3.12 passes then; later ones and pytest fail."""
-    found = (re.findall(one.ran, output, re.MULTILINE) for one in ecosystems() if one.ran)
-    counts = list(chain.from_iterable(found))
+    matches = (re.findall(one.ran, output, re.MULTILINE) for one in ecosystems() if one.ran)
+    counts = list(chain.from_iterable(matches))
     if counts and exit_code in (0, _EXIT_NO_TESTS):
         return all(count == "0" for count in counts)
     return exit_code == _EXIT_NO_TESTS and "no tests ran" in output

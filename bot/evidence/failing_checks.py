@@ -61,8 +61,8 @@ def more_failing(result: CheckResult) -> int:
 
 def is_named(result: CheckResult, instruction: str | None) -> bool:
     """Whether the instruction contains the name or the command of the check as whole words."""
-    asked, wanted = instruction or "", (result.name, result.command)
-    return any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", asked, re.IGNORECASE) for name in wanted)
+    text, wanted = instruction or "", (result.name, result.command)
+    return any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE) for name in wanted)
 
 
 def failing(results: Sequence[CheckResult], instruction: str | None) -> tuple[CheckResult, ...]:

@@ -54,13 +54,13 @@ def look_first(outcome: Outcome, files: Sequence[ChangedFile], scale: float = 1.
         ("more steps of the plan", list(_plan(outcome, [file.path for file in files]))),
         ("more new problems", list(_problems(outcome))),
     ]
-    shown: list[Line] = []
+    selected: list[Line] = []
     for words, lines in groups:
-        most = max(int(_OF_A_KIND * scale), 1) if len(shown) < _MOST * scale else 1
-        shown += lines[:most]
+        most = max(int(_OF_A_KIND * scale), 1) if len(selected) < _MOST * scale else 1
+        selected += lines[:most]
         if (more := len(lines) - most) > 0:
-            shown.append(line(f"and {more:,} {words.format('file' if more == 1 else 'files')}"))
-    return tuple(shown)
+            selected.append(line(f"and {more:,} {words.format('file' if more == 1 else 'files')}"))
+    return tuple(selected)
 
 
 def _tests(outcome: Outcome) -> Iterator[Line]:

@@ -91,8 +91,8 @@ KINDS: tuple[Kind, ...] = ("new", "fixed")
 
 def problems_of(outcome: Outcome, kind: Kind) -> tuple[Problem, ...]:
     """Return the listed problems of a kind, errors first, of checkers with results before and after."""
-    found = (problem for one in outcome.diagnostics if one.complete for problem in getattr(one, kind))
-    return tuple(sorted(found, key=lambda problem: problem.severity is not Severity.ERROR))
+    problems = (problem for one in outcome.diagnostics if one.complete for problem in getattr(one, kind))
+    return tuple(sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR))
 
 
 def count_problems(outcome: Outcome, kind: Kind) -> int:

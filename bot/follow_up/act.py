@@ -28,7 +28,7 @@ from bot.follow_up.situation import (
 )
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.policy.publish_settings import FollowUpPolicy
+from bot.policy.follow_up import FollowUpPolicy
 from bot.publish.change.commit import ROUND_TRAILER
 from bot.publish.markdown import safe_line
 from bot.publish.result import PublishResult
@@ -211,7 +211,7 @@ def end_round(
             )
         headline = f"**Stopped:** {safe_line(stopped)} Next: a maintainer."
     cost = f"[{money(outcome.cost or 0)}]({report})" if report else money(outcome.cost or 0)
-    rows = with_result(record.rows, result, cost)
+    rows = with_result(record.rows, safe_line(result), cost)
     write_record(github, number, record._replace(spent=spent, rows=rows, run=0, stopped=stopped), headline)
 
 
@@ -252,9 +252,9 @@ def disarm(github: GitHub, number: int) -> Record | None:
 
 
 def stop_record(github: GitHub, number: int, record: Record, reason: str) -> None:
-    """Stop following, whatever is under way. `reason` is a sentence."""
+    """Stop following, whatever is under way. `reason` is a sentence in Markdown."""
     rows = with_result(record.rows, reason) if record.run else record.rows
-    headline = f"**Stopped:** {safe_line(reason)} Next: a maintainer."
+    headline = f"**Stopped:** {reason} Next: a maintainer."
     write_record(github, number, record._replace(stopped=reason, rows=rows, run=0), headline)
 
 

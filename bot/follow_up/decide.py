@@ -22,7 +22,7 @@ from bot.follow_up.situation import (
     Update,
     Wait,
 )
-from bot.policy.publish_settings import FollowUpPolicy
+from bot.policy.follow_up import FollowUpPolicy
 
 _MOST_LOST = 3
 _MOST_VOID = 2

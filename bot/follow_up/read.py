@@ -12,7 +12,8 @@ from bot.follow_up.situation import Check, Ended, Mergeable, OpenThread, Situati
 from bot.github.client import GitHub
 from bot.github.pull_status import PullStatus, ReviewStatus, ThreadComment
 from bot.github.values import Account
-from bot.policy.publish_settings import FollowUpPolicy, Identity
+from bot.policy.follow_up import FollowUpPolicy
+from bot.policy.publish_settings import Identity
 from bot.publish.own_pulls import author_of
 from bot.publish.remote import PREFIX
 from bot.publish.thread.markers import PULL_REQUEST, mark_of, own_fields

@@ -143,10 +143,10 @@ def row(head: str, done: str, result: str) -> str:
 
 
 def with_result(rows: tuple[str, ...], result: str, cost: str = "–") -> tuple[str, ...]:
-    """Return the rows with another result and cost in the last one."""
+    """Return the rows with another result, in Markdown, and cost in the last one."""
     *before, last = rows or ("",)
     known = " | ".join(last.split(" | ")[:2])
-    return (*before, f"{known} | {safe_line(result)} | {cost} |") if last else ()
+    return (*before, f"{known} | {result} | {cost} |") if last else ()
 
 
 def _fields(record: Record) -> dict[str, str]:

@@ -41,8 +41,8 @@ def _marked(lines: Iterable[Line]) -> dict[str, list[Line]]:
     for line in lines:
         text = line.text
         near = text if len(text) <= _HEAD + _END else text[:_HEAD] + b" " + text[-_END:]
-        found = (match[0].decode(errors="replace") for match in _SUPPRESSION.finditer(near))
-        for mark in dict.fromkeys(" ".join(one.split()) for one in found):
+        marks = (match[0].decode(errors="replace") for match in _SUPPRESSION.finditer(near))
+        for mark in dict.fromkeys(" ".join(one.split()) for one in marks):
             marked.setdefault(mark, []).append(line)
     return marked
 

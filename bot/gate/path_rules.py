@@ -110,58 +110,6 @@ def folded(path: str) -> str:
     return "/".join(name.split(":", 1)[0].rstrip(" .") for name in visible.split("/"))
 
 
-_MOST_HOPS = 40
-_LONGEST_TARGET = 4096
-_DRIVE = re.compile(r"[A-Za-z]:")
-
-
-def leads_out(path: str, links: Mapping[str, str]) -> str | None:
-    """Return why the link at `path` may not be published, or `None` if it stays in the tree.
-
-    `links` are the targets of all links of the changed tree by their folded paths, `path` included. The reason follows
-    "the symbolic link X".
-    """
-    own = links[folded(path)]
-    where = folded(path).split("/")[:-1]
-    ahead = _steps(own)
-    hops = 0
-    if _is_absolute(own):
-        return "points to an absolute path"
-    if "\\" in own:
-        return "has a backslash in its target, which separates folders on Windows"
-    if len(own) > _LONGEST_TARGET:
-        return "has a target that is too long"
-    while ahead:
-        step = ahead.pop()
-        if step == "..":
-            if not where:
-                return "points out of the tree"
-            where.pop()
-            continue
-        if is_git_folder(step):
-            return "points into git's own folder"
-        where.append(folded(step))
-        target = links.get("/".join(where))
-        if target is not None:
-            hops += 1
-            if hops > _MOST_HOPS:
-                return "goes round in a circle"
-            if _is_absolute(target) or "\\" in target:
-                return "leads out of the tree through another link"
-            where.pop()
-            ahead += _steps(target)
-    return None
-
-
-def _is_absolute(target: str) -> bool:
-    return target.startswith("/") or _DRIVE.match(target) is not None
-
-
-def _steps(target: str) -> list[str]:
-    """Return the components of `target`, the first one last."""
-    return [part for part in reversed(target.split("/")) if part not in ("", ".")]
-
-
 _PLAIN = re.compile(r"(?:[\w./~+@-]*[\w~+@-])", re.ASCII)
 
 

@@ -2,16 +2,16 @@
 by the policy, and what then conflicts with a path that stays unchanged.
 """
 
-import os
 import posixpath
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from bot.checkout.objects import contents, sizes
+from bot.checkout.objects import sizes
 from bot.contracts.errors import GateError
 from bot.contracts.plain_text import quoted
+from bot.gate.links import is_link, links_of, links_out
 from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, Scratch, TreeDiff, parents
-from bot.gate.path_rules import collisions, folded, leads_out, refusal, withholding
+from bot.gate.path_rules import collisions, folded, refusal, withholding
 from bot.policy.protected import Kind, MayWrite
 
 _SEARCHED_FOR_NUL = 8000
@@ -20,8 +20,8 @@ _FEWEST_FILES = 20
 
 
 def refuse_unfit(scratch: Scratch, changes: Sequence[Change]) -> None:
-    """Raise `GateError` for a change that no commit may contain. The gate has judged a patch before, so somebody
-    modified it since."""
+    """Raise `GateError` for a change that no commit may contain. The patch has
+    passed the gate once already, so it was modified afterwards."""
     diff = TreeDiff(changes, {}, ())
     for path, reason in unfit_paths(scratch, diff, links_of(scratch, changes)).items():
         raise GateError(f"{quoted(path)}: {reason}")
@@ -32,7 +32,7 @@ def unfit_paths(scratch: Scratch, diff: TreeDiff, links: Mapping[str, str] | Non
     unfit = dict(diff.unfit)
     unfit |= {change.path: reason for change in diff.changes if (reason := _hostile(change))}
     unfit |= _large_originals(scratch, [one for one in diff.changes if one.path not in unfit])
-    while out := _links_out(links, [change for change in diff.changes if change.path not in unfit]):
+    while out := links_out(links, [change for change in diff.changes if change.path not in unfit]):
         unfit |= out
     return unfit
 
@@ -45,37 +45,6 @@ def _hostile(change: Change) -> str:
     if change.old is not None and change.old.mode not in (FILE, PROGRAM, LINK):
         return "a submodule, and submodules may not change"
     return ""
-
-
-def links_of(scratch: Scratch, changes: Sequence[Change]) -> Mapping[str, str] | None:
-    """Return the targets of the base's links by path; `None` if no link is among the changes."""
-    if not any(is_link(change.new) or is_link(change.old) for change in changes):
-        return None
-    shas = {path: entry.sha for path, entry in scratch.base.items() if is_link(entry)}
-    targets = contents(scratch.git, list(shas.values()))
-    return {path: os.fsdecode(data) for path, data in zip(shas, targets, strict=True)}
-
-
-def _links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict[str, str]:
-    """Return reasons by path. If an unchanged link leads out of the tree because of another changed link or folder, no
-    link of the base may change."""
-    touched = [change for change in changes if is_link(change.new) or is_link(change.old)]
-    if old is None or not touched:
-        return {}
-    new = {change.path: os.fsdecode(change.data or b"") for change in touched if is_link(change.new)}
-    changed = {change.path for change in changes}
-    unchanged = {path: target for path, target in old.items() if path not in changed}
-    before = {folded(path): target for path, target in old.items()}
-    after = {folded(path): target for path, target in (unchanged | new).items()}
-    out = {path: f"the symbolic link {reason}" for path in new if (reason := leads_out(path, after))}
-    if out:
-        return out
-    for path in unchanged:
-        # Links that led out in the base are allowed.
-        if (reason := leads_out(path, after)) and leads_out(path, before) is None:
-            with_it = f"with it the symbolic link {quoted(path)} {reason}"
-            return {change.path: with_it for change in touched}
-    return {}
 
 
 def _large_originals(scratch: Scratch, changes: Sequence[Change]) -> dict[str, str]:
@@ -119,7 +88,7 @@ def withheld_paths(
         reasons = more | reasons
     while True:
         left = [change for change in diff.changes if change.path not in reasons]
-        more = _colliding(base, left) | _in_the_way(diff, left, reasons) | _links_out(links, left)
+        more = _colliding(base, left) | _in_the_way(diff, left, reasons) | links_out(links, left)
         if not more:
             return reasons
         reasons |= more
@@ -180,7 +149,3 @@ def _skills(paths: Sequence[str]) -> set[str]:
         for folder, _, name in names
         if folder and (name[:1] in "sS" or not name.isascii()) and folded(name) == "skill.md"
     }
-
-
-def is_link(entry: Entry | None) -> bool:
-    return entry is not None and entry.mode == LINK

@@ -68,8 +68,8 @@ def description(verb: str, path: str) -> str:
         wanted = pattern.replace(" ", "/").split("/")
         pairs = list(zip(wanted, names, strict=False))
         if len(wanted) == len(names) and all(one in ("*", name) for one, name in pairs):
-            given = [name for one, name in pairs if one == "*"]
-            return phrase.format(*given, repository=_repository(path))
+            values = [name for one, name in pairs if one == "*"]
+            return phrase.format(*values, repository=_repository(path))
     return f"send {verb} {path}"
 
 

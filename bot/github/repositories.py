@@ -27,13 +27,13 @@ class Repositories(ApiPart):
     def repository(self) -> RepositoryData:
         """Requested once. Assign the data of an event's payload, which saves the request."""
         with self.requester.known_shape():
-            found = self.source.complete()
+            data = self.source.complete()
             return RepositoryData(
-                name=found.full_name,
-                default_branch=found.default_branch,
-                private=found.private,
-                clone_url=found.clone_url,
-                read_only="archived" if found.archived else "disabled" if found.disabled else "",
+                name=data.full_name,
+                default_branch=data.default_branch,
+                private=data.private,
+                clone_url=data.clone_url,
+                read_only="archived" if data.archived else "disabled" if data.disabled else "",
             )
 
     def current_name(self) -> str:
@@ -52,8 +52,8 @@ class Repositories(ApiPart):
             role = str(data.get("role_name") or level)
             return level, role, int(user.get("id") or 0), str(user.get("type") or "")
 
-        found = self._parsed_or_none(partial(self._get, path, parse)) or ("none", "", 0, "")
-        level, role, user_id, kind = found
+        answer = self._parsed_or_none(partial(self._get, path, parse)) or ("none", "", 0, "")
+        level, role, user_id, kind = answer
         is_listed = level != "none"
         if not private and level == role == "read":
             # 404: not listed. 403: a token without push access may not know, and then nobody is.

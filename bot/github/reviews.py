@@ -145,8 +145,8 @@ class Reviews(RenderedTexts):
     def unresolved_threads(self, number: int) -> dict[int, str]:
         """GraphQL's id of each unresolved review thread, by the id of its first comment."""
         nodes = self._thread_nodes(number)
-        found = [(one["id"], one["comments"]["nodes"]) for one in nodes if not one["isResolved"]]
-        return {int(comments[0]["fullDatabaseId"]): str(id) for id, comments in found if comments}
+        unresolved = [(one["id"], one["comments"]["nodes"]) for one in nodes if not one["isResolved"]]
+        return {int(comments[0]["fullDatabaseId"]): str(id) for id, comments in unresolved if comments}
 
     def resolve_thread(self, number: int, thread_id: str) -> None:
         """`thread_id` is that of GraphQL. Actions' own token needs `contents: write` for it."""

@@ -54,7 +54,7 @@ def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowan
         return None
     threads = {request.thread.number: request.thread.is_pull_request}
     # The first comments of the review threads in the model's context.
-    shown = (*([request.anchor] if request.anchor else []), *request.unresolved)
-    ids = frozenset(thread.id for thread in shown)
+    visible_threads = (*([request.anchor] if request.anchor else []), *request.unresolved)
+    ids = frozenset(thread.id for thread in visible_threads)
     caps = WriteCaps(reply=len(ids)) if answers else VERBS[request.verb]
     return Allowance(caps, threads, policy.writes.labels, ids, triggers)

@@ -78,7 +78,7 @@ class Start(StrEnum):
     HAND = "Somebody started it by hand."
 
 
-class Room:
+class RemainingCaps:
     """What the caps of `policy` leave: `runs` by the schedule in the repository this UTC day, and how many `pulls`
     of tasks may be opened. Each decision takes its part."""
 
@@ -90,7 +90,7 @@ class Room:
 
     def decide(self, task: Task, start: Start, now: datetime, due: datetime | None = None) -> Decision:
         """Decide whether a task runs now: the one decision of the plan, of a workflow that names a task, and of a start
-        by hand. `due` is when its schedule last fell, if it was after the last look."""
+        by hand. `due` is when its schedule last was due, if that was after the last look."""
         state = self.state.get(task.name, NO_PULLS)
         if waits := self._blocked(task, state, start, now):
             return Decision(task, False, waits, due=due)
@@ -108,7 +108,7 @@ class Room:
         if back_off and now < back_off[0]:
             return f"People closed {back_off[1]}: it waits until {back_off[0]:%Y-%m-%d}."
         if self.runs <= 0:
-            return f"Today's {self.runs_a_day} runs by the schedule are used up."
+            return f"The daily limit of {self.runs_a_day} scheduled runs is used up."
         if task.opens_pulls and not state.open and self.pulls <= 0:
             return f"There are or will be {self.policy.open_pulls} open pull requests of tasks, the most allowed."
         return ""
@@ -116,7 +116,7 @@ class Room:
 
 def decide_all(
     tasks: Iterable[Task],
-    room: Room,
+    room: RemainingCaps,
     *,
     repository: str,
     since: Callable[[str], datetime],
@@ -130,12 +130,12 @@ def decide_all(
     The cap on pull requests counts open ones and those that this plan may open. Tasks due earliest go first.
     """
 
-    def fell(task: Task) -> datetime | None:
+    def last_due_of(task: Task) -> datetime | None:
         return last_due(task.schedule, f"{repository}/{task.name}", now) if task.schedule else None
 
     decisions: list[Decision] = []
-    for task in sorted(tasks, key=lambda task: (fell(task) or now, task.name)):
-        due, seen = fell(task), since(task.name)
+    for task in sorted(tasks, key=lambda task: (last_due_of(task) or now, task.name)):
+        due, seen = last_due_of(task), since(task.name)
         if start := (started or {}).get(task.name):
             decision = room.decide(task, start, now)
         elif due is None:

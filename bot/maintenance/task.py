@@ -241,8 +241,8 @@ def read_task(text: str, path: str, parser: Parser | None = None) -> Task:
     else:
         if front.yaml is None:
             return Task(name, instruction)
-        given = {"name": name, "instruction": instruction}
-        return read_document(_adapter(), front.yaml, path, parser, given)
+        defaults = {"name": name, "instruction": instruction}
+        return read_document(_adapter(), front.yaml, path, parser, defaults)
     raise PolicyError(path, [Problem(1, 1, why)])
 
 

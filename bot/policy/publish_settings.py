@@ -1,32 +1,14 @@
-"""Keys of what is published, what starts a run, and what a run may write on threads."""
+"""Keys of what is published, and of what a run may write on threads."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, GetPydanticSchema
 from pydantic_core.core_schema import bool_schema
 
-from bot.parsing.yaml_document import KEY
-from bot.policy.field_types import (
-    ONCE,
-    Glob,
-    Line,
-    key,
-    line,
-    one_of,
-    problem,
-    raise_problems,
-    repeated,
-    short,
-    whole,
-    word,
-)
+from bot.policy.field_types import ONCE, Glob, Line, key, line, one_of, problem, whole, word
 from bot.policy.protected import SERVICES
-from bot.policy.tiers import BotId, Usd
 from bot.policy.writes import VERBS, is_ours
-from bot.verbs.registry import STANDING_ALONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,59 +50,6 @@ class ReviewPolicy:
         "note", "The least severity of findings that are posted; the summary counts the others."
     )
     request_changes: bool = key(False, "Request changes if a review has serious findings.")
-
-
-def _lower(labels: Mapping[str, str]) -> Mapping[str, str]:
-    """GitHub's labels are unique ignoring case."""
-    given = list(labels)
-    twice = [given[n] for n, _ in repeated(label.lower() for label in given)]
-    raise_problems(((label, KEY), f"`{label[:60]}` is given twice") for label in twice)
-    return MappingProxyType({label.lower(): verb for label, verb in labels.items()})
-
-
-@dataclass(frozen=True, slots=True)
-class FailedRunsPolicy:
-    """Whose failed workflow runs start a fix."""
-
-    people: bool = key(False, "Those on pull requests of people, at most twice for a head.")
-    authors: frozenset[BotId] = key(
-        frozenset(), "Those on dependency updates by these bots, by account id, once for a head."
-    )
-    verbs: frozenset[Annotated[str, one_of(("fix",))]] = key(frozenset({"fix"}), "The verb that is started.")
-
-
-@dataclass(frozen=True, slots=True)
-class TriggersPolicy:
-    """What starts a run beside a command. The names of `labels` are in lower case."""
-
-    labels: Annotated[
-        Mapping[Annotated[str, line("a label")], Annotated[str, one_of(STANDING_ALONE)]],
-        AfterValidator(_lower),
-    ] = key(None, "The verb that a label starts.", factory=dict, title="a mapping of label to verb")
-    assignee: Annotated[
-        str, line("the login of an account, without @", r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})")
-    ] = key("", "Assigning this account starts a fix.")
-    failed_runs: Annotated[FailedRunsPolicy, short("people", bool | FailedRunsPolicy)] = key(
-        FailedRunsPolicy(), "A failed workflow run on a pull request starts a fix; true for those of people."
-    )
-
-
-_Times = Annotated[int, whole(0, 20)]
-
-
-@dataclass(frozen=True, slots=True)
-class FollowUpPolicy:
-    """Limits of following one pull request of the bot's own until people can merge it."""
-
-    fix: _Times = key(3, "Rounds that fix failed checks.")
-    review: _Times = key(3, "Rounds that answer reviews.")
-    conflict: _Times = key(2, "Rounds that resolve conflicts with the base.")
-    update: _Times = key(2, "Merges of the base that need no model.")
-    rounds: _Times = key(6, "Rounds of all kinds together.")
-    usd: Usd = key(3.0, "USD for all rounds together.")
-    bots: frozenset[BotId] = key(frozenset(), "Ids of accounts of review bots; each may cause one round.")
-    resolve: bool = key(True, "Resolve the review threads whose files a round changed.")
-    auto_merge: bool = key(False, "Let GitHub merge it as soon as its rules allow that.")
 
 
 def _not_ours(label: str) -> str:

@@ -16,16 +16,9 @@ from pydantic_core.core_schema import int_schema
 from bot.contracts.model import ModelOverride
 from bot.contracts.request import Tier
 from bot.policy.field_types import FROZEN, ONCE, Script, key, line, one_of, short, whole, word
+from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.model_settings import OVERRIDE, Model, ModelSettingsPolicy
-from bot.policy.publish_settings import (
-    DiffPolicy,
-    FollowUpPolicy,
-    Identity,
-    PullRequestPolicy,
-    ReviewPolicy,
-    TriggersPolicy,
-    WritesPolicy,
-)
+from bot.policy.publish_settings import DiffPolicy, Identity, PullRequestPolicy, ReviewPolicy, WritesPolicy
 from bot.policy.read_rules import Rules
 from bot.policy.run_settings import (
     AgentPolicy,
@@ -39,6 +32,7 @@ from bot.policy.run_settings import (
     SetupStep,
 )
 from bot.policy.tiers import Bot, BotId, Budget, TierPolicy, Tiers, default_tiers, least, once_by_id
+from bot.policy.triggers import TriggersPolicy
 from bot.verbs.registry import READ_ONLY
 
 _Models = Annotated[

@@ -116,12 +116,14 @@ def model_info(name: str, *, is_local: bool = False) -> ModelInfo:
     """
     listed = listed_name(name)
     row = _TABLE.get(listed)
-    window, longest, asked, answered, cached = row or _GUESS
+    window, longest, input_price, output_price, cached_price = row or _GUESS
     if row is None and is_local:
-        asked = answered = cached = 0.0
-    written = asked * (1.0 if listed in _FREE_WRITE else _WRITE)
+        input_price = output_price = cached_price = 0.0
+    written_price = input_price * (1.0 if listed in _FREE_WRITE else _WRITE)
     limits = window * _THOUSAND, longest * _THOUSAND
-    info = ModelInfo(name, *limits, asked, answered, cached, written, known=row is not None)
+    info = ModelInfo(
+        name, *limits, input_price, output_price, cached_price, written_price, known=row is not None
+    )
     return _with_abilities(info, listed) if row else info
 
 

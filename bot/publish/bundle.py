@@ -91,11 +91,11 @@ def write_bundle(bundle: Bundle, journal: Path | None = None) -> None:
                 _put(folder, name, content)
             else:
                 (folder / name).unlink(missing_ok=True)
-        kept = folder / JOURNAL
-        if journal is not None and not (kept.exists() and kept.samefile(journal)):
+        target = folder / JOURNAL
+        if journal is not None and not (target.exists() and target.samefile(journal)):
             temporary = folder / f".{JOURNAL}.copy"
             shutil.copyfile(journal, temporary)
-            os.replace(temporary, kept)
+            os.replace(temporary, target)
         _put(folder, OUTCOME, _dump_within_limit(stated))
     except OSError as error:
         raise BundleWriteError(f"The bundle could not be written to {folder}: {error.strerror}.") from error

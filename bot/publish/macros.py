@@ -39,11 +39,11 @@ def one_line(line: Line) -> str:
 
 def folded_sections(view: View, *, outputs: bool = True) -> Iterator[Section]:
     """Yield the sections to show: tests of the first checks, and the outputs of the first failing ones."""
-    shown: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for section in view.sections:
-        shown[section.kind] += section.kind == "tests" or (section.kind == "output" and bool(section.grave))
+        counts[section.kind] += section.kind == "tests" or (section.kind == "output" and bool(section.grave))
         is_hidden = section.kind == "output" and not (outputs and section.grave)
-        if not is_hidden and shown[section.kind] <= _CHECKS:
+        if not is_hidden and counts[section.kind] <= _CHECKS:
             yield section
 
 

@@ -79,8 +79,8 @@ def read_plan(body: str) -> Plan | None:
 
 def _shows(comment: OwnComment, plan: Plan) -> bool:
     """Whether the text begins with the plan, whose data may be of another one. GitHub may change line ends."""
-    shown, wanted = as_posted(comment).splitlines(), str(macros_of("plan").shown(plan)).splitlines()
-    return [line.rstrip() for line in shown[: len(wanted)]] == [line.rstrip() for line in wanted]
+    lines, wanted = as_posted(comment).splitlines(), str(macros_of("plan").shown(plan)).splitlines()
+    return [line.rstrip() for line in lines[: len(wanted)]] == [line.rstrip() for line in wanted]
 
 
 def find_plan(thread_ref: ThreadRef, prefix: str, continued: frozenset[str] = frozenset()) -> PostedPlan:
@@ -118,8 +118,8 @@ def find_plan(thread_ref: ThreadRef, prefix: str, continued: frozenset[str] = fr
 
 def plan_comments(thread_ref: ThreadRef) -> list[OwnComment]:
     """Return our comments with a plan in the whole thread and on the lines of `thread_ref`, oldest first."""
-    found = own_comments(thread_ref.github, thread_ref._replace(since="").comments())
-    plans = (one for one in found if one.ours and one.fields.get("plan"))
+    comments = own_comments(thread_ref.github, thread_ref._replace(since="").comments())
+    plans = (one for one in comments if one.ours and one.fields.get("plan"))
     return sorted(plans, key=lambda one: one.data.created_at)
 
 
@@ -136,8 +136,8 @@ def publish_plan(context: PublishContext) -> None:
     if thread_ref is None:
         context.say(f"the request came from no thread, so this is not posted:\n{text}")
         return
-    posted = {(one.key, one.fields["plan"]) for one in plan_comments(thread_ref)}
-    if (thread_ref.key, plan.hash) not in posted:
+    earlier = {(one.key, one.fields["plan"]) for one in plan_comments(thread_ref)}
+    if (thread_ref.key, plan.hash) not in earlier:
         # An earlier plan is never edited, since somebody may be about to approve it.
         context.failures.extend(thread_ref.put_result(PLAN, text, "Planned", {"plan": plan.hash}))
 

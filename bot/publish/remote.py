@@ -146,10 +146,10 @@ _RULE = r"GH00[26]|GH013|protected branch|rule violation|push declined|restricte
 def _push_error(branch: str, doing: str, output: str, hidden: list[str]) -> AgentError:
     """Convert git's output to an error with the server's own words and what to do."""
     # What the server wrote and its reason for a rejection, or else git's last line, without secrets.
-    said = [line.strip(" -*") for line in _REMOTE.findall(output)] + _REJECTED.findall(output)
-    said = list(dict.fromkeys(filter(None, said)))
-    said = said or [output.replace("stderr: '", "").replace("stdout: '", "").rstrip("'\n ")]
-    words = "; ".join(last_line(text, hidden).rstrip(".") for text in said)[:_WORDS_LIMIT]
+    messages = [line.strip(" -*") for line in _REMOTE.findall(output)] + _REJECTED.findall(output)
+    messages = list(dict.fromkeys(filter(None, messages)))
+    messages = messages or [output.replace("stderr: '", "").replace("stdout: '", "").rstrip("'\n ")]
+    words = "; ".join(last_line(text, hidden).rstrip(".") for text in messages)[:_WORDS_LIMIT]
     failure = transport.http_failure(output)
     if failure is not None and failure.rate_limited:
         return PublishError(f"A rate limit of GitHub stopped {doing}; publish again in some minutes.")

@@ -25,7 +25,7 @@ from bot.maintenance.apply import allowance_of
 from bot.maintenance.task import Task
 from bot.maintenance.thread_fit import mismatch
 from bot.parsing.parser import Parser
-from bot.policy.publish_settings import FollowUpPolicy
+from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.values import Policy
 from bot.policy.writes import refusal
 from bot.publish.body.render import Links
@@ -110,10 +110,10 @@ class _Thread:
         has_label = write.label.casefold() in {label.casefold() for label in self.issue.labels}
         match write.kind:
             case "comment" | "reply":
-                found: Iterable[CommentData] = self.comments
+                comments: Iterable[CommentData] = self.comments
                 if write.kind == "reply":
-                    found = self.github.review_comments(self.number, self.proposed.since)
-                own = [one for one in own_comments(self.github, found) if one.ours and one.kind == WRITE]
+                    comments = self.github.review_comments(self.number, self.proposed.since)
+                own = [one for one in own_comments(self.github, comments) if one.ours and one.kind == WRITE]
                 return any(one.fields.get("id") == self._id(write) for one in own)
             case "add_label":
                 return has_label

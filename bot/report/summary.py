@@ -45,12 +45,12 @@ def plan_summary(
     decisions: Iterable[tuple[str, Decision]], jobs: Collection[tuple[str, str]], notes: Sequence[str]
 ) -> str:
     """Return the summary of a maintenance plan. `jobs` has repository and task of those in the matrix."""
-    told: dict[str, list[tuple[str, str, str, str]]] = {"runs": [], "left": [], "waits": []}
+    rows: dict[str, list[tuple[str, str, str, str]]] = {"runs": [], "left": [], "waits": []}
     for repository, one in decisions:
         what = "waits" if not one.run else "runs" if (repository, one.task.name) in jobs else "left"
-        shown, why = "**runs**" if what == "runs" else what, _LEFT if what == "left" else one.why
-        told[what].append((repository, one.task.name, shown, why))
-    return str(macros_of("summary", _FOLDER).plan(told, MOST_ROWS, notes))
+        word, why = "**runs**" if what == "runs" else what, _LEFT if what == "left" else one.why
+        rows[what].append((repository, one.task.name, word, why))
+    return str(macros_of("summary", _FOLDER).plan(rows, MOST_ROWS, notes))
 
 
 def dashboards_summary(done: Sequence[str], notes: Sequence[str]) -> str:

@@ -143,8 +143,8 @@ def _comparable(lines: Iterable[str]) -> list[str]:
 def _open_spans(file: FileDiff, side: Side) -> Iterator[Span]:
     """Yield the lines of each hunk, and on the left each run of removed ones."""
     for hunk in file.hunks:
-        shown = range(hunk.new_start, hunk.new_start + hunk.new_count)
-        lines = shown if side is Side.RIGHT else hunk.changed(side)
+        new_lines = range(hunk.new_start, hunk.new_start + hunk.new_count)
+        lines = new_lines if side is Side.RIGHT else hunk.changed(side)
         for _, run in groupby(enumerate(sorted(lines)), key=lambda one: one[1] - one[0]):
             numbers = [number for _, number in run]
             yield Span(numbers[0], numbers[-1])

@@ -51,7 +51,7 @@ def pieces_of(
 ) -> list[Piece]:
     """Return the pieces to look at, in the order of the diff. `since` is the diff from the last reviewed head to that
     of `diff`, `None` without a review; `left` are the keys of the pieces that it did not look at."""
-    found: list[Piece] = []
+    waiting_pieces: list[Piece] = []
     for file in diff.files:
         pieces = _cut(file, None, most)
         if since is not None:
@@ -64,8 +64,8 @@ def pieces_of(
                 hunks = tuple(part for hunk in file.hunks for part in _surroundings(hunk, touched))
                 pieces = _cut(file._replace(hunks=hunks), touched, most) if hunks else []
             # Else all of it is looked at: it was cut at other lines then, or has no lines.
-        found += pieces
-    return found
+        waiting_pieces += pieces
+    return waiting_pieces
 
 
 def _touched(file: FileDiff) -> frozenset[int]:

@@ -85,7 +85,7 @@ def find_new(findings: Iterable[Finding], earlier: Iterable[KnownFinding]) -> tu
 
 def matched(findings: Sequence[Finding], earlier: Sequence[KnownFinding]) -> dict[int, KnownFinding]:
     """Return, by the number of the finding, the earlier ones that it repeats."""
-    found: dict[int, KnownFinding] = {}
+    matches: dict[int, KnownFinding] = {}
     free = list(earlier)
 
     def is_on_its_lines(finding: Finding, known: KnownFinding) -> bool:
@@ -96,12 +96,12 @@ def matched(findings: Sequence[Finding], earlier: Sequence[KnownFinding]) -> dic
     # The most certain matches first, for all findings, so that a weaker match does not take an earlier finding.
     for is_same in (is_on_its_lines, lambda finding, known: known.fingerprint == finding.fingerprint):
         for number, finding in enumerate(findings):
-            if number in found:
+            if number in matches:
                 continue
             if match := next((one for one in free if is_same(finding, one)), None):
-                found[number] = match
+                matches[number] = match
                 free.remove(match)
-    return found
+    return matches
 
 
 def counts(findings: Iterable[Finding | KnownFinding]) -> str:

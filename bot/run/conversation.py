@@ -41,7 +41,7 @@ def new_conversation(
         toolbox,
         run.journal,
         _limits(run),
-        run.cancel,
+        run.cancel_conversation,
         loop_hooks(run, parts),
         stop_on_denial=run.policy.on_deny == "stop",
         archive=run.archive,
@@ -88,10 +88,10 @@ def _limits(run: Run) -> RunLimits:
 
 def _with_record(last: LastRun, run: Run, todo: Todo) -> LastRun:
     """`last` with the model's list, which goes on, and the transcript, from the journal of the last run."""
-    if run.last is None:
+    if run.continued is None:
         return last
     try:
-        recorded = read_journal(run.last.folder / JOURNAL)
+        recorded = read_journal(run.continued.folder / JOURNAL)
     except UsageError as error:
         note = f"The model has no transcript of the last run. {error}"
         run.say(note)

@@ -62,8 +62,8 @@ def loop_hooks(run: Run, parts: Parts) -> Hooks:
         again = (
             f"Skills that were loaded: {', '.join(names)}. Load one again if you still need its instructions."
         )
-        kept = (f"Your list:\n{render_list(todo)}" if todo else "", text, again if names else "")
-        return list(filter(None, kept))
+        texts = (f"Your list:\n{render_list(todo)}" if todo else "", text, again if names else "")
+        return list(filter(None, texts))
 
     def before_end() -> str | None:
         parts.skills.end_turn()
@@ -125,7 +125,7 @@ class StopHook:
 
     def changed(self) -> bool:
         """Whether the work tree differs from the base, or the gate refuses it."""
-        verdict = self.parts.workspace.verdict()
+        verdict = self.parts.workspace.close_and_judge()
         return isinstance(verdict, GateError) or bool(verdict.files or verdict.withheld)
 
     def before_end(self) -> str | None:
@@ -146,7 +146,7 @@ class StopHook:
             yield OPEN_ITEMS.format(items=render_list(results.todo.items))
         write_lock_files(self.run, self.parts.workspace)
         # Files that the policy withholds were reported at each write.
-        verdict = self.parts.workspace.verdict()
+        verdict = self.parts.workspace.close_and_judge()
         if isinstance(verdict, GateError):
             if not isinstance(verdict, OutOfCapacity) and self._first_time("gate"):
                 yield REFUSED.format(why=verdict)
@@ -176,7 +176,7 @@ class StopHook:
         if not rounds.has_work or not self._first_time(tree_sha):
             return
         bad = failing(rounds.results(tree_sha), self.run.for_model.instruction)
-        if self.run.stop.fired:
+        if self.run.cancel_run.fired:
             return
         new = [
             one

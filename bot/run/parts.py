@@ -1,4 +1,4 @@
-"""`Parts`: what works for one run, each made of its `Run`, and where its commands run. No process is started here."""
+"""`Parts`: the objects that do the work of one run, built from its `Run`. No tool host is started here."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -81,7 +81,7 @@ def make_parts(run: Run) -> Parts:
     approved = None
     if run.tier is Tier.LOCAL:
         approved = approved_paths(own_recording(run.resume, run.folder.root.parent))
-    approvals = Approvals(run.view.person, run.cancel, run.redactor.masked, approved)
+    approvals = Approvals(run.view.person, run.cancel_conversation, run.redactor.masked, approved)
     gatekeeper = Gatekeeper(
         run.policy, run.tier, run.root, run.journal.write, run.profile, approvals=approvals
     )

@@ -59,7 +59,7 @@ _UNCHECKED = "The run was cancelled while its change was checked."
 def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResult:
     """5. Return the result of the run. `model` is the one that answered last."""
     rounds, trees, results = parts.rounds, parts.trees, parts.results
-    verdict = parts.workspace.verdict()
+    verdict = parts.workspace.close_and_judge()
     if run.profile.read_only:
         verdict, dropped = without_changes(verdict, run.checkout)
         run.note(*dropped)
@@ -67,7 +67,7 @@ def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResul
     accepted = None if isinstance(verdict, GateError) else verdict
     tree_sha = accepted.tree_sha if accepted and accepted.files else None
     checks = rounds.results(tree_sha, _UNJUDGED if accepted is None else NO_CHANGE)
-    if run.stop.fired and end.stop is StopReason.END_TURN:
+    if run.cancel_run.fired and end.stop is StopReason.END_TURN:
         end = end._replace(stop=StopReason.CANCELED, reason=_UNCHECKED)
     network = uses_of(trees.workspaces.started)
     run.note(*network_notes(network))
@@ -278,6 +278,6 @@ def _reason(
         return "The model ended its turn, and a check fails with its change."
     if SUBMIT_PLAN in profile.results and result is Status.FAILED and stop is StopReason.END_TURN:
         return "The model ended its turn without a plan."
-    if not verdict.files and not profile.read_only and stop is StopReason.END_TURN:
+    if end.turns and not verdict.files and not profile.read_only and stop is StopReason.END_TURN:
         return "The model ended its turn without changing a file."
     return sentence(end.reason)

@@ -25,7 +25,7 @@ from bot.publish.bundle import Bundle, read_bundle
 from bot.session.context.run import Run
 
 
-def last_bundle(folder: Path, request: Request) -> Bundle:
+def bundle_to_continue(folder: Path, request: Request) -> Bundle:
     """The bundle that `request` continues. Raises `UsageError` if it belongs to another thread or repository."""
     bundle = read_bundle(folder)
     was = bundle.outcome.request
@@ -41,14 +41,14 @@ def last_bundle(folder: Path, request: Request) -> Bundle:
 _DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")
 
 
-def put_earlier_change(run: Run, may_write: MayWrite) -> LastRun | None:
+def apply_earlier_change(run: Run, may_write: MayWrite) -> LastRun | None:
     """Put the change of the run that `run` continues into its work tree, which no workspace must have opened yet.
     Raises `UsageError` if the change of a bundle does not apply. If that of a pull request does not, the run begins at
     the base, and the model is told why."""
-    if run.last is not None:
-        outcome = run.last.outcome
+    if run.continued is not None:
+        outcome = run.continued.outcome
         names = tuple(file.path for file in outcome.files)
-        verdict = _verdict(run, may_write, run.last.patch, outcome.base_sha, names)
+        verdict = _verdict(run, may_write, run.continued.patch, outcome.base_sha, names)
         return _put(verdict, run.checkout, _last_run(outcome))
     if run.earlier is None or run.profile.read_only:
         return None

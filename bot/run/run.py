@@ -1,21 +1,25 @@
 """One run, from a request to its bundle. Read this first: it is the whole way, in order. Called for an event by
 `bot/session/event/run_request.py`, at a terminal by `bot/session/local/fix.py`, which makes the branch afterwards.
 
-1. On threads: connect the model, try the sandboxes, load what finds secrets. Meanwhile the base is checked out.
-2. Task, policy and skills are read from the base: of a pull request, from the tip of its base branch. With them there
-   is one `Run`, which never changes (`bot/session/context/run.py`).
+1. On threads: import the vendor's package, try the sandboxes, compile the patterns of secrets. Meanwhile the base is
+   checked out.
+2. Task, policy and skills are read from the base: of a pull request, from the tip of its base branch. At a terminal the
+   person's uncommitted policy and own skills count too. With these there is one frozen `Run`
+   (`bot/session/context/run.py`).
 3. The parts of the run are made (`parts.py`): trees, checks, gate. Then the tool host starts in the sandbox; if the
-   tree needs preparation, at the first call of a tool.
+   tree needs preparation (`setup:`), that begins on a thread, and the tool host starts at the first call of a tool.
 4. The agent loop: requests to the model, and its tool calls, each of which the policy decides; after each command the
    journal records what changed, from which `salvage` recovers it. `loop_hooks.py` starts the checks on the base with
-   the first request. When the model says that it is done, it closes the workspace, asks the gate, runs the checks with
-   the change, and tells the model what is missing. A title is requested if the model gave none.
-5. Every process of the tool host is killed. The verdict of the gate and the checks, which are taken from step 4 if the
-   tree is still the same, make the outcome (`result.py`).
+   the first request. When the model hands over its result or ends its turn, the `StopHook` there closes the workspace,
+   asks the gate, runs the checks with the change, and tells the model what is missing, at most twice. If nothing gave
+   the change a title, a model is asked for one.
+5. Every process of the tool host is killed. The verdict of the gate and the checks make the outcome (`result.py`);
+   both are reused from step 4 if the tree has not changed since.
 6. The bundle is written. `bot/publish` reads it as a stranger's.
 
-Threads of this package are started here and, with the second request, in `loop_hooks.py`. What goes on beside the
-conversation has its own below: the preparation of the tree, the checks on the base.
+A signal cancels the run: steps 5 and 6 still follow. The time limit ends step 4 only. An error before the journal has
+begun is raised and leaves no folder; a later one is in the outcome. What goes on beside the conversation has threads of
+its own in the packages below: the preparation of the tree (`trees.py`), the checks on the base (`before_round.py`).
 """
 
 from collections.abc import Callable
@@ -45,13 +49,19 @@ from bot.providers.connect import apply_overrides
 from bot.publish.bundle import Bundle
 from bot.run.conversation import new_conversation, opening
 from bot.run.parts import Parts, granted_profile, make_parts
-from bot.run.resume import last_bundle, put_earlier_change
-from bot.session.context.base import base_conventions, base_policy, base_skills, base_task, check_brought
+from bot.run.resume import apply_earlier_change, bundle_to_continue
+from bot.session.context.base import (
+    base_conventions,
+    base_policy,
+    base_skills,
+    base_task,
+    check_bring_folders,
+)
 from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.interruption import cancelled_after, cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import lock_folder
 from bot.session.tools.run_models import ConversationModel, RunModels, connect_model
-from bot.session.workspaces.lock_files import check_lock_files, write_lock_files
+from bot.session.workspaces.lock_files import check_lock_files, only_lock_files, write_lock_files
 from bot.verbs.record import Earlier
 from bot.verbs.registry import merges_base, needs
 from bot.workspace.probe import Chosen, first_that_holds
@@ -59,60 +69,60 @@ from bot.workspace.sandbox.backends import candidates
 
 
 def run(spec: RunSpec) -> RunResult:
-    """Run `spec`, until its end or a signal. Raises an `AgentError` for what fails before the first request, and leaves
-    no folder then; later failures are in the outcome. Raises `FolderBusy` where another run has the folder."""
-    stop = CancelToken()
-    signals = cancelled_by_signals(stop, spec.view.interrupted, partial(cut_off, spec))
+    """Run `spec` and write its bundle. Raises an `AgentError` for what fails before the conversation, and `FolderBusy`
+    where another run has the folder; later failures are in the outcome."""
+    cancel_run = CancelToken()
+    signals = cancelled_by_signals(cancel_run, spec.view.interrupted, partial(cut_off, spec))
     with note_work_on_error(spec), signals, lock_folder(spec.folder.root):
         try:
-            result = _begin(stop, spec)
+            result = _begin(cancel_run, spec)
         except BaseException:
             if not spec.folder.begun:
                 spec.folder.drop()
             raise
-        spec.folder.root.stat()  # raises if it was removed: writing the bundle would make an empty one
+        spec.folder.root.stat()  # raises if it was removed: writing the bundle would create it anew
         from bot.run.result import write_run_bundle  # jinja2 is loaded while the model thinks
 
         write_run_bundle(spec.folder, result.bundle)
         return result
 
 
-def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
-    """1. Start what takes long, and wait for it whatever happens."""
+def _begin(cancel_run: CancelToken, spec: RunSpec) -> RunResult:
+    """1. Start what takes long on threads."""
     if needs(spec.request.verb, Earlier.PLAN) and spec.request.plan is None:
         raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
     require_git()
-    provider = in_background(partial(connect_model, spec.model, spec.environment), "connect")
-    backends = candidates(spec.sandbox)
-    last = last_bundle(spec.resume, spec.request) if spec.resume else None
+    connecting = in_background(partial(connect_model, spec.model, spec.environment), "connect")
+    sandboxes, missing = candidates(spec.sandbox)
+    continued = bundle_to_continue(spec.resume, spec.request) if spec.resume else None
     redactor = Redactor(known_secrets(spec.environment))
-    prepared = in_background(redactor.prepare, "redactor")
-    sandbox = in_background(lambda: first_that_holds(*backends), "sandbox")
+    compiling = in_background(redactor.prepare, "redactor")
+    sandbox = in_background(lambda: first_that_holds(sandboxes, missing), "sandbox")
     try:
         with ExitStack() as stack:
-            run = read_base(stop, spec, last, redactor, sandbox.result, stack)
-            return _work(run, provider, stack)
+            run = read_base(cancel_run, spec, continued, redactor, sandbox.result, stack)
+            return _work(run, connecting, stack)
     finally:
-        wait([prepared])  # a process that ends while a thread of it is in re2 is aborted
+        wait([compiling])  # a process that ends while a thread of it is in re2 is aborted
         wait([sandbox])  # else the processes and folders of its probe would stay behind
 
 
 def read_base(
-    stop: CancelToken,
+    cancel_run: CancelToken,
     spec: RunSpec,
-    last: Bundle | None,
+    continued: Bundle | None,
     redactor: Redactor,
-    sandbox: Callable[[], Chosen],
+    await_sandbox: Callable[[], Chosen],
     stack: ExitStack,
 ) -> Run:
-    """2. Check out the base and read what it says; `sandbox` waits for the choice of one. The journal is closed with
-    `stack`."""
+    """2. Check out the base and read what it says; `await_sandbox` returns the sandbox that the probe chose. `stack`
+    closes the journal."""
     checkout, request = check_out(spec.source, spec.folder.root), spec.request
     user = spec.environment if spec.tier is Tier.LOCAL else {}
     skills = in_background(lambda: base_skills(checkout, user, request), "skills")
     with Parser() as parser:
         task = base_task(checkout, request, parser)
-        check_brought(task, spec.origin)
+        check_bring_folders(task, spec.origin)
         policy = base_policy(checkout, request, task, parser, spec.policy_text)
         conventions = base_conventions(spec, checkout, parser)
 
@@ -122,21 +132,21 @@ def read_base(
             raise UsageError(f"The task {task.name} works on threads on GitHub, and a local run has none.")
         request = request._replace(triage=spec.threads(task))
         news.append(f"{count_of(request.triage.threads if request.triage else (), 'thread')} to look at")
-    whole = checkout
+    run_checkout = checkout
     if policy.history != 1:
-        whole = check_out(spec.source, spec.folder.history, history=policy.history)
+        run_checkout = check_out(spec.source, spec.folder.history, history=policy.history)
     journal = stack.enter_context(Journal(spec.folder.journal, redactor.masked, view=spec.view))
-    chosen, skill_set = sandbox(), skills.result()
+    chosen, skill_set = await_sandbox(), skills.result()
     news += [f"warning: {note}" for note in chosen.sandbox_probe.notes]
     writes = allowance_of(policy, request, task) is not None
     run = Run.of(
         spec,
         request=request,
         notes=(*spec.notes, *_leftovers(spec)),
-        stop=stop,
-        checkout=whole,
+        cancel_run=cancel_run,
+        checkout=run_checkout,
         policy=policy,
-        profile=granted_profile(spec, policy, last, writes=writes),
+        profile=granted_profile(spec, policy, continued, writes=writes),
         confinement=chosen.confinement,
         sandbox_probe=chosen.sandbox_probe,
         journal=journal,
@@ -144,7 +154,7 @@ def read_base(
         skills=skill_set,
         conventions=conventions,
         task=task,
-        last=last,
+        continued=continued,
     )
     run.say(*news)
     return run
@@ -155,26 +165,30 @@ def _work(run: Run, connecting: Future[Provider], stack: ExitStack) -> RunResult
     parts = make_parts(run)
     trees = parts.trees
     run.say(*([parts.review.note] if parts.review else []))
-    stack.callback(trees.wait)
+    stack.callback(trees.wait)  # unwound in reverse: kill, stop the rounds, wait for the preparation
     stack.callback(parts.rounds.stop)
     stack.callback(parts.workspace.kill)
-    last = put_earlier_change(run, parts.workspace.may_write)  # before a workspace opens
-    is_preparing = trees.begin()
+    last_run = apply_earlier_change(run, parts.workspace.may_write)  # before a workspace opens
+    nothing = _nothing_to_do(run, parts)
+    is_preparing = not nothing and trees.begin()
     run.keep(*trees.left_out())
-    if not is_preparing:
+    if not (nothing or is_preparing):
         parts.workspace.open()
     provider = apply_overrides(connecting.result(), run.policy.models)
     models = RunModels(run, provider)
     model = ConversationModel(models, provider)
     parts.rounds.stop_reruns_after(run.budget.minutes)
     conversation = new_conversation(run, parts, models, model)
-    forget = run.stop.on_fire(lambda: run.cancel.fire("signal"))
+    unlink = run.cancel_run.on_fire(lambda: run.cancel_conversation.fire("signal"))
     try:
-        with cancelled_after(run.cancel, run.budget.minutes):
-            if nothing := _nothing_to_do(run, parts):
+        with cancelled_after(run.cancel_conversation, run.budget.minutes):
+            if not nothing and only_lock_files(run):
+                write_lock_files(run, parts.workspace)  # in the prepared tree
+                nothing = "Only lock files had conflicts, and their package managers wrote them anew."
+            if nothing:
                 end = LoopEnd(StopReason.END_TURN, nothing, 0, Usage(), 0.0, nothing)
             else:
-                end = run_loop(conversation, *opening(run, parts, last, vision=provider.info.vision))
+                end = run_loop(conversation, *opening(run, parts, last_run, vision=provider.info.vision))
             if not (run.profile.read_only or run.request.thread or parts.results.describe.description.title):
                 # Neither the model nor a thread has described the change.
                 instruction = run.request.full_instruction
@@ -183,7 +197,7 @@ def _work(run: Run, connecting: Future[Provider], stack: ExitStack) -> RunResult
                 )
                 parts.results.describe.description = Description(title)
     finally:
-        forget()
+        unlink()
         provider.close()
         models.close()
     from bot.run.result import conclude
@@ -198,12 +212,8 @@ def _nothing_to_do(run: Run, parts: Parts) -> str:
     if run.request.triage is not None and not run.request.triage.threads:
         return "No thread meets the task's conditions, so there was nothing to do."
     if merges_base(run.request):
-        locks, conflicted = check_lock_files(run), run.checkout.conflicted
-        if not conflicted:
-            return "The base branch merges without conflicts."
-        if set(conflicted) <= set(locks):
-            write_lock_files(run, parts.workspace)
-            return "Only lock files had conflicts, and their package managers wrote them anew."
+        check_lock_files(run)
+        return "" if run.checkout.conflicted else "The base branch merges without conflicts."
     return ""
 
 
@@ -211,5 +221,5 @@ def _leftovers(spec: RunSpec) -> tuple[str, ...]:
     """On a runner, notes on credentials that earlier steps left: the sandbox hides them, later steps can read them."""
     if not spec.environment.get("RUNNER_TEMP"):
         return ()
-    found = find_leftover_credentials(spec.origin, spec.environment)
-    return tuple(f"{sentence} The agent does not see it; {FIX}." for sentence in found)
+    leftovers = find_leftover_credentials(spec.origin, spec.environment)
+    return tuple(f"{sentence} The agent does not see it; {FIX}." for sentence in leftovers)

@@ -23,10 +23,10 @@ from bot.workspace.process import kill_all_of_ours
 
 CANCELLED = "cancelled immediately; all its processes have ended"
 
-_ONE_PRESS = 0.03
+_DUPLICATE_SIGNAL_SECONDS = 0.03
 """Seconds: a wrapper may pass on the signal that the terminal sent to both."""
 _KILL_LIMIT = 0.5
-_A_MOMENT = 0.8
+_REPORT_SECONDS = 0.8
 """Seconds."""
 
 Say = Callable[[str], None]
@@ -88,20 +88,20 @@ def _listen(
             text = f"{signal.Signals(number[0]).name}: stopping; the work so far is kept"
             if number[0] == signal.SIGINT and os.isatty(2):
                 text += " (Ctrl-C again ends it at once)"
-            _for_a_moment(partial(say, text))
+            _run_briefly(partial(say, text))
             cancel.fire("signal")
-        elif number[0] == signal.SIGINT and now - first > _ONE_PRESS:
+        elif number[0] == signal.SIGINT and now - first > _DUPLICATE_SIGNAL_SECONDS:
             ending.set()
             try:
                 kill_all_of_ours(_KILL_LIMIT)
-                _for_a_moment(cut_off)
+                _run_briefly(cut_off)
                 kill_all_of_ours(_KILL_LIMIT)  # what was started meanwhile
             finally:
                 os._exit(ExitCode.CANCELLED)
     os.close(woken)
 
 
-def _for_a_moment(task: Callable[[], None]) -> None:
+def _run_briefly(task: Callable[[], None]) -> None:
     """Run `task` on a thread and wait for it briefly: a lock that it needs may be taken, or nobody may read its
     output."""
 
@@ -111,8 +111,8 @@ def _for_a_moment(task: Callable[[], None]) -> None:
 
     thread = threading.Thread(target=do, name="for a moment", daemon=True)
     with suppress(CapacityError):  # what follows matters more
-        retry_at_capacity(thread.start, patience=_A_MOMENT)
-        thread.join(_A_MOMENT)
+        retry_at_capacity(thread.start, patience=_REPORT_SECONDS)
+        thread.join(_REPORT_SECONDS)
 
 
 @contextmanager

@@ -118,8 +118,8 @@ def search_location(context: Context, path: Path) -> SearchLocation:
             names = [below]
         elif not names and (below or not in_tree):
             with scratch_repository(path, context.tmp, context.cancelled) as git:
-                found = git.files(ignored_too=True)
-            names = [f"{below}/{name}" if below else name for name in found]
+                below_names = git.files(ignored_too=True)
+            names = [f"{below}/{name}" if below else name for name in below_names]
         return SearchLocation(root, below, prefix, names)
     except OSError as error:
         if context.cancelled.is_set():
@@ -187,14 +187,14 @@ def require_shown(context: Context, file: LoadedFile) -> None:
 def why_not_current(context: Context, file: LoadedFile) -> str:
     """Why the file is not what the model was last shown; empty if it is. Such a file may change where the old text fits
     exactly once. Raises `ToolFailure` if nothing of it was shown in this run."""
-    shown = context.records.get(file.path)
-    if context.assume_read or shown == file.sha256:
+    shown_hash = context.records.get(file.path)
+    if context.assume_read or shown_hash == file.sha256:
         return ""
-    if shown is None:
+    if shown_hash is None:
         raise ToolFailure(
             f"{file.name} was not viewed yet. Call {view_call(file.name)}, then send this again."
         )
-    return f"{file.name} changed since it was viewed" if shown else f"{file.name} was not viewed"
+    return f"{file.name} changed since it was viewed" if shown_hash else f"{file.name} was not viewed"
 
 
 _NAMES = re.compile(r"[\w./@+-]+")

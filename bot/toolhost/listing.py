@@ -62,20 +62,20 @@ class ScratchRepository(NamedTuple):
         """Files and links relative to the root, sorted, `.git` never; with `below` only those beneath that folder, or
         that file. Repositories within the repository are not entered. Raises `OSError` if git fails."""
         standard = () if ignored_too else ("--exclude-standard",)
-        found = set(self._listed("-o", *standard, "--", below or "."))
+        names = set(self._listed("-o", *standard, "--", below or "."))
         index = self.root / ".git" / "index"
         if not ignored_too and index.is_file():
             try:
                 tracked = self._listed("--", below or ".", index=index)
             except OSError:
                 tracked = []  # a broken index knows nothing
-            for name in set(tracked) - found:
+            for name in set(tracked) - names:
                 path = os.path.join(self.root, name)
                 folder = os.path.dirname(path)
                 # A folder is a submodule: git lists it by its name alone. A file may lie behind a link.
                 if (os.path.islink(path) or os.path.isfile(path)) and os.path.realpath(folder) == folder:
-                    found.add(name)
-        return sorted(found)
+                    names.add(name)
+        return sorted(names)
 
     def index_of(self, names: Iterable[str]) -> Path:
         """An index that lists exactly `names`, for a git command to work on. Raises `OSError` if git fails."""

@@ -265,11 +265,11 @@ def _middle_out(head: list[str], tail: list[str], spill: Spill, length: int) -> 
         f"[{size} bytes omitted; full output: {spill.name}; page it with view (offset, limit) or search it with "
         "grep]\n"
     )
-    dropped = (
+    omission_note = (
         f"\n[the output was {spill.size} bytes; the file keeps its beginning and end, without the "
         f"{spill.left_out} between them]\n"
     )
-    return "".join([*first, note, *last, dropped if spill.left_out else ""])
+    return "".join([*first, note, *last, omission_note if spill.left_out else ""])
 
 
 def _folded(lines: Sequence[str]) -> list[str]:

@@ -71,8 +71,8 @@ def limit_this_process(chosen: ResourceLimits) -> None:
 
     for which, most in wanted.items():
         soft, hard = resource.getrlimit(which)
-        kept = hard if which == resource.RLIMIT_DATA else _lower_of(most, hard)
-        resource.setrlimit(which, (_lower_of(most, soft), kept))
+        hard_limit = hard if which == resource.RLIMIT_DATA else _lower_of(most, hard)
+        resource.setrlimit(which, (_lower_of(most, soft), hard_limit))
 
 
 def _lower_of(wanted: int, there: int) -> int:

@@ -34,10 +34,10 @@ def find(content: str, old: str) -> tuple[Span, ...]:
     "aaa"."""
     wanted = re.compile(_LINE_END.join(map(re.escape, to_lf(old).split("\n"))))
     spans: list[Span] = []
-    found = wanted.search(content) if old else None
-    while found:
-        spans.append(found.span())
-        found = wanted.search(content, found.start() + 1)
+    match = wanted.search(content) if old else None
+    while match:
+        spans.append(match.span())
+        match = wanted.search(content, match.start() + 1)
     return tuple(spans)
 
 

@@ -24,8 +24,8 @@ from bot.workspace.frames import Facts
 from bot.workspace.process import Host
 from bot.workspace.process import HostEndedError as HostEndedError
 from bot.workspace.process import WorkspaceError as WorkspaceError
-from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import Confinement
+from bot.workspace.sandbox.remedies import HOW_TO_FIX
 from bot.workspace.start import StartOptions, make_folders, plan_start
 
 if TYPE_CHECKING:

@@ -17,9 +17,10 @@ from bot.contracts.wire import WireError
 from bot.workspace import canaries, start
 from bot.workspace.canaries import MAY_BE_CLOSED, Canaries
 from bot.workspace.process import Host, WorkspaceError
-from bot.workspace.sandbox.backends import HOW_TO_FIX, Off, Setting, candidates
+from bot.workspace.sandbox.backends import Off, Setting, candidates
 from bot.workspace.sandbox.confinement import Confinement, Mounts
 from bot.workspace.sandbox.landlock import version
+from bot.workspace.sandbox.remedies import HOW_TO_FIX
 
 
 class Chosen(NamedTuple):

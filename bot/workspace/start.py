@@ -22,7 +22,6 @@ from bot.workspace.dependencies import place_folders
 from bot.workspace.frames import Facts
 from bot.workspace.process import Host
 from bot.workspace.sandbox import toolchains
-from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import (
     NO_DEPENDENCIES,
     Confinement,
@@ -30,6 +29,7 @@ from bot.workspace.sandbox.confinement import (
     EnvironmentFolder,
     Mounts,
 )
+from bot.workspace.sandbox.remedies import HOW_TO_FIX
 from bot.workspace.sandbox.toolchains import Toolchains
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def plan_start(
         options.environment, tree, options.dependencies.folders, severs=confinement.severs
     )
     known = [one for one in tools.environments if not one.unshown]
-    shown = [one for one in options.dependencies.folders if one.created or one in known]
+    environments = [one for one in options.dependencies.folders if one.created or one in known]
     caches = tools.caches if options.with_caches else ()
     if not folders.continued:  # a new HOME, in which no command has written yet
         for folder, name in caches:
@@ -156,8 +156,8 @@ def plan_start(
         toolchains=(*tools.folders, *(folder for folder, _ in caches)),
         program=(*host_program(), *own_programs.values(), *certificates),
         environment=(
-            *place_folders(tree, [one for one in shown if one.path], moves=moves),
-            *(one for one in shown if one.at),
+            *place_folders(tree, [one for one in environments if one.path], moves=moves),
+            *(one for one in environments if one.at),
         ),
         own_git=options.own_git,
         tmp=(folders.tmp, TMP) if moves else None,
@@ -173,7 +173,7 @@ def plan_start(
         "shown": str(folders.shown),
         "readable": [*(path for _, path in skills), *map(str, options.archives)],
         "programs": {name: inside for name, (_, inside) in own_programs.items()},
-        "environment": _variables(confinement, options, tools, shown, root, tmp),
+        "environment": _variables(confinement, options, tools, environments, root, tmp),
         "assume_read": options.assume_read,
         "checks": options.checks,
         "limits": dict(options.limits or {}),

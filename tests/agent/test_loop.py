@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bot.agent.calls import REPEAT_NOTICE
 from bot.agent.conversation_context import Hooks, LoopEnd, TurnInfo
 from bot.agent.limits import Stop
+from bot.agent.repetition import REPEAT_NOTICE
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import Response, ResponseFailed, Result, SessionEnded, UserText

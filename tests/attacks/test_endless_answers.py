@@ -14,7 +14,7 @@ from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Raw, Say, Think, Turn
 from tests.support.provider_runs import FRAMES, MODELS, completed, failed, run
 
-LIMIT = 20_000
+LIMIT = 5_000
 
 
 @pytest.fixture(autouse=True)

@@ -85,10 +85,8 @@ class Hijacked:
 
 @pytest.fixture(scope="module")
 def hijacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hijacked]:
-    """The run is started cold: its commands look for the program's own environment."""
     with Forge() as forge, Listener() as outside:
         stage = open_stage(forge, tmp_path_factory.mktemp("hijacked") / "stage", checks=False)
-        stage.cold = True
         stage.forge.create_repository("riverbend", "private", private=True)
         stage.forge.commit("riverbend/private", {"secret.txt": OTHER})
         private = stage.forge.git_folder("riverbend/private")
@@ -125,7 +123,6 @@ def hijacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hijacked]:
         }
         result = stage.run(model=steps, event=event, ANTHROPIC_API_KEY=KEY, **runner)
         model_requests = [request.json for request in result.requests]
-        stage.cold = False
         published = stage.publish(**runner)
         yield Hijacked(stage, result, published, model_requests, list(outside.requests))
 

@@ -11,7 +11,6 @@ from bot.gate.dependencies import new_dependencies
 from bot.gate.weaker_tests import Line
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
-from bot.policy.problems import PolicyError
 from bot.session.context.base import checks_of, detected_at
 from tests.support import warm
 from tests.support.fix_script import fix_steps
@@ -75,20 +74,6 @@ def test_a94_nothing_is_detected_where_nothing_of_a_fork_runs(stage: Stage):
     result = stage.run(model=fix_steps(), event=event, token=token)
     assert result.code == 0, result.output
     assert stage.outcome()["checks"] == []
-
-
-POLICIES = {
-    "nested": NESTED[:60_000],
-    "nested keys": "? " * 30_000 + "x",
-    "aliases": ALIASES,
-    "merge keys": "a0: &a0 {k: 1}\n" + "".join(f"a{n + 1}: &a{n + 1} {{<<: [*a{n},*a{n}]}}\n" for n in range(40)),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", POLICIES)
-def test_a94_a_hostile_policy_is_an_error_with_its_line(kind: str):
-    with pytest.raises(PolicyError, match=r"^\.github/agent\.yml:\d+:\d+: "):
-        load_policy(POLICIES[kind])
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The key and the conversation go to the server that the caller named, and nowhere else."""
 
+import functools
 import importlib.util
 import json
 import re
@@ -28,6 +29,7 @@ for variables in json.loads(sys.argv[2]):
 """
 
 
+@functools.cache
 def variables(package: str) -> set[str]:
     """Every name in the package's source that looks like one of its variables."""
     spec = importlib.util.find_spec(package)

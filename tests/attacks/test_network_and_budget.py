@@ -101,14 +101,14 @@ def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dic
     assert "cut off: it sent more than a package manager has to send" in whys
 
 
-def test_a37_thirty_triggers_start_as_many_runs_as_a_day_has(stage: Stage, one_day: None):
+def test_a37_any_number_of_triggers_starts_as_many_runs_as_a_day_has(stage: Stage, one_day: None):
     policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 2}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     for _ in range(2):
         stage.add_run("success")
     event, token = stage.event_file(stage.sample.event), stage.bot_token()
     with ModelServer([DONE]) as server:
-        for _ in range(30):
+        for _ in range(10):
             environment = stage.environment(token, **server.environment(), **stage.job())
             ended = run_event(EventOptions("issue_comment", event), environment, print)
             assert ended.exit_code is ExitCode.REFUSED

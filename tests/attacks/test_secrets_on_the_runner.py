@@ -76,7 +76,7 @@ class Seen:
     """The command lines and the start environments of the program and all processes below it, as somebody sees them who
     looks again and again once a model was asked."""
 
-    everything: bytes = b""
+    all_output: bytes = b""
     _over: threading.Event = field(default_factory=threading.Event)
     _watcher: threading.Thread | None = None
 

@@ -133,7 +133,7 @@ def tried(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
             "A-28": _DAEMONS.format(n=seconds),
         }
         environment = Cli(home).environment(WALL_TOKEN=CANARY)
-        attacked = fix_with(home, repo, list(steps.values()), environment, "--sandbox", back_end)
+        attacked = fix_with(home, repo, list(steps.values()), environment, "--sandbox", back_end, cold=False)
         datagrams: list[bytes] = []
         try:
             while True:

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.errors import ExitCode
+from bot.contracts.errors import AgentError, ExitCode
+from bot.session.event.event_context import EventOptions
+from bot.session.event.run_event import run_event
 from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Say
@@ -23,6 +25,17 @@ def model() -> Iterator[ModelServer]:
     with ModelServer([Say("Asked!")]) as server:
         yield server
         assert server.requests == []
+
+
+def exit_code(stage: Stage, model: ModelServer, event: Any) -> int:
+    """Of a run for the event. An error that no person can act on raises."""
+    environment = stage.environment(stage.sample.run_token, **model.environment(), **stage.job())
+    options = EventOptions("issue_comment", stage.event_file(event))
+    try:
+        return run_event(options, environment, print).exit_code
+    except AgentError as error:
+        print(error)
+        return error.exit_code
 
 
 Forgery = Callable[[Any], None]
@@ -58,9 +71,7 @@ def test_a33_a_stranger_gets_no_run_whatever_the_payload_says_of_them(
 ):
     event = stage.ask("/agent fix this", REPORTER)
     FORGED[name](event)
-    result = stage.run(model=model, event=event)
-    assert result.code in (ExitCode.REFUSED, ExitCode.USAGE), result.output
-    assert "Traceback" not in result.output
+    assert exit_code(stage, model, event) in (ExitCode.REFUSED, ExitCode.USAGE)
     assert not [line for line in stage.bot_requests() if ".git/" in line]
 
 
@@ -105,9 +116,8 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_a31_a_comment_cannot_ask_for_that(stage: Stage, model: ModelServer, options: str):
-    result = stage.run(model=model, event=stage.ask(f"/agent fix {options} this"))
-    assert result.code in (ExitCode.USAGE, ExitCode.REFUSED), result.output
-    assert "Traceback" not in result.output
+    event = stage.ask(f"/agent fix {options} this")
+    assert exit_code(stage, model, event) in (ExitCode.USAGE, ExitCode.REFUSED)
     assert stage.pulls() == []
 
 

@@ -142,9 +142,7 @@ def test_a_commit_that_the_head_does_not_name_is_not_taken_for_it(world: World):
     assert world.checkout(world.open("topic"), other).base_sha == other
 
 
-@pytest.mark.parametrize(
-    "name", ["release/#1", 'it\'s_"quoted"', "größe\u00a0weit", "-dash", "+plus", "x" * 240]
-)
+@pytest.mark.parametrize("name", ['+release/#1/it\'s_"quoted"/größe\u00a0weit', "-dash", "x" * 240])
 def test_base_and_head_branches_may_have_any_name(world: World, name: str):
     base, branch = name, name.replace("1", "2").replace("x", "y") + "h"
     tip = world.forge.commit(world.repo, {"b.txt": "x\n"}, branch=base)

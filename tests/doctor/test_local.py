@@ -9,7 +9,8 @@ import pytest
 
 from bot.doctor.local import check_local, leftovers, maintenance, models, sandbox, workflow
 from bot.doctor.requirements import Finding, State
-from bot.workspace.sandbox.backends import bubblewrap, remedy
+from bot.workspace.sandbox.backends import bubblewrap
+from bot.workspace.sandbox.remedies import remedy
 from tests.support.files import write_file
 from tests.support.model_script import Raw, Status
 from tests.support.model_server import ModelServer

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from bot.github.client import GitHub, connect
 from bot.verbs.registry import NAMES
 from slash_forge import Forge
 from tests.events.requests import Event, NoRequest, Refusal, build_request, expect
-from tests.support.files import write_file
 from tests.support.policies import admitting
 
 REPO = "acme/lib"
@@ -40,11 +38,10 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def forge(clock: Clock, tmp_path: Path) -> Iterator[Forge]:
-    source = tmp_path / "source"
-    write_file(source / "calc.py", "def add(a, b):\n    return a - b\n")
+def forge(clock: Clock) -> Iterator[Forge]:
     with Forge(clock=clock) as forge:
-        forge.create_repository("acme", "lib", source)
+        forge.create_repository("acme", "lib")
+        forge.commit(REPO, {"calc.py": "def add(a, b):\n    return a - b\n"})
         for login in ("ada", "eve"):
             forge.add_user(login)
         forge.grant(REPO, "ada", "write")

@@ -70,10 +70,10 @@ def test_settings_without_end_are_no_settings(text: str):
     assert time.process_time() - began < 20  # and not an hour
 
 
-def test_thousands_of_projects_are_found_without_reading_each():
+def test_a_thousand_projects_are_found_without_reading_each():
     files = [
         f"p{number}/{name}"
-        for number in range(3_000)
+        for number in range(1_000)
         for name in ("tsconfig.json", "Cargo.toml", "pyproject.toml", "a.py")
     ]
     read: list[str] = []

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -76,12 +76,40 @@ class Row:
         return f"{self.cause}, {self.fault}: {self.point}"
 
 
+@dataclass(frozen=True)
+class Mended:
+    """What a whole run left on the forge at `address`, whose main branch was at `base`."""
+
+    address: str
+    base: str
+    bundle: Mapping[str, str]
+    comments: Sequence[str]
+
+    def put_back(self, stage: Stage) -> None:
+        """As if the run had been on the forge of this stage."""
+
+        def here(text: str) -> str:
+            return text.replace(self.address, stage.forge.url).replace(self.base, stage.branches()["main"])
+
+        stage.bundle.mkdir()
+        for name, text in self.bundle.items():
+            (stage.bundle / name).write_text(here(text))
+        for body in self.comments:
+            stage.forge.comment(stage.repo, stage.sample.issue, ACTIONS_BOT, here(body))
+
+
+_MENDED: list[Mended] = []
+"""The one of this process, once there is one."""
+
+
 @dataclass
 class Scene:
     stage: Stage
     requests: int = 0
     inside: Sequence[str] = ()
     """Put before the command: a machine on which something is wrong."""
+    program: int = 0
+    """The process id of the program that is to get a signal."""
     killed: bool = False
     """By SIGKILL, after which nothing can be tidied."""
     ran: CommandResult = field(default_factory=lambda: CommandResult(0, "", ""))
@@ -159,9 +187,16 @@ class Scene:
         return {**model.environment(), "SLASH_AGENT_MODEL": MODEL}
 
     def mend(self) -> None:
-        """A whole run for the event, whose bundle waits to be published."""
+        """The bundle and the comments of a whole run for the event, which wait to be published. It is made once, since
+        it is the same on every forge but for address and base."""
+        if _MENDED:
+            _MENDED[0].put_back(self.stage)
+            return
         ran = self.play_model(fix_steps(), self.argv("run"))
         assert ran.code == 0, ran.output
+        bundle = {file.name: file.read_text() for file in self.stage.bundle.iterdir()}
+        base = self.stage.branches()["main"]
+        _MENDED.append(Mended(self.forge.url, base, bundle, self.stage.bot_comments()))
 
     def new_token(self) -> str:
         """For the job that publishes; the first one may have ended."""
@@ -664,7 +699,7 @@ def at_process(text: str, damage: Fault) -> At:
     """Once a process of the program has a command line that starts with `text`; then `damage` is done."""
 
     def at(scene: Scene, model: ModelServer) -> bool:
-        if reached := any(command_line(number).startswith(text) for number in below(os.getpid())):
+        if reached := any(command_line(number).startswith(text) for number in below(scene.program)):
             damage(scene)
         return reached
 
@@ -680,7 +715,7 @@ def command_line(number: int) -> str:
 
 def kill_sandbox(scene: Scene) -> None:
     """Every process behind the wall is killed."""
-    for number in [one for one in below(os.getpid()) if command_line(one).split(" ")[0].endswith("bwrap")]:
+    for number in [one for one in below(scene.program) if command_line(one).split(" ")[0].endswith("bwrap")]:
         with suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
 
@@ -766,7 +801,11 @@ def _strike(
 ) -> CommandResult:  # fmt: skip
     scene.killed = by == signal.SIGKILL
     argv = scene.argv(verb, *options)
-    completed = warm.run_with_signal(argv, variables, by, reached, scene.stage.folder, _LIMIT)
+
+    def started(program: int) -> None:
+        scene.program = program
+
+    completed = warm.run_with_signal(argv, variables, by, reached, scene.stage.folder, _LIMIT, started)
     return CommandResult(completed.returncode, completed.stdout, completed.stderr)
 
 

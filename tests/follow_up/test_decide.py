@@ -22,7 +22,7 @@ from bot.follow_up.situation import (
     Update,
     Wait,
 )
-from bot.policy.publish_settings import FollowUpPolicy
+from bot.policy.follow_up import FollowUpPolicy
 
 HEAD, OLD, TIP = "a" * 40, "b" * 40, "c" * 40
 RED = Check("test", Ended.FAILED, required=True, run=7, fingerprint="f1", on_merge_base=Ended.PASSED)

@@ -19,7 +19,7 @@ from bot.follow_up.situation import (
     Stop,
     Update,
 )
-from bot.policy.publish_settings import FollowUpPolicy
+from bot.policy.follow_up import FollowUpPolicy
 from slash_forge.bundled import MAINTAINER
 from tests.follow_up.conftest import BRANCH, Followed, mark_fields
 from tests.support.model_script import Call, Say

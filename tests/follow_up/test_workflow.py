@@ -11,8 +11,8 @@ import yaml
 from bot.contracts.request import FOLLOW_UP_FILE
 from bot.doctor.propose import propose
 from bot.environment.detection import CIStep, Detection
+from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.load import load_policy
-from bot.policy.publish_settings import FollowUpPolicy
 from slash_forge.bundled import MAINTAINER
 from tests.follow_up.conftest import BRANCH, Followed, mark_fields
 from tests.follow_up.test_events import FIX

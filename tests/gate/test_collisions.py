@@ -57,7 +57,7 @@ def test_names_that_collide_in_the_base_already_are_left_alone(tmp_path: Path):
 
 
 def test_a_large_base_is_compared_in_passing():
-    base = [f"packages/p{number}/src/module_{number}.py" for number in range(100_000)]
+    base = [f"packages/p{number}/src/module_{number}.py" for number in range(30_000)]
     started = time.process_time()
     assert collisions([*base, "Packages/x"], ["Packages/x"]) == {"Packages/x": "packages"}
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 1.5

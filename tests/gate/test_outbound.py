@@ -235,8 +235,8 @@ def test_a_name_is_never_changed_and_stops_the_write():
 def test_a_long_text_costs_linear_time(piece: str):
     door = OutboundFilter({})
     started = time.process_time()
-    door.markdown(piece * (200_000 // len(piece)))
-    assert time.process_time() - started < 5
+    door.markdown(piece * (100_000 // len(piece)))
+    assert time.process_time() - started < 2.5
 
 
 def test_a60_a_link_to_a_thread_of_another_repository_does_not_leave():

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.gate.path_rules import folded, is_git_folder, leads_out, refusal, withholding
+from bot.gate.links import leads_out
+from bot.gate.path_rules import folded, is_git_folder, refusal, withholding
 
 names = st.text(min_size=1, max_size=30).filter(lambda name: "/" not in name)
 invisible = st.text(alphabet="\u200b\u200c\u200d\u2060\ufeff\u00ad\ufe0f", max_size=3)

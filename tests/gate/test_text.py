@@ -202,10 +202,10 @@ def test_a_line_is_one_line_of_visible_text_within_its_limit(text: str, limit: i
     ],
 )  # fmt: skip
 def test_a_hostile_text_costs_linear_time(text: str):
-    text = text[:30_000]
+    text = text[:15_000]
     started = time.process_time()
     markdown(text)
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 1.5
 
 
 @pytest.mark.parametrize(
@@ -349,14 +349,14 @@ def test_a61_what_cleaning_missed_comes_out_as_code(text: str, monkeypatch: pyte
 def test_random_texts_do_nothing_on_the_page_of_cmark_gfm():
     source = random.Random(20)
     assert [
-        (sample, found) for sample in (random_text(source) for _ in range(500)) if (found := fault(sample))
+        (sample, found) for sample in (random_text(source) for _ in range(250)) if (found := fault(sample))
     ] == []
 
 
 def test_a_block_in_a_list_stays_where_it_is_if_nothing_in_it_acts():
     text = "1. Run\n   ```sh\n   make # all\n   ```\n2. Then:\n\n   ~~~\n   x\n   ~~~\n"
     assert markdown(text) == text
-    assert clean_markdown(text * 2000, 10**9).count("make") < 3000, "GitHub takes 65,536 characters"
+    assert clean_markdown(text * 1000, 10**9).count("make") < 1500, "GitHub takes 65,536 characters"
 
 
 @pytest.mark.parametrize(

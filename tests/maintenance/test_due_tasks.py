@@ -11,8 +11,8 @@ from bot.maintenance.due_tasks import (
     Decision,
     EndedPull,
     OpenPull,
+    RemainingCaps,
     RepositoryState,
-    Room,
     Start,
     TaskState,
     decide_all,
@@ -38,7 +38,7 @@ def planned(
     started: int = 0,
     **caps: int,
 ) -> list[Decision]:
-    room = Room(replace(POLICY, maintenance=MaintenancePolicy(**caps)), state, started)
+    room = RemainingCaps(replace(POLICY, maintenance=MaintenancePolicy(**caps)), state, started)
     return decide_all(tasks, room, repository="a/b", since=lambda _: since, now=NOW)
 
 
@@ -63,7 +63,7 @@ NO = EndedPull(NOW - timedelta(days=1), 3)
         ((THEIRS,), "", (1, 1), "People have committed to #7: it is theirs until it is closed."),
         ((NO,), "tick hand", (1, 1), "People closed #3: it waits until 2026-12-05."),
         ((), "hand", (1, 0), "There are or will be 5 open pull requests of tasks, the most allowed."),
-        ((), "hand", (0, 1), "Today's 20 runs by the schedule are used up."),
+        ((), "hand", (0, 1), "The daily limit of 20 scheduled runs is used up."),
         ((MINE, NO), "tick hand", (1, 1), "People closed #3: it waits until 2026-12-05."),
     ],
 )
@@ -74,7 +74,7 @@ def test_one_decision_for_the_plan_a_workflow_and_a_person(
     for start in Start:
         opened = [one for one in pulls if isinstance(one, OpenPull)]
         ended = [one for one in pulls if isinstance(one, EndedPull)]
-        caps = Room(POLICY, {"links": TaskState(opened, ended)})
+        caps = RemainingCaps(POLICY, {"links": TaskState(opened, ended)})
         caps.runs, caps.pulls = room
         decided.append(caps.decide(LINKS, start, NOW, NOW))
     assert [start.name.lower() for start, one in zip(Start, decided, strict=True) if one.run] == runs.split()

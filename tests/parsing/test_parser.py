@@ -2,10 +2,6 @@
 
 import ast
 import json
-import os
-import resource
-import signal
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +11,7 @@ import pytest
 from bot.parsing import parser as module
 from bot.parsing.child import yaml_texts
 from bot.parsing.parser import ParseError, Parser
+from tests.parsing.hostile_functions import answers_with, ends_itself, limits_and_surroundings
 
 NESTED = "[" * 180_000
 
@@ -39,35 +36,13 @@ def test_values_are_plain(parser: Parser, function, text: str, value):
     assert parser.parse(function, text) == value
 
 
-def limits_and_surroundings(text: str) -> object:
-    """Run in the child."""
-    names = (resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)
-    return [
-        dict(os.environ),
-        os.getcwd(),
-        sys.flags.isolated,
-        [resource.getrlimit(name)[0] for name in names],
-    ]
-
-
-def ends_itself(text: str) -> object:
-    os.kill(os.getpid(), signal.Signals[text])
-    return text
-
-
-def answers_with(text: str) -> object:
-    """Write an answer of its own, as a text that has taken control of the child can."""
-    os.write(1, text.encode())
-    return None
-
-
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[Parser]:
-    """One whose child imports this file. For one test: what a text wrote there may be the answer to the next."""
+    """One whose child imports these functions. For one test: what a text wrote there may be the answer to the next."""
     start = f"import sys; sys.path.append({str(Path(__file__).parent)!r}); {module._START}"
     monkeypatch.setattr(module, "_START", start)
     for function in (limits_and_surroundings, ends_itself, answers_with):
-        monkeypatch.setattr(function, "__module__", "test_parser")
+        monkeypatch.setattr(function, "__module__", "hostile_functions")
     with Parser(600) as started:
         yield started
 

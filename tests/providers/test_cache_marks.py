@@ -4,6 +4,7 @@ The rules: a mark keeps the prefix up to its block; a lookup begins at each mark
 """
 
 import json
+from itertools import accumulate
 from typing import Any
 
 from hypothesis import given, settings
@@ -32,7 +33,7 @@ class Cache:
         for at in marked:
             assert blocks[at]["type"] not in ("thinking", "redacted_thinking")
             assert blocks[at].get("text") or blocks[at].get("content") or blocks[at].get("source")
-        prefixes = [json.dumps(blocks[: end + 1]) for end in range(len(blocks))]
+        prefixes = list(accumulate(map(json.dumps, blocks)))
         served = 0
         for at in marked:
             for end in range(at, max(-1, at - LOOK_BACK), -1):

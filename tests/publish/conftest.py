@@ -183,11 +183,8 @@ def open_world(folder: Path) -> Iterator[World]:
         forge.add_user("octo")
         ann = forge.add_user("ann")
         forge.add_user("bob")
-        source = folder / "source"
-        source.mkdir()
-        for name, text in FILES.items():
-            (source / name).write_text(text)
-        forge.create_repository("octo", "hello", source)
+        forge.create_repository("octo", "hello")
+        forge.commit(REPO, FILES)
         forge.grant(REPO, "ann", "write")
         issue = forge.create_issue(REPO, "bob", "Totals are off by a cent")
         comment_id, _ = forge.comment(REPO, issue, "ann", "/agent fix the rounding of totals")

@@ -220,7 +220,7 @@ def test_a_base_commit_that_is_on_no_base_branch_is_refused(world: World):
     assert set(world.branches()) == {"main", "somebody"}
 
 
-@pytest.mark.parametrize("branch", ["release/1.x", "fix/#12", "größe", "a'b\"c", "x" * 200])
+@pytest.mark.parametrize("branch", ["fix/#12/größe/a'b\"c", "x" * 200])
 def test_base_branches_have_all_kinds_of_names(world: World, branch: str):
     world.base_sha = world.forge.commit(REPO, {"README.md": "x\n"}, branch=branch, author="ann")
     bundle = world.bundle(request=world.outcome().request._replace(base_ref=branch))
@@ -340,8 +340,9 @@ POLICIES = {
 }
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("token", ["app", "person"])
+@pytest.mark.parametrize(
+    ("token", "policy"), [("app", "none"), ("person", "wait"), ("app", "workflows to dispatch")]
+)
 def test_a73_a91_ci_waits_whoever_wrote_in_the_thread(world: World, token: str, policy: str):
     app, own = app_and_own(world)
     world.forge.grant(REPO, "bob", "write")  # nobody without rights has written

@@ -92,8 +92,8 @@ def test_bytecode_is_no_file_of_the_run(tmp_path: Path):
 @pytest.mark.slow
 def test_a_page_has_at_most_ten_megabytes_and_counts_the_rest(tmp_path: Path, long_names: bool):
     name = "d/" + "n" * 200 if long_names else "n"
-    text = b"x = 1\n" * 40
-    turns = range(1, 401 if not long_names else 2)
+    text = b"x = 1\n" * 160
+    turns = range(1, 101 if not long_names else 2)
     records: list[RequestSent | FilesChanged] = []
     for turn in turns:
         many = 5_000 if long_names else 12

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.maintenance.due_tasks import EndedPull, OpenPull, Room, TaskState, decide_all
+from bot.maintenance.due_tasks import EndedPull, OpenPull, RemainingCaps, TaskState, decide_all
 from bot.maintenance.task import Task, schedule_words
 from bot.policy.load import load_policy
 from bot.session.event.dashboard import LastResult, RepositoryPlan, render_dashboard, ticked_tasks
@@ -25,7 +25,7 @@ BROKEN = {".github/agent/tz.md": ".github/agent/tz.md:2:1: unknown key `timezone
 
 
 def page(now: datetime = NOW) -> str:
-    since, room = now - timedelta(hours=1), Room(load_policy(None), STATE)
+    since, room = now - timedelta(hours=1), RemainingCaps(load_policy(None), STATE)
     decisions = decide_all(TASKS, room, repository="a/b", since=lambda _: since, now=now)
     return render_dashboard(RepositoryPlan("a/b", tuple(decisions), STATE, 30, BROKEN), RESULTS)
 

@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,8 @@ from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.repositories import commit_all, git
+from tests.support.repositories import commit_all, git, make_repository
+from tests.support.stage import MODEL, command
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -145,3 +149,30 @@ def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path
     assert answer.strip() in ran.out
     assert "last words" not in ran.output
     assert git(repo, "branch", "--list", "agent/*") == ""
+
+
+def test_a_setup_that_fails_ends_the_run_with_a_bundle_that_says_so(cli: Cli, tmp_path: Path):
+    """The request was paid: its cost is in the outcome."""
+    policy = {".github/agent.yml": "version: 1\nsetup: ['echo no index; exit 3']\n"}
+    repo, out = make_repository(tmp_path / "app", policy), tmp_path / "bundle"
+    ran = cli.on(repo, "fix", "--out", out, "do it", model=[shell("ls"), DONE])
+    assert ran.code == 75, ran.output
+    outcome = json.loads((out / "outcome.json").read_text())
+    assert (outcome["stop_reason"], outcome["turns"]) == ("error", 1)
+    assert "no index" in outcome["reason"]
+    assert outcome["cost"] > 0
+
+
+@pytest.mark.slow
+def test_a_signal_during_setup_cancels_the_run(cli: Cli, tmp_path: Path):
+    policy = {".github/agent.yml": "version: 1\nsetup: ['sleep 60']\n"}
+    repo, out = make_repository(tmp_path / "app", policy), tmp_path / "bundle"
+    with ModelServer([shell("ls"), DONE]) as server:
+        argv = command("fix", "--repo", repo, "--model", MODEL, "--out", out, "do it")
+        with subprocess.Popen(argv, env=cli.environment(**server.environment())) as process:
+            while not server.requests:
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(signal.SIGTERM)
+    assert process.returncode == 130
+    assert json.loads((out / "outcome.json").read_text())["stop_reason"] == "canceled"

@@ -84,7 +84,7 @@ def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and
     comparisons = trial.compare(tree)
     assert (comparisons["ruff"].new_count, comparisons["ty"].new_count) == (2, 2)
     verdict = Verdict(tree, b"", b"", (ChangedFile("a.py", "modified", "100644", "", 1, 0),), ())
-    gate = SimpleNamespace(verdict=lambda: verdict)
+    gate = SimpleNamespace(close_and_judge=lambda: verdict)
     parts: Any = SimpleNamespace(rounds=trial.rounds, review=None, results=ResultTools(), workspace=gate)
     message = StopHook(trial.rounds.run, parts).before_end() or ""
     assert "lib/b.py:1:7 ruff F821" in message

@@ -11,7 +11,7 @@ from bot.contracts.outcome import CheckResult, CheckState
 from bot.evidence.check import Check
 from bot.evidence.failing_checks import failing
 from bot.evidence.reruns import NO_TIME, PASSED_AGAIN
-from tests.support.rounds import PYTEST, PYTHON, Begin, Trial, trial
+from tests.support.rounds import PYTEST, Begin, Trial, trial
 from tests.support.workspaces import running
 
 
@@ -51,11 +51,6 @@ SUITE = (
     "import os, unittest\nclass A(unittest.TestCase):\n    def test_a(self): {a}\n    def test_b(self): {b}\n"
 )
 ONCE = "test -f changed || exit 0; test -e {place} || {{ touch {place}; exit 1; }}"
-NODE = (
-    "const test = require('node:test');\ntest('good', () => {});\n"
-    "test('bad', () => { require('node:fs').statSync('changed'); });\n"
-)
-
 
 REPORT = '<testsuite><testcase classname="c" name="{name}"/></testsuite>'
 DAEMON = (
@@ -87,12 +82,11 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
 
     fine = SUITE.format(a="pass", b="pass")
     commands = {
-        "flaky": f"{PYTHON} -m unittest discover -s flaky",
-        "order": f"{PYTHON} -m unittest discover -s order",
-        "before": f"{PYTHON} -m unittest discover -s before",
+        "flaky": "python3 -m unittest discover -s flaky",
+        "order": "python3 -m unittest discover -s order",
+        "before": "python3 -m unittest discover -s before",
         "nameless": ONCE.format(place=folder / "was"),
         "leftover": ONCE.format(place="was"),
-        "node": "node --test node",
         "reader": "cat src/a.py",  # else no check opens the change, and none counts
     }
     daemon = Check("daemon", DAEMON.format(mark=f"late-{folder}"), 60, junit=("daemon.xml",))
@@ -106,7 +100,6 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
                 a=f"os.path.exists('changed') or {fails_once('before')}",
                 b="self.assertTrue(os.path.exists('changed'))",
             ),
-            "node/a.test.js": NODE,
             "src/a.py": "one\n",
         },
         *(Check(name, command, 60) for name, command in commands.items()),

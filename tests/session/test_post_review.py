@@ -52,13 +52,16 @@ def posted(cli: Cli, stage: Stage, clone: Path, *steps: Any) -> tuple[CommandRes
 def test_the_review_is_on_the_pull_request_and_a_second_one_asks_no_model(
     cli: Cli, stage: Stage, clone: Path, number: int
 ):
+    (clone / ".github" / "agent.yml").write_text("version: 1\nsetup: ['true']\n")
     ran, _ = posted(cli, stage, clone, Call("report_finding", FOUND))
     assert ran.code == 0, ran.output
+    assert "setup: true" in ran.err
     [comment] = stage.get(f"pulls/{number}/comments")
     assert (comment["path"], comment["line"], comment["user"]["login"]) == ("stats.py", 2, MIRA)
     ran, requests = posted(cli, stage, clone)
     assert (ran.code, requests) == (0, 0)
     assert "Nothing of the diff is new since" in ran.out
+    assert "setup: true" not in ran.err
 
 
 @pytest.mark.usefixtures("number")

@@ -89,7 +89,7 @@ def test_after_a_stop_no_further_wait_is_told(tmp_path: Path):
     run = make_run(tmp_path, view=LineViewer(lines.append))
     run.show_wait("the checkers before the change", 60)
     run.show_output("x")
-    run.stop.fire("signal")
+    run.cancel_run.fire("signal")
     run.show_wait("check with the change: two")
     assert lines == ["     the checkers before the change (limit 60 s)"]
 

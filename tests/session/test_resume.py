@@ -7,7 +7,7 @@ import pytest
 from bot.checkout.clone import Source
 from bot.contracts.errors import UsageError
 from bot.publish.bundle import Bundle
-from bot.run.resume import put_earlier_change
+from bot.run.resume import apply_earlier_change
 from tests.support.outcomes import make_outcome
 from tests.support.repositories import Repository
 from tests.support.runs import make_run
@@ -27,6 +27,6 @@ def test_a_patch_that_unpacks_to_more_than_git_should_hold_is_refused_before_git
     desk = bench(tmp_path, repository)
     bundle = Bundle(tmp_path, make_outcome(base_sha=old), BOMB, b"", "")
     source = Source(str(repository.path), "HEAD")
-    run = make_run(tmp_path / "run", desk.checkout, last=bundle, source=source)
+    run = make_run(tmp_path / "run", desk.checkout, continued=bundle, source=source)
     with pytest.raises(UsageError, match="unpacks to more than"):
-        put_earlier_change(run, lambda path, *more: None)
+        apply_earlier_change(run, lambda path, *more: None)

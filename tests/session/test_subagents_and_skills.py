@@ -65,7 +65,7 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(
         subagents = Subagents(run, unused, gatekeeper)
         subagents.models = models
         subagents.parent = ConversationContext(
-            *(provider, "", unused, journal, RunLimits(turns=7), run.cancel),
+            *(provider, "", unused, journal, RunLimits(turns=7), run.cancel_conversation),
             stop_on_denial=True,
             identity="run",
             shared_usage=SessionUsage(),

@@ -20,7 +20,6 @@ from github.Repository import Repository
 from slash_forge import Forge
 from tests.slash_forge import graphql
 from tests.support import openapi
-from tests.support.files import write_file
 
 REPO = "acme/lib"
 
@@ -29,13 +28,11 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def forge(tmp_path: Path) -> Iterator[Forge]:
-    source = tmp_path / "source"
-    write_file(source / "README.md", "# lib\n")
-    (source / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+def forge() -> Iterator[Forge]:
     with Forge() as forge:
         forge.add_user("acme")
-        forge.create_repository("acme", "lib", source)
+        forge.create_repository("acme", "lib")
+        forge.commit(REPO, {"README.md": "# lib\n", "calc.py": "def add(a, b):\n    return a - b\n"})
         for login in ("ada", "tom", "eve"):
             forge.add_user(login)
         forge.grant(REPO, "ada", "write")

@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from bot.contracts.request import Tier
-from bot.policy.publish_settings import FailedRunsPolicy, PullRequestPolicy, ReviewPolicy, TriggersPolicy
+from bot.policy.publish_settings import PullRequestPolicy, ReviewPolicy
 from bot.policy.tiers import Bot, default_tiers
+from bot.policy.triggers import FailedRunsPolicy, TriggersPolicy
 from bot.policy.values import OptionsPolicy, Policy
 
 

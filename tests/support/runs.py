@@ -26,7 +26,7 @@ def make_run(folder: Path, checkout: Checkout | None = None, policy: str | None 
         "source": Source("", ""),
         "folder": RunFolder(folder),
         "environment": {"PATH": os.environ["PATH"]},
-        "stop": CancelToken(),
+        "cancel_run": CancelToken(),
         "checkout": checkout or Checkout(cast(Git, None), folder / "tree", "", ()),
         "policy": load_policy(policy),
         "profile": profile_of(request),

@@ -1,6 +1,6 @@
 """Run `slash-agent` as a process that is forked from a loaded one.
 
-Loading Python and its packages takes two of the three seconds of a run on the sample. So each test worker has one
+Loading Python and its packages takes two of the three seconds of a run on the sample. So the test workers share one
 process that loads them once and forks for each command line. The child has its own environment, folder, standard
 streams and threads, and does what `python -P -m bot` does from the call of `main` on, with short retry delays. Its
 command line and its environment in /proc are not its own: tests of these, and of the start, use `run_cold`. With
@@ -13,6 +13,7 @@ import functools
 import json
 import os
 import queue
+import select
 import shlex
 import shutil
 import signal
@@ -21,6 +22,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -99,14 +101,14 @@ def run(
     limit: float = LIMIT,
     on_start: OnStart = _ignored,
 ) -> subprocess.CompletedProcess[str]:
-    """Like `subprocess.run`, but forked if `argv` starts the program. The default environment is that of the tests.
-    `on_start` gets the process id.
+    """Like `subprocess.run`, but forked if `argv` starts the program. The default environment is that of the tests,
+    without those that change the start. `on_start` gets the process id.
 
     The output is printed, so that pytest shows it if the test fails. Raises `subprocess.TimeoutExpired` after `limit`
     seconds, with the process ended.
     """
     words = [str(word) for word in argv]
-    env = dict(os.environ if environment is None else environment)
+    env = _ordinary(os.environ) if environment is None else dict(environment)
     if (
         words[:4] != [sys.executable, *_START]
         or len(json.dumps([words, env])) > LARGEST - 1_000
@@ -178,9 +180,11 @@ def run_with_signal(
     reached: Callable[[], bool],
     cwd: Path | str | None = None,
     limit: float = LIMIT,
+    on_start: OnStart = _ignored,
 ) -> subprocess.CompletedProcess[str]:
     """Like `run`; sends the signal `by` once `reached()` is true."""
     with running(argv, environment, cwd, limit) as program:
+        on_start(program.pid)
         deadline = time.monotonic() + limit
         while not reached() and not program.completed.done():
             assert time.monotonic() < deadline, "what was waited for did not happen"
@@ -229,12 +233,19 @@ def client_command(argv: Sequence[str]) -> list[str]:
     return [str(warm_venv() / "bin" / "python"), *argv[1:]]
 
 
+def _ordinary(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if not _changes_the_start(name)}
+
+
+def _changes_the_start(name: str) -> bool:
+    """Whether the variable changes how Python or a package starts."""
+    return name.startswith(("PYTHON", "LD_", "GIT_PYTHON"))
+
+
 def _is_ordinary(environment: Mapping[str, str]) -> bool:
-    """Whether no variable changes how Python or a package starts. That nothing is compiled changes no result."""
+    """Whether no variable changes the start. That nothing is compiled changes no result."""
     names = environment.keys() - {"PYTHONDONTWRITEBYTECODE"}
-    return environment.get("PATH") == os.environ["PATH"] and not any(
-        name.startswith(("PYTHON", "LD_", "GIT_PYTHON")) for name in names
-    )
+    return environment.get("PATH") == os.environ["PATH"] and not any(map(_changes_the_start, names))
 
 
 @functools.cache
@@ -244,14 +255,42 @@ def _temporary_folder() -> str:
     return folder
 
 
+_SHARED = "SLASH_AGENT_TEST_SERVER"
+
+
+def share_server() -> None:
+    """Let the test workers that this process starts share one server, which the first of them that needs it starts:
+    loading takes four seconds of processor time."""
+    os.environ[_SHARED], listener = _listen()
+    threading.Thread(target=_serve_when_asked, args=[listener], daemon=True).start()
+
+
+def _serve_when_asked(listener: socket.socket) -> None:
+    select.select([listener], [], [])
+    _serve(listener)
+
+
 @functools.cache
 def _address() -> str:
-    """The socket of this test worker's server. Connections wait until it is ready."""
+    """The socket of the server, this process's own unless one is shared. Connections wait until it is ready."""
+    if shared := os.environ.get(_SHARED):
+        return shared
+    address, listener = _listen()
+    _serve(listener)
+    return address
+
+
+def _listen() -> tuple[str, socket.socket]:
     address = os.path.join(_temporary_folder(), "socket")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(address)
+    listener.listen(64)
+    return address, listener
+
+
+def _serve(listener: socket.socket) -> None:
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8"}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-        listener.bind(address)
-        listener.listen(16)
+    with listener:
         process = subprocess.Popen(
             [sys.executable, "-P", _SERVER, str(listener.fileno())],
             env=environment,
@@ -259,4 +298,3 @@ def _address() -> str:
             pass_fds=[listener.fileno()],
         )
     atexit.register(process.communicate)
-    return address

@@ -43,10 +43,10 @@ print(json.dumps({
 """
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree with the verb `audit`, a copy of `explain` with other words."""
-    root = tmp_path / "tree"
+    root = tmp_path_factory.mktemp("recipe") / "tree"
     for name in ("bot", ".ci"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     verbs = root / "bot" / "verbs"

@@ -219,5 +219,5 @@ class Board:
         minutes, seconds = divmod(int(now - self._started), 60)
         most = f" of {money(self._most)}" if self._most is not None else ""
         turns = f" of {self._turns}" if self._turns is not None else ""
-        spent = f"{money(self._usd, 4)}{most} · turn {self._turn}{turns}"
-        return f"{minutes}:{seconds:02d} · {spent} · {count_of(self._tokens, 'token')}"
+        usage_text = f"{money(self._usd, 4)}{most} · turn {self._turn}{turns}"
+        return f"{minutes}:{seconds:02d} · {usage_text} · {count_of(self._tokens, 'token')}"

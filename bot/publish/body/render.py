@@ -15,7 +15,8 @@ from bot.evidence.look_first import denied, held_back
 from bot.evidence.view import view_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
-from bot.publish.body.repository_template import PARTS, fill_template, joined
+from bot.publish.body.parts import PARTS, joined
+from bot.publish.body.repository_template import fill_template
 from bot.publish.macros import folded_sections, macros_of, one_line
 from bot.publish.markdown import safe_line, shortened
 from bot.verbs.record import Earlier
@@ -72,20 +73,20 @@ def render_body(
 
 def _view(outcome: Outcome, files: Sequence[ChangedFile], links: Links, scale: float) -> dict[str, Any]:
     request, thread = outcome.request, outcome.request.thread
-    shown = view_of(outcome, files, scale)
+    view = view_of(outcome, files, scale)
     return {
         "outcome": outcome,
         "request": request,
         "links": links,
-        "shown": shown,
+        "shown": view,
         "scale": scale,
         "rows": int(_ROWS_SHOWN * scale),
-        "headline": shown.summary.headline[:1].upper() + shown.summary.headline[1:],
+        "headline": view.summary.headline[:1].upper() + view.summary.headline[1:],
         "asked_in": f"#{thread.number}" if thread else "the request",
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),
         "approved": not needs(request.verb, Earlier.RUN),
         "most": int(_EVIDENCE_SHOWN * scale),
-        "sections": list(folded_sections(shown, outputs=scale == 1)),
+        "sections": list(folded_sections(view, outputs=scale == 1)),
         "files": sorted(files, key=lambda file: not file.sensitive),
         "withheld": list(map(one_line, held_back(outcome.withheld))),
         "notes": (*outcome.notes, *filter(None, [thread.hidden if thread else ""])),

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from bot.publish.body.parts import PARTS, blocks, joined
+
 TEMPLATE_LIMIT = 12_000
 
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*$")
@@ -34,26 +36,6 @@ _WORDS = {
 }
 _NO_LEVEL = 7
 _CHECKLIST = r"check\s?-?lists?|todo|to do"
-
-
-# The parts of a body in their order, each with our heading.
-PARTS = {
-    "alert": "",
-    "asked": "",
-    "change": "What changed",
-    "look": "Look at first",
-    "evidence": "Evidence",
-    "files": "Files",
-    "remarks": "Remarks",
-    "closing": "",
-    "run": "",
-}
-
-
-def joined(parts: Mapping[str, str], names: Iterable[str] = PARTS) -> str:
-    """Return the body for a repository without a template. `parts` are texts by the names of `PARTS`, some empty."""
-    heads = {name: f"### {title}\n\n" if title else "" for name, title in PARTS.items()}
-    return _blocks(*(heads[name] + parts[name] for name in names if parts[name]))
 
 
 class _Section(NamedTuple):
@@ -83,12 +65,12 @@ def fill_template(template: str, parts: Mapping[str, str], scale: float = 1.0) -
         if section.meaning:
             positions.setdefault(section.meaning, index)
     if "change" not in positions:
-        return _blocks(joined(parts), "---", *(_filled(section, None) for section in sections))
+        return blocks(joined(parts), "---", *(_filled(section, None) for section in sections))
     ours = {index: parts[part] for part, index in positions.items()}
     filled = [_filled(section, ours.get(index)) for index, section in enumerate(sections)]
     left = [name for name in PARTS if name not in positions]
     above = left.index("look")
-    return _blocks(joined(parts, left[:above]), *filled, joined(parts, left[above:]))
+    return blocks(joined(parts, left[:above]), *filled, joined(parts, left[above:]))
 
 
 def _marked(sections: Iterable[_Section]) -> Iterator[_Section]:
@@ -112,9 +94,9 @@ def _marked(sections: Iterable[_Section]) -> Iterator[_Section]:
 
 def _filled(section: _Section, ours: str | None) -> str:
     if ours is None:
-        return _blocks(section.heading, section.text)
+        return blocks(section.heading, section.text)
     before, after = _unfilled_parts(section.text)
-    return _blocks(section.heading, before, ours, after)
+    return blocks(section.heading, before, ours, after)
 
 
 def _unfilled_parts(text: str) -> tuple[str, str]:
@@ -160,7 +142,3 @@ def _sections(template: str) -> Iterable[_Section]:
 
 def _has_word(heading: str, words: str) -> bool:
     return re.search(rf"\b(?:{words})\b", heading, re.IGNORECASE) is not None
-
-
-def _blocks(*texts: str) -> str:
-    return "\n\n".join(text.strip() for text in texts if text.strip())

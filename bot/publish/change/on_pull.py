@@ -106,10 +106,12 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
         check_open(current)
         useless = "" if current.head_repository else "the fork is deleted, so they cannot be applied"
         useless = "its head has moved on since the run began" if moved else useless
-        posted = useless or post_suggestions(context, plain, ends, current)
-        if isinstance(posted, PublishResult):
-            return posted
-        context = context.with_notes(f"The change is not posted as suggestions on {head.mention}: {posted}.")
+        suggestions = useless or post_suggestions(context, plain, ends, current)
+        if isinstance(suggestions, PublishResult):
+            return suggestions
+        context = context.with_notes(
+            f"The change is not posted as suggestions on {head.mention}: {suggestions}."
+        )
     if not proposal.done:
         check_open(current)
         if fork:

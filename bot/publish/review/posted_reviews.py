@@ -105,9 +105,9 @@ def body_entry(fingerprint: str, path: str) -> str:
 def without_entries(review: PostedReview, ended: Iterable[str], note: str) -> str:
     """Return the body of a review in which the findings with these fingerprints are over, with a note on that."""
     over, entries = set(ended), review.fields.get("body", "").split(".")
-    kept = [one for one in entries if one.partition("-")[0] not in over]
+    remaining = [one for one in entries if one.partition("-")[0] not in over]
     text = review.data.body.rstrip().rpartition("\n")[0].rstrip()
-    return marked(f"{text}\n\n{note}", mark(REVIEW, **{**review.fields, "body": ".".join(kept)}))
+    return marked(f"{text}\n\n{note}", mark(REVIEW, **{**review.fields, "body": ".".join(remaining)}))
 
 
 def read_history(github: GitHub, number: int) -> ReviewHistory:

@@ -200,8 +200,10 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
     """Return the address of the review."""
     review, number, key = report.review, context.pull_number, context.key
     in_body = [body_entry(finding.fingerprint, finding.path) for finding, _ in in_order(report)]
-    found, protected = len(report.findings), report.at.protected
-    written = review_mark(key, review.head_sha, found, in_body, review.unseen, finished=context.finished)
+    finding_count, protected = len(report.findings), report.at.protected
+    written = review_mark(
+        key, review.head_sha, finding_count, in_body, review.unseen, finished=context.finished
+    )
 
     def create() -> str:
         return context.github.create_review(
@@ -216,8 +218,8 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
         ).html_url
 
     def find() -> str | None:
-        posted = read_history(context.github, number).made_for(key, review.head_sha)
-        return posted.data.html_url if posted else None
+        review_posted = read_history(context.github, number).made_for(key, review.head_sha)
+        return review_posted.data.html_url if review_posted else None
 
     return created(create, find)
 
@@ -282,7 +284,7 @@ def replies_note(policy: Policy, request: Request) -> tuple[str, ...]:
 
 def build_report(context: PublishContext, review: Review, diff: ShownDiff, history: ReviewHistory) -> Report:
     """Return the new findings, anchored on the diff that GitHub shows. The least severe over the limit are left out."""
-    placed: list[Finding] = []
+    anchored: list[Finding] = []
     # Of those without lines. Equal findings have equal reasons.
     reasons: dict[Finding, str] = {}
     for finding in review.findings:
@@ -292,9 +294,9 @@ def build_report(context: PublishContext, review: Review, diff: ShownDiff, histo
         else:
             # Without a text it is unknown which lines the suggestion replaces.
             proven = bool(finding.text) or not located.text.strip()
-            placed.append(with_valid_suggestion(located if proven else located._replace(suggestion=None)))
+            anchored.append(with_valid_suggestion(located if proven else located._replace(suggestion=None)))
     rank = list(Severity).index
-    new, known = find_new((*placed, *reasons), history.findings)
+    new, known = find_new((*anchored, *reasons), history.findings)
     fresh = sorted(new, key=lambda finding: rank(finding.severity))
     mildest = Severity(diff.policy.min_severity)
     grave = [finding for finding in fresh if rank(finding.severity) <= rank(mildest)]

@@ -75,8 +75,8 @@ class ProgressWriter:
     def _run(self) -> None:
         try:
             thread_ref = self._thread_ref._replace(github=self._connect())
-            found = None if self._comment else thread_ref.find(PROGRESS)
-            comment_id = found.data.id if found else self._comment
+            comment = None if self._comment else thread_ref.find(PROGRESS)
+            comment_id = comment.data.id if comment else self._comment
             is_last, written_at = False, float("-inf")
             while not is_last:
                 body, is_last = self._bodies.get()

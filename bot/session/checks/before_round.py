@@ -138,7 +138,7 @@ class BeforeRound(Round):
         self.related_runs: dict[tuple[int, str], CheckExecution] = {}
         """Those of related tests, by check number and command, which the rounds with a change share."""
         self._thread: Future[None] | None = None
-        self._forget = run.stop.on_fire(partial(self.cancel.fire, _RUN_OVER))
+        self._forget = run.cancel_run.on_fire(partial(self.cancel.fire, _RUN_OVER))
         self._command: tuple[CancelToken, float] | None = None
         """The token of the running command, and the time at which its limit ends."""
         self._is_awaited = False
@@ -224,4 +224,4 @@ class BeforeRound(Round):
     @property
     def _is_stopped(self) -> bool:
         """Whether this round was cancelled, and not the run."""
-        return self.cancel.fired and not self.run.stop.fired
+        return self.cancel.fired and not self.run.cancel_run.fired

@@ -51,7 +51,7 @@ class AfterRound(Round):
 
     def __init__(self, before: BeforeRound, number: int, tree_sha: str) -> None:
         super().__init__(
-            before.run, before.trees, before.checks, before.inspection, before.budget, before.run.stop
+            before.run, before.trees, before.checks, before.inspection, before.budget, before.run.cancel_run
         )
         self._before = before
         self._number = number

@@ -69,7 +69,7 @@ def base_conventions(spec: RunSpec, checkout: Checkout, parser: Parser) -> Conve
     return read_conventions(checkout.git, sha, parser, lambda: spec.subjects(sha))
 
 
-def check_brought(task: Task | None, origin: Path | None) -> None:
+def check_bring_folders(task: Task | None, origin: Path | None) -> None:
     """Raise `UsageError` if a folder that the task brings is not there, before a request is paid."""
     missing = [name for name in task.bring if origin is None or not (origin / name).is_dir()] if task else []
     if task and missing:

@@ -121,8 +121,8 @@ def in_order(pieces: Sequence[Piece], left: Collection[str]) -> list[Piece]:
     def rank(piece: Piece) -> tuple[bool, Risk, int]:
         return key_of(piece.name) not in left, risk_of(piece.file.path), -len(piece.text)
 
-    kept = (one for one in pieces if one.number == 1 or risk_of(one.file.path) is not Risk.LOCK_FILE)
-    return sorted(kept, key=rank)
+    reviewed = (one for one in pieces if one.number == 1 or risk_of(one.file.path) is not Risk.LOCK_FILE)
+    return sorted(reviewed, key=rank)
 
 
 class Reviewing:
@@ -208,9 +208,10 @@ class Reviewing:
 
     def known(self) -> str:
         """The findings of earlier reviews, a line each; empty if there are none."""
-        found = self.memory.findings
+        findings = self.memory.findings
         rows = [
-            f"- {one.position}, {one.severity}, {one.kind}: {one.title} ({one.state.value})" for one in found
+            f"- {one.position}, {one.severity}, {one.kind}: {one.title} ({one.state.value})"
+            for one in findings
         ]
         more = [f"- and {len(rows) - _MOST_KNOWN} more"] if len(rows) > _MOST_KNOWN else []
         return "\n".join([*rows[:_MOST_KNOWN], *more])
@@ -229,12 +230,12 @@ class Reviewing:
         if isinstance(anchored, str):
             reason = f"{anchored[0].upper()}{anchored[1:]}"
             return f"{reason}. {advice(self.range.diff, finding.path, finding.line, finding.side)}"
-        found = self._known_or(anchored)
-        if anchored.suggestion is None or found.known:
-            return found
+        judged_finding = self._known_or(anchored)
+        if anchored.suggestion is None or judged_finding.known:
+            return judged_finding
         if anchored.side is Side.LEFT:
             return "Removed lines take no suggestion: anchor the finding to the lines on the RIGHT that are to change."
-        anchored = with_valid_suggestion(found.finding)
+        anchored = with_valid_suggestion(judged_finding.finding)
         if anchored.suggestion is None:
             return "The suggestion is what the lines say already: fix it, or leave it out."
         return AnchoredFinding(anchored)

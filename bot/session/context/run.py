@@ -112,10 +112,11 @@ class RunSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(RunSpec):
-    """A run, made once its base commit is read and a sandbox is chosen. `request` has the threads of its task. `stop`
-    ends the run, `cancel` its conversation; `last` is the bundle that a `continue` starts from."""
+    """A run, made once its base commit is read and a sandbox is chosen. `request` has the threads of its task.
+    `cancel_run` ends the run with its checks, `cancel_conversation` only requests to the model and tool calls;
+    `continued` is the bundle that a `continue` starts from."""
 
-    stop: CancelToken
+    cancel_run: CancelToken
     checkout: Checkout
     policy: Policy
     profile: Profile
@@ -126,8 +127,8 @@ class Run(RunSpec):
     skills: SkillSet = field(default_factory=partial(SkillSet, ()))
     conventions: Conventions = field(default_factory=Conventions)
     task: Task | None = None
-    last: Bundle | None = None
-    cancel: CancelToken = field(default_factory=CancelToken)
+    continued: Bundle | None = None
+    cancel_conversation: CancelToken = field(default_factory=CancelToken)
     kept: list[str] = field(default_factory=list)
     started_at: str = field(default_factory=now)
 
@@ -190,7 +191,7 @@ class Run(RunSpec):
     ) -> None:
         """Tell people what the run waits for, at most `limit` seconds; not once it was stopped. At a terminal Enter
         calls `skip`."""
-        if self.stop.fired:
+        if self.cancel_run.fired:
             return
         self.view.on_enter(skip)
         seconds = max(round(limit, 1), 1.0) if limit is not None else None

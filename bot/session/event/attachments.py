@@ -31,7 +31,7 @@ def load_attachments(
         tiers=run.policy.attachments.tiers,
         requester=run.tier,
         blind=not vision,
-        ended=lambda: run.stop.fired,
+        ended=lambda: run.cancel_run.fired,
     )
     return collect_attachments(run.for_model, selector, source)
 
@@ -66,8 +66,8 @@ def _mark_request(request: Request, selector: AttachmentSelector, source: Comman
         return thread._replace(body=body, comments=comments)
 
     kind, identity = (source.kind, source.identity) if source else (None, 0)
-    asked = TextSource(kind, identity, "what was asked")
-    instruction = request.instruction and selector.marked(asked, request.instruction)
+    asked_in = TextSource(kind, identity, "what was asked")
+    instruction = request.instruction and selector.marked(asked_in, request.instruction)
     # Where it was asked comes before the rest of the thread.
     anchor = mark_review_thread(request.anchor) if request.anchor else None
     thread = mark_thread(request.thread) if request.thread else None

@@ -20,7 +20,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.stdlib_api import Api
 from bot.github.values import Account
-from bot.policy.publish_settings import FollowUpPolicy
+from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.tiers import least
 from bot.publish.markdown import unescaped
 from bot.publish.own_pulls import own_pull

@@ -210,14 +210,14 @@ def publish_from_checkout(
     """Publish the bundle of a run as `slash-agent publish` does, with the token of `at`. `approve` returns whether a
     person approved the push, and raises `PublishError` if they refused. Raises `AgentError` with the place of the
     change, which is kept."""
-    kept, apply = f"The change is kept in {bundle}", f"git -C {quote(str(at.repo))} apply"
+    place, apply = f"The change is kept in {bundle}", f"git -C {quote(str(at.repo))} apply"
     try:
         approved = approve()
         return publish_bundle(PublishJob(at.environment, say, approved=approved), bundle)[1]
     except KeyboardInterrupt:
-        say(kept)
+        say(place)
         raise
     except AgentError as error:
-        error.add_note(kept)
+        error.add_note(place)
         error.add_note(f"apply it: {apply} {quote(str(bundle / PATCH))}")
         raise

@@ -129,9 +129,9 @@ def _active_run(context: EventContext, run_id: int, written_at: str) -> Workflow
 def _status(context: EventContext, comment: OwnComment, run: WorkflowRun) -> str:
     age = (datetime.fromisoformat(context.now) - run.created_at).total_seconds()
     comment_id, on_lines = asking_comment(comment.key)
-    asked = f"{'discussion_r' if on_lines else 'issuecomment-'}{comment_id}" if comment_id else ""
-    told = duration(max(age, 0)), comment, asked, context.thread_ref.url
-    return str(macros_of("answers", TEMPLATES).active(run, *told)).strip()
+    comment_anchor = f"{'discussion_r' if on_lines else 'issuecomment-'}{comment_id}" if comment_id else ""
+    arguments = duration(max(age, 0)), comment, comment_anchor, context.thread_ref.url
+    return str(macros_of("answers", TEMPLATES).active(run, *arguments)).strip()
 
 
 def _cancel(github: GitHub, request: Request, run: WorkflowRun, then: str) -> str:

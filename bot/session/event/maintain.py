@@ -25,8 +25,8 @@ from bot.maintenance.due_tasks import (
     DueWindow,
     EndedPull,
     OpenPull,
+    RemainingCaps,
     RepositoryState,
-    Room,
     Start,
     TaskState,
     decide_all,
@@ -111,7 +111,7 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
     ticked = ticked_tasks(existing.body) if existing and is_open else ()
     decisions = decide_all(
         [tasks[name] for name in run.tasks] if run.tasks else tasks.values(),
-        Room(policy, state, run.last.started(repository)),
+        RemainingCaps(policy, state, run.last.started(repository)),
         repository=repository,
         now=window.until,
         since=lambda task: run.last.of(repository, task, window.since),
@@ -129,7 +129,7 @@ def decide_now(name: str, host: GitHub, policy: Policy, start: Start, now: datet
     with Parser() as parser:
         tasks, _ = _tasks(host, parser, (name,))
     # The day's runs are counted by the workflow's own.
-    return Room(policy, _state(host, policy)).decide(tasks[name], start, now)
+    return RemainingCaps(policy, _state(host, policy)).decide(tasks[name], start, now)
 
 
 def open_pull_of(name: str, host: GitHub, policy: Policy) -> LastRun | None:
@@ -192,21 +192,23 @@ def run_results(
     jobs if they have none. A bundle is untrusted: of it count status, cost, the number of withheld files, and how many
     of its writes GitHub has."""
     day = f"{now:%Y-%m-%d}"
-    found: dict[tuple[str, str], LastResult] = {}
+    results: dict[tuple[str, str], LastResult] = {}
     for job in github.jobs(run):
         if (entry := _ENTRY.fullmatch(job.name)) and job.conclusion in _STARTED:
-            found[entry[1], entry[2]] = LastResult("failed", day, run=run)
+            results[entry[1], entry[2]] = LastResult("failed", day, run=run)
     for artifact in github.artifacts(run):
         # By the name that `matrix` gives its job.
-        names = {f"slash-agent-bundle-{name.replace('/', '.')}.{task}": (name, task) for name, task in found}
+        names = {
+            f"slash-agent-bundle-{name.replace('/', '.')}.{task}": (name, task) for name, task in results
+        }
         key = names.get(artifact.name)
         bundle = read_finished(github, artifact) if key else None
         if key and bundle:
-            outcome, made = bundle.outcome, count_made(bundle, key[0], host_of)
+            outcome, done = bundle.outcome, count_made(bundle, key[0], host_of)
             proposed = len(bundle.writes.writes) if bundle.writes else 0
-            held = len(outcome.withheld) + proposed - made
-            found[key] = LastResult(outcome.status.value, day, outcome.cost, run, held, made)
-    return found
+            held = len(outcome.withheld) + proposed - done
+            results[key] = LastResult(outcome.status.value, day, outcome.cost, run, held, done)
+    return results
 
 
 FIRST_WINDOW = timedelta(hours=1)

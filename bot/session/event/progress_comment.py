@@ -76,8 +76,8 @@ class ProgressComment(View):
                     ", ".join(part.name for part in parts if isinstance(part, ToolCall)) or "thinking"
                 )
             case Written(BudgetChanged(turn, usage, usd), agent=""):
-                spent = f"{usage.total} tokens, {money(usd)} so far"
-                self.show(f"turn {turn}: {self._calls}", spent)
+                usage_text = f"{usage.total} tokens, {money(usd)} so far"
+                self.show(f"turn {turn}: {self._calls}", usage_text)
             case _:
                 pass
 
@@ -137,7 +137,7 @@ def answer_outsider(context: EventContext, account: int, kind: str, text: Callab
         return False
     yesterday = (datetime.fromisoformat(context.now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
     recent = context.thread_ref._replace(since=yesterday)
-    posted = False
+    is_posted = False
     with context.noting("the comment could not be posted"):
         if any(
             (read_mark(one.body, kind) or {}).get("to") == str(account)
@@ -147,8 +147,8 @@ def answer_outsider(context: EventContext, account: int, kind: str, text: Callab
             context.say("note: this account got an answer of this kind today, so nothing is posted")
         else:
             recent.post(recent.marked(kind, text(), {"to": str(account)}))
-            posted = True
-    return posted
+            is_posted = True
+    return is_posted
 
 
 PASSES_ON = ("gate", "run")

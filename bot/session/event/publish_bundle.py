@@ -23,6 +23,7 @@ from bot.policy.values import Policy
 from bot.publish.body.render import Links
 from bot.publish.bundle import Bundle, read_bundle
 from bot.publish.context import PublishContext
+from bot.publish.markdown import safe_line
 from bot.publish.publish import publish
 from bot.publish.remote import Remote
 from bot.publish.result import PublishResult
@@ -60,11 +61,11 @@ class PublishJob:
     def event_request(self) -> EventRequest | None:
         """The request of the job's event with the workflow's inputs; `None` outside a job of an event that may hold
         one. Raises `NoRequestError`."""
-        given, where = self.environment.get, self.where
-        name, payload = given("GITHUB_EVENT_NAME", ""), given("GITHUB_EVENT_PATH", "")
+        get, where = self.environment.get, self.where
+        name, payload = get("GITHUB_EVENT_NAME", ""), get("GITHUB_EVENT_PATH", "")
         if not payload or name not in READERS:
             return None
-        inputs = where.inputs(given("SLASH_AGENT_INSTRUCTION", ""), given("SLASH_AGENT_TASK", ""))
+        inputs = where.inputs(get("SLASH_AGENT_INSTRUCTION", ""), get("SLASH_AGENT_TASK", ""))
         return read_event(name, Path(payload), inputs)
 
     @property
@@ -127,7 +128,7 @@ def publish_note(job: PublishJob, note: str) -> None:
         where, github = connected(job.where, event_request.repository.name, Access.PUBLISH, job.mask, job.dry)
         number, record = begun_round(github, event_request.number, where.run)
         if number:
-            stop_record(github, number, record, note)
+            stop_record(github, number, record, safe_line(note))
         return
     if event_request is None or event_request.cause is Cause.COMMAND or not event_request.head_sha:
         raise UsageError("A note is for an event of a pull request without a command, and this job has none.")

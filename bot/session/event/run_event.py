@@ -15,9 +15,9 @@ from bot.events.read_event import read_event
 from bot.events.resolve_request import build_request, with_update
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
+from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
-from bot.policy.publish_settings import FollowUpPolicy
 from bot.publish.thread.history import count_tries
 from bot.publish.thread.markers import ANSWER, REFUSED
 from bot.session.context.github_env import read_github_environment
@@ -110,10 +110,11 @@ def _handle(context: EventContext) -> EventResult:
 def _decide(context: EventContext, request: Request) -> Request:
     """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and an
     `approve` the very plan that it names."""
-    asked = context.event_request
-    if asked.cause in _MOST_TRIES:
-        tries, every = count_tries(context.github, asked.number, asked.head_sha)
-        if tries >= _MOST_TRIES[asked.cause] or every >= (context.policy.follow_up or FollowUpPolicy()).fix:
+    event_request = context.event_request
+    if event_request.cause in _MOST_TRIES:
+        tries, every = count_tries(context.github, event_request.number, event_request.head_sha)
+        most, limits = _MOST_TRIES[event_request.cause], context.policy.follow_up or FollowUpPolicy()
+        if tries >= most or every >= limits.fix:
             why = (
                 f"the failed run's head was worked on {tries} times already, and its pull request {every} times; "
                 f"`/agent {DEFAULT}` tries once more"
@@ -126,7 +127,7 @@ def _decide(context: EventContext, request: Request) -> Request:
 
     github = context.github
     if needs(request.verb, Earlier.REQUEST):
-        repeated, key = repeat_request(asked, context.thread_ref, request.actor, context.policy)
+        repeated, key = repeat_request(event_request, context.thread_ref, request.actor, context.policy)
         context.thread_ref = context.thread_ref._replace(of=key)
         request = build_request(repeated, github, context.policy)
     if needs(request.verb, Earlier.RUN):
@@ -180,8 +181,8 @@ def _answer(context: EventContext, request: Request) -> EventResult:
     from bot.session.event.instant_answers import answer
 
     if request.actor.tier is Tier.OUTSIDER:
-        posted = answer_outsider(context, request.actor.id, ANSWER, lambda: answer(context, request))
-        return EventResult(ExitCode.DONE, "Answered." if posted else "Not answered.", answered=posted)
+        is_posted = answer_outsider(context, request.actor.id, ANSWER, lambda: answer(context, request))
+        return EventResult(ExitCode.DONE, "Answered." if is_posted else "Not answered.", answered=is_posted)
     text = answer(context, request)
     context.thread_ref.put(ANSWER, text)
     return EventResult(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)

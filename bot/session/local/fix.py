@@ -180,11 +180,11 @@ def _request(
     was_allowed = recording is not None and recording.header.request.allows_deletions
     # What a person allows the run holds for the runs that continue it too.
     deletes = {ALLOW_DELETIONS: "true"} if options.allow_deletions or was_allowed else {}
-    given = {**options.checks, **({SKILL: options.skill} if options.skill else {}), **deletes}
+    request_options = {**options.checks, **({SKILL: options.skill} if options.skill else {}), **deletes}
     instruction = options.instruction.strip()
     if last is None:
         name = taking(Earlier.PLAN) if plan else options.verb
-        request = local_request(name, instruction or (plan.title if plan else ""), repo, given)
+        request = local_request(name, instruction or (plan.title if plan else ""), repo, request_options)
         if (target := options.target) is not None:
             request = request._replace(
                 repository=target.repository,
@@ -195,7 +195,9 @@ def _request(
         return request._replace(plan=plan)
     before = read_bundle(last).outcome.request
     # The instruction of the run that is continued names the branch.
-    request = local_request(taking(Earlier.RUN), instruction or before.full_instruction, repo, given)
+    request = local_request(
+        taking(Earlier.RUN), instruction or before.full_instruction, repo, request_options
+    )
     of_github = {"repository": before.repository, "base_ref": before.base_ref, "thread": before.thread}
     return request._replace(plan=before.plan, **of_github)  # type: ignore[arg-type]  # fields of a request
 

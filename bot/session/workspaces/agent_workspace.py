@@ -89,7 +89,7 @@ class AgentWorkspace:
         self.links.update(links_in(environment.dependencies.folders, moves=run.confinement.moves))
         folder.write_prepared(self.links, environment.setup_files)
         if is_first:
-            trees.copy_prepared(workspace, run.stop, environment)
+            trees.copy_prepared(workspace, run.cancel_run, environment)
         trees.serve_agent(workspace)
         return workspace
 
@@ -151,8 +151,8 @@ class AgentWorkspace:
             self._in_background = False
             live.close()
 
-    def verdict(self) -> Verdict | GateError:
-        """The gate's verdict on the tree as it is, once every process of the workspace has ended, or its refusal."""
+    def close_and_judge(self) -> Verdict | GateError:
+        """End every process of the workspace, then return the gate's verdict on the tree, or its refusal."""
         try:
             self.close()
         except AgentError as error:
@@ -163,7 +163,7 @@ class AgentWorkspace:
                 self._verdict = judge_tree(
                     self.run.checkout,
                     may_write=self.may_write,
-                    setup_files=self.trees.environment().setup_files,
+                    setup_files=self.trees.setup_files(),
                     holds_secret=self.run.redactor.holds_secret,
                     links=self.links,
                     edited=self.edited,

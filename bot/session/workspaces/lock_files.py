@@ -30,6 +30,12 @@ def check_lock_files(run: Run) -> list[str]:
     return paths
 
 
+def only_lock_files(run: Run) -> bool:
+    """Whether there are conflicts, all of them in lock files."""
+    paths = run.checkout.conflicted
+    return bool(paths) and len(check_lock_files(run)) == len(paths)
+
+
 def write_lock_files(run: Run, workspace: AgentWorkspace) -> None:
     """Write the lock files anew from the base's and the merged manifests. Raises `UsageError`."""
     for path in check_lock_files(run):
@@ -40,7 +46,7 @@ def write_lock_files(run: Run, workspace: AgentWorkspace) -> None:
         place, name = shlex.quote(f"./{dirname(path)}"), shlex.quote(basename(path))
         line = f"cd {place} && git cat-file blob {blob} > {name} && {{ {command}; }}"
         outcome = workspace.call(
-            "bash", command_arguments(line, _SECONDS), run.cancel, CallPosition(0, "lock-files")
+            "bash", command_arguments(line, _SECONDS), run.cancel_run, CallPosition(0, "lock-files")
         )
         if outcome.metadata.get("exit_code") != 0:
             raise UsageError(f"`{command}` could not write {path} anew: {outcome.content.strip()[-_TAIL:]}")

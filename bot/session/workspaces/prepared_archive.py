@@ -75,7 +75,7 @@ def downloaded_file(variables: Mapping[str, str]) -> Path | str:
             size = os.fstat(opened.fileno()).st_size
             if size > MOST_BYTES:
                 return f"it has {size >> 20:,} MiB, and {MOST_BYTES >> 20:,} is the most"
-            found = hashlib.file_digest(opened, "sha256").hexdigest()
+            actual = hashlib.file_digest(opened, "sha256").hexdigest()
     except (OSError, ValueError):
         return "it could not be downloaded"
-    return file if found == digest else "it is not the one that the job made"
+    return file if actual == digest else "it is not the one that the job made"

@@ -91,6 +91,13 @@ class Trees:
         """The additions that every tree gets. Waits for the preparation."""
         return self._preparing.result() if self._preparing else self._unprepared
 
+    def setup_files(self) -> frozenset[str]:
+        """The untracked files that setup left. If it failed, there are none, and no tool has run."""
+        try:
+            return self.environment().setup_files
+        except SetupError:
+            return frozenset()
+
     @cached_property
     def _unprepared(self) -> TreeEnvironment:
         own = self._own_shared()
@@ -117,7 +124,7 @@ class Trees:
     def serve_agent(self, workspace: Workspace) -> None:
         """Start the services for the agent's own commands. Without one of them it works on, and checks tell of it."""
         try:
-            start_services(workspace, self.services, self.run.stop)
+            start_services(workspace, self.services, self.run.cancel_run)
         except ServiceError as error:
             self.run.say(f"warning: {error}")
 
@@ -198,7 +205,7 @@ class Trees:
             return TreeEnvironment()
 
     def _run_setup(self) -> TreeEnvironment:
-        tree, cancel, network = self.run.folder.prepared, self.run.stop, self.workspaces.network
+        tree, cancel, network = self.run.folder.prepared, self.run.cancel_run, self.workspaces.network
         materialise(self.run.checkout, tree, tree_sha=self.prepared_from or None)
         own = self._own_shared()
         for name in self.bring:
@@ -300,7 +307,8 @@ def _run_step(workspace: Workspace, step: SetupStep, cancel: CancelToken) -> Non
     if code != 0:
         late = outcome.metadata.get("timed_out")
         how = "ran into its time limit" if late else f"ended with exit code {code}"
-        words = "\n".join((outcome.content.strip()[-_TAIL:], *refusal_notes(workspace)))
+        output = outcome.content.strip().removesuffix(f"[exit code {code}]").rstrip()[-_TAIL:]
+        words = "\n".join((output, *refusal_notes(workspace)))
         raise SetupError(f"the setup command `{step.command}` {how}: {words}")
 
 

@@ -120,20 +120,22 @@ class Diagnosing:
         changed = [file for file in updated if file is not None][:MAX_FILES]
         if not changed:
             return None
-        sent = self._send(changed, names)
-        self._wait(sent, began)
+        sent_files = self._send(changed, names)
+        self._wait(sent_files, began)
         others = {
             server: [name for name in server.documents if name not in own][-MAX_OTHERS:]
-            for server, own in sent.items()
+            for server, own in sent_files.items()
             if not server.silent
         }
         for server, own in others.items():  # not before it has the whole change
             server.ask_again(own)
         self._wait(others, began)
-        found = {server: self._new_problems(server) for server in self._servers.values()}
-        new = in_order(chain.from_iterable(found.values()), [file.name for file in changed])
+        problems = {server: self._new_problems(server) for server in self._servers.values()}
+        new = in_order(chain.from_iterable(problems.values()), [file.name for file in changed])
         # Of a file that was deleted only the problems of others are worth a line.
-        answers = {server.name: _answer(server, own) for server, own in sent.items() if own or found[server]}
+        answers = {
+            server.name: _answer(server, own) for server, own in sent_files.items() if own or problems[server]
+        }
         # Those that were not reported before. One that was gone meanwhile is reported again.
         now = {problem._replace(line=0, column=0, snippet=""): problem for problem in new}
         unreported = [key for key in now if key not in self._shown]
@@ -143,8 +145,8 @@ class Diagnosing:
         self._late = late
         if unknown:
             unknown += f" did not answer in {self._settings.wait:.3g} s; state unknown"
-        shown = [now[key] for key in unreported]
-        return Report(answers, new, shown, unknown, self._notes(), self._uses())
+        unreported_problems = [now[key] for key in unreported]
+        return Report(answers, new, unreported_problems, unknown, self._notes(), self._uses())
 
     def _update(self, name: str, old_name: str) -> SourceFile | None:
         """Return the file with its current text; `None` if it is unchanged."""
@@ -164,10 +166,10 @@ class Diagnosing:
         self, changed: Sequence[SourceFile], old_names: Mapping[str, str]
     ) -> dict[LanguageServer, list[str]]:
         """Send each server its changed files; return with these their names."""
-        sent: dict[LanguageServer, list[str]] = {}
+        sent_files: dict[LanguageServer, list[str]] = {}
         for file in changed:
             for server, language in self._servers_of(file.name).items():
-                names = sent.setdefault(server, [])
+                names = sent_files.setdefault(server, [])
                 if (old_name := old_names[file.name]) != file.name:
                     server.closed(old_name)
                 if file.now is None:
@@ -177,7 +179,7 @@ class Diagnosing:
                     server.read(file, language)
         for server in self._servers.values():
             server.files_changed(changed)
-        return sent
+        return sent_files
 
     def _wait(self, names: Mapping[LanguageServer, Sequence[str]], began: float) -> None:
         """Wait for servers that answered within the last wait, or since."""
@@ -328,8 +330,8 @@ class Report(NamedTuple):
                 yield f"Diagnostics: {'; '.join(filter(None, (known, self.unknown)))}"
             return
         repeated = len(self.new) - len(self.unreported)
-        shown = f" ({repeated} shown before)" if repeated else ""
-        yield f"Diagnostics ({names}; {self.unknown or 'complete'}): {len(self.new)} new{shown}"
+        repeated_note = f" ({repeated} shown before)" if repeated else ""
+        yield f"Diagnostics ({names}; {self.unknown or 'complete'}): {len(self.new)} new{repeated_note}"
         yield from map(_lines, self.unreported[:MAX_SHOWN])
         if (rest := len(self.unreported) - MAX_SHOWN) > 0:
             yield f"[{rest} more new ones are not shown]"

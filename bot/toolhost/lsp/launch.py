@@ -105,8 +105,8 @@ class Launcher:
         try:
             if content is None:  # not in git: what setup wrote is older than the agent's start
                 written = os.lstat(path).st_mtime_ns
-                placed = 0 < settings.starting <= written <= settings.started
-                return written >= settings.since and not placed
+                is_from_setup = 0 < settings.starting <= written <= settings.started
+                return written >= settings.since and not is_from_setup
             return content != (os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes())
         except OSError:
             return True

@@ -70,20 +70,20 @@ def _answer(git: ScratchRepository, request: _Request, context: Context) -> Tool
         start = len(request.location.below) + 1 if request.location.below else 0
         names = [path for path in names if matches_glob(path[start:] or path.rpartition("/")[2])]
     if request.mode == "lines":
-        shown, cut = _first_hits(git, request, names)
-        lines = list(render(request.location, shown, request.around))
-        for path in dict.fromkeys(hit.path for hit in shown):
+        hits, cut = _first_hits(git, request, names)
+        lines = list(render(request.location, hits, request.around))
+        for path in dict.fromkeys(hit.path for hit in hits):
             context.records.mention(request.location.root / path)
         note = f'over {MAX_MATCHES} lines match; narrow with path or glob, or set mode "files"'
     else:
-        found = _COUNT.findall(_grep(git, request, names, "-c"))
+        counts = _COUNT.findall(_grep(git, request, names, "-c"))
         lines = [
             request.location.display(os.fsdecode(path))
             + (f": {int(count)}" if request.mode == "count" else "")
-            for path, count in found[:MAX_MATCHES]
+            for path, count in counts[:MAX_MATCHES]
         ]
-        cut = len(found) > MAX_MATCHES
-        note = f"the first {MAX_MATCHES} of {len(found)} files; narrow with path or glob"
+        cut = len(counts) > MAX_MATCHES
+        note = f"the first {MAX_MATCHES} of {len(counts)} files; narrow with path or glob"
     if not lines:
         where = f" in {printable_name(request.location.below)}" if request.location.below else ""
         only = f" in files like {request.glob}" if request.glob else ""

@@ -121,9 +121,9 @@ def _folders(mounts: Mounts, inherited: InheritedFiles, host: _Host) -> Iterator
     def of_run(path: Path, target: str, option: str = "--ro-bind-fd") -> tuple[str, ...]:
         return option, inherited.open_source(str(path), of_run=True), target
 
-    shown = dict.fromkeys((*mounts.read_only, *mounts.toolchains))
-    for path in shown:
-        if is_below(path, ROOTS) or any(other in path.parents for other in shown):
+    mounted = dict.fromkeys((*mounts.read_only, *mounts.toolchains))
+    for path in mounted:
+        if is_below(path, ROOTS) or any(other in path.parents for other in mounted):
             continue
         if path in mounts.read_only:
             yield from of_run(path, str(path))

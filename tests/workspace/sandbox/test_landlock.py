@@ -14,9 +14,9 @@ from bot.toolhost.descendants import children
 from bot.workspace.egress.access import EgressAccess
 from bot.workspace.process import WorkspaceError
 from bot.workspace.sandbox import hidden_paths, landlock
-from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
 from bot.workspace.sandbox.landlock import Landlock
+from bot.workspace.sandbox.remedies import HOW_TO_FIX
 from tests.support.repositories import make_repository
 from tests.support.sandbox_commands import landlock_plan
 from tests.support.workspaces import Bench, bash, eventually, running
