@@ -1,6 +1,5 @@
 """A pull request of the bot's own on the forge, and the events about it."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from bot.contracts.request import POLICY_FILE
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 from slash_forge import Forge
-from slash_forge.bundled import MAINTAINER
 from tests.support.stage import BOT, CommandResult, Model, Stage, open_stage
 
 BRANCH = "agent/issue-1-round-durations"
@@ -119,6 +117,3 @@ def mark_fields(comment: str) -> dict[str, str]:
     """The fields of the mark in our comment."""
     last = comment.rstrip().splitlines()[-1]
     return dict(field.split("=", 1) for field in last.split() if "=" in field)
-
-
-assert json and MAINTAINER
