@@ -189,7 +189,7 @@ def test_status_tells_round_money_and_who_is_next_and_stop_cancels_and_disarms(
         r"\*\*Stopping\*\* \[the run\]\(\S+\), for \S+\. Nothing of it is published\. I do not", stopping
     )
     assert followed.forge.run_state(followed.repo, run)[1] == "cancelled"
-    assert followed.comment.startswith("**Stopped:** `/agent stop`. Next: a maintainer.\n")
+    assert re.match(r"\*\*Stopped:\*\* .*/agent stop.* Next: a maintainer\.\n", followed.comment)
     assert jobs(event) == DECIDED and followed.head == before
     assert "I follow this pull request again." in command(followed, jobs, "/agent follow")
 
