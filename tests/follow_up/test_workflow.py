@@ -141,8 +141,7 @@ def test_a_runner_that_is_not_ours_reads_it_as_we_mean_it(followed: Followed):
 
 
 def test_a_sweep_runs_a_round_for_the_policy(followed: Followed, jobs: Jobs):
-    before = followed.head
-    red(followed)
+    before, _ = followed.head, red(followed)
     assert jobs(followed.stage.schedule, "schedule") == ALL
     assert followed.head != before and "by" not in mark_fields(followed.comment)
 
