@@ -161,11 +161,8 @@ def test_with_nobody_to_ask_nothing_is_written(repo: Path):
     assert "use --yes" in ran.err
 
 
-@pytest.mark.parametrize(
-    ("answers", "files", "written"),
-    [("n\ny\n", 3, True), ("\n\n", 3, False), ("no\nno\n", 3, False), ("y\ny\n", 4, True)],
-)
-def test_at_a_terminal_it_asks(repo: Path, answers: str, files: int, written: bool):
+@pytest.mark.parametrize(("keys", "files"), [("n\ny\n", 3), ("\n\n", 0), ("y\ny\n", 4)])
+def test_at_a_terminal_it_asks(repo: Path, keys: str, files: int):
     ours, theirs = os.openpty()
     with subprocess.Popen(
         warm.client_command(command("init", "--repo", repo, "--no-try")),
@@ -174,12 +171,12 @@ def test_at_a_terminal_it_asks(repo: Path, answers: str, files: int, written: bo
         text=True,
     ) as process:
         os.close(theirs)
-        os.write(ours, answers.encode())
+        os.write(ours, keys.encode())
         out, _ = process.communicate(timeout=60)
     os.close(ours)
     assert "Follow the bot's pull requests: fix their CI, answer reviews? [y/N]" in out
-    assert f"Write {files} files? [y/N]" in out
-    assert (repo / ".github").exists() is written
+    assert f"Write {files or 3} files? [y/N]" in out
+    assert (repo / ".github").exists() is bool(files)
     assert (repo / FOLLOW_UP_FILE).exists() is (files == 4)
 
 
@@ -208,39 +205,26 @@ def test_the_tasks_it_writes_load(repo: Path):
 def test_the_workflow_is_clean_to_the_linters(tmp_path: Path, provider: str):
     text = workflow_text(provider)
     assert "$" not in text.replace("${{", "")
-    repo = make_repository(tmp_path / "linted", {".github/workflows/agent.yml": text})
+    files = {one.path: one.text for one in propose(Detection(), provider, tasks=False, follow_up=True)}
+    repo = make_repository(tmp_path / "linted", {**files, ".github/workflows/agent.yml": text})
     commit_all(repo)
-    file = ".github/workflows/agent.yml"
-    linted(repo, file)
+    linted(repo, ".github/workflows/agent.yml")
+    linted(repo, FOLLOW_UP_FILE)
 
 
-def test_the_workflow_that_keeps_what_cis_steps_install_is_clean_to_the_linters(tmp_path: Path):
-    ci = "on: push\njobs:\n  t:\n    runs-on: ubuntu-latest\n    steps:\n    - run: pip install x\n    - run: pytest\n"
+def test_the_workflows_with_cis_steps_are_clean_to_the_linters_and_following_waits_for_ci(tmp_path: Path):
+    ci = "name: 'CI: \"all\"'\non: push\njobs: {t: {runs-on: x, steps: [{run: pip install x}, {run: pytest}]}}\n"
     files = {".github/workflows/ci.yml": ci, "test_a.py": ""}
-    proposed = {one.path: one.text for one in propose(detect(files, files.get), "anthropic", tasks=False)}
+    written = propose(detect(files, files.get), "anthropic", tasks=False, follow_up=True)
+    proposed = {one.path: one.text for one in written}
     repo = make_repository(tmp_path / "linted", proposed)
     commit_all(repo)
     linted(repo, KEPT)
-    assert "if" not in yaml.safe_load(proposed[KEPT])["jobs"]["keep"]["steps"][2]
-
-
-CI = """name: 'Checks: "all"'
-on: push
-jobs: {t: {runs-on: ubuntu-latest, steps: [{run: pip install x}, {run: pytest}]}}
-"""
-
-
-@pytest.mark.parametrize("files", [{".github/workflows/ci.yml": CI, "test_a.py": ""}, {"a.py": ""}])
-def test_the_workflow_that_follows_is_clean_to_the_linters_and_waits_for_cis_workflows(
-    tmp_path: Path, files: dict[str, str]
-):
-    proposed = propose(detect(files, files.get), "openai", tasks=False, follow_up=True)
-    repo = make_repository(tmp_path / "linted", {one.path: one.text for one in proposed})
-    commit_all(repo)
     linted(repo, FOLLOW_UP_FILE)
-    workflow = yaml.safe_load((repo / FOLLOW_UP_FILE).read_text())
-    named = workflow[True].get("workflow_run", {}).get("workflows", [])  # YAML 1.1 reads `on` as true
-    assert (named, "prepare" in workflow["jobs"]) == (['Checks: "all"'] * (len(files) - 1), len(files) == 2)
+    follows = yaml.safe_load(proposed[FOLLOW_UP_FILE])
+    assert follows[True]["workflow_run"]["workflows"] == ['CI: "all"']  # YAML 1.1 reads `on` as true
+    assert "prepare" in follows["jobs"]
+    assert "if" not in yaml.safe_load(proposed[KEPT])["jobs"]["keep"]["steps"][2]
 
 
 def test_following_is_written_only_if_it_is_wanted_and_switched_on_in_the_policy(repo: Path):

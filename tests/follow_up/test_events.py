@@ -285,16 +285,6 @@ def test_the_sweep_works_on_all_that_are_followed(followed: Followed):
     assert followed.head != before
 
 
-def test_stop_disarms_and_follow_arms_again(followed: Followed):
-    followed.wake(followed.ci(None))
-    for words, state in (("/agent stop", "stopped"), ("/agent follow", "on")):
-        event = followed.stage.ask(words, number=followed.number)
-        done = followed.stage.run(event=event, token=followed.token, **followed.stage.job())
-        assert done.code == 0, done.output
-        assert mark_fields(followed.comment)["state"] == state
-    assert mark_fields(followed.comment)["login"] == MAINTAINER
-
-
 def test_an_outsider_cannot_follow(followed: Followed):
     followed.forge.commit(followed.repo, {".github/agent.yml": "version: 1\n"})
     followed.forge.add_user("stranger")

@@ -16,7 +16,8 @@ from bot.policy.load import load_policy
 from slash_forge.bundled import MAINTAINER
 from tests.follow_up.conftest import BRANCH, Followed, mark_fields
 from tests.follow_up.test_events import FIX
-from tests.support.model_script import Script, Step
+from tests.support.act import Act
+from tests.support.model_script import Call, Step
 from tests.support.model_server import ModelServer
 from tests.support.runner import ROOT, WORKFLOW, Job, Runner, holds
 from tests.support.stage import BOT
@@ -25,29 +26,32 @@ from tests.support.warm import warm_venv
 pytestmark = pytest.mark.bubblewrap
 
 KEY = "sk-canary-7be2"
-_FILES = propose(Detection(workflows=("CI",)), "anthropic", tasks=False, follow_up=True)
-TEXT = next(file.text for file in _FILES if file.path == FOLLOW_UP_FILE)
+
+
+def written(**detected: Any) -> str:
+    files = propose(Detection(**detected), "anthropic", tasks=False, follow_up=True)
+    return next(file.text for file in files if file.path == FOLLOW_UP_FILE)
+
+
+TEXT = written(workflows=("CI",))
 JOBS: Mapping[str, Any] = yaml.safe_load(TEXT)["jobs"]
 ALL = dict.fromkeys(("decide", "run", "publish"), "success")
+DECIDED = {**ALL, "run": "skipped", "publish": "skipped"}
 
-Jobs = Callable[..., dict[str, Job]]
+Jobs = Callable[..., dict[str, str]]
 
 
 @pytest.fixture
 def jobs(followed: Followed) -> Jobs:
     def run(
-        event: Any,
-        name: str = "workflow_run",
-        model: Script | list[Step] = FIX,
-        text: str = TEXT,
-        only: str = "",
-    ) -> dict[str, Job]:
-        """The jobs for an event, in a run of their own, which is active until `only` is empty."""
-        path = FOLLOW_UP_FILE if text == TEXT else ".github/workflows/agent.yml"
+        event: Any, name: str = "workflow_run", model: list[Step] = FIX, only: str = ""
+    ) -> dict[str, str]:
+        """The results of the jobs for an event, in a run of their own; with `only` one job, in a run that goes on."""
+        text = WORKFLOW.read_text() if name == "issue_comment" else TEXT
+        path = ".github/workflows/agent.yml" if name == "issue_comment" else FOLLOW_UP_FILE
         number = followed.forge.add_run(followed.repo, workflow=path, conclusion=None)
         stage = replace(followed.stage, folder=followed.stage.folder / str(number))
-        for folder in ("home", "temp"):
-            (stage.folder / folder).mkdir(parents=True)
+        stage.folder.mkdir()
         with ModelServer(model) as server:
             variables = {
                 "ANTHROPIC_BASE_URL": server.url, "SLASH_AGENT_TEST_LEAVE_OUT_CHECKS": "1",
@@ -55,51 +59,48 @@ def jobs(followed: Followed) -> Jobs:
             }  # fmt: skip
             runner = Runner(stage, warm_venv(), {"ANTHROPIC_API_KEY": KEY}, variables)
             part = yaml.safe_load(text)
-            part["jobs"] = {id: job for id, job in part["jobs"].items() if not only or id == only}
-            done = runner.workflow(event, yaml.safe_dump(part, sort_keys=False), name)
-            assert [one.headers["x-api-key"] for one in server.requests] == [KEY] * len(server.requests)
+            part["jobs"] = {id: job for id, job in part["jobs"].items() if only in ("", id)}
+            done: dict[str, Job] = runner.workflow(event, yaml.safe_dump(part, sort_keys=False), name)
+            assert all(one.headers["x-api-key"] == KEY for one in server.requests)
         if not only:
             followed.forge.set_run(followed.repo, number, conclusion="success")
         logs = [job.log for job in done.values()]
-        assert "failure" not in {job.result for job in done.values()}, logs
-        assert KEY not in "".join(logs)
-        return done
+        assert "failure" not in {job.result for job in done.values()} and KEY not in str(logs), logs
+        return {id: job.result for id, job in done.items()}
 
     return run
-
-
-def results(done: Mapping[str, Job]) -> dict[str, str]:
-    return {name: job.result for name, job in done.items()}
 
 
 def red(followed: Followed, **more: str) -> Any:
     return followed.forge.workflow_run_event(followed.repo, followed.ci(**more))
 
 
+def command(followed: Followed, jobs: Jobs, words: str, number: int = 0) -> str:
+    """The answer to a command, by the workflow `agent.yml`."""
+    number = number or followed.number
+    done = jobs(followed.stage.ask(words, number=number), "issue_comment")
+    assert done["instant"] == "success" and set(done.values()) == {"success", "skipped"}
+    return followed.stage.bot_comments(number)[-1]
+
+
 def test_only_the_job_that_runs_the_agent_has_the_key_and_its_token_only_reads():
     assert set(JOBS["run"]["permissions"].values()) == {"read"}
     assert [id for id, job in JOBS.items() if "ANTHROPIC_API_KEY" in str(job)] == ["run"]
-    queued = [job["concurrency"] for job in JOBS.values()]
-    assert all(one["queue"] == "max" and one["cancel-in-progress"] is False for one in queued)
-    assert "needs.decide.outputs.number" in queued[1]["group"] + queued[2]["group"]
+    assert all(job["concurrency"]["queue"] == "max" and job["timeout-minutes"] <= 45 for job in JOBS.values())
+    assert not any(job["concurrency"]["cancel-in-progress"] for job in JOBS.values())
+    assert all("needs.decide.outputs.number" in JOBS[id]["concurrency"]["group"] for id in ("run", "publish"))
 
 
 def test_the_page_has_the_permissions_and_the_picture_has_the_states():
     page = (ROOT / "docs" / "follow-up.md").read_text()
-    steps = (CIStep("install", "ci.yml", raw={"run": "make"}),)
-    [text] = [one.text for one in propose(Detection(prepare=steps), "openai", tasks=False, follow_up=True)
-              if one.path == FOLLOW_UP_FILE]  # fmt: skip
+    text = written(prepare=(CIStep("install", "ci.yml", raw={"run": "make"}),))
     for name, job in yaml.safe_load(text)["jobs"].items():
         given = ", ".join(f"`{what}: {how}`" for what, how in job["permissions"].items())
         assert f"| `{name}` | {'yes' if name == 'run' else 'no'} | {given} |" in page
     picture = (ROOT / "docs" / "images" / "follow-up.svg").read_text()
-    states = re.findall(
-        r"^\| ([a-z ]+) \| (?!entered|why)", page.partition("## What you see")[0], re.MULTILINE
-    )
+    states = re.findall(r"^\| ([a-z ]+) \| (?!entered)", page.partition("## What you see")[0], re.MULTILINE)
     assert len(states) == 9
-    assert [
-        state for state in states if f">{state}" not in picture and f">round: {state}<" not in picture
-    ] == []
+    assert [state for state in states if not re.search(f">(round: )?{state}", picture)] == []
     shown, *_ = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert load_policy(shown).follow_up == FollowUpPolicy()
 
@@ -108,89 +109,68 @@ def test_three_jobs_run_a_round_and_the_comment_and_the_report_tell_all_of_them(
     followed: Followed, jobs: Jobs
 ):
     first = followed.head
-    assert results(jobs(red(followed))) == ALL
+    assert jobs(red(followed)) == ALL
     second = followed.head
-    assert second != first
-    again = [FIX[0], *FIX[1:]]
-    assert results(jobs(red(followed, name="lint", log="error: other"), model=_write_once_more(again))) == ALL
-    rows = [line.split(" | ") for line in followed.comment.splitlines() if line.startswith(f"| {first[:12]}")]
-    assert rows[0][1:3] == ["fixing failed checks: test", f"pushed {second[:12]}: Fix the failing test"]
-    assert re.fullmatch(r"\[under \$0\.01\]\(http\S+\) \|", rows[0][3])
+    again = [Call("write", {"path": "again.txt", "content": "fixed\n"}), *FIX[1:]]
+    assert jobs(red(followed, name="lint", log="error: other"), model=again) == ALL
+    assert len({first, second, followed.head}) == 3
+    [row, _] = [
+        line.split(" | ") for line in followed.comment.splitlines() if "fixing failed checks: " in line
+    ]
+    pushed = f"pushed {second[:12]}: Fix the failing test"
+    assert row[:3] == [f"| {first[:12]}", "fixing failed checks: test", pushed]
+    assert re.fullmatch(r"\[under \$0\.01\]\(http\S+\) \|", row[3])
     assert followed.comment.startswith("**Following this pull request.** Waiting for checks. Next: CI.\n")
     assert re.search(r"<sub>2 rounds of 6, \S.* of \$3\.00\. ", followed.comment)
     *_, page = sorted(followed.stage.folder.rglob("slash-agent-bundle/report.html"))
     story = page.read_text().partition("The rounds of this pull request</h2>")[2].partition("</table>")[0]
-    assert f"pushed {second[:12]}: Fix the failing test" in story
-    assert "fixing failed checks: lint" in story
-    assert re.search(r'<a rel="[^"]*" href="http[^"]+">under \$0\.01</a>', story)
-    assert "<td>this run</td>" in story
+    for part in (pushed, "fixing failed checks: lint", ">under $0.01</a>", "<td>this run</td>"):
+        assert part in story
 
 
-def _write_once_more(steps: list[Step]) -> list[Step]:
-    from tests.support.model_script import Call
-
-    return [Call("write", {"path": "again.txt", "content": "fixed\n"}), *steps[1:]]
-
-
-@pytest.mark.parametrize("name", ["schedule", "workflow_dispatch"])
-def test_a_sweep_and_a_start_by_hand_run_a_round(followed: Followed, jobs: Jobs, name: str):
-    before = followed.head
-    red(followed)
-    event = followed.stage.schedule
-    if name == "workflow_dispatch":
-        event = {
-            "inputs": {"number": str(followed.number)},
-            "repository": event["repository"],
-            "sender": event["repository"]["owner"],
-        }
-    assert results(jobs(event, name)) == ALL
+@pytest.mark.act
+@pytest.mark.node
+def test_a_runner_that_is_not_ours_reads_it_as_we_mean_it(followed: Followed):
+    event, before, run = red(followed), followed.head, str(followed.stage.add_run())
+    with ModelServer(FIX) as server:
+        variables = {"ANTHROPIC_BASE_URL": server.url, "GITHUB_RUN_ID": run}
+        act = Act(followed.stage, {"ANTHROPIC_API_KEY": KEY}, variables, warm_venv())
+        ran = act.run(TEXT, event, "workflow_run")
+    assert ran.jobs == ALL and KEY not in ran.log, ran.log
     assert followed.head != before
-    assert "by=" not in followed.comment  # nobody armed it but the policy
+
+
+def test_a_sweep_runs_a_round_for_the_policy(followed: Followed, jobs: Jobs):
+    before, _ = followed.head, red(followed)
+    assert jobs(followed.stage.schedule, "schedule") == ALL
+    assert followed.head != before and "by" not in mark_fields(followed.comment)
 
 
 def test_what_needs_no_model_is_done_by_the_first_job(followed: Followed, jobs: Jobs):
-    done = jobs(followed.forge.workflow_run_event(followed.repo, followed.ci("success")), model=[])
-    assert results(done) == {"decide": "success", "run": "skipped", "publish": "skipped"}
+    assert jobs(followed.forge.workflow_run_event(followed.repo, followed.ci("success"))) == DECIDED
     assert followed.pull["draft"] is False
-    assert re.match(
-        r"\*\*Ready for review\.\*\* All checks pass at [0-9a-f]{12}\. Next: a reviewer\.\n", followed.comment
+    assert (
+        f"**Ready for review.** All checks pass at {followed.head[:12]}. Next: a reviewer.\n"
+        in followed.comment
     )
 
 
-def test_follow_arms_and_starts_the_workflow_whose_next_step_counts_for_that_person(
-    followed: Followed, jobs: Jobs
-):
-    forge = followed.forge
-    forge.commit(followed.repo, {".github/agent.yml": "version: 1\nchecks: []\n", FOLLOW_UP_FILE: TEXT})
+def test_follow_arms_and_starts_the_workflow_whose_round_is_that_persons(followed: Followed, jobs: Jobs):
+    forge, number, before = followed.forge, followed.number, followed.head
+    forge.commit(followed.repo, {".github/agent.yml": "version: 1\nchecks: []\n"})
+    assert "`slash-agent init --follow-up` writes" in command(followed, jobs, "/agent follow")
+    forge.commit(followed.repo, {FOLLOW_UP_FILE: TEXT})
     followed.ci()
-    event = followed.stage.ask("/agent follow", number=followed.number)
-    done = jobs(event, "issue_comment", text=WORKFLOW.read_text())
-    assert results(done) == {"instant": "success", "gate": "skipped", "run": "skipped", "publish": "skipped"}
+    assert "until it can be merged.\n" in command(followed, jobs, "/agent follow")
     [started] = [one for one in forge.runs(followed.repo) if one["event"] == "workflow_dispatch"]
-    assert started["inputs"] == {"number": str(followed.number)}
-    assert "until it can be merged" in followed.stage.bot_comments(followed.number)[-1]
-    dispatch = {
-        "inputs": started["inputs"],
-        "repository": event["repository"],
-        "sender": event["repository"]["owner"],
-    }
-    before = followed.head
-    assert results(jobs(dispatch, "workflow_dispatch")) == ALL
-    assert followed.head != before
-    assert mark_fields(followed.comment)["login"] == MAINTAINER
-
-
-def test_follow_says_if_the_workflow_is_missing_and_refuses_pull_requests_of_others(
-    followed: Followed, jobs: Jobs
-):
-    event = followed.stage.ask("/agent follow", number=followed.number)
-    jobs(event, "issue_comment", text=WORKFLOW.read_text())
-    assert "`slash-agent init --follow-up` writes" in followed.stage.bot_comments(followed.number)[-1]
-    followed.forge.commit(followed.repo, {"a.txt": "a\n"}, branch="feature", author=MAINTAINER)
-    number = followed.forge.open_pull(followed.repo, MAINTAINER, "feature")
-    jobs(followed.stage.ask("/agent follow", number=number), "issue_comment", text=WORKFLOW.read_text())
-    [answer] = followed.stage.bot_comments(number)
-    assert answer.startswith("**Not followed:** I follow only pull requests that I opened")
+    assert started["inputs"] == {"number": str(number)}
+    repository = followed.stage.sample.event["repository"]
+    event = {"inputs": started["inputs"], "repository": repository, "sender": repository["owner"]}
+    assert jobs(event, "workflow_dispatch") == ALL
+    assert followed.head != before and mark_fields(followed.comment)["login"] == MAINTAINER
+    forge.commit(followed.repo, {"a.txt": "a\n"}, branch="feature", author=MAINTAINER)
+    of_others = forge.open_pull(followed.repo, MAINTAINER, "feature")
+    assert command(followed, jobs, "/agent follow", of_others).startswith("**Not followed:** I follow only")
 
 
 def test_status_tells_round_money_and_who_is_next_and_stop_cancels_and_disarms(
@@ -199,38 +179,27 @@ def test_status_tells_round_money_and_who_is_next_and_stop_cancels_and_disarms(
     event, before = red(followed), followed.head
     jobs(event, only="decide")
     run = int(mark_fields(followed.comment)["run"])
-    jobs(
-        followed.stage.ask("/agent status", number=followed.number),
-        "issue_comment",
-        text=WORKFLOW.read_text(),
+    state = (
+        "**Round 1 of 6:** fixing failed checks: test. Next: this bot. 1 round of 6, $0.00 of $3.00. [What"
     )
-    status = followed.stage.bot_comments(followed.number)[-1]
-    assert status.startswith(
-        "**Round 1 of 6:** fixing failed checks: test. Next: this bot. 1 round of 6, $0.00 of $3.00."
-    )
-    assert "[What was done](http" in status
-    jobs(
-        followed.stage.ask("/agent stop", number=followed.number), "issue_comment", text=WORKFLOW.read_text()
-    )
-    answer = followed.stage.bot_comments(followed.number)[-1]
+    assert command(followed, jobs, "/agent status").startswith(state)
+    stopping = command(followed, jobs, "/agent stop")
     assert re.match(
-        r"\*\*Stopping\*\* \[the run\]\(\S+\), for \S+\. Nothing of it is published\. I do not follow", answer
+        r"\*\*Stopping\*\* \[the run\]\(\S+\), for \S+\. Nothing of it is published\. I do not", stopping
     )
     assert followed.forge.run_state(followed.repo, run)[1] == "cancelled"
-    assert followed.comment.startswith("**Stopped:** `/agent stop`. Next: a maintainer.\n")
-    assert results(jobs(event))["run"] == "skipped"
-    assert followed.head == before
+    assert re.match(r"\*\*Stopped:\*\* .*/agent stop.* Next: a maintainer\.\n", followed.comment)
+    assert jobs(event) == DECIDED and followed.head == before
+    assert "I follow this pull request again." in command(followed, jobs, "/agent follow")
 
 
-def test_a_round_that_was_stopped_publishes_nothing(followed: Followed):
+def test_a_round_that_was_stopped_publishes_nothing(followed: Followed, jobs: Jobs):
     event, job, before = red(followed), followed.stage.job(), followed.head
-    name, token = "workflow_run", followed.token
-    assert followed.stage.run(model=FIX, event=event, name=name, token=token, **job).code == 0
-    followed.stage.run(
-        event=followed.stage.ask("/agent stop", number=followed.number), token=token, **followed.stage.job()
-    )
-    where = {"GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(followed.stage.event_file(event))}
-    assert followed.stage.publish(token=token, **where, **job).code != 0
+    ran = followed.stage.run(model=FIX, event=event, name="workflow_run", token=followed.token, **job)
+    assert ran.code == 0, ran.output
+    command(followed, jobs, "/agent stop")
+    where = {"GITHUB_EVENT_NAME": "workflow_run", "GITHUB_EVENT_PATH": str(followed.stage.event_file(event))}
+    assert followed.stage.publish(token=followed.token, **where, **job).code != 0
     assert followed.head == before
 
 
@@ -238,33 +207,23 @@ def test_a_red_dependency_update_goes_through_the_same_jobs(followed: Followed, 
     forge, repo, login = followed.forge, followed.repo, "dependabot[bot]"
     bot = forge.add_user(login, kind="Bot")
     forge.commit(repo, {"requirements.txt": "x==2\n"}, branch="dependabot/x", author=login)
-    followed.number = forge.open_pull(
-        repo, login, "dependabot/x", title="Bump x", body="Release notes: y is gone."
-    )
+    followed.number = forge.open_pull(repo, login, "dependabot/x", title="Bump x")
     policy = f"version: 1\nchecks: []\ntriggers: {{failed_runs: {{authors: [{bot}]}}}}\n"
     forge.commit(repo, {".github/agent.yml": policy})
     run = forge.add_run(repo, event="pull_request", pull=followed.number, conclusion="failure", actor=login)
     forge.add_job(repo, run, "test", conclusion="failure")
-    assert results(jobs(forge.workflow_run_event(repo, run))) == ALL
+    assert jobs(forge.workflow_run_event(repo, run)) == ALL
     [stacked] = [one for one in followed.stage.pulls() if one["base"]["ref"] == "dependabot/x"]
     assert (stacked["draft"], stacked["user"]["login"]) == (True, BOT)
 
 
-@pytest.mark.parametrize(
-    ("branch", "repository", "body", "starts"),
-    [
-        (BRANCH, "own", "Please rename it.", True),
-        (BRANCH, "fork", "Please rename it.", False),
-        (BRANCH, "own", "/agent fix this", False),
-        ("feature", "own", "Please rename it.", False),
-    ],
-)
-def test_only_a_review_on_a_branch_of_ours_that_is_no_command_starts_it(
-    branch: str, repository: str, body: str, starts: bool
-):
-    head = {"ref": branch, "repo": {"full_name": repository}}
-    event = {"review": {"body": body}, "pull_request": {"head": head}}
-    context = {"github": {"event": event, "repository": "own"}}
-    assert holds(JOBS["decide"]["if"], context, failed=False) is starts
-    suite = {"check_suite": {"head_branch": branch}}
-    assert holds(JOBS["decide"]["if"], {"github": {"event": suite}}, failed=False) is (branch == BRANCH)
+def test_only_a_review_on_a_branch_of_ours_that_is_no_command_starts_it():
+    def starts(branch: str = BRANCH, repository: str = "own", body: str = "Rename it.") -> bool:
+        pull = {"head": {"ref": branch, "repo": {"full_name": repository}}}
+        context = {"github": {"event": {"review": {"body": body}, "pull_request": pull}, "repository": "own"}}
+        suite = {"github": {"event": {"check_suite": {"head_branch": branch}}}}
+        assert holds(JOBS["decide"]["if"], suite, failed=False) is (branch == BRANCH)
+        return holds(JOBS["decide"]["if"], context, failed=False)
+
+    assert starts()
+    assert not any([starts("feature"), starts(repository="fork"), starts(body="/agent fix this")])
