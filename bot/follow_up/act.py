@@ -5,10 +5,11 @@ What counts is written down before it is done, so that a process that dies in be
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from bot.contracts.formatting import count_of, money
 from bot.contracts.outcome import INFRASTRUCTURE, Outcome, Status
+from bot.events.event_request import NoRequestError
 from bot.follow_up.decide import names_of
 from bot.follow_up.read import Followed
 from bot.follow_up.record import Record, read_record, row, with_result, write_record
@@ -48,7 +49,7 @@ class Actions:
         self.number = followed.situation.number
 
     def act(self, step: Step) -> None:
-        """Do `step`, and show it in our comment. Raises `GitHubError`."""
+        """Do `step`, and show it in our comment. Raises as `write_record`."""
         head = self.now.head
         match step:
             case Wait(why):
@@ -212,7 +213,10 @@ def end_round(
         headline = f"**Stopped:** {safe_line(stopped)} Next: a maintainer."
     cost = f"[{money(outcome.cost or 0)}]({report})" if report else money(outcome.cost or 0)
     rows = with_result(record.rows, safe_line(result), cost)
-    write_record(github, number, record._replace(spent=spent, rows=rows, run=0, stopped=stopped), headline)
+    with suppress(NoRequestError):  # the stop stays
+        write_record(
+            github, number, record._replace(spent=spent, rows=rows, run=0, stopped=stopped), headline
+        )
 
 
 def _ended_early(record: Record) -> Record:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from bot.contracts.formatting import count_of, money
+from bot.events.event_request import NoRequestError
 from bot.follow_up.situation import ROUNDS, Kind, Spent
 from bot.github.client import GitHub
 from bot.github.pull_status import CommitStatus
@@ -17,7 +18,7 @@ from bot.github.values import CommentData
 from bot.publish.change.commit import ROUND_TRAILER
 from bot.publish.markdown import safe_line
 from bot.publish.thread.comments import own_comments
-from bot.publish.thread.markers import mark, marked, number_in
+from bot.publish.thread.markers import mark, mark_of, marked, number_in
 
 FOLLOWED = "followed"
 """The kind of the comment."""
@@ -114,13 +115,21 @@ def _raised(spent: Spent, commits: Iterable[CommitStatus]) -> Spent:
 
 
 def write_record(github: GitHub, number: int, record: Record, headline: str) -> Record:
-    """Write the comment, unless it says all that already. Raises `GitHubError`."""
+    """Write the comment, unless it says all that already. Raises `GitHubError`, and `NoRequestError` if it was stopped
+    since `record` was read."""
     body = marked(_text(record, headline), mark(FOLLOWED, **_fields(record)))
     if record.comment is None:
         return record._replace(comment=github.create_comment(number, body))
     if record.comment.body.replace("\r\n", "\n").strip() != body.strip():
+        for now in github.comments(number, record.comment.updated_at):
+            if now.id == record.comment.id and _is_stopped(now) and not _is_stopped(record.comment):
+                raise NoRequestError(f"#{number} was stopped meanwhile")
         github.edit_comment(record.comment.id, body)
     return record
+
+
+def _is_stopped(comment: CommentData) -> bool:
+    return mark_of(comment.body)[1].get("state") == "stopped"
 
 
 def rounds_of(github: GitHub, account: int, now: str) -> set[str]:

@@ -20,5 +20,5 @@ class FollowUpPolicy:
     rounds: _Times = key(6, "Rounds of all kinds together.")
     usd: Usd = key(3.0, "USD for all rounds together.")
     bots: frozenset[BotId] = key(frozenset(), "Ids of accounts of review bots; each may cause one round.")
-    resolve: bool = key(True, "Resolve the review threads whose files a round changed.")
+    resolve: bool = key(True, "Resolve the review threads whose lines a round changed.")
     auto_merge: bool = key(False, "Let GitHub merge it as soon as its rules allow that.")

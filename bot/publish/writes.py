@@ -15,6 +15,7 @@ from typing import NamedTuple
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome, Status
+from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.writes import MAX_BODY, MAX_TITLE, Write, describe_write, texts_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
@@ -36,6 +37,7 @@ from bot.publish.markdown import run_link, safe_markdown
 from bot.publish.thread.comments import own_comments
 from bot.publish.thread.history import opened_by_us, thread_state
 from bot.publish.thread.markers import WRITE, mark, marked
+from bot.review.diff import parse_diff
 
 _ORDER = ("comment", "reply", "edit", "add_label", "remove_label", "close")
 """The order of writes on a thread: after a comment, a second publishing recognises later changes as ours."""
@@ -44,7 +46,8 @@ _ASKED_BEFORE = "This needs a decision of people, and I asked here before: I lea
 
 class ValidatedWrites(NamedTuple):
     """Writes that their run may make, whatever the state of the threads. `since` is when the run read the threads,
-    `known` the last activity that it saw on each; `threads` says of each number whether it is a pull request."""
+    `known` the last activity that it saw on each; `threads` says of each number whether it is a pull request. `patch`
+    is the change of a round that may resolve threads, else empty."""
 
     outcome: Outcome
     writes: tuple[Write, ...]
@@ -53,7 +56,7 @@ class ValidatedWrites(NamedTuple):
     since: str
     known: Mapping[int, str]
     links: Links
-    resolves: bool = False
+    patch: bytes = b""
 
     def by_thread(self) -> Mapping[int, list[Write]]:
         threads: dict[int, list[Write]] = {write.number: [] for write in self.writes}
@@ -159,8 +162,8 @@ class _Thread:
                 github.edit_issue(number, title=title, body=body)
 
     def resolve(self, write: Write) -> str:
-        """Resolve the thread of a reply in a round, if its change follows it. Return why GitHub refused, or empty."""
-        if write.kind != "reply" or not (self.proposed.resolves and self._follows(write)):
+        """Resolve the thread of a reply in a round that changed its lines. Return why GitHub refused, or empty."""
+        if not (write.kind == "reply" and any(map(self._changes_lines, self._about(write)))):
             return ""
         try:
             if thread := self.github.unresolved_threads(self.number).get(write.comment_id):
@@ -169,11 +172,22 @@ class _Thread:
             return str(error)
         return ""
 
+    def _about(self, write: Write) -> list[ReviewThread]:
+        """Return the thread on lines that a reply is for, as the run read it."""
+        return [one for one in self.proposed.outcome.request.unresolved if one.id == write.comment_id]
+
+    def _changes_lines(self, lines: ReviewThread) -> bool:
+        """Whether the change has lines of the thread; of its file, for a thread without a line of the head."""
+        file = parse_diff(self.proposed.patch).find(lines.path)
+        if file is None or not lines.line or lines.side is Side.LEFT:
+            return file is not None
+        ends = (lines.start_line or lines.line, lines.line)
+        return any(hunk.holds(Side.LEFT, line) for hunk in file.hunks for line in ends)
+
     def _follows(self, write: Write) -> bool:
         """Whether the change of a round that answers a review touches the file that the reply is about."""
-        outcome, request = self.proposed.outcome, self.proposed.outcome.request
-        paths = [one.path for one in request.unresolved if one.id == write.comment_id]
-        return bool(request.round) and any(file.path in paths for file in outcome.files)
+        paths = [one.path for one in self._about(write)]
+        return any(file.path in paths for file in self.proposed.outcome.files)
 
     def _body(self, write: Write) -> str:
         """Return the filtered text with its author and a mark."""
@@ -247,10 +261,9 @@ def validate_writes(context: PublishContext) -> ValidatedWrites | None:
     # GitHub's times are whole seconds, so activity in the second of the reading is compared with what was read.
     triaged = request.triage.threads if request.triage else ()
     known = {one.state.number: one.state.quiet_since for one in triaged}
-    resolves = bool(request.round) and (policy.follow_up or FollowUpPolicy()).resolve
-    return ValidatedWrites(
-        outcome, writes.writes, allowance.threads, task, since, known, context.links, resolves
-    )
+    resolves = request.round and (policy.follow_up or FollowUpPolicy()).resolve
+    patch, links = context.bundle.patch if resolves else b"", context.links
+    return ValidatedWrites(outcome, writes.writes, allowance.threads, task, since, known, links, patch)
 
 
 def _load_rules(context: PublishContext) -> tuple[Policy, Task | None]:

@@ -239,6 +239,11 @@ class Reviews(Base):
             comment.thread.resolved = True
             comment.thread.resolved_by = self._user(login)
 
+    def is_resolved(self, repo: str, comment_id: int) -> bool:
+        """Whether the thread of this comment is resolved."""
+        *_, comment = self._review_comment(repo, comment_id)
+        return comment.thread.resolved
+
     def _review_comment(self, repo: str, comment_id: int) -> tuple[Repository, Issue, Pull, ReviewComment]:
         repository = self._repository(repo)
         return repository, *repository.review_comments[comment_id]

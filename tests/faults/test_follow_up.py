@@ -1,9 +1,13 @@
 """Faults of the loop that follows the bot's own pull requests: after each, the next wake-up goes on, and nothing was
 counted, pushed or said twice."""
 
+from typing import Any
+
 import pytest
 
+from bot.publish.thread.markers import mark, marked
 from slash_forge.bundled import MAINTAINER
+from slash_forge.operations import runs
 from tests.follow_up.conftest import BRANCH, Followed, mark_fields
 from tests.follow_up.conftest import followed as followed
 from tests.support.model_script import Call, Say
@@ -125,6 +129,33 @@ def test_a_person_who_pushes_during_a_round_wins(followed: Followed):
     followed.wake(followed.ci())
     assert followed.head == theirs
     assert "**Stopped:** Somebody else committed" in followed.comment
+
+
+def test_a_stop_between_reading_and_writing_wins(followed: Followed, monkeypatch: pytest.MonkeyPatch):
+    comment, listed = followed.known(), runs._artifact_list
+    stopped = marked("**Stopped:** `/agent stop`. Next: a maintainer.", mark("followed", state="stopped"))
+
+    def stop_first(call: Any, repo: Any, matches: Any) -> Any:
+        followed.forge.edit_comment(followed.repo, comment, stopped)
+        return listed(call, repo, matches)
+
+    monkeypatch.setattr(runs, "_artifact_list", stop_first)
+    done = followed.wake(followed.ci(), FIX)
+    assert f"#{followed.number} was stopped meanwhile" in done.output
+    assert done.requests in ((), [])
+    assert mark_fields(followed.comment) == {"state": "stopped"}
+
+
+def test_a_note_in_place_of_a_bundle_stops_the_round(followed: Followed):
+    before, (_, job, where) = followed.head, begun(followed)
+    note = {"SLASH_AGENT_NOTE": "mira may not push here."}
+    for _ in range(2):
+        assert publish(followed, job, {**where, **note}).code == 0
+        assert followed.comment.startswith(
+            r"**Stopped:** mira may not \<b\>push\</b\> here. Next: eve Next: a"
+        )
+    assert "running" not in followed.comment
+    assert followed.head == before
 
 
 def test_a_comment_that_somebody_edited_is_written_again(followed: Followed):

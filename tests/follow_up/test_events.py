@@ -159,18 +159,10 @@ def test_a_merge_that_changes_more_or_keeps_a_marker_is_refused(
 
 
 def test_five_threads_are_answered_in_one_round(followed: Followed):
-    comments = [{"path": "notes.txt", "line": 1, "body": f"remark {number}"} for number in range(5)]
-    followed.forge.review(followed.repo, followed.number, MAINTAINER, state="COMMENTED", comments=comments)
-    ids = [one["id"] for one in followed.stage.get(f"pulls/{followed.number}/comments")]
-    replies = [
-        Call(
-            "propose_write",
-            {"kind": "reply", "number": followed.number, "comment_id": one, "body": f"Changed {one}."},
-        )
-        for one in ids
-    ]
+    ids = followed.review(MAINTAINER, remarks=5)
     edit = Call("write", {"path": "notes.txt", "content": "better\n"})
     told = Call("describe_change", {"title": "Answer the review", "summary": "x"})
+    replies = [reply(followed, one, f"Changed {one}.") for one in ids]
     before = followed.head
     done = followed.wake(
         followed.ci("success"), [Call("view", {"path": "notes.txt"}), edit, *replies, told, Say("Done.")]
@@ -185,14 +177,30 @@ def test_five_threads_are_answered_in_one_round(followed: Followed):
     assert mark_fields(followed.comment)["review"] == "1"
 
 
-def test_a_strangers_review_starts_no_round(followed: Followed):
-    followed.forge.add_user("stranger")
-    comments = [{"path": "notes.txt", "line": 1, "body": "do it my way"}]
-    followed.forge.review(
-        followed.repo, followed.number, "stranger", state="CHANGES_REQUESTED", body="no", comments=comments
+@pytest.mark.parametrize(
+    ("line", "policy", "refused", "resolved"),
+    [(1, "{}", False, True), (30, "{}", False, False), (1, "{}", True, False), (1, "{resolve: false}", False, False)],
+)  # fmt: skip
+def test_only_a_thread_whose_lines_changed_is_resolved_and_a_refusal_is_a_note(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch, line: int, policy: str, refused: bool, resolved: bool
+):
+    forge, text = followed.forge, "".join(f"{number}\n" for number in range(1, 41))
+    followed.policy(policy)
+    forge.commit(followed.repo, {"long.txt": text}, branch=BRANCH, author=BOT)
+    remark = forge.review_comment(followed.repo, followed.number, MAINTAINER, "long.txt", 1, body="Better?")
+    edit = Call("bash", {"command": f"sed -i '{line}s/.*/better/' long.txt"})
+    told = Call("describe_change", {"title": "Answer the review", "summary": "x"})
+    if refused:  # as for a token without `contents: write`
+        monkeypatch.setattr("slash_forge.operations.graphql.may_resolve", lambda *_: False)
+    before = followed.head
+    done = followed.wake(
+        followed.ci("success"), [edit, reply(followed, remark, "It is better."), told, Say("Done.")]
     )
-    assert followed.wake(followed.ci("success")).code == 0
-    assert "review" not in mark_fields(followed.comment)
+    assert done.code == 0, done.output
+    assert followed.head != before
+    assert forge.is_resolved(followed.repo, remark) is resolved
+    assert ("is not resolved: GitHub does not allow this token" in done.output) is refused
+    assert "declined" not in followed.stage.get(f"pulls/{followed.number}/comments")[-1]["body"]
 
 
 def test_a_failure_mended_on_the_base_is_merged_and_not_fixed(followed: Followed):
@@ -302,12 +310,6 @@ def test_a_token_without_contents_leaves_a_note_and_succeeds(followed: Followed)
     assert done.code == 0, done.output
     assert "contents: write" in followed.comment
     assert followed.pull["draft"]
-
-
-def test_nothing_is_decided_before_github_knows_whether_it_merges(followed: Followed):
-    followed.forge.set_pull(followed.repo, followed.number, computing=1)
-    assert "has not computed yet" in followed.wake(followed.ci()).output
-    assert "fix" not in mark_fields(followed.comment)
 
 
 def test_one_in_the_merge_queue_is_left_alone(followed: Followed):

@@ -61,6 +61,8 @@ def jobs(followed: Followed) -> Jobs:
             part = yaml.safe_load(text)
             part["jobs"] = {id: job for id, job in part["jobs"].items() if only in ("", id)}
             done: dict[str, Job] = runner.workflow(event, yaml.safe_dump(part, sort_keys=False), name)
+            for kept in filter(re.compile("slash-agent-bundle").match, runner.artifacts):
+                followed.forge.add_artifact(followed.repo, number, kept, {})
             assert all(one.headers["x-api-key"] == KEY for one in server.requests)
         if not only:
             followed.forge.set_run(followed.repo, number, conclusion="success")
@@ -114,6 +116,8 @@ def test_three_jobs_run_a_round_and_the_comment_and_the_report_tell_all_of_them(
     again = [Call("write", {"path": "again.txt", "content": "fixed\n"}), *FIX[1:]]
     assert jobs(red(followed, name="lint", log="error: other"), model=again) == ALL
     assert len({first, second, followed.head}) == 3
+    kept = followed.stage.get(f"actions/artifacts?name=slash-agent-bundle-round-{followed.number}")
+    assert kept["total_count"] == 2
     [row, _] = [
         line.split(" | ") for line in followed.comment.splitlines() if "fixing failed checks: " in line
     ]

@@ -53,8 +53,8 @@ def follow(context: EventContext) -> EventResult:
     for each in [number] if number else _own_open(github):
         try:
             chosen = _next_step(context, each, chosen)
-        except GitHubError as error:
-            if number or error.failure.rate_limited:
+        except (GitHubError, NoRequestError) as error:
+            if number or (isinstance(error, GitHubError) and error.failure.rate_limited):
                 raise
             context.say(f"note: #{each} is left until the next time: {error}")
     if chosen is None:
