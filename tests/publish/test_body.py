@@ -37,9 +37,10 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.plan import Plan, PlanStep
 from bot.evidence.look_first import look_first
-from bot.publish.body.render import LIMIT, Links, closing_line, render_body, title
+from bot.publish.body.render import LIMIT, Links, closing_line, render_body
 from bot.publish.change.commit import commit_message
 from bot.publish.macros import one_line
+from bot.publish.title import title
 from bot.report.summary import run_summary
 from tests.support.outcomes import (
     EVIDENCE,

@@ -7,7 +7,8 @@ import pytest
 
 from bot.parsing.parser import Parser
 from bot.publish.convention.form import Convention, mended, observed, of_json, read_text
-from bot.publish.convention.read import Conventions, with_title
+from bot.publish.convention.read import Conventions
+from bot.publish.title import with_title
 from tests.publish.conftest import REPO, World, open_world
 
 SEMANTIC = "amannn/action-semantic-pull-request"

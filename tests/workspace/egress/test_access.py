@@ -9,7 +9,7 @@ import pip
 import pytest
 
 from bot.contracts.errors import NoSandboxError
-from bot.policy.egress import Mirror, Target
+from bot.policy.egress_hosts import Mirror, Target
 from bot.workspace.client import Workspace
 from bot.workspace.egress.access import EgressAccess
 from bot.workspace.sandbox.backends import bubblewrap

@@ -9,7 +9,7 @@ import pytest
 from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import Status as RunStatus
-from bot.session.tools.run_models import ConversationModel, RunModels
+from bot.session.tools.model_choice import ConversationModel, RunModels
 from tests.session.conftest import Cli
 from tests.support.files import write_file
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
@@ -75,7 +75,7 @@ def test_conversations_at_once_go_along_one_list(tmp_path: Path, monkeypatch: py
     names = ("openai-chat/a", "openai-chat/b")
     environment = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
     policy = f"model_settings: {{fallback: [{', '.join(names)}]}}"
-    monkeypatch.setattr("bot.session.tools.run_models.connect_model", connect)
+    monkeypatch.setattr("bot.session.tools.model_choice.connect_model", connect)
     run = make_run(tmp_path, policy=policy, environment=environment, model="x/y")
     models = RunModels(run, ScriptedProvider(()))
     main = ConversationModel(models, ScriptedProvider(()))
