@@ -103,19 +103,6 @@ def test_no_change_says_why_after_a_first_request_of_nine_kilobytes_and_six_of_t
     assert outcome["answer"] == "There is nothing to do."
 
 
-def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path, tmp_path: Path):
-    out = tmp_path / "bundle"
-    steps: list[Step] = [
-        shell("mkdir -p .github/workflows; echo a > .github/workflows/x.yml; echo b > new.txt"),
-        DONE,
-    ]
-    ran = cli.on(repo, "fix", "--out", out, "--json", "x", model=steps)
-    outcome = ran.json["outcome"]
-    assert [file["path"] for file in outcome["files"]] == ["new.txt"]
-    assert [file["path"] for file in outcome["withheld"]] == [".github/workflows/x.yml"]
-    assert b"x.yml" in (out / "withheld.patch").read_bytes()
-
-
 def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path):
     (repo / ".github" / "agent.yml").write_text("version: 1\nbudget:\n  turns: 3\n")
     commit_all(repo)
@@ -137,18 +124,6 @@ def test_a_secret_in_the_diff_refuses_it_by_name(cli: Cli, repo: Path, tmp_path:
     assert ran.code == 7
     assert "DEPLOY_TOKEN" in ran.out
     assert all(secret.encode() not in path.read_bytes() for path in out.iterdir())
-
-
-def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path):
-    answer = (
-        "It is rounded **late**.\n\n```python\nfor unit in UNITS:\n    pass\n```\n\n" + "More of it.\n" * 200
-    )
-    ran = cli.on(repo, "fix", "why does 59.7 become 60s?", model=[Say(answer)])
-    assert ran.code == 0, ran.output
-    assert ran.out.startswith("✔ Answered, no file was changed")
-    assert answer.strip() in ran.out
-    assert "last words" not in ran.output
-    assert git(repo, "branch", "--list", "agent/*") == ""
 
 
 def test_a_setup_that_fails_ends_the_run_with_a_bundle_that_says_so(cli: Cli, tmp_path: Path):

@@ -16,8 +16,6 @@ pytestmark = pytest.mark.bubblewrap
 
 MIRA = "mira-okafor"
 CODE = "def mean(values):\n    total = sum(values)\n    return total / len(values)\n"
-# As a line of the diff, with its number; a thread's own hunk has none.
-SHOWN = "    1 +def mean(values):"
 BETTER = "    return total / len(values) if values else 0.0"
 FIXED = f"def mean(values):\n    total = sum(values)\n{BETTER}\n"
 DONE = Say("Adds a mean, which fails on nothing.")
