@@ -103,6 +103,19 @@ def test_no_change_says_why_after_a_first_request_of_nine_kilobytes_and_six_of_t
     assert outcome["answer"] == "There is nothing to do."
 
 
+def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path, tmp_path: Path):
+    out = tmp_path / "bundle"
+    steps: list[Step] = [
+        shell("mkdir -p .github/workflows; echo a > .github/workflows/x.yml; echo b > new.txt"),
+        DONE,
+    ]
+    ran = cli.on(repo, "fix", "--out", out, "--json", "x", model=steps)
+    outcome = ran.json["outcome"]
+    assert [file["path"] for file in outcome["files"]] == ["new.txt"]
+    assert [file["path"] for file in outcome["withheld"]] == [".github/workflows/x.yml"]
+    assert b"x.yml" in (out / "withheld.patch").read_bytes()
+
+
 def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path):
     (repo / ".github" / "agent.yml").write_text("version: 1\nbudget:\n  turns: 3\n")
     commit_all(repo)

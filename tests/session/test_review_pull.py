@@ -52,13 +52,6 @@ class Reviews:
         assert "no pull request" not in published.output
         return told
 
-    def pushed(self, action: str) -> list[str]:
-        """As `asked`, by an event that nobody wrote."""
-        event = self.stage.forge.pull_request_event(self.stage.repo, self.number, action)
-        told = self.run(event, "pull_request")
-        self.stage.publish_event(event, "pull_request", token=self.token("read"))
-        return told
-
     def run(self, event: Any, name: str, *steps: Step) -> list[str]:
         ran = self.stage.run(model=[*steps, DONE], event=event, name=name, token=self.token("read"))
         told = [json.dumps(one.json["messages"][-1]) for one in ran.requests]

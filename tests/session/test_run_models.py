@@ -20,10 +20,6 @@ from tests.support.verb_runs import VerbRun, request_in, run_verb
 OWN, OTHER = MODEL.partition("/")[2], "gpt-6.2-sol"
 POLICY = f"version: 1\nmodel_settings: {{fallback: [openai-chat/{OTHER}]}}\n"
 NOT_NOW = {"retry-after": "61"}
-LONG = (
-    "Durations of almost a minute are shown as 60 seconds, which is wrong: round them before they are split. "
-    * 2
-)
 
 
 def played(stage: Stage, own: list[Step], other: list[Step], policy: str = POLICY, **more: Any) -> VerbRun:
