@@ -3,7 +3,7 @@
 import pytest
 
 from bot.ecosystems.test_results import ParsedTests
-from bot.toolhost.reports import parse_junit
+from bot.toolhost.test_reports import parse_junit
 
 PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" tests="5">
 <testcase classname="" name="test_b"><error message="collection failure">no</error></testcase>
