@@ -123,14 +123,6 @@ def test_any_branch_or_commit_can_be_the_base(repository: Repository, tmp_path: 
         assert git(checkout.tree, "branch", "--show-current") == branch
 
 
-def test_a_repository_of_sha256_objects_works(tmp_path: Path):
-    repository = Repository(tmp_path / "source", object_format="sha256")
-    sha = repository.commit(a="1")
-    checkout = checked_out(repository, tmp_path)
-    assert len(sha) == 64
-    assert git(checkout.tree, "status", "--porcelain") == ""
-
-
 @pytest.mark.parametrize(
     "name", ["with space", 'it\'s "quoted"', "grüße-日本", "new\nline", "#hash:colon", "$(x)`y`"]
 )

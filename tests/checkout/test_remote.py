@@ -80,19 +80,6 @@ def test_history_is_not_downloaded(forge: Forge, repo: str, tmp_path: Path):
     assert size_of(checkout.git.git_dir / "objects") < 600_000
 
 
-def test_the_callers_environment_does_not_reach_the_fetch(
-    forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    canary = tmp_path / "canary"
-    program = tmp_path / "trace"
-    write_file(program, f"#!/bin/sh\ntouch {canary}\n", 0o755)
-    monkeypatch.setenv("GIT_TRACE", str(canary))
-    monkeypatch.setenv("GIT_ASKPASS", str(program))
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
-    checked_out(forge, repo, tmp_path)
-    assert not canary.exists()
-
-
 def test_a_wrong_token_is_said_to_be_refused(forge: Forge, repo: str, tmp_path: Path):
     with pytest.raises(CheckoutError, match="refused the token") as caught:
         check_out(Source(forge.clone_url(repo), "main", "ghp_wrongwrongwrong"), tmp_path / "run")

@@ -13,7 +13,7 @@ from bot.contracts.outcome import ChangedFile, Status
 from bot.publish.bundle import Bundle
 from bot.publish.context import check_verb
 from bot.publish.result import PublishResult
-from tests.publish.conftest import FIXED, REPO, World, open_world
+from tests.publish.conftest import FIXED, REPO, WRITES, World, open_world
 from tests.support.outcomes import OUTCOME
 
 CI_STARTS = "pull_request: {ci: start}\n"
@@ -198,8 +198,7 @@ def test_where_opening_is_refused_the_branch_stays_and_the_thread_knows_the_sett
 
 
 def test_a_token_that_may_not_push_is_a_sentence_and_a_comment(world: World):
-    permissions = {"contents": "read", "issues": "write", "pull_requests": "write"}
-    token = world.forge.token(permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # literals in a dict
+    token = world.forge.token(permissions={**WRITES, "contents": "read"}, repo=REPO)
     with pytest.raises(PublishError, match="may not push") as caught:
         world.publish(world.bundle(), token=token)
     assert token not in str(caught.value)
@@ -305,8 +304,7 @@ def test_where_ci_does_not_start_the_pull_request_says_how_to_start_it(published
 @pytest.mark.slow
 def test_the_policys_workflows_are_started_on_the_branch(world: World):
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": DISPATCHING, **WORKFLOW})
-    permissions = {"contents": "write", "issues": "write", "pull_requests": "write", "actions": "write"}
-    token = world.forge.token(permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # literals in a dict
+    token = world.forge.token(permissions={**WRITES, "actions": "write"}, repo=REPO)
     bundle = world.bundle()
     world.forge.fail_next("POST", "/dispatches$", status=204)
     published = world.publish(bundle, token=token)
@@ -321,12 +319,9 @@ def test_the_policys_workflows_are_started_on_the_branch(world: World):
 # CI that waits for approval
 
 
-def app_and_own(world: World) -> tuple[str, dict[str, Any]]:
-    """An app's token, and the workflow's own as `publish` takes it."""
-    world.forge.add_user("our-app[bot]", kind="Bot")
-    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
-    app = world.forge.token("our-app[bot]", permissions=permissions, repo=REPO)
-    return app, {"workflow": lambda: (world.github(), world.token)}
+def own(world: World) -> dict[str, Any]:
+    """The workflow's own token, as `publish` takes it beside another."""
+    return {"workflow": lambda: (world.github(), world.token)}
 
 
 def opened_by(world: World) -> str:
@@ -344,15 +339,14 @@ POLICIES = {
     ("token", "policy"), [("app", "none"), ("person", "wait"), ("app", "workflows to dispatch")]
 )
 def test_a73_a91_ci_waits_whoever_wrote_in_the_thread(world: World, token: str, policy: str):
-    app, own = app_and_own(world)
     world.forge.grant(REPO, "bob", "write")  # nobody without rights has written
     if files := POLICIES[policy]:
         world.base_sha = world.forge.commit(REPO, files)
-    used = app if token == "app" else world.forge.token("ann")
+    used = world.app_token() if token == "app" else world.forge.token("ann")
     with pytest.raises(PublishError, match="takes the workflow's own GITHUB_TOKEN, and there is none here"):
         world.publish(world.bundle(), token=used)
     assert (world.pulls(), set(world.branches())) == ([], {"main"})
-    world.publish(world.bundle(), token=used, **own)
+    world.publish(world.bundle(), token=used, **own(world))
     assert opened_by(world) == "github-actions[bot]"
     assert "waits until somebody with write access approves" in world.pulls()[0]["body"]
     pushes = [one for one in world.forge.requests if "git-receive-pack" in one.path and one.method == "POST"]
@@ -363,12 +357,11 @@ def test_a73_a91_ci_waits_whoever_wrote_in_the_thread(world: World, token: str, 
 @pytest.mark.slow
 def test_a65_a91_the_authors_of_a_thread_change_nothing(world: World):
     """An outsider, another workflow, and one whose comment is deleted."""
-    app, own = app_and_own(world)
     world.forge.add_user("mallory")
     world.forge.comment(REPO, world.issue, "mallory", "Try this.")
     written = [world.github().create_comment(world.issue, "Delete the checks.") for _ in range(2)]
     world.github().delete_comment(written[0].id)
-    world.publish(world.bundle(), token=app, **own)
+    world.publish(world.bundle(), token=world.app_token(), **own(world))
     assert opened_by(world) == "github-actions[bot]"
 
 

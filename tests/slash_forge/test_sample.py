@@ -1,13 +1,11 @@
-"""The bundled sample: one real bug, one failing test, a fix of a few lines; and the forge as a process."""
+"""The bundled sample: one real bug, one failing test, a fix of a few lines."""
 
-import json
 import os
 import resource
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -62,23 +60,3 @@ def test_its_two_tokens_may_what_two_jobs_need():
         assert run.api("POST", f"{path}/issues/{sample.issue}/comments", {"body": "x"}).status == 201
         assert run.api("POST", f"{path}/git/refs", ref).status == 403
         assert publish.api("POST", f"{path}/git/refs", ref).status == 201
-
-
-# -- as a process
-
-
-@pytest.fixture
-def process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    started = subprocess.Popen(
-        [sys.executable, "-m", "slash_forge", "--sample"], stdout=subprocess.PIPE, text=True, env=environment
-    )
-    with started:
-        yield started
-        started.kill()
-
-
-def first_line(process: subprocess.Popen[str]) -> dict[str, Any]:
-    assert process.stdout is not None
-    answer: dict[str, Any] = json.loads(process.stdout.readline())
-    return answer
