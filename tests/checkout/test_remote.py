@@ -17,7 +17,7 @@ from bot.github.retry import Pace
 from slash_forge import Forge
 from tests.support.files import write_file
 from tests.support.loopback import Listener, Request, Response
-from tests.support.repositories import Repository, git
+from tests.support.repositories import Repository
 
 
 @pytest.fixture(autouse=True)
@@ -64,14 +64,6 @@ def test_a_repository_that_was_renamed_is_named_as_such_and_no_token_follows(tmp
             check_out(Source(url, "main", forge.token("ada")), tmp_path / "run")
         requests = [one for one in forge.requests if "info/refs" in one.path]
         assert {one.path.split("/")[2] for one in requests} == {"old.git"}
-
-
-def test_the_tree_holds_the_base_commit(forge: Forge, repo: str, tmp_path: Path):
-    checkout = checked_out(forge, repo, tmp_path)
-    assert checkout.base_sha == forge.branch_sha(repo)
-    assert (checkout.tree / "a.txt").read_text() == "5\n"
-    assert git(checkout.tree, "status", "--porcelain") == ""
-    assert git(checkout.tree, "branch", "--show-current") == "main"
 
 
 def test_history_is_not_downloaded(forge: Forge, repo: str, tmp_path: Path):

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,16 +9,14 @@ import pytest
 import yaml
 
 from bot.cli.publish import run
-from bot.contracts.errors import AgentError, ExitCode
+from bot.contracts.errors import AgentError
 from bot.contracts.outcome import Outcome
-from bot.contracts.pulls import ReviewThread, Side
-from bot.contracts.request import Actor, Request, Tier
+from bot.contracts.request import Actor, Tier
 from bot.publish.bundle import Bundle, write_bundle
 from bot.session.event.publish_bundle import PublishJob, publish_bundle
 from tests.publish.conftest import FIXED, REPO, World
 from tests.support.apps import make_app
 
-POLICY = ".github/agent.yml"
 Event = dict[str, Any]
 NEEDED: tuple[str, ...] = ("contents", "issues", "pull_requests")
 PUBLISHES: dict[str, Literal["read", "write"]] = dict.fromkeys(NEEDED, "write")
@@ -47,79 +44,6 @@ def bundle_of(world: World, outcome: Outcome) -> Path:
 
 def published(world: World, folder: Path, **where: Any) -> None:
     publish_bundle(PublishJob(environment(world, **where), world.said.append), folder)
-
-
-@pytest.fixture
-def asked(world: World) -> tuple[Outcome, Event]:
-    """A run for a comment of Ann's under somebody's pull request, and the comment's event."""
-    world.forge.commit(REPO, {"notes.md": "draft\n"}, branch="topic", author="bob")
-    world.forge.grant(REPO, "bob", "write")
-    number = world.open("topic", "bob")
-    outcome = world.on_pull(number)
-    comment_id, event = world.forge.comment(REPO, number, "ann", "/agent fix the rounding of totals")
-    trigger, thread = outcome.request.trigger, outcome.request.thread
-    assert trigger is not None
-    assert thread is not None
-    request = outcome.request._replace(
-        instruction="the rounding of totals",
-        trigger=trigger._replace(comment_id=comment_id, url=event["comment"]["html_url"]),
-        thread=thread._replace(url=event["issue"]["html_url"]),
-    )
-    return outcome._replace(request=request), event
-
-
-def of_pull(**fields: Any) -> Callable[[Request], Request]:
-    def apply(request: Request) -> Request:
-        assert request.pull is not None
-        return request._replace(pull=request.pull._replace(**fields))
-
-    return apply
-
-
-def of_thread(**fields: Any) -> Callable[[Request], Request]:
-    def apply(request: Request) -> Request:
-        assert request.thread is not None
-        return request._replace(thread=request.thread._replace(**fields))
-
-    return apply
-
-
-LINES = ReviewThread(5, "invoice.py", 1, 0, Side.RIGHT, "@@ -1 +1 @@", ())
-CHANGES: dict[str, Callable[[Request], Request]] = {
-    "another pull request": of_pull(number=1),
-    "another head": of_pull(head_sha="0" * 40),
-    "another base": of_pull(base_ref="lax"),
-    "another base of the request": lambda request: request._replace(base_ref="lax"),
-    "another base of both": lambda request: of_pull(base_ref="lax")(request._replace(base_ref="lax")),
-    "no pull request": lambda request: request._replace(pull=None),
-    "no pull request and an issue's thread": lambda request: of_thread(is_pull_request=False)(
-        request._replace(pull=None)
-    ),
-    "another thread": of_thread(number=1),
-    "a head that is vouched for": lambda request: request._replace(trusted_sha=request.pull.head_sha),  # type: ignore[union-attr]  # it has one
-    "lines of the diff": lambda request: request._replace(anchor=LINES),
-    "another tier": lambda request: request._replace(actor=request.actor._replace(tier=Tier.SCHEDULE)),
-    "another person": lambda request: request._replace(actor=Actor("bob", 1, Tier.MAINTAINER)),
-    "a task": lambda request: request._replace(task="dependencies"),
-    "another repository": lambda request: request._replace(repository="octo/other"),
-    "a pull request that is no draft": lambda request: request._replace(options={"draft": "false"}),
-}
-
-
-def test_a_bundle_changed_on_its_way_is_not_published(world: World, asked: tuple[Outcome, Event]):
-    outcome, event = asked
-    world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
-    before = world.branches()
-    for change in CHANGES.values():
-        lie = outcome._replace(request=change(outcome.request))
-        with pytest.raises(AgentError) as caught:
-            published(world, bundle_of(world, lie), name="issue_comment", event=event)
-        assert caught.value.exit_code in (ExitCode.PUBLISHING, ExitCode.USAGE)
-        assert world.branches() == before
-    assert len(world.pulls()) == 1
-
-
-# Without an event that tells
 
 
 @pytest.mark.parametrize(

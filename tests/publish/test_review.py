@@ -2,14 +2,17 @@
 
 import re
 import subprocess
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from github.CheckRun import CheckRun
 
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
-from bot.publish.review.posted_reviews import CHECK, read_memory
+from bot.github.values import Account
+from bot.publish.review.posted_reviews import CHECK, is_by_us, post_empty_review, read_memory
 from tests.publish.conftest import REPO, WRITES, World
 from tests.publish.reviewed import Reviewed, edited, finding, left, text
 
@@ -324,3 +327,29 @@ def test_in_a_dry_run_all_is_said_and_nothing_written(pull: Reviewed):
     assert pull.world.writes() == before
     assert f"would review {REPO}#{pull.number}:" in said
     assert "```suggestion" in said
+
+
+def test_a_check_run_that_another_app_made_beforehand_is_not_taken_for_ours(world: World):
+    world.forge.add_user("some-ci[bot]", kind="Bot")
+    other = world.github(world.forge.token("some-ci[bot]", {"checks": "write"}, repo=REPO))
+    host = world.github(world.forge.token(permissions={"checks": "write"}, repo=REPO))
+    for github in (other, host, host):
+        post_empty_review(github, 1, world.base_sha)
+    made = list(host.check_runs(world.base_sha))
+    assert [run.app.slug for run in made] == ["github-actions", "some-ci"]
+
+
+@pytest.mark.parametrize(
+    ("app", "me", "ours"),
+    [
+        ("slash-agent", Account("slash-agent[bot]", 7, "Bot"), True),
+        ("github-actions", Account("slash-agent[bot]", 7, "Bot"), False),
+        ("slash-agent", None, False),
+        ("", Account("[bot]", 7, "Bot"), False),
+        ("github-actions", Account("ann", 8, "User"), True),
+        ("ann", Account("ann", 8, "User"), False),
+    ],
+)
+def test_whose_a_check_run_is(app: str, me: Account | None, ours: bool):
+    run = SimpleNamespace(app=SimpleNamespace(slug=app) if app else None)
+    assert is_by_us(cast(CheckRun, run), me) is ours

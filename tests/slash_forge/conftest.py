@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from github import Auth, Github, GithubException
+from github import Auth, Github
 from github.Repository import Repository
 
 from slash_forge import Forge
@@ -148,13 +148,6 @@ def wire(forge: Forge) -> Iterator[Callable[[str], Wire]]:
     yield wire
     for one in opened:
         one.close()
-
-
-def refusal(status: int, text: str = "") -> pytest.RaisesExc[GithubException]:
-    """PyGithub's exception for one status, with these words in GitHub's answer."""
-    return pytest.RaisesExc(
-        GithubException, check=lambda error: error.status == status and text in str(error.data)
-    )
 
 
 def with_token(url: str, token: str) -> str:
