@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from github.PullRequest import PullRequest
 
 from bot.contracts.errors import ExitCode, PublishError
 from bot.contracts.outcome import ChangedFile, Status
+from bot.github.client import GitHub
 from bot.publish.bundle import Bundle
+from bot.publish.change.pull_request import free_branch
 from bot.publish.context import check_verb
 from bot.publish.result import PublishResult
+from bot.publish.thread.comments import ThreadRef
+from bot.publish.thread.markers import PROGRESS
 from tests.publish.conftest import FIXED, REPO, WRITES, World, open_world
 from tests.support.outcomes import OUTCOME
 
@@ -390,3 +395,105 @@ def test_the_file_list_is_the_gates_and_not_the_bundles(world: World):
 
 def test_a_whole_publishing_asks_little(published_change: Published):
     assert len(published_change.asked) <= 6, published_change.asked
+
+
+# Again, whatever became of its pull request
+
+
+def happens(world: World, number: int, event: str) -> None:
+    match event:
+        case "merged" | "squashed":
+            world.forge.merge(REPO, number, "ann", "squash" if event == "squashed" else "merge")
+        case "closed":
+            world.forge.set_thread(REPO, number, state="closed")
+        case "deleted":
+            world.forge.delete_branch(REPO, BRANCH)
+        case "a person's commit":
+            world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
+        case "the base went on":
+            world.forge.commit(REPO, {"README.md": "theirs\n"}, author="ann")
+
+
+def progress(world: World) -> None:
+    where = ThreadRef(world.github(), world.issue, str(world.comment_id))
+    where.put(PROGRESS, "**Working on it**", {"state": "on"})
+
+
+@pytest.mark.parametrize(
+    ("events", "signed"),
+    [
+        ("merged, deleted", False),
+        ("squashed, deleted, the base went on", False),
+        ("squashed, deleted, the base went on", True),
+        ("a person's commit, squashed, deleted", False),
+        ("closed", False),
+        ("deleted", False),
+    ],
+)
+def test_publishing_again_opens_no_second_one_and_says_what_became_of_the_first(
+    world: World, events: str, signed: bool
+):
+    if signed:
+        world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {signed: true}\n"})
+    progress(world)
+    bundle = world.bundle()
+    number = world.publish(bundle).pr_number
+    for event in events.split(", "):
+        happens(world, number, event)
+    before = (world.branches(), world.pulls(), world.comments())
+    again = world.publish(bundle)
+    assert (world.branches(), world.pulls(), world.comments()) == before
+    assert (again.pr_number, again.created, len(world.pulls())) == (number, False, 1)
+    assert again.ended == ("merged" if "merged" in events or "squashed" in events else "closed")
+    assert any("**Done:**" in body for body in world.comments())
+    assert world.publish(world.bundle({"invoice.py": "total = sum\n"})).created, "another result is a new one"
+
+
+# Cancelled
+
+
+def test_one_that_was_opened_when_publishing_was_cancelled_is_found(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    progress(world)
+    opening = GitHub.open_pull
+
+    def cut(self: GitHub, *args: Any, **named: Any) -> PullRequest:
+        opening(self, *args, **named)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GitHub, "open_pull", cut)
+    with pytest.raises(KeyboardInterrupt):
+        world.publish(world.bundle())
+    assert any("**Done:** pull request" in body for body in world.comments())
+
+
+# Which branch a new pull request gets
+
+NAME = "agent/issue-7-totals"
+NEW, OTHER = "2" * 40, "3" * 40
+
+
+@pytest.mark.parametrize(
+    ("heads", "branch"),
+    [
+        ({}, NAME),
+        ({NAME: OTHER}, f"{NAME}-2"),
+        ({NAME: OTHER, f"{NAME}-2": OTHER}, f"{NAME}-3"),
+        ({NAME: NEW}, NAME),  # from a run that could not open its pull request
+        # Names that git cannot keep beside ours.
+        ({f"{NAME}/part": OTHER}, f"{NAME}-2"),
+        ({f"{NAME}/a/b": OTHER}, f"{NAME}-2"),
+        ({"agent/Issue-7-Totals": OTHER}, f"{NAME}-2"),
+        ({"agent/ISSUE-7-totals/x": OTHER}, f"{NAME}-2"),
+    ],
+)
+def test_the_first_free_name_is_taken(heads: dict[str, str], branch: str):
+    assert free_branch(NAME, NEW, heads, set()) == branch
+    assert free_branch(NAME, NEW, heads, {branch}) != branch
+
+
+def test_a_hundred_taken_names_are_a_sentence():
+    heads = {NAME: OTHER} | {f"{NAME}-{number}": OTHER for number in range(2, 200)}
+    with pytest.raises(PublishError, match="taken"):
+        free_branch(NAME, NEW, heads, set())

@@ -4,38 +4,22 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from slash_forge import Forge
 from slash_forge.bundled import set_up
 from tests.slash_forge.conftest import Run, Wire
 
 
-def unittest(folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "unittest"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.fixture
-def checkout(git: Run, tmp_path: Path) -> Iterator[Path]:
+def test_exactly_one_test_fails_and_the_suite_is_quick(git: Run, tmp_path: Path):
     with Forge() as forge:
         git("clone", "-q", forge.clone_url(set_up(forge).repository), "sample")
-        yield tmp_path / "sample"
-
-
-def test_exactly_one_test_fails_and_the_suite_is_quick(checkout: Path):
+    environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "unittest"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    completed = unittest(checkout)
+    completed = subprocess.run(
+        command, cwd=tmp_path / "sample", env=environment, capture_output=True, text=True, check=False
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert completed.returncode == 1
     assert "FAILED (failures=1)" in completed.stderr
