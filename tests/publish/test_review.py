@@ -1,13 +1,13 @@
 """A review on a pull request: one a run, on lines that GitHub takes, said once."""
 
 import re
-import subprocess
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from github.CheckRun import CheckRun
 
+from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
@@ -196,31 +196,20 @@ def test_findings_are_found_by_their_text_or_stand_in_the_body_with_the_reason(p
 def test_a_head_that_was_pushed_away_is_placed_anew(pull: Reviewed, gone: bool):
     bundle = pull.bundle(finding(text="ten"), finding("b.py", 1, text="x = 1"))
     reviewed = pull.head
-    rewrite(pull, {"a.txt": text(["shift", *edited(l10="ten", l50="fifty")])})
+    forge, server = pull.world.forge, Git(pull.world.forge.git_folder(REPO))
+    # The branch is forced to another commit on main, as a rebase does.
+    files = {"a.txt": text(["shift", *edited(l10="ten", l50="fifty")])}
+    server.run("update-ref", "refs/heads/topic", forge.commit(REPO, files, branch="other", author="ann"))
+    forge.commit(REPO, {"touch": "1\n"}, branch="topic", author="ann")
     if gone:
-        git(pull, "update-ref", "-d", f"refs/pull/{pull.number}/merge")
-        git(pull, "gc", "-q", "--prune=now")
+        server.run("update-ref", "-d", f"refs/pull/{pull.number}/merge")
+        server.run("gc", "-q", "--prune=now")
     pull.publish(bundle)
     (remark,) = pull.remarks()
     assert (remark["line"], remark["commit_id"]) == (11, pull.head)
     body = pull.reviews()[0]["body"]
     assert f"The review was made at {reviewed[:12]}; the head has moved since." in body
     assert "`b.py:1`" in body
-
-
-def rewrite(pull: Reviewed, files: dict[str, str]) -> None:
-    """Force the branch to another commit on main, as a rebase does."""
-    forge = pull.world.forge
-    forge.commit(REPO, files, branch="other", author="ann")
-    sha = forge.branch_sha(REPO, "other")
-    git(pull, "update-ref", "refs/heads/topic", str(sha))
-    forge.commit(REPO, {"touch": "1\n"}, branch="topic", author="ann")
-
-
-def git(pull: Reviewed, *arguments: str) -> None:
-    """On the server."""
-    folder = str(pull.world.forge.git_folder(REPO))
-    subprocess.run(["git", "-C", folder, *arguments], check=True)
 
 
 def test_a_422_all_the_same_puts_everything_into_the_body_and_says_so(pull: Reviewed):
