@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.doctor.propose import workflow_text
+from bot.doctor.init_files import workflow_text
 from tests.support.npm import installed
 from tests.support.runner import ACTION, ROOT, WORKFLOW
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.cli import policy
 from bot.contracts.errors import UsageError
-from bot.policy.read_policy import schema_text
+from bot.policy.schema import schema_text
 
 Said = tuple[int, str]
 

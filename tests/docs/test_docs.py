@@ -172,7 +172,7 @@ def _die_half_way(repo: Path, environment: dict[str, str], model: ModelServer) -
 
 
 def test_every_key_of_the_policy_is_on_its_page():
-    from bot.policy.read_policy import schema
+    from bot.policy.schema import schema
 
     page, *_ = blocks(ROOT / "docs" / "policy.md", "yaml")
     entries = [schema()["$defs"][f"{kind}Rule"] for kind in ("Path", "Command", "Opaque")]

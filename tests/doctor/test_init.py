@@ -9,7 +9,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.doctor.propose import (
+from bot.doctor.init_files import (
     ACTIONLINT,
     KEPT,
     MAINTENANCE,
@@ -21,7 +21,7 @@ from bot.doctor.propose import (
 )
 from bot.ecosystems.record import Use
 from bot.environment.detect import detect
-from bot.environment.detection import DetectedCheck, Detection, Omission
+from bot.environment.detection_result import DetectedCheck, Detection, Omission
 from bot.maintenance.task import read_task
 from bot.policy.load import load_policy
 from bot.policy.run_settings import SetupStep

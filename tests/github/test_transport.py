@@ -173,7 +173,7 @@ def test_the_token_is_in_no_error_or_log(web: Web, client: Client, caplog: pytes
 
 def test_local_verbs_import_neither_pygithub_nor_requests():
     code = (
-        "import sys, bot.cli.local_verb, bot.session.local.fix\n"
+        "import sys, bot.cli.verb_command, bot.session.local.fix\n"
         "import bot.github.tokens\n"
         "print([name for name in ('github', 'requests', 'jwt', 'cryptography') if name in sys.modules])"
     )

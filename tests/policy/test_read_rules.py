@@ -4,7 +4,7 @@ import pytest
 
 from bot.contracts.request import Tier
 from bot.policy.load import load_policy
-from bot.policy.problems import PolicyError
+from bot.policy.policy_error import PolicyError
 from bot.policy.rule import WRITING_TOOLS, CommandRule, Effect, OpaqueRule, PathRule
 
 

@@ -10,7 +10,7 @@ import pytest
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Status, StopReason, exit_code
 from bot.events.event_request import UsageRefusedError
-from bot.publish.plan import find_plan
+from bot.publish.approval import find_plan
 from bot.publish.thread.comments import thread_ref_of
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn

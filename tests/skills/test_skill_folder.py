@@ -9,7 +9,7 @@ import pytest
 
 from bot.checkout.git import Git
 from bot.session.run_folder import RunFolder
-from bot.skills.find import bundled, choose_skills, commit_skills
+from bot.skills.folders import bundled, choose_skills, commit_skills
 from bot.skills.tool import SkillCopyError, SkillFolder
 from tests.skills.corpus import skill
 from tests.support.files import write_file

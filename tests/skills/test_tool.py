@@ -6,8 +6,8 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
-from bot.skills.discover import discover
-from bot.skills.find import choose_skills
+from bot.skills.folders import choose_skills
+from bot.skills.read_source import discover
 from bot.skills.sources import folder_source
 from bot.skills.tool import MAX_BODY, MAX_LISTED, SkillFolder, SkillTool
 from tests.skills.corpus import text, write

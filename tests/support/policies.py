@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from bot.contracts.request import Tier
-from bot.policy.publish_settings import PullRequestPolicy, ReviewPolicy
+from bot.policy.publish_settings import PullRequestPolicy
+from bot.policy.review_settings import ReviewPolicy
 from bot.policy.tiers import Bot, default_tiers
 from bot.policy.triggers import TriggersPolicy
 from bot.policy.values import OptionsPolicy, Policy

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.ecosystems.test_results import ParsedTests
-from bot.toolhost.reports import parse_junit
+from bot.toolhost.test_reports import parse_junit
 from tests.toolhost.conftest import Bench
 
 PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" tests="5">

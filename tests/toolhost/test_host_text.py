@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.toolhost.diff import compare
-from bot.toolhost.text import decode, encode, split_lines, to_lf
+from bot.toolhost.encoding import decode, encode, split_lines, to_lf
 from bot.toolhost.text_replacement import find, find_near_miss, replace
 from bot.toolhost.tools.view import window_of
 

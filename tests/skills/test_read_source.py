@@ -8,9 +8,9 @@ import pytest
 
 from bot.checkout.git import Git
 from bot.contracts.errors import UsageError
-from bot.skills import discover as limits
-from bot.skills.discover import discover
-from bot.skills.find import SkillSet, Wanted, checkout_skills, choose_skills, commit_skills
+from bot.skills import read_source as limits
+from bot.skills.folders import SkillSet, Wanted, checkout_skills, choose_skills, commit_skills
+from bot.skills.read_source import discover
 from bot.skills.skill import Skill
 from bot.skills.sources import SkillSource, commit_folders, folder_source
 from bot.skills.tool import catalogue
