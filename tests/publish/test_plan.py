@@ -37,16 +37,11 @@ EVIL = (
 )
 
 
-BOT = "our-app[bot]"
-
-
 @pytest.fixture
 def world(world: World) -> World:
     """A world in which the bot acts as an app, and CI starts by its token."""
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {ci: start}\n"})
-    world.forge.add_user(BOT, kind="Bot")
-    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
-    world.token = world.forge.token(BOT, permissions, repo=REPO)
+    world.token = world.app_token()
     return world
 
 
