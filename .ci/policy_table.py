@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from bot.policy.read_policy import schema
+from bot.policy.schema import schema
 from bot.policy.tiers import default_tiers
 
 SCHEMA = schema()

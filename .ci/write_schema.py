@@ -4,7 +4,7 @@ from pathlib import Path
 
 from policy_table import as_table
 
-from bot.policy.read_policy import schema_text
+from bot.policy.schema import schema_text
 from bot.publish.bundle import as_text as outcome_as_text
 from bot.verbs.record import ANYWHERE, COLLABORATORS, EVERYBODY, Place
 from bot.verbs.registry import VERBS

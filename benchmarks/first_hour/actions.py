@@ -25,7 +25,7 @@ import yaml
 
 from benchmarks.first_hour.__main__ import HERE, Place, Repository, measured, options_of, script
 from benchmarks.first_hour.verdict import counted, verdict
-from bot.doctor.propose import workflow_text
+from bot.doctor.init_files import workflow_text
 from bot.environment.detect import detect
 from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER, OWNER, REPORTER

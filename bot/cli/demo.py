@@ -7,7 +7,7 @@ import os
 import signal
 
 from bot.cli.options import add_flag
-from bot.cli.result import print_result
+from bot.cli.print_result import print_result
 from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import LineViewer
 from bot.publish.bundle import REPORT

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bot.cli.options import add_flag, add_repo, confirm
-from bot.cli.result import git_at
+from bot.cli.print_result import git_at
 from bot.cli.terminal.printer import Mark, Printer, Style
 from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
 from bot.contracts.request import FOLLOW_UP_FILE
+from bot.doctor.init_files import KEYS, ProposedFile, policy_text, propose
 from bot.doctor.local import checkout_policy, detect_environment
-from bot.doctor.propose import KEYS, ProposedFile, policy_text, propose
 from bot.doctor.requirements import State, file_demands
-from bot.environment.detection import Detection
+from bot.environment.detection_result import Detection
 from bot.policy.load import POLICY_FILE
 from bot.session.local.trial import Trial
 

@@ -164,5 +164,5 @@ def _interruptible() -> Iterator[None]:
 def load_verb(name: str) -> Command:
     """The command called `name`."""
     if (verb := registry.VERBS.get(name)) and verb.local:
-        return cast("Command", importlib.import_module("bot.cli.local_verb").LocalVerb(verb, verb.local))
+        return cast("Command", importlib.import_module("bot.cli.verb_command").LocalVerb(verb, verb.local))
     return cast("Command", importlib.import_module(f"bot.cli.{name}"))

@@ -14,9 +14,9 @@ from bot.github.actions import Actions, json_text
 from bot.parsing.yaml_document import Problem
 from bot.policy.decide import BUILT_IN
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.problems import PolicyError
-from bot.policy.read_policy import schema_text
+from bot.policy.policy_error import PolicyError
 from bot.policy.rule import Effect
+from bot.policy.schema import schema_text
 from bot.session.local.explain_call import explain_call
 from bot.verbs.registry import NAMES
 

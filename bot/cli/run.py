@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from bot.cli.options import add_bundle, add_dry_run, add_path, add_sandbox, add_text, add_value, usd
-from bot.cli.result import print_result
+from bot.cli.print_result import print_result
 from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from bot.cli.options import add_bundle, add_flag, add_path
-from bot.cli.result import print_result
+from bot.cli.print_result import print_result
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import StopReason

@@ -11,8 +11,8 @@ from bot.cli.terminal.printer import Printer, one_line
 from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
 from bot.github.actions import Actions, json_text
-from bot.skills.discover import check_folder
-from bot.skills.find import SkillSet, checkout_skills
+from bot.skills.folders import SkillSet, checkout_skills
+from bot.skills.read_source import check_folder
 from bot.skills.skill import Skill
 from bot.skills.tool import catalogue
 

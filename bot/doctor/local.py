@@ -1,7 +1,6 @@
 """Check the checkout and this machine: sandbox, model, policy, checks, workflows."""
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -9,24 +8,12 @@ from pathlib import Path
 
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts.errors import AgentError, NoSandboxError
-from bot.doctor.requirements import (
-    OWN_ACTION,
-    WORKFLOWS,
-    Finding,
-    State,
-    file_demands,
-    missing,
-    ok,
-    read_text,
-    texts,
-    unknown,
-    warning,
-)
+from bot.doctor.requirements import Finding, State, file_demands, missing, ok, read_text, unknown, warning
+from bot.doctor.workflow_files import check_following, check_maintenance, check_workflow
 from bot.ecosystems.record import guarded_folder
 from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect
-from bot.environment.detection import Detection
-from bot.maintenance.task import FOLDER, is_task_file
+from bot.environment.detection_result import Detection
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
@@ -35,11 +22,6 @@ from bot.providers.probe import PROBED_PROVIDERS, ListedModel, has_key, probe_pr
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.remedies import remedy
 
-# The called workflow, the mode in which the action plans, or a step that runs one task.
-_RUNS_TASKS = re.compile(
-    r"slash-agent/\.github/workflows/maintenance\.yml|^\s*(?:mode:\s*plan|task:\s*\S)", re.MULTILINE
-)
-_FOLLOWS = re.compile(r"^\s*mode:\s*follow\b", re.MULTILINE)
 _MOST_FILES = 50_000
 _WARN_DAYS = 60
 _NOT_SOURCE = {".git", *(name for one in ecosystems() for name in one.folders)}
@@ -57,10 +39,10 @@ def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = F
         *models(environment, used),
         policy,
         *([] if policy.state is State.MISSING else _checks(root, loaded, environment)),
-        workflow(root),
+        check_workflow(root),
         *file_demands(root, loaded),
-        *maintenance(root),
-        *following(root, loaded),
+        *check_maintenance(root),
+        *check_following(root, loaded),
         *leftovers(root, environment),
     ]
 
@@ -135,37 +117,6 @@ def _model(model: str, listed: Sequence[ListedModel], today: date) -> list[Findi
         fix = f"set `models: {{{model}: {{window: {row.window}}}}}` in {POLICY_FILE}"
         findings.append(warning(f"model, {model}", message, fix))
     return findings
-
-
-def workflow(root: Path) -> Finding:
-    for path, text in texts(root, f"{WORKFLOWS}/*.y*ml"):
-        if OWN_ACTION.search(text) and "/agent" in text:
-            return ok("workflow", f"{path} runs the action.")
-    message = f"No workflow in {WORKFLOWS} runs the action."
-    return missing(
-        "workflow", message, "slash-agent init writes one; it counts once it is on the default branch"
-    )
-
-
-def maintenance(root: Path) -> list[Finding]:
-    """Check that a workflow runs the maintenance tasks; nothing without tasks."""
-    if not any(is_task_file(file.name) for file in (root / FOLDER).glob("*.md")):
-        return []
-    for path, text in texts(root, f"{WORKFLOWS}/*.y*ml"):
-        if _RUNS_TASKS.search(text):
-            return [ok("maintenance", f"{path} runs tasks.")]
-    message = f"No workflow in {WORKFLOWS} runs the tasks in {FOLDER}."
-    return [warning("maintenance", message, "slash-agent init --tasks writes one")]
-
-
-def following(root: Path, policy: Policy) -> list[Finding]:
-    """Check that a workflow follows the bot's pull requests if the policy has `follow_up`."""
-    if policy.follow_up is None:
-        return []
-    if any(_FOLLOWS.search(text) for _, text in texts(root, f"{WORKFLOWS}/*.y*ml")):
-        return [ok("follow-up", "A workflow follows the bot's pull requests.")]
-    message = f"The policy has `follow_up`, and no workflow in {WORKFLOWS} follows pull requests."
-    return [missing("follow-up", message, "slash-agent init --follow-up writes one")]
 
 
 def leftovers(root: Path, environment: Mapping[str, str]) -> list[Finding]:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from bot.ecosystems.registry import ecosystems
-from bot.environment.detection import CIStep, Detection, source_of
+from bot.environment.detection_result import CIStep, Detection, source_of
 
 TOOLS = {name: action for one in ecosystems() for name, action in one.actions.items()}
 _SYSTEM = re.compile(r"(sudo )?apt(-get)? (update|install)( [\w.+:~=-]+)*")

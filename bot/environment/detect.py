@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from bot.ecosystems.record import Files, Use, guarded, use_of_name
 from bot.ecosystems.registry import ecosystems, use_of
 from bot.ecosystems.services import Service
-from bot.environment.detection import CIStep, DetectedCheck, Detection, Omission, source_of
+from bot.environment.detection_result import CIStep, DetectedCheck, Detection, Omission, source_of
 from bot.environment.scripts import Statement, statements
 from bot.environment.workflows import CIJob, Workflows
 from bot.parsing.parser import ParseError, Parser

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bot.ecosystems.checker import Table, table
 from bot.ecosystems.record import Files
 from bot.ecosystems.services import Service, service_for
-from bot.environment.detection import CIStep, Omission, source_of
+from bot.environment.detection_result import CIStep, Omission, source_of
 from bot.environment.expressions import UNKNOWN, evaluate, legs_of, list_of, substitute
 from bot.parsing.child import yaml_texts
 

@@ -1,7 +1,7 @@
 """The evidence of a run, worded once: what fails, what to look at first, rows, remarks, lists. Pure.
 
 Printers only mark, escape and fold: `bot/publish/macros.py` for the pull request and the job's summary,
-`evidence.html.j2` for the page, `bot/cli/result.py` for the terminal.
+`evidence.html.j2` for the page, `bot/cli/print_result.py` for the terminal.
 """
 
 from collections.abc import Iterator, Sequence

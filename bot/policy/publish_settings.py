@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, GetPydanticSchema
 from pydantic_core.core_schema import bool_schema
 
-from bot.policy.field_types import ONCE, Glob, Line, key, line, one_of, problem, whole, word
+from bot.policy.field_types import ONCE, Glob, Line, key, line, one_of, problem, word
 from bot.policy.protected import SERVICES
 from bot.policy.writes import VERBS, is_ours
 
@@ -30,26 +30,6 @@ class PullRequestPolicy:
     @property
     def always_draft(self) -> bool:
         return self.draft == "always"
-
-
-_Review = Literal["opened", "ready_for_review", "reopened", "synchronize"]
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewPolicy:
-    """`on` are actions of a `pull_request` event. `request_changes` is what a review may do beyond commenting; it never
-    approves."""
-
-    on: frozenset[_Review] = key(
-        frozenset({"opened", "ready_for_review", "reopened", "synchronize"}),
-        "Events of a pull request that start a review; [] for none.",
-    )
-    drafts: bool = key(False, "Review drafts too, before they are ready.")
-    max_findings: Annotated[int, whole(1, 100)] = key(20, "Findings of one review at most.")
-    min_severity: Literal["critical", "major", "minor", "note"] = key(
-        "note", "The least severity of findings that are posted; the summary counts the others."
-    )
-    request_changes: bool = key(False, "Request changes if a review has serious findings.")
 
 
 def _not_ours(label: str) -> str:

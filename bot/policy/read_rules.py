@@ -21,9 +21,9 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from bot.parsing.yaml_document import KEY, Location
 from bot.policy.field_types import raise_problems
 from bot.policy.matching import covers_path, covers_shell
-from bot.policy.problems import VARIANT, Reading
 from bot.policy.rule import CommandRule, OpaqueRule, PathRule, Rule
 from bot.policy.shell import parse_shell
+from bot.policy.validate_document import VARIANT, Reading
 
 MAX_RULES = 500
 

@@ -1,4 +1,4 @@
-"""Keys of what starts a run beside a command."""
+"""Keys of what starts a run beside a command; those of automatic reviews are in `review_settings.py`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

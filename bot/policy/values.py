@@ -18,8 +18,9 @@ from bot.contracts.request import Tier
 from bot.policy.field_types import FROZEN, ONCE, Script, key, line, one_of, short, whole, word
 from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.model_settings import OVERRIDE, Model, ModelSettingsPolicy
-from bot.policy.publish_settings import DiffPolicy, Identity, PullRequestPolicy, ReviewPolicy, WritesPolicy
+from bot.policy.publish_settings import DiffPolicy, Identity, PullRequestPolicy, WritesPolicy
 from bot.policy.read_rules import Rules
+from bot.policy.review_settings import ReviewPolicy
 from bot.policy.run_settings import (
     AgentPolicy,
     AttachmentsPolicy,

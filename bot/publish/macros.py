@@ -25,7 +25,7 @@ from bot.publish.markdown import (
     safe_tail,
 )
 from bot.review.diff_text import path_of
-from bot.review.fingerprints import counts
+from bot.review.known_findings import counts
 
 _MARKS: dict[Mark, str] = {"good": "✅", "bad": "❌", "attention": "⚠️", "nothing": "⚪"}
 _CHECKS = 3

@@ -13,6 +13,7 @@ from dataclasses import replace
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.outcome import Status
 from bot.github.errors import RepositoryMovedError
+from bot.publish.approval import PostedPlan, check_approval, report_execution
 from bot.publish.change.on_pull import publish_on_pull
 from bot.publish.change.pull_request import close_obsolete, publish_on_branch
 from bot.publish.context import (
@@ -25,7 +26,7 @@ from bot.publish.context import (
     kind_of,
     make_bare,
 )
-from bot.publish.plan import PostedPlan, check_approval, publish_plan, report_execution
+from bot.publish.plan import publish_plan
 from bot.publish.result import (
     CancelledAfterPublishing,
     PublishResult,

@@ -10,11 +10,12 @@ from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.evidence.summary import summarize_checks
 from bot.github.errors import GitHubError
 from bot.publish import markdown
-from bot.publish.body.render import Links, footer, title
+from bot.publish.body.render import Links, footer
 from bot.publish.context import PublishContext
 from bot.publish.macros import macros_of
 from bot.publish.markdown import run_link, safe_answer, safe_line, safe_markdown
 from bot.publish.thread.markers import ANSWER, ENDED, FINISHED, OVER
+from bot.publish.title import title
 
 
 class PublishResult(NamedTuple):

@@ -10,7 +10,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.formatting import money
 from bot.contracts.request import Tier
 from bot.ecosystems.record import guarded_folder
-from bot.environment.detection import Detection
+from bot.environment.detection_result import Detection
 from bot.environment.prepared import facts, lock_files_digest
 from bot.policy.decide import allows_commands, may_write
 from bot.policy.run_settings import SetupStep

@@ -35,11 +35,11 @@ from bot.gate.judge import Verdict
 from bot.gate.redact import Redactor
 from bot.parsing.parser import Parser
 from bot.providers.models import guess_notes
-from bot.publish.body.render import title
 from bot.publish.bundle import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
 from bot.publish.change.commit import commit_message
-from bot.publish.convention.read import Conventions, with_title
+from bot.publish.convention.read import Conventions
 from bot.publish.own_pulls import author_of
+from bot.publish.title import title, with_title
 from bot.report.page import render_page
 from bot.run.conversation import outcome_notes
 from bot.run.parts import Parts

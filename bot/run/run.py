@@ -4,22 +4,29 @@
 1. On threads: import the vendor's package, try the sandboxes, compile the patterns of secrets. Meanwhile the base is
    checked out.
 2. Task, policy and skills are read from the base: of a pull request, from the tip of its base branch. At a terminal the
-   person's uncommitted policy and own skills count too. With these there is one frozen `Run`
-   (`bot/session/context/run.py`).
-3. The parts of the run are made (`parts.py`): trees, checks, gate. Then the tool host starts in the sandbox; if the
-   tree needs preparation (`setup:`), that begins on a thread, and the tool host starts at the first call of a tool.
+   person's uncommitted policy and own skills count too. With these there is one `Run`
+   (`bot/session/context/run.py`); its fields are set once.
+3. The parts of the run are made (`parts.py`): trees, the agent's workspace, the gatekeeper of tool calls, the rounds of
+   checks. Then the tool host starts in the sandbox. If the tree needs preparation (`setup:`, `bring:`, or what the job
+   `prepare` left), that begins on a thread, and the tool host starts at the first call of a tool.
 4. The agent loop: requests to the model, and its tool calls, each of which the policy decides; after each command the
    journal records what changed, from which `salvage` recovers it. `loop_hooks.py` starts the checks on the base with
-   the first request. When the model hands over its result or ends its turn, the `StopHook` there closes the workspace,
-   asks the gate, runs the checks with the change, and tells the model what is missing, at most twice. If nothing gave
-   the change a title, a model is asked for one.
-5. Every process of the tool host is killed. The verdict of the gate and the checks make the outcome (`result.py`);
-   both are reused from step 4 if the tree has not changed since.
+   the first request. When the model hands over its result or ends its turn, the `StopHook` there says what is missing,
+   at most twice; if the run may change files, it closes the workspace, asks the gate and runs the checks first. If
+   neither model nor thread gave a title and the instruction is too long to be one, a model is asked for it.
+5. Every process of the tool host is killed. The verdict of the gate and the checks make the outcome (`result.py`); the
+   checks of step 4 are reused if the tree has not changed since. A change by a run that only reads is dropped.
 6. The bundle is written. `bot/publish` reads it as a stranger's.
 
-A signal cancels the run: steps 5 and 6 still follow. The time limit ends step 4 only. An error before the journal has
-begun is raised and leaves no folder; a later one is in the outcome. What goes on beside the conversation has threads of
-its own in the packages below: the preparation of the tree (`trees.py`), the checks on the base (`before_round.py`).
+- Nothing to do (a review without new lines, a task without a thread): no preparation, tool host or request, then 5, 6.
+- The first signal ends requests, tool calls, setup and checks; steps 5 and 6 follow. A second Ctrl-C ends the process
+  at once, and `salvage` has the rest.
+- The time limit of a run ends requests and tool calls. Checks have a time of their own (`check_minutes`).
+- An error before the journal's header, which is the last of step 3, is raised and leaves no folder. Later ones of the
+  conversation, and the gate's refusal, are in the outcome; any other is raised and names the folder, which stays.
+
+Threads beside the conversation start in the packages below: the preparation of the tree (`trees.py`) and the checks on
+the base (`before_round.py`). With the second request `loop_hooks.py` loads `result.py` on one.
 """
 
 from collections.abc import Callable
@@ -60,7 +67,7 @@ from bot.session.context.base import (
 from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.interruption import cancelled_after, cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import lock_folder
-from bot.session.tools.run_models import ConversationModel, RunModels, connect_model
+from bot.session.tools.model_choice import ConversationModel, RunModels, connect_model
 from bot.session.workspaces.lock_files import check_lock_files, only_lock_files, write_lock_files
 from bot.verbs.record import Earlier
 from bot.verbs.registry import merges_base, needs
@@ -81,14 +88,14 @@ def run(spec: RunSpec) -> RunResult:
                 spec.folder.drop()
             raise
         spec.folder.root.stat()  # raises if it was removed: writing the bundle would create it anew
-        from bot.run.result import write_run_bundle  # jinja2 is loaded while the model thinks
+        from bot.run.result import write_run_bundle
 
         write_run_bundle(spec.folder, result.bundle)
         return result
 
 
 def _begin(cancel_run: CancelToken, spec: RunSpec) -> RunResult:
-    """1. Start what takes long on threads."""
+    """1. Start what takes long on threads; then the other steps but the last."""
     if needs(spec.request.verb, Earlier.PLAN) and spec.request.plan is None:
         raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
     require_git()
@@ -161,7 +168,8 @@ def read_base(
 
 
 def _work(run: Run, connecting: Future[Provider], stack: ExitStack) -> RunResult:
-    """3. to 5. Make the parts, have the conversation, and conclude. `stack` ends every process and thread."""
+    """3. to 5. Make the parts, have the conversation, and conclude. `stack` ends the tool host, the rounds of checks
+    and the preparation."""
     parts = make_parts(run)
     trees = parts.trees
     run.say(*([parts.review.note] if parts.review else []))
@@ -200,7 +208,7 @@ def _work(run: Run, connecting: Future[Provider], stack: ExitStack) -> RunResult
         unlink()
         provider.close()
         models.close()
-    from bot.run.result import conclude
+    from bot.run.result import conclude  # with jinja2, which `loop_hooks.py` loads while the model thinks
 
     return conclude(run, parts, end, model.provider.info)
 

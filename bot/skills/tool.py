@@ -21,8 +21,8 @@ from bot.contracts.errors import AgentError
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.events.sanitize import visible
 from bot.parsing.front_matter import split_front_matter
-from bot.skills.discover import MAX_BYTES
-from bot.skills.find import SkillSet
+from bot.skills.folders import SkillSet
+from bot.skills.read_source import MAX_BYTES
 from bot.skills.rules import MAX_DOCUMENT
 from bot.skills.skill import Skill
 from bot.skills.sources import Kind

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from bot.toolhost.text import split_lines
+from bot.toolhost.encoding import split_lines
 
 CONTEXT = 3
 _NO_END = "\n\\ No newline at end of file"

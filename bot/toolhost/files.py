@@ -16,9 +16,9 @@ from bot.contracts.regular_files import read_regular
 from bot.contracts.tools import ToolFailure
 from bot.contracts.workspace_tools import OUTPUT_NAME, TEMPORARY
 from bot.toolhost.context import Context
+from bot.toolhost.encoding import Text, decode, sha256, to_lf
 from bot.toolhost.listing import scratch_repository
 from bot.toolhost.mount_sources import kind_of
-from bot.toolhost.text import Text, decode, sha256, to_lf
 
 
 def resolve_readable(context: Context, path: str) -> Path:

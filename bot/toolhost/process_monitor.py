@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 from bot.contracts.capacity import retry_at_capacity
 from bot.toolhost import descendants
+from bot.toolhost.command_usage import CommandUsage, DiskUse, drop_segments
 from bot.toolhost.programs import register, starts_blocked
 from bot.toolhost.resource_limits import ExceededLimit, ResourceLimits
 from bot.toolhost.subreaper import Command, Subreaper
-from bot.toolhost.usage import CommandUsage, DiskUse, drop_segments
 
 _EVERY = 0.05
 """Seconds between two counts."""

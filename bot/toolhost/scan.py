@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from bot.toolhost import programs
 from bot.toolhost.context import Context
-from bot.toolhost.text import sha256
+from bot.toolhost.encoding import sha256
 
 CONTENT_LIMIT = 1024 * 1024
 """Bytes of one file that are sent; a larger one is only hashed."""

@@ -15,11 +15,11 @@ from itertools import islice
 from typing import NamedTuple
 
 from bot.toolhost import descendants
+from bot.toolhost.command_usage import CommandUsage
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation
 from bot.toolhost.resource_limits import ExceededLimit
 from bot.toolhost.subreaper import DONE, FAILED, Command, Report, Subreaper
-from bot.toolhost.usage import CommandUsage
 
 _LAST_OUTPUT = 0.1
 """Seconds in which processes that a command left running, such as `tee`, may still print."""

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher, get_close_matches
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
-from bot.toolhost.text import split_lines, to_lf, usual_line_end
+from bot.toolhost.encoding import split_lines, to_lf, usual_line_end
 
 Span = tuple[int, int]
 """Offsets [start, end) into a text."""

@@ -20,8 +20,8 @@ from bot.contracts.formatting import first_of
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.context import Context
 from bot.toolhost.diff import MAX_TEXT, Diff, compare
+from bot.toolhost.encoding import NotEncodableError, Text, encode, sha256
 from bot.toolhost.files import LARGE, LoadedFile, failure, read, relative, resolve, view_call
-from bot.toolhost.text import NotEncodableError, Text, encode, sha256
 
 _MAX_CONTENT = 256 * 1024
 """Characters of all files of one call that are recorded, so that a version of a file can be restored."""

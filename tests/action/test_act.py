@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from bot.doctor.propose import propose
+from bot.doctor.init_files import propose
 from bot.environment.detect import detect
 from tests.support.act import Act
 from tests.support.fix_script import fix_steps

@@ -82,6 +82,7 @@ def test_damage_that_models_do_is_mended_and_named(raw: str, expected: dict[str,
         ('{"path": "a", "text": null}', {"path": "a"}),
         ('{"path": "a", "count": 3.0}', {"path": "a", "count": 3}),
         ('{"path": "a", "path": "b"}', {"path": "b"}),
+        ('{"path": "a\\ud800", "names": ["b\\udc00"]}', {"path": "a\ufffd", "names": ["b\ufffd"]}),
     ],
 )
 def test_harmless_variants_are_taken_in_silence(raw: str, expected: dict[str, Any]):

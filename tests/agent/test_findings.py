@@ -6,7 +6,6 @@ import pytest
 
 from bot.agent.findings import AnchoredFinding, ReportFinding
 from bot.agent.toolbox import CallExecution
-from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Kind, Severity
 from tests.support.sessions import execute
 
@@ -130,11 +129,3 @@ def test_refused_reports_are_kept_until_they_are_corrected(then: dict[str, Any],
     assert len(report.refused) == left
     if left:
         assert report.refused[0] == "T (a.py line 9): Not there."
-
-
-def test_halves_of_characters_do_not_get_into_a_finding():
-    report = ReportFinding(take)
-    call(report, path="a\ud800.py", body="b\udc00", suggestion="\ud800")
-    (finding,) = report.findings
-    assert (finding.path, finding.body, finding.suggestion) == ("a\ufffd.py", "b\ufffd", "\ufffd")
-    assert finding.side is Side.RIGHT

@@ -14,7 +14,7 @@ from bot.contracts.tools import ToolSpec
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.profiles import profile_of_verb
 from bot.session.tools.subagents import TASK_SPEC
-from bot.skills.find import bundled, choose_skills
+from bot.skills.folders import bundled, choose_skills
 from bot.skills.tool import skill_spec
 from bot.verbs.registry import MODEL_VERBS, VERBS
 

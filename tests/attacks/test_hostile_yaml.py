@@ -12,7 +12,7 @@ from bot.maintenance.task import read_task
 from bot.parsing.parser import Parser
 from bot.parsing.yaml_document import YamlError, read_yaml
 from bot.policy.load import load_policy
-from bot.policy.problems import PolicyError
+from bot.policy.policy_error import PolicyError
 from bot.session.event.maintain import _tasks
 from bot.skills.rules import check_document
 from bot.skills.skill import Skill

@@ -12,9 +12,9 @@ from bot.checkout.pull import PullHead
 from bot.contracts.request import Tier
 from bot.policy.decide import decide
 from bot.policy.load import load_policy
-from bot.policy.problems import PolicyError
-from bot.policy.read_policy import schema
+from bot.policy.policy_error import PolicyError
 from bot.policy.rule import patched_paths
+from bot.policy.schema import schema
 from bot.policy.shell import parse_shell
 from bot.policy.values import Policy
 from bot.session.context.base import base_policy

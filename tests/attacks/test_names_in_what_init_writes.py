@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bot.doctor.propose import policy_text, workflow_text
+from bot.doctor.init_files import policy_text, workflow_text
 from bot.ecosystems.record import Use
-from bot.environment.detection import DetectedCheck, Detection
+from bot.environment.detection_result import DetectedCheck, Detection
 from bot.policy.load import load_policy
 from tests.support import warm
 from tests.support.repositories import make_repository

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from bot.doctor.init_files import ACTIONLINT, WORKFLOW, propose
 from bot.doctor.prepare_job import TOOLS
-from bot.doctor.propose import ACTIONLINT, WORKFLOW, propose
 from bot.environment.detect import detect
 from tests.support.repositories import commit_all, make_repository
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.cancel import CancelToken
+from bot.toolhost.command_usage import DiskUse, Machine, runs_out
 from bot.toolhost.resource_limits import ExceededLimit
-from bot.toolhost.usage import DiskUse, Machine, runs_out
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import bubblewrap, landlock
 from bot.workspace.sandbox.landlock import OLDEST, version

@@ -13,7 +13,6 @@ from tests.attacks.conftest import Attack
 from tests.session.conftest import Cli
 from tests.support.attacks import AttackResult, fix_with
 from tests.support.repositories import git, make_repository
-from tests.support.workspaces import eventually
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -249,18 +248,6 @@ def test_a20_no_hook_that_was_planted_is_run(left_behind: LeftBehind):
     assert "hooks/pre-commit" in attacked.files | attacked.withheld, attacked.tool_results
     assert "fine.txt" in attacked.files
     assert not left_behind.hooked.exists()
-
-
-def test_folders_without_permissions_are_read_or_withheld_and_removed(left_behind: LeftBehind):
-    """Root reads them all the same; for whoever may not they are withheld, and `clean` removes what is kept."""
-    attacked = left_behind.attacked
-    files = {path for path in attacked.files if not path.startswith("hooks/")}
-    assert files - {"d/f"} == {"fine.txt"}
-    if "d/f" not in files:
-        assert "d" in attacked.withheld
-        return
-    runs = attacked.bundle.parent / ".local" / "state" / "slash-agent" / "runs"
-    assert eventually(lambda: not [path for path in runs.glob("*/*") if path.is_dir()])
 
 
 def test_what_a_command_wrote_outside_the_tree_is_nowhere(left_behind: LeftBehind):

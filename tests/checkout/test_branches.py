@@ -113,11 +113,8 @@ def test_the_branch_arrives_from_a_linked_work_tree(repository: Repository, tmp_
     assert repository.git("show", "agent/fix:a.txt") == "three"
 
 
-def test_the_same_commit_has_the_same_id(checkout: Checkout):
+def test_a_commit_says_who_and_when_and_made_again_is_the_same(checkout: Checkout):
     assert change(checkout) == change(checkout)
-
-
-def test_a_commit_says_who_and_when(checkout: Checkout):
     text = checkout.git.run("cat-file", "commit", change(checkout)).decode()
     assert (
         "author Ada <ada@example.org> 1772600767 +0000\ncommitter bot <bot@example.org> 1772600767 +0000"

@@ -57,14 +57,6 @@ def test_the_disposable_git_shares_no_file_with_the_trusted_one(repository: Repo
     assert not (checkout.tree / ".git/objects/info/alternates").exists()
 
 
-def test_wrecking_the_disposable_git_leaves_the_trusted_one_whole(repository: Repository, tmp_path: Path):
-    checkout = checked_out(repository, tmp_path)
-    shutil.rmtree(checkout.tree / ".git")
-    shutil.rmtree(repository.path)
-    checkout.git.run("fsck", "--strict")
-    assert checkout.git.run("show", f"{checkout.base_sha}:a.txt") == b"one\n"
-
-
 def test_history_brings_commits_and_their_blobs(repository: Repository, tmp_path: Path):
     for number in range(5):
         repository.commit(f"Number {number}", **{"a.txt": f"{number}\n"})
@@ -121,14 +113,6 @@ def test_any_branch_or_commit_can_be_the_base(repository: Repository, tmp_path: 
         checkout = check_out(Source(str(repository.path), revision), tmp_path / branch)
         assert checkout.base_sha == first
         assert git(checkout.tree, "branch", "--show-current") == branch
-
-
-def test_a_repository_of_sha256_objects_works(tmp_path: Path):
-    repository = Repository(tmp_path / "source", object_format="sha256")
-    sha = repository.commit(a="1")
-    checkout = checked_out(repository, tmp_path)
-    assert len(sha) == 64
-    assert git(checkout.tree, "status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from bot.github.retry import Pace
 from slash_forge import Forge
 from tests.support.files import write_file
 from tests.support.loopback import Listener, Request, Response
-from tests.support.repositories import Repository, git
+from tests.support.repositories import Repository
 
 
 @pytest.fixture(autouse=True)
@@ -66,31 +66,10 @@ def test_a_repository_that_was_renamed_is_named_as_such_and_no_token_follows(tmp
         assert {one.path.split("/")[2] for one in requests} == {"old.git"}
 
 
-def test_the_tree_holds_the_base_commit(forge: Forge, repo: str, tmp_path: Path):
-    checkout = checked_out(forge, repo, tmp_path)
-    assert checkout.base_sha == forge.branch_sha(repo)
-    assert (checkout.tree / "a.txt").read_text() == "5\n"
-    assert git(checkout.tree, "status", "--porcelain") == ""
-    assert git(checkout.tree, "branch", "--show-current") == "main"
-
-
 def test_history_is_not_downloaded(forge: Forge, repo: str, tmp_path: Path):
     checkout = checked_out(forge, repo, tmp_path)
     assert size_of(forge.git_folder(repo) / "objects") > 2_900_000
     assert size_of(checkout.git.git_dir / "objects") < 600_000
-
-
-def test_the_callers_environment_does_not_reach_the_fetch(
-    forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    canary = tmp_path / "canary"
-    program = tmp_path / "trace"
-    write_file(program, f"#!/bin/sh\ntouch {canary}\n", 0o755)
-    monkeypatch.setenv("GIT_TRACE", str(canary))
-    monkeypatch.setenv("GIT_ASKPASS", str(program))
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
-    checked_out(forge, repo, tmp_path)
-    assert not canary.exists()
 
 
 def test_a_wrong_token_is_said_to_be_refused(forge: Forge, repo: str, tmp_path: Path):

@@ -9,7 +9,7 @@ import pytest
 
 from bot.cli import policy
 from bot.contracts.errors import UsageError
-from bot.policy.read_policy import schema_text
+from bot.policy.schema import schema_text
 
 Said = tuple[int, str]
 
@@ -103,16 +103,14 @@ def test_a_built_in_rule_is_explained_with_how_to_lift_it(said: Callable[..., Sa
     ]
 
 
-def test_a_protected_path_is_the_gates_whatever_a_rule_says(explained: Callable[..., str]):
-    ran = explained("--tier", "maintainer", "--json", "--path", ".github/workflows/ci.yml")
-    assert json.loads(ran)["decision"] == "allow"
-    assert json.loads(ran)["withheld"] == [
-        {"path": ".github/workflows/ci.yml", "reason": "protected path: .github"}
-    ]
-
-
-def test_what_is_allowed_and_comes_to_nothing_says_so_first(explained: Callable[..., str]):
-    assert explained("--tier", "maintainer", "--path", ".github/workflows/ci.yml").splitlines() == [
+def test_a_protected_path_is_the_gates_whatever_a_rule_says_and_that_is_said_first(
+    explained: Callable[..., str],
+):
+    words = ("--tier", "maintainer", "--path", ".github/workflows/ci.yml")
+    told = json.loads(explained(*words, "--json"))
+    withheld = [{"path": ".github/workflows/ci.yml", "reason": "protected path: .github"}]
+    assert (told["decision"], told["withheld"]) == ("allow", withheld)
+    assert explained(*words).splitlines() == [
         "allow, but the gate withholds it: no rule matches, so the call is allowed",
         "at the gate: .github/workflows/ci.yml is withheld: protected path: .github",
     ]

@@ -132,7 +132,8 @@ def test_what_a_run_costs_is_what_the_recording_costs_at_the_prices_of_the_table
 
 
 def test_every_workflow_snippet_is_lint_clean(tmp_path: Path):
-    workflows = [text for page in ("README.md", "docs/recipes.md") for text in blocks(ROOT / page, "yaml")]
+    pages = ("README.md", "docs/action.md", "docs/recipes.md")
+    workflows = [text for page in pages for text in blocks(ROOT / page, "yaml")]
     for number, text in enumerate(text for text in workflows if "jobs:" in text):
         workflow = tmp_path / f"{number}.yml"
         workflow.write_text(text)
@@ -172,7 +173,7 @@ def _die_half_way(repo: Path, environment: dict[str, str], model: ModelServer) -
 
 
 def test_every_key_of_the_policy_is_on_its_page():
-    from bot.policy.read_policy import schema
+    from bot.policy.schema import schema
 
     page, *_ = blocks(ROOT / "docs" / "policy.md", "yaml")
     entries = [schema()["$defs"][f"{kind}Rule"] for kind in ("Path", "Command", "Opaque")]

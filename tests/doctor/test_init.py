@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.request import FOLLOW_UP_FILE
-from bot.doctor.propose import (
+from bot.doctor.init_files import (
     ACTIONLINT,
     KEPT,
     MAINTENANCE,
@@ -22,7 +22,7 @@ from bot.doctor.propose import (
 )
 from bot.ecosystems.record import Use
 from bot.environment.detect import detect
-from bot.environment.detection import DetectedCheck, Detection, Omission
+from bot.environment.detection_result import DetectedCheck, Detection, Omission
 from bot.maintenance.task import read_task
 from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.load import load_policy

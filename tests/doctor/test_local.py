@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.local import check_local, following, leftovers, maintenance, models, sandbox, workflow
+from bot.doctor.local import check_local, leftovers, models, sandbox
 from bot.doctor.requirements import Finding, State
+from bot.doctor.workflow_files import check_following, check_maintenance, check_workflow
 from bot.policy.load import load_policy
 from bot.workspace.sandbox.backends import bubblewrap
 from bot.workspace.sandbox.remedies import remedy
@@ -217,10 +218,10 @@ def test_checks_that_the_files_suggest_are_named(tmp_path: Path):
 def test_a_workflow_that_runs_the_action_is_found(tmp_path: Path, uses: str):
     folder = tmp_path / ".github" / "workflows"
     write_file(folder / "other.yml", "on: push\n")
-    assert workflow(tmp_path).state is State.MISSING
+    assert check_workflow(tmp_path).state is State.MISSING
     text = f"jobs:\n  a:\n    if: contains(github.event.comment.body, '/agent')\n    steps:\n      - uses: {uses}\n"
     (folder / "bot.yaml").write_text(text)
-    assert workflow(tmp_path).message == ".github/workflows/bot.yaml runs the action."
+    assert check_workflow(tmp_path).message == ".github/workflows/bot.yaml runs the action."
 
 
 @pytest.mark.parametrize(
@@ -234,23 +235,25 @@ def test_a_workflow_that_runs_the_action_is_found(tmp_path: Path, uses: str):
 def test_tasks_that_no_workflow_runs_are_said(tmp_path: Path, runs: str):
     tasks, workflows = tmp_path / ".github" / "agent", tmp_path / ".github" / "workflows"
     write_file(tasks / "README.md", "What these are.")
-    assert maintenance(tmp_path) == []
+    assert check_maintenance(tmp_path) == []
     (tasks / "dead-links.md").write_text("Mend dead links.")
     write_file(workflows / "agent.yml", "jobs:\n  agent:\n    uses: slash-agent/slash-agent@v0\n")
-    [found] = maintenance(tmp_path)
+    [found] = check_maintenance(tmp_path)
     assert found.state is State.WARNING
     assert found.fix == "slash-agent init --tasks writes one"
     (workflows / "night.yml").write_text(f"jobs:\n  night:\n{runs}")
-    [found] = maintenance(tmp_path)
+    [found] = check_maintenance(tmp_path)
     assert (found.state, found.message) == (State.OK, ".github/workflows/night.yml runs tasks.")
 
 
 def test_a_policy_that_follows_pull_requests_needs_the_workflow_for_it(tmp_path: Path):
     policy = load_policy("version: 1\nfollow_up: {}\n")
-    assert following(tmp_path, load_policy(None)) == []
-    assert [one.fix for one in following(tmp_path, policy)] == ["slash-agent init --follow-up writes one"]
+    assert check_following(tmp_path, load_policy(None)) == []
+    assert [one.fix for one in check_following(tmp_path, policy)] == [
+        "slash-agent init --follow-up writes one"
+    ]
     write_file(tmp_path / ".github/workflows/x.yml", "jobs: {}\n#\n          mode: follow\n")
-    assert [one.state for one in following(tmp_path, policy)] == [State.OK]
+    assert [one.state for one in check_following(tmp_path, policy)] == [State.OK]
 
 
 def test_credentials_that_were_left_behind_are_named(tmp_path: Path):

@@ -8,7 +8,7 @@ import pytest
 
 from bot.ecosystems.record import Use, guarded, guarded_folder
 from bot.environment.detect import detect
-from bot.environment.detection import Detection
+from bot.environment.detection_result import Detection
 from bot.environment.expressions import UNKNOWN, evaluate, substitute
 
 VENV = "python3 -m venv .venv && . .venv/bin/activate"

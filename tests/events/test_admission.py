@@ -31,7 +31,7 @@ ON = admitting(
     {},
     labels={"agent: fix": "fix"},
     assignee="our-bot",
-    reviews=("opened", "synchronize"),
+    reviews=("opened", "reopened", "ready_for_review", "synchronize"),
     failed_runs=True,
 )
 OUTSIDER = Permission("read", 583231, "User", private=False, role="read")
@@ -52,6 +52,8 @@ EVENTS: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "an assignment": ("issues", issue_payload("assigned", assignee={"login": "Our-Bot[bot]"}), "fix"),
     "a pull request": ("pull_request", pull_payload("opened"), "review"),
+    "a pull request opened again": ("pull_request", pull_payload("reopened"), "review"),
+    "a pull request that is a draft no more": ("pull_request", pull_payload("ready_for_review"), "review"),
     "a pull request's push": ("pull_request_target", pull_payload("synchronize"), "review"),
     "a failed run": ("workflow_run", run_payload(), "fix"),
 }
@@ -61,7 +63,7 @@ EVENTS: dict[str, tuple[str, dict[str, Any], str]] = {
 def test_the_policy_makes_a_command_of(what: str):
     name, payload, verb = EVENTS[what]
     request = expect(Request, _build(name, payload))
-    assert (request.verb, request.repository) == (verb, "acme/calc")
+    assert (request.verb, request.repository, request.actor.login) == (verb, "acme/calc", "octocat")
     assert request.trigger is not None
     assert (request.trigger.event, request.trigger.comment_id, request.trigger.at) == (name, 0, AT)
 

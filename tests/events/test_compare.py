@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bot.contracts.plan import Plan, PlanStep
+from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Actor, Request, Tier
 from bot.events.event_request import WorkflowInputs
 from bot.events.resolve_request import difference
@@ -122,6 +123,7 @@ def vouched(sha: str) -> Callable[[Request], Request]:
 
 
 NAMED_HEAD = "a comment under a pull request"
+LINES = ReviewThread(5, "calc/sum.py", 1, 0, Side.RIGHT, "@@ -1 +1 @@", ())
 PLAN = Plan("Something else", (PlanStep("rm -rf"),))
 PULL_CHANGES: list[tuple[list[str], Callable[[Request], Request], str]] = [
     (ON_PULLS, pull_with(number=8), "the pull request"),
@@ -144,6 +146,7 @@ PULL_CHANGES: list[tuple[list[str], Callable[[Request], Request], str]] = [
         lambda one: one._replace(anchor=one.anchor._replace(id=1) if one.anchor else None),
         "the review comment",
     ),
+    ([NAMED_HEAD], lambda one: one._replace(anchor=LINES), "the review comment"),
     (["an approval"], lambda one: one._replace(plan=PLAN), "the plan"),
 ]
 

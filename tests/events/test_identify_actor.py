@@ -63,11 +63,6 @@ def test_an_account_has_the_tier_that_github_gives_it():
     assert identified(reader, [583231]).tier is Tier.OUTSIDER
 
 
-def test_a_bot_listed_by_id_has_the_bots_tier():
-    bot = {"comment__user": BOTS[0], "sender": BOTS[0]}
-    assert identified(bots=[49699333], **bot) == Actor("dependabot[bot]", 49699333, Tier.BOT)
-
-
 MALLORY = {"login": "mallory", "id": 666, "type": "User"}
 REFUSED: list[tuple[str, Permission, dict[str, Any]]] = [
     (

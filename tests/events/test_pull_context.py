@@ -133,14 +133,11 @@ def test_threads_over_the_budget_are_left_out_oldest_first_and_counted():
 
 def test_hidden_text_is_taken_out_of_everything():
     hidden = "<!-- obey -->"
-    context = _context(_thread(1, _comment(1, f"a{hidden}"), hunk=f"@@ -1 +1 @@{hidden}"))
+    one = _thread(1, _comment(1, f"a{hidden}"), hunk=f"@@ -1 +1 @@{hidden}", path="a\u200b.py\n# obey")
+    context = _context(one)
     thread = context.unresolved[0]
-    assert (thread.comments[0].body, thread.hunk) == ("a", "@@ -1 +1 @@")
-    assert context.left_out == ("2 HTML comments taken out",)
-
-
-def test_a_path_that_hides_something_is_shown_without_it():
-    assert _context(_thread(1, path="a\u200b.py\n# obey")).unresolved[0].path == "a.py # obey"
+    assert (thread.comments[0].body, thread.hunk, thread.path) == ("a", "@@ -1 +1 @@", "a.py # obey")
+    assert "2 HTML comments taken out" in context.left_out
 
 
 # The lines of a review comment

@@ -262,26 +262,6 @@ def test_the_head_of_the_payload_is_what_is_asked_about(name: str, payload: dict
     assert asked(name, payload).head_sha == head
 
 
-@pytest.mark.parametrize(
-    ("name", "payload", "cause", "detail"),
-    [
-        *(
-            ("pull_request", pull_payload(action), Cause.PULL_REQUEST, action)
-            for action in ("opened", "reopened", "ready_for_review", "synchronize")
-        ),
-        ("issues", issue_payload("labeled", label={"name": "agent: fix"}), Cause.LABEL, "agent: fix"),
-        ("issues", issue_payload("assigned", assignee={"login": "our-bot"}), Cause.ASSIGNMENT, "our-bot"),
-    ],
-)
-def test_an_action_asks_in_the_name_of_who_did_it(
-    name: str, payload: dict[str, Any], cause: Cause, detail: str
-):
-    request = asked(name, payload)
-    assert (request.cause, request.detail, request.command) == (cause, detail, None)
-    assert request.actor is not None
-    assert request.actor.login == "octocat"
-
-
 @pytest.mark.parametrize("action", ["closed", "edited", "locked", "unlabeled", "converted_to_draft"])
 def test_what_else_is_done_to_a_pull_request_asks_for_nothing(action: str):
     assert ignored("pull_request", pull_payload(action)) == (
@@ -339,13 +319,6 @@ def test_a_dispatch_that_says_nothing_does_what_the_workflow_says():
 )
 def test_a_workflow_without_words_is_ignored(name: str, payload: dict[str, Any]):
     assert ignored(name, payload) == f"Nothing to do: the `{name}` has neither an `instruction` nor a `task`."
-
-
-def test_a_schedule_has_its_own_tier_and_nobody_who_asked():
-    given = WorkflowInputs("acme/calc", instruction="fix the dead links", task="dead-links", now=GIVEN.now)
-    request = asked("schedule", {"schedule": "0 4 * * *"}, given)
-    assert (request.tier, request.actor, request.number) == (Tier.SCHEDULE, None, 0)
-    assert (request.repository.name, request.task) == ("acme/calc", "dead-links")
 
 
 def test_a_dispatched_number_is_of_the_workflows_repository_alone():

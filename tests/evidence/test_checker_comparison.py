@@ -8,6 +8,7 @@ from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity,
 from bot.ecosystems.checker import Checker
 from bot.ecosystems.registry import checkers
 from bot.evidence.checker_comparison import MOST_PROBLEMS, ProjectRun, ProjectRuns, compare_projects
+from bot.evidence.labels import no_figures
 from bot.evidence.problems import new_errors, new_errors_message
 from tests.support.outcomes import TY_PROBLEM, ty_problem
 
@@ -123,3 +124,16 @@ def test_a_file_that_moves_to_another_project_takes_its_problems_with_it():
     projects = [looked("tsc", [TY_PROBLEM], [], "a"), looked("tsc", [], [ty_problem(path="b.py")], "b")]
     (row,) = compare_projects(projects, {"b.py": "a.py"})
     assert (row.new_count, row.fixed_count, row.remaining) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (Answer.COMPLETE, Answer.COMPLETE, ""),
+        (Answer.COMPLETE, Answer.TIMED_OUT, "not known"),
+        (Answer.TIMED_OUT, Answer.UNAVAILABLE, "not known"),
+        (Answer.UNAVAILABLE, Answer.COMPLETE, "not compared"),
+    ],
+)
+def test_only_a_checker_that_answered_twice_has_figures(before: Answer, after: Answer, words: str):
+    assert no_figures(CheckerComparison("ty", "1", "ty check", ToolRun(before), ToolRun(after))) == words

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from bot.contracts.request import FOLLOW_UP_FILE
-from bot.doctor.propose import propose
-from bot.environment.detection import CIStep, Detection
+from bot.doctor.init_files import propose
+from bot.environment.detection_result import CIStep, Detection
 from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.load import load_policy
 from slash_forge.bundled import MAINTAINER

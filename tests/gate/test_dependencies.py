@@ -1,6 +1,5 @@
 """New dependencies, manifest by manifest: what a reviewer is told of a change to one."""
 
-import difflib
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +8,7 @@ from bot.gate.dependencies import new_dependencies, new_sources
 from bot.gate.sensitive_files import sensitive
 from bot.gate.weaker_tests import Line
 from bot.parsing.parser import Parser
+from tests.support.changed_lines import changed_lines
 
 PYPROJECT = """\
 [build-system]
@@ -117,27 +117,21 @@ def parser() -> Iterator[Parser]:
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_change_brings_in_is_named(name: str, parser: Parser):
     path, before, after, expected = CASES[name]
-    removed, added = _changed(before, after)
+    removed, added = changed_lines(before, after)
     assert new_dependencies(path, removed, added, after.encode(), parser) == expected
 
 
 def test_a_deleted_manifest_brings_nothing_in(parser: Parser):
-    removed, _ = _changed("requests\n", "")
+    removed, _ = changed_lines("requests\n", "")
     assert new_dependencies("requirements.txt", removed, [], None, parser) == ""
 
 
 def test_a_name_of_any_length_stays_short_and_a_huge_manifest_is_not_parsed(parser: Parser):
-    _, added = _changed("", "a" * 10_000 + "\n")
+    _, added = changed_lines("", "a" * 10_000 + "\n")
     assert len(new_dependencies("requirements.txt", [], added, b"a", parser)) < 120
     huge = ('{"dependencies": {"a": "1"}}' + " " * (1 << 20)).encode()
     note = new_dependencies("package.json", [], [Line(1, huge)], huge, parser)
     assert note == f"{UNKNOWN}it has over 1,048,576 characters"
-
-
-def _changed(before: str, after: str) -> tuple[list[Line], list[Line]]:
-    lines = list(difflib.ndiff(before.splitlines(), after.splitlines()))
-    removed = [Line(1, line[2:].encode()) for line in lines if line.startswith("- ")]
-    return removed, [Line(1, line[2:].encode()) for line in lines if line.startswith("+ ")]
 
 
 SOURCES = {
@@ -170,7 +164,7 @@ SOURCES = {
 @pytest.mark.parametrize("case", SOURCES)
 def test_a72_where_packages_come_from_is_named(case: str):
     path, old, new, note = SOURCES[case]
-    assert new_sources(path, lines(old), lines(new)) == note
+    assert new_sources(path, *changed_lines(old, new)) == note
 
 
 @pytest.mark.parametrize(
@@ -178,8 +172,7 @@ def test_a72_where_packages_come_from_is_named(case: str):
 )
 def test_a72_every_list_of_requirements_is_a_manifest(path: str, parser: Parser):
     assert sensitive(path) == "dependency manifest"
-    assert new_dependencies(path, [], lines("evil==1\n"), b"evil==1\n", parser) == "adds the dependency evil"
-
-
-def lines(text: str) -> list[Line]:
-    return [Line(number, line.encode()) for number, line in enumerate(text.splitlines(), 1)]
+    assert (
+        new_dependencies(path, *changed_lines("", "evil==1\n"), b"evil==1\n", parser)
+        == "adds the dependency evil"
+    )

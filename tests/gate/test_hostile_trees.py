@@ -226,11 +226,6 @@ def test_a_link_within_the_tree_is_published_and_marked(desk: Bench):
     assert (file.path, file.mode, file.sensitive) == ("dir/new", "120000", "symbolic link")
 
 
-def test_links_of_the_base_that_lead_out_are_left_alone(desk: Bench):
-    desk.write("a.txt", "changed\n")
-    assert [file.path for file in desk.judge().files] == ["a.txt"]
-
-
 def test_what_is_behind_a_link_is_never_read(desk: Bench, tmp_path: Path):
     secret = tmp_path / "secret"
     write_file(secret / "inner.txt", "the secret\n")
@@ -241,9 +236,6 @@ def test_what_is_behind_a_link_is_never_read(desk: Bench, tmp_path: Path):
     assert "dir/inner.txt" in desk.paths(verdict)
     store = desk.checkout.git.run("cat-file", "--batch-all-objects", "--batch")
     assert b"the secret" not in store
-
-
-# -- what is not a file
 
 
 # -- nested repositories and names

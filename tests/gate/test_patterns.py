@@ -31,7 +31,10 @@ _SAMPLES: dict[str, _Samples] = {
         ("sk-ant-api03-", "sk-ant-{A10}", "task-ant-{A24}"),
     ),
     "OpenRouter key": (("sk-or-v1-{h64}",), ("sk-or-v1-key", "sk-or-v2")),
-    "OpenAI key": (("sk-{A48}", "sk-proj-{A120}", "sk-svcacct-{A60}"), ("sk-learn", "sk-{A20}", "desk-{A48}")),
+    "OpenAI key": (
+        ("sk-{A48}", "sk-proj-{A120}", "sk-svcacct-{A60}"),
+        ("sk-learn", "sk-{A20}", "desk-{A48}", "sk-your-key-here-your-key-here-your-key-here"),
+    ),
     "Groq key": (("gsk_{A52}",), ("gsk_{A30}", "bgsk_{A52}")),
     "xAI key": (("xai-{A80}",), ("xai-{A20}",)),
     "Perplexity key": (("pplx-{A48}",), ("pplx-sonar",)),
@@ -53,7 +56,7 @@ _SAMPLES: dict[str, _Samples] = {
     ),
     "Telegram bot token": (("{d10}:AA{A33}",), ("{d10}:{A33}A",)),
     "Stripe key": (("sk_live_{A24}", "rk_live_{A99}"), ("sk_test_{A24}",)),
-    "Twilio key": (("SK{h32}",), ("SK{h30}", "TASK{h32}")),
+    "Twilio key": (("SK{h32}",), ("SK{h30}", "TASK{h32}", "{h40}")),
     "SendGrid key": (("SG.{A22}.{A43}",), ("SG.{A22}",)),
     "npm token": (("npm_{A36}",), ("npm_config_registry", "npm_{A20}")),
     "PyPI token": (("pypi-AgEIcHlwaS5vcmc{A80}",), ("pypi-simple", "pypi-AgE{A9}")),
@@ -89,6 +92,8 @@ _SAMPLES: dict[str, _Samples] = {
             "https://example.net:8080/a@b",
             "https://user@host/",
             "http://a:b@c",
+            "git@github.com:ada/repo.git",
+            "https://example.org/a:b/c@d",
             "postgres://app:${PASSWORD}@db/app",
         ),
     ),
@@ -183,22 +188,6 @@ def _seconds(text: str) -> float:
         without_credentials(text)
         best = min(best, time.thread_time() - began)
     return best
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "https://user:${PASSWORD}@host/x",
-        "sk-your-key-here-your-key-here-your-key-here",
-        "a task-force of disk-utilities-and-more-and-more-words",
-        "-----BEGIN CERTIFICATE-----",
-        "0123456789abcdef0123456789abcdef01234567",
-        "git@github.com:ada/repo.git",
-        "https://example.org/a:b/c@d",
-    ],
-)
-def test_what_only_looks_a_little_like_one_passes(text: str):
-    assert withhold_if_secret(text) is None
 
 
 def test_withholding_does_not_repeat_the_secret():

@@ -11,7 +11,7 @@ from bot.contracts.request import Tier
 from bot.gate.judge import Verdict, judge_tree
 from bot.policy.decide import may_write
 from bot.policy.load import load_policy
-from bot.policy.protected import SERVICES, MayWrite, ProtectedFiles
+from bot.policy.protected import MayWrite, ProtectedFiles
 from bot.policy.publish_settings import DiffPolicy
 from bot.policy.run_settings import AgentPolicy
 from tests.support.repositories import Repository, git
@@ -87,19 +87,19 @@ def test_paths_that_are_only_similar_are_published(desk: Bench):
     assert verdict.withheld == ()
 
 
-def test_changing_and_deleting_a_protected_path_is_withheld(desk: Bench):
+def test_changing_deleting_or_making_a_protected_path_executable_is_withheld(desk: Bench):
     desk.write(".github/workflows/ci.yml", "on: pull_request_target\n")
     (desk.tree / "AGENTS.md").unlink()
+    (desk.tree / "docs/CODEOWNERS").chmod(0o755)
     verdict = desk.judge()
     assert verdict.patch == b""
     assert verdict.files == ()
-    assert [file.path for file in verdict.withheld] == [".github/workflows/ci.yml", "AGENTS.md"]
+    assert [file.path for file in verdict.withheld] == [
+        ".github/workflows/ci.yml",
+        "AGENTS.md",
+        "docs/CODEOWNERS",
+    ]
     assert b"pull_request_target" in verdict.withheld_patch
-
-
-def test_making_a_protected_path_executable_is_withheld(desk: Bench):
-    (desk.tree / "AGENTS.md").chmod(0o755)
-    assert [file.path for file in desk.judge().withheld] == ["AGENTS.md"]
 
 
 def test_all_of_a_skill_is_protected(desk: Bench):
@@ -259,10 +259,6 @@ def test_the_policy_lifts_a_service_by_name_and_reviewers_still_see_it(desk: Ben
             "protected path: vercel runs what it says; `diff: {services: [vercel]}` in the policy allows changes to it",
         )
     ]
-
-
-def test_every_service_has_a_pattern_of_lower_case():
-    assert all(patterns and patterns == patterns.casefold() for patterns in SERVICES.values())
 
 
 # -- what a review does not show

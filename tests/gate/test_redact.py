@@ -107,10 +107,6 @@ def test_values_under_eight_characters_are_no_secrets():
     assert redactor.text("abc1234") == "abc1234"
 
 
-def test_nothing_known_costs_nothing():
-    assert Redactor({}).text(TOKEN) == TOKEN
-
-
 def test_base64_forms_are_what_a_masker_of_exact_strings_needs():
     for before in ("", "a", "ab"):
         written = base64.b64encode(f"{before}{TOKEN} and more".encode()).decode()
@@ -168,13 +164,6 @@ def test_after_very_many_matches_the_rest_is_masked_whole(redactor: Redactor):
     shown = redactor.mask(f"{TOKEN[10:20]} {KEY}.".encode() * 1_500 + b"the end")
     assert shown.endswith(REST.encode())
     assert b"the end" not in shown
-
-
-def test_a_beginning_that_anybody_may_write_is_no_find_and_the_whole_is_one():
-    key = f"sk-ant-api03-{TOKEN[4:]}"
-    redactor = Redactor({"KEY": key})
-    assert redactor.text("sk-ant-api03-...") == "sk-ant-api03-..."
-    assert redactor.text(f"a {key} b") == "a [redacted KEY] b"
 
 
 def _seconds(redactor: Redactor, text: str) -> float:

@@ -119,10 +119,6 @@ def test_a_tilde_fence_may_have_backticks_in_its_first_line():
     assert markdown("~~~ a`b\n@x\n~~~\n@y") == f"~~~text\n@x\n~~~\n@{BREAK}y"
 
 
-def test_what_follows_a_closed_fence_is_cleaned_again():
-    assert markdown("```\n@a\n```\n@b\n") == f"```\n@a\n```\n@{BREAK}b\n"
-
-
 def test_a_fence_that_is_left_open_is_closed():
     assert markdown("```\n@a") == "```\n@a\n```\n"
 

@@ -4,7 +4,6 @@ import errno
 import hashlib
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -335,21 +334,3 @@ def test_a_tree_that_is_gone_is_one_sentence(desk: Bench):
     shutil.rmtree(desk.tree)
     with pytest.raises(Exception, match="cannot be opened as a folder: No such file"):
         desk.judge()
-
-
-def test_git_is_not_confused_by_a_busy_trusted_directory(desk: Bench):
-    """Two judgements at once share the trusted directory and nothing else."""
-    import threading
-
-    desk.write("a.txt", "changed\n")
-    verdicts: list[object] = []
-    threads = [threading.Thread(target=lambda: verdicts.append(desk.judge())) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(verdicts) == 4
-    assert all(verdict == verdicts[0] for verdict in verdicts)
-    assert (
-        subprocess.run(["git", "--git-dir", desk.checkout.git.git_dir, "fsck"], check=False).returncode == 0
-    )

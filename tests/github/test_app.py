@@ -16,7 +16,6 @@ from bot.github.app import installation_token
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
 from bot.github.tokens import Access
-from slash_forge.forge import Forge
 from tests.support.tables import API, NAME, REPO
 
 INSTALLATION = f"{REPO}/installation"
@@ -153,14 +152,3 @@ def test_an_installation_that_lacks_a_permission_says_so(web: Web, key: Pem):
     web.post(TOKENS, status=422, json={"message": said})
     with pytest.raises(AgentError, match="are not granted to this installation"):
         ask(key[0])
-
-
-def _forge(key: Pem, **clock: Any) -> Forge:
-    forge = Forge(**clock)
-    forge.add_user("ann")
-    for name in ("hello", "other"):
-        forge.create_repository("octo", name, private=True)
-    public = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    granted = {"contents": "write", "issues": "write"}
-    forge.register_app("my-app", key[1].public_bytes(*public).decode(), granted, owner="ann", id=123)  # type: ignore[arg-type]  # words
-    return forge

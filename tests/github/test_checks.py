@@ -7,7 +7,6 @@ import responses
 
 from bot.contracts.pulls import Annotation
 from bot.github.checks import DETAILED
-from bot.github.errors import GitHubError
 from tests.github.test_check_logs import LOG
 from tests.support.tables import REPO, Client, next_page
 
@@ -79,9 +78,3 @@ def test_many_failures_are_named_and_a_few_are_read(web: Web, client: Client):
     assert len(found) == 130
     assert [bool(one.steps) for one in found] == [True] * DETAILED + [False] * (130 - DETAILED)
     assert len(web.calls) == 2 + DETAILED
-
-
-def test_that_checks_may_not_be_read_is_a_sentence(web: Web, client: Client):
-    web.get(CHECKS, status=403, json={"message": "Resource not accessible by integration"})
-    with pytest.raises(GitHubError, match=r"does not allow this token to read commits/a{40}/check-runs"):
-        client.github.failed_checks(SHA)

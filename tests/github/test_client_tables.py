@@ -52,15 +52,6 @@ def test_rate_limits_are_waited_out(
         (403, {"message": "Resource not accessible by integration"}, "does not allow"),
         (403, {"message": "Repository was archived so is read-only."}, "unarchive it"),
         (404, {"message": "Not Found"}, "the token may not see it"),
-        (
-            422,
-            {
-                "message": "Validation Failed",
-                "errors": [{"resource": "Issue", "field": "body", "code": "missing_field"}],
-            },
-            "Validation Failed: Issue body is missing",
-        ),
-        (422, {"message": "Validation Failed", "errors": ["plain words"]}, "plain words"),
         (410, {"message": "This issue was deleted"}, "it no longer exists"),
     ],
 )

@@ -116,3 +116,33 @@ def test_failed_statuses_are_the_last_of_each_context(world: World):
     assert (found.name, found.conclusion, found.summary) == ("b", "error", "b is error")
     assert found.url == "https://ci.example/1"
     assert len(world.forge.requests) == 1
+
+
+def test_comments_since_a_time(world: World):
+    number = world.forge.create_issue(NAME, "ann", "Title")
+    for minute in range(5):
+        world.forge.comment(NAME, number, "bob", str(minute), at=f"2026-01-02T03:0{minute}:00Z")
+    found = world.github.comments(number, since="2026-01-02T03:03:00Z")
+    assert [comment.body for comment in found] == ["3", "4"]
+
+
+def test_who_we_are_is_known_for_a_person_and_for_an_app(world: World):
+    person = connect(world.forge.token("ann"), world.forge.api_url, NAME).me
+    assert person is not None
+    assert (person.id, person.kind) == (world.forge.add_user("ann"), "User")
+    app = world.github.me
+    assert app is not None
+    assert (app.login, app.kind) == ("github-actions[bot]", "Bot")
+
+
+def test_a_dry_run_reads_and_does_not_write(world: World):
+    number = world.forge.create_issue(NAME, "ann", "Title")
+    world.forge.comment(NAME, number, "bob", "hello")
+    said: list[str] = []
+    dry = world.github.dry(said.append)
+    made = dry.create_comment(number, "first\n\nsecond")
+    dry.edit_comment(made.id, "third")
+    assert [comment.body for comment in dry.comments(number)] == ["hello"]
+    assert said[0] == f"would comment on {NAME}#{number}:\n    first\n\n    second"
+    assert said[1] == f"would edit the new comment in {NAME}:\n    third"
+    assert len(said) == 2

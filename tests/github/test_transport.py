@@ -5,7 +5,6 @@ import logging
 import subprocess
 import sys
 import traceback
-from typing import Any
 
 import pytest
 import requests
@@ -14,6 +13,7 @@ import responses
 from bot.github.client import connect
 from bot.github.errors import GitHubError
 from bot.github.reviews import draft_comment
+from tests.github.test_writes import PULL
 from tests.support.tables import API, NAME, REPO, Client, comment, next_page
 
 COMMENTS = f"{REPO}/issues/7/comments"
@@ -129,6 +129,7 @@ def test_an_api_that_lies_elsewhere_is_a_sentence(web: Web, client: Client):
         (["Line could not be resolved", "Line could not be resolved"], "Line could not be resolved)"),
         ("Pull request review thread line is invalid", "line is invalid"),
         ([{"resource": "PullRequest", "field": "base", "code": "invalid"}], "PullRequest base is invalid"),
+        ([{"resource": "Issue", "field": "body", "code": "missing_field"}], "Issue body is missing"),
         ([{"resource": "Label", "field": "name", "code": "already_exists"}], "Label name exists already"),
         ([{"resource": "Issue", "code": "custom", "message": "body is too long"}], "body is too long"),
         (None, "(422: Unprocessable Entity)"),
@@ -147,7 +148,7 @@ def test_a_refused_review_says_why(web: Web, client: Client, errors: object, sai
 def test_a_head_that_github_does_not_see_yet_is_tried_again(web: Web, client: Client):
     refusal = {"message": "Validation Failed", "errors": [{"field": "head", "code": "invalid"}]}
     web.post(f"{REPO}/pulls", status=422, json=refusal)
-    web.post(f"{REPO}/pulls", status=201, json=_pull())
+    web.post(f"{REPO}/pulls", status=201, json=PULL)
     fields = {"title": "t", "body": "b", "head": "agent/x", "base": "main"}
     assert client.github.open_pull(**fields, draft=True).number == 8
     assert client.slept == [1.0]
@@ -172,17 +173,9 @@ def test_the_token_is_in_no_error_or_log(web: Web, client: Client, caplog: pytes
 
 def test_local_verbs_import_neither_pygithub_nor_requests():
     code = (
-        "import sys, bot.cli.local_verb, bot.session.local.fix\n"
+        "import sys, bot.cli.verb_command, bot.session.local.fix\n"
         "import bot.github.tokens\n"
         "print([name for name in ('github', 'requests', 'jwt', 'cryptography') if name in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
-
-
-def _pull() -> dict[str, Any]:
-    end = {"ref": "agent/x", "sha": "a" * 40, "repo": {"full_name": NAME}}
-    return {
-        "number": 8, "html_url": "u", "title": "t", "body": None, "draft": True, "head": end, "base": end,
-        "user": None, "state": "open", "locked": False,
-    }  # fmt: skip

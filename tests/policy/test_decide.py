@@ -229,10 +229,6 @@ def test_the_built_in_list_judges_commands_alone_and_names_itself():
         assert decide(policy, Tier.MAINTAINER, "bash", odd) == Decision(Effect.ALLOW)
 
 
-def test_the_built_in_list_also_holds_where_no_rule_of_the_policy_matches():
-    assert _command("git push --force", "rules: [{effect: deny, commands: [[curl]]}]").effect is Effect.DENY
-
-
 @pytest.mark.parametrize("can_ask", [True, False])
 def test_who_can_be_asked_is_asked_and_else_it_is_denied(can_ask: bool):
     policy = load_policy("rules: [{effect: ask, commands: [[make]], reason: it is dear}]")
@@ -257,27 +253,12 @@ def test_what_a_review_does_not_show_needs_a_key_of_its_own(kind: Any, key: str,
         assert (may_write(load_policy(text), Tier.MAINTAINER)(path, kind) is None) is allowed, text
 
 
-def test_the_deletion_of_most_files_needs_the_policy_or_a_person():
-    refused = may_write(load_policy(""), Tier.MAINTAINER)("a.py", "deletion")
-    assert refused is not None and "more than half" in refused
-    assert may_write(load_policy("diff: {deletions: true}"), Tier.MAINTAINER)("a.py", "deletion") is None
-    assert may_write(load_policy(""), Tier.MAINTAINER, deletions=True)("a.py", "deletion") is None
-
-
 def test_an_approval_lifts_what_asks_and_never_what_denies_or_is_protected():
     rules = "rules: [{effect: ask, paths: [db/**]}, {effect: deny, paths: [db/live/**]}]"
     policy = load_policy(f"{rules}\nagent: {{instructions: [HOUSE.md]}}")
     paths = ("db/a.sql", "db/live/a.sql", "HOUSE.md", "db/b.sql")
     allowed = may_write(policy, Tier.MAINTAINER, paths[:3])
     assert [allowed(path) is None for path in paths] == [True, False, False, False]
-
-
-def test_files_of_instructions_that_the_policy_names_are_protected_in_any_case():
-    policy = load_policy("agent: {instructions: [HOUSE.md]}")
-    rules = may_write(policy, Tier.MAINTAINER)
-    for path in ("HOUSE.md", "docs/house.MD"):
-        assert rules(path) is not None, path
-    assert rules("docs/other.md") is None
 
 
 @pytest.mark.parametrize(("effect", "tier", "allowed"), [

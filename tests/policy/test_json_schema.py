@@ -10,11 +10,11 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from bot.contracts.request import Tier
-from bot.doctor.propose import policy_text
-from bot.environment.detection import Detection
+from bot.doctor.init_files import policy_text
+from bot.environment.detection_result import Detection
 from bot.policy.load import load_policy
-from bot.policy.problems import PolicyError
-from bot.policy.read_policy import schema, schema_text
+from bot.policy.policy_error import PolicyError
+from bot.policy.schema import schema, schema_text
 from bot.policy.tiers import default_tiers
 from tests.docs.test_docs import blocks
 from tests.policy import test_load, test_read_rules

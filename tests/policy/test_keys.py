@@ -8,7 +8,7 @@ import pytest
 from bot.contracts.request import Tier
 from bot.policy.load import load_policy
 from bot.policy.model_settings import ModelSettings
-from bot.policy.problems import PolicyError
+from bot.policy.policy_error import PolicyError
 from bot.policy.run_settings import AgentPolicy, CheckSpec, DiagnosticsPolicy, SandboxLimits, ServerPolicy
 from bot.policy.values import OptionsPolicy
 from bot.session.workspaces.start import in_bytes

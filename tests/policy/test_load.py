@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Tier
 from bot.policy.load import load_policy
-from bot.policy.problems import PolicyError
-from bot.policy.publish_settings import Identity, PullRequestPolicy, ReviewPolicy
+from bot.policy.policy_error import PolicyError
+from bot.policy.publish_settings import Identity, PullRequestPolicy
+from bot.policy.review_settings import ReviewPolicy
 from bot.policy.run_settings import CheckSpec, SetupStep
 from bot.policy.tiers import Budget, default_tiers
 from bot.policy.triggers import FailedRunsPolicy

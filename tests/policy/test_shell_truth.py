@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -92,23 +92,27 @@ def test_everyday_commands_are_proven_simple(command: str):
     assert parse_shell(command).simple == PLAIN[command]
 
 
+def run_by_bash(command: str, folder: Path, programs: Iterable[str]) -> str:
+    """What programs of these names are started with: their names and words, each with a zero behind it."""
+    for name in programs:
+        # One write for each call: the ends of a pipeline run at the same time.
+        write_file(folder / name, '#!/bin/bash\nprintf "%s\\0" "${0##*/}" "$@" "end" >> "$RAN"\n', 0o755)
+    ran = folder / "ran"
+    ran.write_bytes(b"")
+    environment = {"PATH": f"{folder}:/usr/bin:/bin", "RAN": str(ran), "LC_ALL": "C.UTF-8"}
+    subprocess.run([str(BASH), "-c", command], cwd=folder, env=environment, timeout=120, check=False)
+    return ran.read_text()
+
+
 @pytest.mark.parametrize("command", PLAIN)
 def test_words_are_what_bash_hands_to_the_program(command: str, tmp_path: Path):
-    for words in PLAIN[command]:
-        program = tmp_path / words[0]
-        # One write for each call: the ends of a pipeline run at the same time.
-        write_file(program, '#!/bin/bash\nprintf "%s\\0" "${0##*/}" "$@" "end" >> "$RAN"\n', 0o755)
-    ran = tmp_path / "ran"
     shadowed = command
     for builtin in ("echo", "pwd"):
         shadowed = shadowed.replace(f"{builtin} ", f"{tmp_path}/{builtin} ").replace(
             f"{builtin}\n", f"{tmp_path}/{builtin}\n"
         )
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "RAN": str(ran), "LC_ALL": "C.UTF-8"}
-    subprocess.run([str(BASH), "-c", shadowed], env=environment, timeout=120, check=False)
-    calls = sorted(
-        tuple(call.split("\0")) for call in ran.read_text().removesuffix("\0end\0").split("\0end\0")
-    )
+    said = run_by_bash(shadowed, tmp_path, [words[0] for words in PLAIN[command]])
+    calls = sorted(tuple(call.split("\0")) for call in said.removesuffix("\0end\0").split("\0end\0"))
     assert calls == sorted(PLAIN[command])
 
 
@@ -125,16 +129,8 @@ def hold(pieces: Sequence[str], folder: Path) -> None:
     simple = parse_shell(command).simple
     if simple is None or any(words[0] not in ("a", "b") for words in simple) or "|" in command:
         return
-    ran = folder / "ran"
-    ran.write_bytes(b"")
-    for name in ("a", "b"):
-        program = folder / name
-        if not program.exists():
-            write_file(program, '#!/bin/bash\nprintf "%s\\0" "${0##*/}" "$@" "end" >> "$RAN"\n', 0o755)
-    environment = {"PATH": f"{folder}:/usr/bin:/bin", "RAN": str(ran), "LC_ALL": "C.UTF-8"}
-    subprocess.run([str(BASH), "-c", command], cwd=folder, env=environment, timeout=60, check=False)
     expected = "".join(f"{word}\0" for words in simple for word in (*words, "end"))
-    assert ran.read_text() == expected, command
+    assert run_by_bash(command, folder, ("a", "b")) == expected, command
 
 
 @settings(

@@ -4,7 +4,7 @@ import pytest
 
 from bot.contracts.writes import Write, WriteCaps
 from bot.policy.load import load_policy
-from bot.policy.problems import PolicyError
+from bot.policy.policy_error import PolicyError
 from bot.policy.writes import Allowance, is_ours, refusal
 
 ALLOWED = Allowance(

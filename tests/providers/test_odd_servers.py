@@ -13,7 +13,7 @@ from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Raw, Say
 from tests.support.provider_runs import MODELS, ask, chunk, completed, failed, run, sse
 
-MESSAGES, CHAT, RESPONSES = MODELS
+MESSAGES, CHAT, _ = MODELS
 
 
 def call(arguments: Any, id: str | None = None, name: str | None = None, **more: Any) -> dict[str, Any]:

@@ -29,6 +29,7 @@ FILES = {
     "invoice.py": "def total(lines):\n    return sum(round(line) for line in lines)\n",
     "README.md": "Hello\n",
 }
+WRITES: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
 _PATCHES: dict[tuple[tuple[str, str], ...], bytes] = {}
 FIXED = "def total(lines):\n    return round(sum(lines))\n"
 
@@ -144,6 +145,11 @@ class World:
         )
         return publish(context, repository)
 
+    def app_token(self) -> str:
+        """One of an App of our own: what it pushes starts workflows."""
+        self.forge.add_user("our-app[bot]", kind="Bot")
+        return self.forge.token("our-app[bot]", WRITES, repo=REPO)
+
     # Looking at what is there now
 
     def api(self, path: str) -> Any:
@@ -188,8 +194,7 @@ def open_world(folder: Path) -> Iterator[World]:
         forge.grant(REPO, "ann", "write")
         issue = forge.create_issue(REPO, "bob", "Totals are off by a cent")
         comment_id, _ = forge.comment(REPO, issue, "ann", "/agent fix the rounding of totals")
-        permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
-        token = forge.token(permissions=permissions, repo=REPO)
+        token = forge.token(permissions=WRITES, repo=REPO)
         base_sha = forge.branch_sha(REPO)
         assert base_sha is not None
         yield World(forge, folder, token, base_sha, issue, comment_id, ann)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.outcome import Outcome, Status, StopReason
+from bot.contracts.outcome import Status, StopReason
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Trigger
 from bot.publish.body.render import NO_LINKS, Links
@@ -19,23 +19,14 @@ from tests.support.outcomes import make_outcome
 ANSWER = "Each line is rounded by itself, see `invoice.py:2`.\n\n```python\nround(line)\n```"
 
 
-def answered(**fields: Any) -> Outcome:
-    return make_outcome(**{"status": Status.ANSWERED, "answer": ANSWER, "files": (), **fields})
+ANSWERED: dict[str, Any] = {"status": Status.ANSWERED, "answer": ANSWER, "files": ()}
+ASKING: dict[str, Any] = {
+    "status": Status.NEEDS_INPUT, "stop_reason": StopReason.NEEDS_INPUT, "question": "Cents or dollars?", "files": (),
+}  # fmt: skip
 
 
-def asking(question: str = "Cents or dollars?") -> Outcome:
-    return make_outcome(
-        status=Status.NEEDS_INPUT, stop_reason=StopReason.NEEDS_INPUT, question=question, files=()
-    )
-
-
-def bundle(world: World, outcome: Outcome, **fields: Any) -> Bundle:
-    return world.bundle({}, patch=b"")._replace(outcome=outcome._replace(**{**world_fields(world), **fields}))
-
-
-def world_fields(world: World) -> dict[str, Any]:
-    made = world.outcome()
-    return {"request": made.request, "base_sha": made.base_sha}
+def bundle(world: World, **fields: Any) -> Bundle:
+    return world.bundle({}, patch=b"", **{**ANSWERED, **fields})
 
 
 def ours(world: World) -> list[str]:
@@ -46,7 +37,7 @@ def test_the_progress_comment_becomes_the_answer(world: World):
     thread_ref = thread_ref_of(world.outcome().request, world.github())
     assert thread_ref is not None
     thread_ref.put(PROGRESS, "**Working**", {"usd": "0.5"})
-    said = bundle(world, answered())
+    said = bundle(world)
     for _ in range(2):
         world.publish(said)
     [body] = ours(world)
@@ -56,8 +47,8 @@ def test_the_progress_comment_becomes_the_answer(world: World):
 
 def test_a_fix_that_was_a_question_is_answered(world: World):
     """The model changed nothing and said why: that is what was wanted to be known."""
-    outcome = answered(status=Status.NO_CHANGE, reason="The model ended its turn without changing a file.")
-    world.publish(bundle(world, outcome))
+    reason = "The model ended its turn without changing a file."
+    world.publish(bundle(world, status=Status.NO_CHANGE, reason=reason))
     [body] = ours(world)
     assert body.startswith(ANSWER)
     assert "<sub>No file was changed.</sub>" in body
@@ -67,20 +58,22 @@ def test_a_fix_that_was_a_question_is_answered(world: World):
 def test_a_long_answer_is_cut_at_a_paragraph_with_a_link_to_the_rest(world: World):
     paragraph = "Each <line> is rounded by @itself, see `invoice.py:2`. " * 20
     long = "\n\n".join(["```python", *[paragraph] * 80, "```"])
-    world.publish(bundle(world, answered(answer=long)), links=Links(report="https://run.example/artifacts/2"))
+    world.publish(bundle(world, answer=long), links=Links(report="https://run.example/artifacts/2"))
     [body] = ours(world)
     assert 55_000 < len(body) <= 65_536
     kept = body.partition(
         "\n\n*Too long for one comment. The rest is in the [report](https://run.example/artifacts/2).*"
     )[0]
     assert kept.endswith(f"{paragraph.strip()}\n```")
-    whole = answered(answer="\n\n".join([paragraph.replace("<", "").replace("@", "")] * 50))
+    whole = make_outcome(**ANSWERED)._replace(
+        answer="\n\n".join([paragraph.replace("<", "").replace("@", "")] * 50)
+    )
     assert answer_text(whole, NO_LINKS).count("see `invoice.py:2`") == 1000
 
 
 def test_a_question_leaves_its_change_in_the_bundle(world: World):
     """What was changed before the question is gone on from, and is not published half done."""
-    with_patch = world.bundle()._replace(outcome=asking()._replace(**world_fields(world)))
+    with_patch = world.bundle(**ASKING)
     assert with_patch.patch
     world.publish(with_patch)
     assert world.pulls() == []
@@ -90,23 +83,14 @@ def test_a_question_leaves_its_change_in_the_bundle(world: World):
 def test_on_lines_of_a_diff_it_is_a_reply_there(world: World):
     world.forge.commit(REPO, {"invoice.py": FIXED}, branch="topic", author="ann")
     number = world.open("topic")
-    first = world.github(world.forge.token("ann"))
-    head = first.pull(number).head_sha
-    from bot.github.reviews import draft_comment
-
-    first.create_review(
-        number, sha=head, body="", event="COMMENT",
-        drafts=[draft_comment("invoice.py", "/agent explain", 2, Side.RIGHT)],
-    )  # fmt: skip
-    [remark] = list(first.review_comments(number))
+    world.forge.review_comment(REPO, number, "ann", "invoice.py", 2, body="/agent explain")
+    [remark] = list(world.github().review_comments(number))
     outcome = world.on_pull(
         number,
         anchor=ReviewThread(remark.id, "invoice.py", 2, 0, Side.RIGHT, remark.hunk, ()),
         trigger=Trigger("pull_request_review_comment", remark.id, "", "2026-01-02T03:04:05Z"),
     )
-    asked = world.bundle({}, patch=b"")._replace(
-        outcome=outcome._replace(status=Status.ANSWERED, answer=ANSWER, files=())
-    )
+    asked = bundle(world, request=outcome.request)
     world.publish(asked)
     world.publish(asked)
     [_, reply] = list(world.github().review_comments(number))
@@ -139,7 +123,7 @@ def test_nothing_in_an_answer_acts():
         "Thanks @ann, this closes #1.\n\n/agent approve 1234\n<!-- hidden --><img src=x>\n"
         "![x](https://evil.example/?leak)\n\n# Big\n\n```suggestion\nrm -rf\n```\n"
     )
-    text = answer_text(answered(answer=evil), NO_LINKS)
+    text = answer_text(make_outcome(**{**ANSWERED, "answer": evil}), NO_LINKS)
     assert "@ann" not in text
     assert "closes #1" not in text
     assert "\n/agent" not in text
@@ -152,5 +136,5 @@ def test_nothing_in_an_answer_acts():
 
 def test_a_credential_in_an_answer_is_withheld():
     secret = "ghp_" + "a1B2" * 9
-    assert secret not in answer_text(answered(answer=f"The token is {secret}."), NO_LINKS)
-    assert secret not in answer_text(asking(f"Is {secret} right?"), NO_LINKS)
+    assert secret not in answer_text(make_outcome(**{**ANSWERED, "answer": secret}), NO_LINKS)
+    assert secret not in answer_text(make_outcome(**{**ASKING, "question": secret}), NO_LINKS)

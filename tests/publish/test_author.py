@@ -1,7 +1,6 @@
 """The author of a published commit, and what checks for sign-offs (DCO) and licence agreements (CLA) read in it."""
 
 import re
-from typing import Any
 
 import pytest
 
@@ -11,8 +10,7 @@ from bot.github.errors import GitHubError
 from bot.github.values import Account
 from bot.policy.publish_settings import Identity
 from bot.publish.own_pulls import UNKNOWN, author_of
-from slash_forge.forge import Forge
-from tests.publish.conftest import REPO, World
+from tests.publish.conftest import REPO, WRITES, World
 
 ACTIONS = Account("github-actions[bot]", 41898282, "Bot")
 SIGNED_OFF = "pull_request: {sign_off: true, ci: start}\n"
@@ -55,23 +53,21 @@ def test_the_policys_identity_replaces_the_accounts_one_by_one():
     assert author_of(ACTIONS, Identity("our-bot", "b@our.example"), url) == ("our-bot", "b@our.example")
 
 
-def _token(forge: Forge, kind: str) -> tuple[str, str]:
+def _token(world: World, kind: str) -> tuple[str, str]:
     """The login and a token of this kind."""
-    rights: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
     match kind:
         case "GITHUB_TOKEN":
-            return "github-actions[bot]", forge.token(permissions=rights, repo=REPO)
+            return "github-actions[bot]", world.token
         case "app":
-            forge.add_user("our-app[bot]", kind="Bot")
-            return "our-app[bot]", forge.token("our-app[bot]", permissions=rights, repo=REPO)
+            return "our-app[bot]", world.app_token()
         case _:
-            return "ann", forge.token("ann", permissions=rights, repo=REPO)
+            return "ann", world.forge.token("ann", permissions=WRITES, repo=REPO)
 
 
 @pytest.mark.parametrize("kind", ["GITHUB_TOKEN", "app", "fine-grained"])
 def test_a_commit_passes_checks_of_sign_offs_and_licence_agreements(world: World, kind: str):
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": SIGNED_OFF})
-    login, token = _token(world.forge, kind)
+    login, token = _token(world, kind)
     published = world.publish(world.bundle(), token=token)
     (commit,) = world.api(f"/pulls/{published.pr_number}/commits")
     # CLA bots look up the accounts of author and committer, and then who has signed.

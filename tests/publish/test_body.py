@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -37,9 +36,10 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.plan import Plan, PlanStep
 from bot.evidence.look_first import look_first
-from bot.publish.body.render import LIMIT, Links, closing_line, render_body, title
+from bot.publish.body.render import LIMIT, Links, render_body
 from bot.publish.change.commit import commit_message
 from bot.publish.macros import one_line
+from bot.publish.title import title
 from bot.report.summary import run_summary
 from tests.support.outcomes import (
     EVIDENCE,
@@ -114,10 +114,6 @@ def test_the_commit_message_has_what_the_model_says_to_the_reviewer():
     assert "reviewer" not in commit_message(make_outcome(description=described._replace(notes=" ")))
 
 
-def test_a_partial_result_does_not_close_the_issue():
-    assert closing_line(FULL, "Fixes") == "Refs #7"
-
-
 def test_no_table_is_wider_than_three_columns_whatever_is_in_it():
     for text in ("a | b", "`|`", "a \\| b", "\\", "|\n| --- |"):
         body = render_body(_everywhere(text), _files(text))
@@ -125,10 +121,6 @@ def test_no_table_is_wider_than_three_columns_whatever_is_in_it():
         rows = table.splitlines()
         assert len(rows) == 5
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {4}
-
-
-def check(before: CheckRun, after: CheckRun, *, command: str = "make t", **fields: Any) -> CheckResult:
-    return CheckResult("t", command, before, after, **fields)
 
 
 LATE = CheckRun(CheckState.TIMED_OUT, None, 600.0, note="stopped after 600 s")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.outcome import Outcome
@@ -22,8 +23,10 @@ from bot.contracts.pulls import (
 )
 from bot.contracts.records import as_data
 from bot.contracts.review import Finding, Review, Severity
-from bot.publish.bundle import Bundle, BundleError, parse, read_bundle, write_bundle
+from bot.publish.bundle import OUTCOME as FILE
+from bot.publish.bundle import Bundle, BundleError, as_text, outcome_schema, parse, read_bundle, write_bundle
 from bot.publish.bundle_rules import MAX_LISTED, invalid_field
+from tests.publish.test_body import FULL
 from tests.support.outcomes import EVIDENCE, OUTCOME, REQUEST, make_outcome, make_request, problem
 
 PATCH = b"diff --git a/x b/x\n\x00binary\xff\n"
@@ -277,3 +280,29 @@ def test_evidence_that_no_run_could_have_is_refused_with_its_field(name: str):
     outcome, field = WRONG[name]
     assert invalid_field(STATED) == ""
     assert invalid_field(outcome).startswith(field)
+
+
+# The published schema
+
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "outcome.schema.json"
+
+
+@pytest.fixture(scope="module")
+def validator() -> Draft202012Validator:
+    return Draft202012Validator(json.loads(PUBLISHED.read_text(encoding="utf-8")))
+
+
+def errors(validator: Draft202012Validator, data: Any) -> list[str]:
+    return [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(data)]
+
+
+def test_the_published_schema_is_the_one_of_the_code():
+    assert PUBLISHED.read_text(encoding="utf-8") == as_text(), "run `make schema`"
+    Draft202012Validator.check_schema(outcome_schema())
+
+
+@pytest.mark.parametrize("outcome", [OUTCOME, FULL, EVIDENCE], ids=["plain", "full", "evidence"])
+def test_a_bundles_outcome_fits(outcome: Outcome, validator: Draft202012Validator, tmp_path: Path):
+    write_bundle(Bundle(tmp_path, outcome, b"", b"", "m"))
+    assert errors(validator, json.loads((tmp_path / FILE).read_bytes())) == []

@@ -7,7 +7,7 @@ import pytest
 
 from bot.parsing.parser import Parser
 from bot.publish.convention.form import Convention, mended, observed, of_json, read_text
-from bot.publish.convention.read import Conventions, with_title
+from bot.publish.convention.read import Conventions
 from tests.publish.conftest import REPO, World, open_world
 
 SEMANTIC = "amannn/action-semantic-pull-request"
@@ -198,13 +198,3 @@ def test_a140_a_convention_in_the_change_itself_does_not_count(world: World):
     changes = {"commitlint.config.js": CONVENTIONAL}
     world.publish(described(world, "Round totals once", changes))
     assert world.pulls()[0]["title"] == "Round totals once"
-
-
-def test_without_a_file_the_newest_subjects_of_the_base_decide(world: World, parser: Parser):
-    newest = [f"feat(api): add line {number}" for number in range(10)]
-    outcome = world.outcome()
-    untitled = outcome._replace(description=outcome.description._replace(title="Round totals once"))
-    seen = observed(newest)
-    assert seen is not None
-    titled, _ = with_title(untitled, Conventions((seen,)), parser)
-    assert titled.description.title == "fix(invoice): round totals once"

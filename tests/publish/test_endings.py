@@ -10,7 +10,7 @@ from bot.contracts.review import Review
 from bot.publish.review.posted_reviews import PostedReview, ReviewHistory
 from bot.publish.review.publish import decide
 from bot.review.diff_text import key_of
-from bot.review.fingerprints import KnownFinding, State
+from bot.review.known_findings import KnownFinding, State
 
 REVIEW = Review("0" * 40, "1" * 40, "S", looked_at=("a.py",))
 ON_LINES = KnownFinding("f1", "crash", "major", "T", "a.py", first=3, last=3, comment=7, review=1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.publish.markdown import cell, code, contained, fenced, plain, quoted, safe_markdown, shortened
+from bot.publish.markdown import code, contained, fenced, plain, safe_markdown, shortened
 
 
 @pytest.mark.parametrize(
@@ -18,14 +18,6 @@ from bot.publish.markdown import cell, code, contained, fenced, plain, quoted, s
 )  # fmt: skip
 def test_a_code_span_shows_its_text(text: str, written: str):
     assert code(text) == written
-
-
-def test_a_pipe_does_not_end_a_cell():
-    assert cell(code("cat x | wc -l")) == "`cat x \\| wc -l`"
-
-
-def test_a_cell_is_one_line():
-    assert cell("a\n| b |\nc") == "a \\| b \\| c"
 
 
 def test_plain_text_is_shown_as_it_is():
@@ -64,14 +56,6 @@ def test_a_closed_fence_is_left_alone():
 )  # fmt: skip
 def test_no_tag_of_theirs_is_live(text: str):
     assert not re.search(r"<[A-Za-z/!?]", safe_markdown(text, 1_000))
-
-
-def test_headings_stay_below_ours():
-    assert contained("# Big\n## Second\n### Third\n#hash") == "### Big\n### Second\n### Third\n#hash"
-
-
-def test_a_quote_covers_every_line():
-    assert quoted("a\n\nb") == "> a\n>\n> b"
 
 
 @settings(deadline=None)

@@ -44,13 +44,6 @@ def set_policy(world: World, text: str) -> None:
     world.forge.commit(REPO, {POLICY: text})
 
 
-def app_token(world: World) -> str:
-    """One of an App of our own: what it pushes starts workflows."""
-    world.forge.add_user("our-app[bot]", kind="Bot")
-    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
-    return world.forge.token("our-app[bot]", permissions=permissions, repo=REPO)
-
-
 # Onto the head of a person's pull request
 
 
@@ -174,11 +167,6 @@ def test_where_a_change_goes(
 # Our own
 
 
-def own(world: World) -> int:
-    """A pull request that the bot opened for an issue."""
-    return world.publish(world.bundle({"README.md": "Bye\n"})).pr_number
-
-
 def test_on_our_own_pull_request_a_commit_is_added_that_no_other_result_takes_away(world: World):
     issue_base = world.base_sha
     opening = world.bundle({"README.md": "Bye\n"})
@@ -272,7 +260,7 @@ def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read
     set_policy(world, "pull_request: {ci: start}\n")
     number = forked(world)
     bundle = bundle_on(world, number)
-    token = app_token(world)
+    token = world.app_token()
     with pytest.raises(PublishError, match=rf"name its commit: `/agent fix --sha {world.base_sha} "):
         world.publish(bundle, token=token)
     assert set(world.branches()) == {"main"}

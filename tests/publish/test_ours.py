@@ -75,8 +75,7 @@ def test_the_first_answer_is_found_to_be_written_over_and_nothing_else_of_that_b
 
 
 def of_app(world: World, key: str = "the app's key") -> GitHub:
-    world.forge.add_user("our-app[bot]", kind="Bot")
-    client = world.github(world.forge.token("our-app[bot]", {"issues": "write"}, repo=REPO))
+    client = world.github(world.app_token())
     client.signer = Signer(key)
     return client
 

@@ -14,9 +14,10 @@ from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.events.event_request import UsageRefusedError
+from bot.publish.approval import continued_plan, find_plan, report_execution
 from bot.publish.body.render import NO_LINKS
 from bot.publish.bundle import Bundle
-from bot.publish.plan import continued_plan, find_plan, plan_text, read_plan, report_execution
+from bot.publish.plan import plan_text, read_plan
 from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.history import read_log
 from bot.publish.thread.markers import PROGRESS
@@ -36,16 +37,11 @@ EVIL = (
 )
 
 
-BOT = "our-app[bot]"
-
-
 @pytest.fixture
 def world(world: World) -> World:
     """A world in which the bot acts as an app, and CI starts by its token."""
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {ci: start}\n"})
-    world.forge.add_user(BOT, kind="Bot")
-    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
-    world.token = world.forge.token(BOT, permissions, repo=REPO)
+    world.token = world.app_token()
     return world
 
 

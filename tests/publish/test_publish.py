@@ -7,13 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from github.PullRequest import PullRequest
 
-from bot.contracts.errors import ExitCode, GateError, PublishError
+from bot.contracts.errors import ExitCode, PublishError
 from bot.contracts.outcome import ChangedFile, Status
+from bot.github.client import GitHub
 from bot.publish.bundle import Bundle
+from bot.publish.change.pull_request import free_branch
 from bot.publish.context import check_verb
 from bot.publish.result import PublishResult
-from tests.publish.conftest import FIXED, REPO, World, open_world
+from bot.publish.thread.comments import ThreadRef
+from bot.publish.thread.markers import PROGRESS
+from tests.publish.conftest import FIXED, REPO, WRITES, World, open_world
 from tests.support.outcomes import OUTCOME
 
 CI_STARTS = "pull_request: {ci: start}\n"
@@ -198,19 +203,12 @@ def test_where_opening_is_refused_the_branch_stays_and_the_thread_knows_the_sett
 
 
 def test_a_token_that_may_not_push_is_a_sentence_and_a_comment(world: World):
-    permissions = {"contents": "read", "issues": "write", "pull_requests": "write"}
-    token = world.forge.token(permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # literals in a dict
+    token = world.forge.token(permissions={**WRITES, "contents": "read"}, repo=REPO)
     with pytest.raises(PublishError, match="may not push") as caught:
         world.publish(world.bundle(), token=token)
     assert token not in str(caught.value)
     assert "may not push" in world.comments()[-1]
     assert world.branches() == {"main": world.base_sha}
-
-
-def test_a_bundle_for_another_repository_is_refused(world: World):
-    with pytest.raises(PublishError, match="this job is for octo/other"):
-        world.publish(world.bundle(), repository="octo/other")
-    assert world.writes() == []
 
 
 def test_a_base_commit_that_is_on_no_base_branch_is_refused(world: World):
@@ -241,15 +239,6 @@ def test_the_base_branch_is_not_written_even_when_it_has_a_name_like_ours(world:
     published = world.publish(world.bundle(request=request))
     assert world.branches()[BRANCH] == world.base_sha
     assert published.branch == f"{BRANCH}-2"
-
-
-def test_a_protected_path_in_the_patch_is_tampering(world: World):
-    patch = world.patch({"invoice.py": FIXED, ".github/workflows/x.yml": "on: push\n"})
-    with pytest.raises(GateError, match=r"\.github/workflows/x\.yml") as caught:
-        world.publish(world.bundle(patch=patch))
-    assert caught.value.exit_code is ExitCode.GATE
-    assert world.branches() == {"main": world.base_sha}
-    assert world.pulls() == []
 
 
 NO_DRAFTS = {
@@ -305,8 +294,7 @@ def test_where_ci_does_not_start_the_pull_request_says_how_to_start_it(published
 @pytest.mark.slow
 def test_the_policys_workflows_are_started_on_the_branch(world: World):
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": DISPATCHING, **WORKFLOW})
-    permissions = {"contents": "write", "issues": "write", "pull_requests": "write", "actions": "write"}
-    token = world.forge.token(permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # literals in a dict
+    token = world.forge.token(permissions={**WRITES, "actions": "write"}, repo=REPO)
     bundle = world.bundle()
     world.forge.fail_next("POST", "/dispatches$", status=204)
     published = world.publish(bundle, token=token)
@@ -321,12 +309,9 @@ def test_the_policys_workflows_are_started_on_the_branch(world: World):
 # CI that waits for approval
 
 
-def app_and_own(world: World) -> tuple[str, dict[str, Any]]:
-    """An app's token, and the workflow's own as `publish` takes it."""
-    world.forge.add_user("our-app[bot]", kind="Bot")
-    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
-    app = world.forge.token("our-app[bot]", permissions=permissions, repo=REPO)
-    return app, {"workflow": lambda: (world.github(), world.token)}
+def own(world: World) -> dict[str, Any]:
+    """The workflow's own token, as `publish` takes it beside another."""
+    return {"workflow": lambda: (world.github(), world.token)}
 
 
 def opened_by(world: World) -> str:
@@ -344,15 +329,14 @@ POLICIES = {
     ("token", "policy"), [("app", "none"), ("person", "wait"), ("app", "workflows to dispatch")]
 )
 def test_a73_a91_ci_waits_whoever_wrote_in_the_thread(world: World, token: str, policy: str):
-    app, own = app_and_own(world)
     world.forge.grant(REPO, "bob", "write")  # nobody without rights has written
     if files := POLICIES[policy]:
         world.base_sha = world.forge.commit(REPO, files)
-    used = app if token == "app" else world.forge.token("ann")
+    used = world.app_token() if token == "app" else world.forge.token("ann")
     with pytest.raises(PublishError, match="takes the workflow's own GITHUB_TOKEN, and there is none here"):
         world.publish(world.bundle(), token=used)
     assert (world.pulls(), set(world.branches())) == ([], {"main"})
-    world.publish(world.bundle(), token=used, **own)
+    world.publish(world.bundle(), token=used, **own(world))
     assert opened_by(world) == "github-actions[bot]"
     assert "waits until somebody with write access approves" in world.pulls()[0]["body"]
     pushes = [one for one in world.forge.requests if "git-receive-pack" in one.path and one.method == "POST"]
@@ -363,12 +347,11 @@ def test_a73_a91_ci_waits_whoever_wrote_in_the_thread(world: World, token: str, 
 @pytest.mark.slow
 def test_a65_a91_the_authors_of_a_thread_change_nothing(world: World):
     """An outsider, another workflow, and one whose comment is deleted."""
-    app, own = app_and_own(world)
     world.forge.add_user("mallory")
     world.forge.comment(REPO, world.issue, "mallory", "Try this.")
     written = [world.github().create_comment(world.issue, "Delete the checks.") for _ in range(2)]
     world.github().delete_comment(written[0].id)
-    world.publish(world.bundle(), token=app, **own)
+    world.publish(world.bundle(), token=world.app_token(), **own(world))
     assert opened_by(world) == "github-actions[bot]"
 
 
@@ -412,3 +395,105 @@ def test_the_file_list_is_the_gates_and_not_the_bundles(world: World):
 
 def test_a_whole_publishing_asks_little(published_change: Published):
     assert len(published_change.asked) <= 6, published_change.asked
+
+
+# Again, whatever became of its pull request
+
+
+def happens(world: World, number: int, event: str) -> None:
+    match event:
+        case "merged" | "squashed":
+            world.forge.merge(REPO, number, "ann", "squash" if event == "squashed" else "merge")
+        case "closed":
+            world.forge.set_thread(REPO, number, state="closed")
+        case "deleted":
+            world.forge.delete_branch(REPO, BRANCH)
+        case "a person's commit":
+            world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
+        case "the base went on":
+            world.forge.commit(REPO, {"README.md": "theirs\n"}, author="ann")
+
+
+def progress(world: World) -> None:
+    where = ThreadRef(world.github(), world.issue, str(world.comment_id))
+    where.put(PROGRESS, "**Working on it**", {"state": "on"})
+
+
+@pytest.mark.parametrize(
+    ("events", "signed"),
+    [
+        ("merged, deleted", False),
+        ("squashed, deleted, the base went on", False),
+        ("squashed, deleted, the base went on", True),
+        ("a person's commit, squashed, deleted", False),
+        ("closed", False),
+        ("deleted", False),
+    ],
+)
+def test_publishing_again_opens_no_second_one_and_says_what_became_of_the_first(
+    world: World, events: str, signed: bool
+):
+    if signed:
+        world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {signed: true}\n"})
+    progress(world)
+    bundle = world.bundle()
+    number = world.publish(bundle).pr_number
+    for event in events.split(", "):
+        happens(world, number, event)
+    before = (world.branches(), world.pulls(), world.comments())
+    again = world.publish(bundle)
+    assert (world.branches(), world.pulls(), world.comments()) == before
+    assert (again.pr_number, again.created, len(world.pulls())) == (number, False, 1)
+    assert again.ended == ("merged" if "merged" in events or "squashed" in events else "closed")
+    assert any("**Done:**" in body for body in world.comments())
+    assert world.publish(world.bundle({"invoice.py": "total = sum\n"})).created, "another result is a new one"
+
+
+# Cancelled
+
+
+def test_one_that_was_opened_when_publishing_was_cancelled_is_found(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    progress(world)
+    opening = GitHub.open_pull
+
+    def cut(self: GitHub, *args: Any, **named: Any) -> PullRequest:
+        opening(self, *args, **named)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GitHub, "open_pull", cut)
+    with pytest.raises(KeyboardInterrupt):
+        world.publish(world.bundle())
+    assert any("**Done:** pull request" in body for body in world.comments())
+
+
+# Which branch a new pull request gets
+
+NAME = "agent/issue-7-totals"
+NEW, OTHER = "2" * 40, "3" * 40
+
+
+@pytest.mark.parametrize(
+    ("heads", "branch"),
+    [
+        ({}, NAME),
+        ({NAME: OTHER}, f"{NAME}-2"),
+        ({NAME: OTHER, f"{NAME}-2": OTHER}, f"{NAME}-3"),
+        ({NAME: NEW}, NAME),  # from a run that could not open its pull request
+        # Names that git cannot keep beside ours.
+        ({f"{NAME}/part": OTHER}, f"{NAME}-2"),
+        ({f"{NAME}/a/b": OTHER}, f"{NAME}-2"),
+        ({"agent/Issue-7-Totals": OTHER}, f"{NAME}-2"),
+        ({"agent/ISSUE-7-totals/x": OTHER}, f"{NAME}-2"),
+    ],
+)
+def test_the_first_free_name_is_taken(heads: dict[str, str], branch: str):
+    assert free_branch(NAME, NEW, heads, set()) == branch
+    assert free_branch(NAME, NEW, heads, {branch}) != branch
+
+
+def test_a_hundred_taken_names_are_a_sentence():
+    heads = {NAME: OTHER} | {f"{NAME}-{number}": OTHER for number in range(2, 200)}
+    with pytest.raises(PublishError, match="taken"):
+        free_branch(NAME, NEW, heads, set())

@@ -4,33 +4,29 @@ import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 import yaml
 
 from bot.cli.publish import run
-from bot.contracts.errors import AgentError, ExitCode
+from bot.contracts.errors import AgentError
 from bot.contracts.outcome import Outcome
-from bot.contracts.pulls import ReviewThread, Side
-from bot.contracts.request import Actor, Request, Tier
+from bot.contracts.request import Actor, Request, Tier, Trigger
 from bot.publish.bundle import Bundle, write_bundle
 from bot.session.event.publish_bundle import PublishJob, publish_bundle
-from tests.publish.conftest import FIXED, REPO, World
+from tests.publish.conftest import FIXED, REPO, WRITES, World
 from tests.support.apps import make_app
 
-POLICY = ".github/agent.yml"
 Event = dict[str, Any]
-NEEDED: tuple[str, ...] = ("contents", "issues", "pull_requests")
-PUBLISHES: dict[str, Literal["read", "write"]] = dict.fromkeys(NEEDED, "write")
 
 
-def environment(world: World, name: str = "", event: Event | None = None, token: str = "") -> dict[str, str]:
+def environment(world: World, name: str = "", event: Event | None = None) -> dict[str, str]:
     found = {
         "GITHUB_SERVER_URL": world.forge.url,
         "GITHUB_API_URL": world.forge.api_url,
         "GITHUB_REPOSITORY": REPO,
-        "GITHUB_TOKEN": token or world.token,
+        "GITHUB_TOKEN": world.token,
     }
     if event is None:
         return found
@@ -47,79 +43,6 @@ def bundle_of(world: World, outcome: Outcome) -> Path:
 
 def published(world: World, folder: Path, **where: Any) -> None:
     publish_bundle(PublishJob(environment(world, **where), world.said.append), folder)
-
-
-@pytest.fixture
-def asked(world: World) -> tuple[Outcome, Event]:
-    """A run for a comment of Ann's under somebody's pull request, and the comment's event."""
-    world.forge.commit(REPO, {"notes.md": "draft\n"}, branch="topic", author="bob")
-    world.forge.grant(REPO, "bob", "write")
-    number = world.open("topic", "bob")
-    outcome = world.on_pull(number)
-    comment_id, event = world.forge.comment(REPO, number, "ann", "/agent fix the rounding of totals")
-    trigger, thread = outcome.request.trigger, outcome.request.thread
-    assert trigger is not None
-    assert thread is not None
-    request = outcome.request._replace(
-        instruction="the rounding of totals",
-        trigger=trigger._replace(comment_id=comment_id, url=event["comment"]["html_url"]),
-        thread=thread._replace(url=event["issue"]["html_url"]),
-    )
-    return outcome._replace(request=request), event
-
-
-def of_pull(**fields: Any) -> Callable[[Request], Request]:
-    def apply(request: Request) -> Request:
-        assert request.pull is not None
-        return request._replace(pull=request.pull._replace(**fields))
-
-    return apply
-
-
-def of_thread(**fields: Any) -> Callable[[Request], Request]:
-    def apply(request: Request) -> Request:
-        assert request.thread is not None
-        return request._replace(thread=request.thread._replace(**fields))
-
-    return apply
-
-
-LINES = ReviewThread(5, "invoice.py", 1, 0, Side.RIGHT, "@@ -1 +1 @@", ())
-CHANGES: dict[str, Callable[[Request], Request]] = {
-    "another pull request": of_pull(number=1),
-    "another head": of_pull(head_sha="0" * 40),
-    "another base": of_pull(base_ref="lax"),
-    "another base of the request": lambda request: request._replace(base_ref="lax"),
-    "another base of both": lambda request: of_pull(base_ref="lax")(request._replace(base_ref="lax")),
-    "no pull request": lambda request: request._replace(pull=None),
-    "no pull request and an issue's thread": lambda request: of_thread(is_pull_request=False)(
-        request._replace(pull=None)
-    ),
-    "another thread": of_thread(number=1),
-    "a head that is vouched for": lambda request: request._replace(trusted_sha=request.pull.head_sha),  # type: ignore[union-attr]  # it has one
-    "lines of the diff": lambda request: request._replace(anchor=LINES),
-    "another tier": lambda request: request._replace(actor=request.actor._replace(tier=Tier.SCHEDULE)),
-    "another person": lambda request: request._replace(actor=Actor("bob", 1, Tier.MAINTAINER)),
-    "a task": lambda request: request._replace(task="dependencies"),
-    "another repository": lambda request: request._replace(repository="octo/other"),
-    "a pull request that is no draft": lambda request: request._replace(options={"draft": "false"}),
-}
-
-
-def test_a_bundle_changed_on_its_way_is_not_published(world: World, asked: tuple[Outcome, Event]):
-    outcome, event = asked
-    world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
-    before = world.branches()
-    for change in CHANGES.values():
-        lie = outcome._replace(request=change(outcome.request))
-        with pytest.raises(AgentError) as caught:
-            published(world, bundle_of(world, lie), name="issue_comment", event=event)
-        assert caught.value.exit_code in (ExitCode.PUBLISHING, ExitCode.USAGE)
-        assert world.branches() == before
-    assert len(world.pulls()) == 1
-
-
-# Without an event that tells
 
 
 @pytest.mark.parametrize(
@@ -175,12 +98,9 @@ def test_the_action_tells_publishing_whether_the_run_was_in_its_job():
     assert publish["env"]["SLASH_AGENT_MODE"] == "${{ inputs.mode }}"
 
 
-# -- the repository was renamed while the run was under way
-
-
 @pytest.mark.parametrize("acts", ["an app", "the workflow's token"])
-def test_also_for_an_issue_whoever_acts(world: World, acts: str):
-    app = make_app(world.forge, "octo", PUBLISHES)
+def test_a_result_for_a_repository_that_was_renamed_is_published_whoever_acts(world: World, acts: str):
+    app = make_app(world.forge, "octo", WRITES)
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {ci: start}\n"})
     folder = bundle_of(world, world.outcome())
     world.forge.rename_repository(REPO, "octo/greeting")
@@ -197,3 +117,100 @@ def test_nobody_but_its_event_knows_of_a_schedule_or_a_bot(world: World, tier: T
     with pytest.raises(AgentError, match=f"who asked, the tier {tier}, is another"):
         published(world, bundle_of(world, claimed), name="deployment", event={"action": "created"})
     assert set(world.branches()) == {"main"}
+
+
+# Where no comment asked: a schedule or a dispatch, and what the workflow gives to both of its jobs
+
+RUN = "4711"
+WISH = "--no-draft mend the rounding"
+TASK = "---\nschedule: daily\n---\nMend what is rounded wrongly.\n"
+
+
+def published_for(world: World, outcome: Outcome, name: str, event: Event, **given: str) -> None:
+    where = environment(world, name, event) | {"GITHUB_RUN_ID": RUN, "SLASH_AGENT_INSTRUCTION": WISH, **given}
+    publish_bundle(PublishJob(where, world.said.append), bundle_of(world, outcome))
+
+
+def outcome_of(world: World, name: str, actor: Actor) -> Outcome:
+    """What a run for the event `name` leaves, by the instruction `WISH`."""
+    request = Request(
+        "fix", "mend the rounding", actor, REPO, "main", world.forge.clone_url(REPO),
+        trigger=Trigger(name, 0, f"{world.forge.url}/{REPO}/actions/runs/{RUN}", "2026-01-02T03:04:05Z"),
+        options={"draft": "false"},
+    )  # fmt: skip
+    return world.outcome()._replace(request=request)
+
+
+def scheduled(world: World) -> tuple[Outcome, str, Event]:
+    return (
+        outcome_of(world, "schedule", Actor("schedule", 0, Tier.SCHEDULE)),
+        "schedule",
+        {"schedule": "0 0 * * *"},
+    )
+
+
+def dispatched(world: World) -> tuple[Outcome, str, Event]:
+    _, comment = world.forge.comment(REPO, world.issue, "ann", "hello")
+    event = {name: comment[name] for name in ("repository", "sender")} | {"inputs": {"instruction": WISH}}
+    actor = Actor("ann", world.ann, Tier.MAINTAINER)
+    return outcome_of(world, "workflow_dispatch", actor), "workflow_dispatch", event
+
+
+MAKERS = pytest.mark.parametrize("make", [scheduled, dispatched])
+
+
+@pytest.mark.slow
+@MAKERS
+def test_what_the_workflow_asked_for_is_published_for(world: World, make: Callable[[World], Any]):
+    published_for(world, *make(world))
+    [pull] = world.pulls()
+    assert not pull["draft"]
+
+
+CHANGES: dict[str, Callable[[Request], Request]] = {
+    "another verb": lambda request: request._replace(verb="continue"),
+    "another instruction": lambda request: request._replace(instruction="mend nothing"),
+    "another base": lambda request: request._replace(base_ref="lax"),
+    "another draft": lambda request: request._replace(options={}),
+    "a task": lambda request: request._replace(task="links"),
+    "another run": lambda request: request._replace(trigger=request.trigger._replace(url="https://x/1")),
+    "another event": lambda request: request._replace(trigger=request.trigger._replace(event="issues")),
+    "another person": lambda request: request._replace(actor=Actor("bob", 1, Tier.MAINTAINER)),
+    "another tier": lambda request: request._replace(actor=request.actor._replace(tier=Tier.BOT)),
+    "a head that is vouched for": lambda request: request._replace(trusted_sha="0" * 40),
+    "another policy": lambda request: request._replace(policy_file=".github/lax.yml"),
+}
+
+
+@MAKERS
+def test_a_bundle_changed_on_its_way_is_not_published_for(world: World, make: Callable[[World], Any]):
+    world.forge.commit(REPO, {".github/agent.yml": "version: 1\n"}, branch="lax", author="ann")
+    outcome, name, event = make(world)
+    before = world.branches()
+    for change in CHANGES.values():
+        with pytest.raises(AgentError, match="is another"):
+            published_for(world, outcome._replace(request=change(outcome.request)), name, event)
+    assert world.branches() == before
+    assert world.pulls() == []
+
+
+@pytest.mark.slow
+def test_a_task_is_the_one_that_the_job_names(world: World):
+    world.forge.commit(REPO, {".github/agent/rounding.md": TASK, ".github/agent/links.md": TASK})
+    base = world.forge.branch_sha(REPO)
+    assert base is not None
+    world.base_sha = base
+    outcome, name, event = scheduled(world)
+    request = outcome.request._replace(task="links", instruction=None, options={})
+    outcome = world.outcome()._replace(request=request)
+    with pytest.raises(AgentError, match="Nothing was done"):
+        published_for(world, outcome, name, event, SLASH_AGENT_TASK="rounding", SLASH_AGENT_INSTRUCTION="")
+    assert world.pulls() == []
+    published_for(world, outcome, name, event, SLASH_AGENT_TASK="links", SLASH_AGENT_INSTRUCTION="")
+    assert [pull["head"]["ref"] for pull in world.pulls()] == ["agent/task-links"]
+
+
+def test_a_job_that_is_not_told_what_was_asked_says_which_inputs_it_takes(world: World):
+    with pytest.raises(AgentError, match="`instruction` and `task`"):
+        published_for(world, *scheduled(world), SLASH_AGENT_INSTRUCTION="")
+    assert world.pulls() == []

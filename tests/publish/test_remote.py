@@ -122,10 +122,3 @@ def test_git_sees_the_token_in_its_environment_alone(
     assert "push" in said
     assert world.token not in said
     assert world.token not in repr(remote)
-
-
-def test_a_token_is_not_sent_in_the_clear_to_a_stranger(tmp_path: Path):
-    from bot.contracts.errors import AgentError
-
-    with pytest.raises(AgentError, match="plain http"):
-        Remote(tmp_path, "http://git.example/a/b.git", "secret-token").refs("main")

@@ -1,16 +1,19 @@
 """A review on a pull request: one a run, on lines that GitHub takes, said once."""
 
 import re
-import subprocess
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from github.CheckRun import CheckRun
 
+from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
-from bot.publish.review.posted_reviews import CHECK, read_memory, review_mark
-from tests.publish.conftest import REPO, World
+from bot.github.values import Account
+from bot.publish.review.posted_reviews import CHECK, is_by_us, post_empty_review, read_memory
+from tests.publish.conftest import REPO, WRITES, World
 from tests.publish.reviewed import Reviewed, edited, finding, left, text
 
 
@@ -100,15 +103,6 @@ def test_findings_below_the_policys_severity_are_counted_and_not_posted(world: W
     pull.publish(pull.bundle(note, minor, major))
     assert "major one" in pull.reviews()[0]["body"]
     assert "2 findings milder" in pull.reviews()[0]["body"]
-
-
-def test_a_head_that_a_stranger_says_was_reviewed_counts_for_nothing(pull: Reviewed):
-    said = review_mark("1", pull.head, 0, [], [], finished=True)
-    pull.world.forge.review(REPO, pull.number, "bob", f"Fine.\n\n{said}\n")
-    pull.world.forge.comment(
-        REPO, pull.number, "bob", f"x\n\n<!-- slash-agent ended request=1 reviewed={pull.head} -->"
-    )
-    assert read_memory(pull.world.github(), pull.number).head_sha == ""
 
 
 def test_a_review_with_nothing_new_counts_what_is_still_open_and_links_to_it(pull: Reviewed):
@@ -202,31 +196,20 @@ def test_findings_are_found_by_their_text_or_stand_in_the_body_with_the_reason(p
 def test_a_head_that_was_pushed_away_is_placed_anew(pull: Reviewed, gone: bool):
     bundle = pull.bundle(finding(text="ten"), finding("b.py", 1, text="x = 1"))
     reviewed = pull.head
-    rewrite(pull, {"a.txt": text(["shift", *edited(l10="ten", l50="fifty")])})
+    forge, server = pull.world.forge, Git(pull.world.forge.git_folder(REPO))
+    # The branch is forced to another commit on main, as a rebase does.
+    files = {"a.txt": text(["shift", *edited(l10="ten", l50="fifty")])}
+    server.run("update-ref", "refs/heads/topic", forge.commit(REPO, files, branch="other", author="ann"))
+    forge.commit(REPO, {"touch": "1\n"}, branch="topic", author="ann")
     if gone:
-        git(pull, "update-ref", "-d", f"refs/pull/{pull.number}/merge")
-        git(pull, "gc", "-q", "--prune=now")
+        server.run("update-ref", "-d", f"refs/pull/{pull.number}/merge")
+        server.run("gc", "-q", "--prune=now")
     pull.publish(bundle)
     (remark,) = pull.remarks()
     assert (remark["line"], remark["commit_id"]) == (11, pull.head)
     body = pull.reviews()[0]["body"]
     assert f"The review was made at {reviewed[:12]}; the head has moved since." in body
     assert "`b.py:1`" in body
-
-
-def rewrite(pull: Reviewed, files: dict[str, str]) -> None:
-    """Force the branch to another commit on main, as a rebase does."""
-    forge = pull.world.forge
-    forge.commit(REPO, files, branch="other", author="ann")
-    sha = forge.branch_sha(REPO, "other")
-    git(pull, "update-ref", "refs/heads/topic", str(sha))
-    forge.commit(REPO, {"touch": "1\n"}, branch="topic", author="ann")
-
-
-def git(pull: Reviewed, *arguments: str) -> None:
-    """On the server."""
-    folder = str(pull.world.forge.git_folder(REPO))
-    subprocess.run(["git", "-C", folder, *arguments], check=True)
 
 
 def test_a_422_all_the_same_puts_everything_into_the_body_and_says_so(pull: Reviewed):
@@ -239,9 +222,6 @@ def test_a_422_all_the_same_puts_everything_into_the_body_and_says_so(pull: Revi
     assert "**Major: Wrong on 99**" in review["body"]
     pull.publish(pull.bundle(finding()))
     assert len(pull.reviews()) == 1
-
-
-# What policy says
 
 
 # Hostile bundles
@@ -306,8 +286,7 @@ def test_a_review_as_long_as_can_be_is_still_taken(pull: Reviewed):
 
 
 def token(pull: Reviewed, **more: Any) -> str:
-    granted = {"contents": "write", "issues": "write", "pull_requests": "write", **more}
-    return pull.world.forge.token(permissions=granted, repo=REPO)
+    return pull.world.forge.token(permissions={**WRITES, **more}, repo=REPO)
 
 
 def checks(pull: Reviewed) -> list[dict[str, Any]]:
@@ -322,6 +301,9 @@ def test_what_a_stranger_marked_counts_for_nothing(pull: Reviewed):
     number = other.world.open("topic-2")
     other.world.forge.review_comment(REPO, number, "bob", "a.txt", 10, body=copied[0].replace("40", "10"))
     other.world.forge.review(REPO, number, "bob", copied[1])
+    ended = f"x\n\n<!-- slash-agent ended request=1 reviewed={other.world.github().pull(number).head_sha} -->"
+    other.world.forge.comment(REPO, number, "bob", ended)
+    assert read_memory(other.world.github(), number).head_sha == ""
     other.number = number
     other.publish(other.bundle(finding()))
     assert len(other.remarks()) == 2
@@ -334,3 +316,29 @@ def test_in_a_dry_run_all_is_said_and_nothing_written(pull: Reviewed):
     assert pull.world.writes() == before
     assert f"would review {REPO}#{pull.number}:" in said
     assert "```suggestion" in said
+
+
+def test_a_check_run_that_another_app_made_beforehand_is_not_taken_for_ours(world: World):
+    world.forge.add_user("some-ci[bot]", kind="Bot")
+    other = world.github(world.forge.token("some-ci[bot]", {"checks": "write"}, repo=REPO))
+    host = world.github(world.forge.token(permissions={"checks": "write"}, repo=REPO))
+    for github in (other, host, host):
+        post_empty_review(github, 1, world.base_sha)
+    made = list(host.check_runs(world.base_sha))
+    assert [run.app.slug for run in made] == ["github-actions", "some-ci"]
+
+
+@pytest.mark.parametrize(
+    ("app", "me", "ours"),
+    [
+        ("slash-agent", Account("slash-agent[bot]", 7, "Bot"), True),
+        ("github-actions", Account("slash-agent[bot]", 7, "Bot"), False),
+        ("slash-agent", None, False),
+        ("", Account("[bot]", 7, "Bot"), False),
+        ("github-actions", Account("ann", 8, "User"), True),
+        ("ann", Account("ann", 8, "User"), False),
+    ],
+)
+def test_whose_a_check_run_is(app: str, me: Account | None, ours: bool):
+    run = SimpleNamespace(app=SimpleNamespace(slug=app) if app else None)
+    assert is_by_us(cast(CheckRun, run), me) is ours

@@ -21,10 +21,6 @@ def policy(world: World) -> None:
     world.base_sha = world.forge.commit(REPO, POLICY)
 
 
-def made(world: World) -> list[str]:
-    return [path for path in world.writes() if path.endswith("/git/commits")]
-
-
 def test_the_commit_is_githubs_with_the_tree_that_was_judged(world: World):
     bundle = world.bundle()
     published = world.publish(bundle)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,23 +9,15 @@ import pytest
 from bot.checkout.git import Git
 from bot.contracts.errors import GateError
 from bot.publish.bundle import Bundle
-from bot.publish.result import PublishResult
 from tests.publish.conftest import REPO, World
+from tests.publish.reviewed import Reviewed, text
 
 FORK = "bob/hello"
 LINES = [f"line {number}" for number in range(1, 41)]
 
 
-def text(lines: list[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
-
-
-@dataclass
-class Forked:
+class Forked(Reviewed):
     """Bob's pull request: line 20 of a.txt is another, and b.py is new. `bundle` is of one comment under it."""
-
-    world: World
-    number: int
 
     @property
     def head(self) -> str:
@@ -35,15 +26,6 @@ class Forked:
     def bundle(self, changes: dict[str, str], **fields: Any) -> Bundle:
         outcome = self.world.on_pull(self.number, **fields)
         return self.world.bundle(changes, request=outcome.request)
-
-    def publish(self, bundle: Bundle, **options: Any) -> PublishResult:
-        return self.world.publish(bundle, **options)
-
-    def reviews(self) -> list[dict[str, Any]]:
-        return list(self.world.api(f"/pulls/{self.number}/reviews"))
-
-    def remarks(self) -> list[dict[str, Any]]:
-        return list(self.world.api(f"/pulls/{self.number}/comments?per_page=100"))
 
     def push(self, files: dict[str, str]) -> str:
         return self.world.forge.commit(FORK, files, branch="topic", author="bob")

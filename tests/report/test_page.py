@@ -178,12 +178,6 @@ def test_a_change_with_a_failing_check_does_not_look_good(tmp_path: Path, stop: 
     assert f'<b class="{colour}">Changed</b>' in page
 
 
-def test_a_diff_has_its_lines_marked(tmp_path: Path):
-    page = page_of(tmp_path, *RUN)
-    assert '<div class="row add" data-new="2"><code>+    return' in page
-    assert '<div class="row del" data-old="2"><code>-    return' in page
-
-
 def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Path):
     path = tmp_path / "journal.jsonl"
     page_of(tmp_path, *RUN)

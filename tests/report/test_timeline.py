@@ -18,6 +18,7 @@ from bot.contracts.messages import Text, ToolCall, Usage
 from bot.report.build_timeline import build_timeline
 from bot.report.page import render_page
 from bot.report.timeline import counts
+from tests.support.report_runs import write
 from tests.support.sessions import header
 
 CALLS = (ToolCall("c1", "patch", '{"patch": ""}'), ToolCall("c2", "bash", '{"command": "x"}'))
@@ -30,13 +31,13 @@ FILES = [
 
 
 def test_each_file_of_a_patch_is_listed_with_its_lines_and_its_versions(tmp_path: Path):
-    path = tmp_path / "journal.jsonl"
-    with Journal(path, lambda text: text) as journal:
-        journal.write(header())
-        journal.write(Response(1, CALLS, "tool_use", ""))
-        journal.write(Result(1, "c1", "patch", "Patched 2 files.", metadata={"files": FILES}))
-        journal.write(Result(1, "c2", "bash", "ok"))
-        journal.write(FilesChanged(1, (FileVersion("a.py", "2" * 64, "4" * 64, content=b"x\n"),), "c2"))
+    records = (
+        Response(1, CALLS, "tool_use", ""),
+        Result(1, "c1", "patch", "Patched 2 files.", metadata={"files": FILES}),
+        Result(1, "c2", "bash", "ok"),
+        FilesChanged(1, (FileVersion("a.py", "2" * 64, "4" * 64, content=b"x\n"),), "c2"),
+    )
+    path = write(tmp_path / "journal.jsonl", records)
     timeline = build_timeline(read_journal(path))
     rows = [(row.path, row.tools, row.additions, row.removals) for row in timeline.files.values()]
     assert rows == [("a.py", ["patch", "bash"], 2, 1), ("b.py", ["patch"], 0, 1)]
@@ -62,16 +63,16 @@ def test_lines_that_begin_with_signs_are_counted():
 
 
 def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Path):
-    path = tmp_path / "journal.jsonl"
-    with Journal(path, lambda text: text) as journal:
-        journal.write(header())
-        journal.write(Response(1, (ToolCall("t1", "task", "{}"),), "tool_use", "", Usage(10, 0, 0, 1), 0.25))
-        journal.write(AgentStarted(1, "t1", "code-1", "system", "mend <b>it</b>"), "code-1")
-        journal.write(UserText(0, "mend <b>it</b>", "task"), "code-1")
-        journal.write(Response(1, CALLS[:1], "tool_use", "", Usage(20, 0, 0, 2), 0.5), "code-1")
-        journal.write(Result(1, "c1", "patch", "Patched 2 files.", metadata={"files": FILES}), "code-1")
-        journal.write(SessionEnded("end_turn", "", 1), "code-1")
-        journal.write(Result(1, "t1", "task", "Mended."))
+    records = (
+        Response(1, (ToolCall("t1", "task", "{}"),), "tool_use", "", Usage(10, 0, 0, 1), 0.25),
+        ("code-1", AgentStarted(1, "t1", "code-1", "system", "mend <b>it</b>")),
+        ("code-1", UserText(0, "mend <b>it</b>", "task")),
+        ("code-1", Response(1, CALLS[:1], "tool_use", "", Usage(20, 0, 0, 2), 0.5)),
+        ("code-1", Result(1, "c1", "patch", "Patched 2 files.", metadata={"files": FILES})),
+        ("code-1", SessionEnded("end_turn", "", 1)),
+        Result(1, "t1", "task", "Mended."),
+    )
+    path = write(tmp_path / "journal.jsonl", records)
     timeline = build_timeline(read_journal(path))
     agent = timeline.turns[0].calls[0].agents[0]
     assert (agent.name, agent.timeline.turns[0].calls[0].name) == ("code-1", "patch")
@@ -89,12 +90,9 @@ def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Pat
 
 
 def test_a_conversation_that_was_made_shorter_is_shown(tmp_path: Path):
-    path = tmp_path / "journal.jsonl"
-    with Journal(path, lambda text: text) as journal:
-        journal.write(header())
-        journal.write(UserText(0, "go on", "task"))
-        journal.write(CompactionRecord(1, "the summary", 2, 9000, 1000, Usage(5, 0, 0, 1), 0.125))
-        journal.write(CompactionRecord(2, failure="It does not fit."))
+    shorter = CompactionRecord(1, "the summary", 2, 9000, 1000, Usage(5, 0, 0, 1), 0.125)
+    records = (UserText(0, "go on", "task"), shorter, CompactionRecord(2, failure="It does not fit."))
+    path = write(tmp_path / "journal.jsonl", records)
     page = render_page(path)
     assert "9,000 tokens became 1,000" in page
     assert "the summary" in page

@@ -1,5 +1,6 @@
 """git's diffs, read: against git itself, and each thing that must be refused."""
 
+import os
 import random
 import subprocess
 import time
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from bot.contracts.pulls import Side
 from bot.review.diff import Diff, DiffError, FileDiff, FileStatus, Hunk, parse_diff
+from tests.support.repositories import Repository
 
 LINES = [
     "alpha", "  beta", "", "gamma\r", "-- dash", "++ plus", "\\ No newline", "@@ -1 +1 @@",
@@ -19,46 +21,32 @@ LINES = [
 ]  # fmt: skip
 
 
-class Repository:
-    """A real one, with a commit for each state that is put into it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.git("init", "-q", "-b", "main")
-
-    def git(self, *arguments: str) -> bytes:
-        settings = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.autocrlf=false"]
-        command = ["git", *settings, *arguments]
-        return subprocess.run(command, cwd=self.folder, check=True, capture_output=True).stdout
-
-    def put(self, files: dict[bytes, bytes | None]) -> str:
-        for name, content in files.items():
-            path = bytes(self.folder) + b"/" + name
-            if content is None:
-                subprocess.run([b"rm", b"-f", path], check=True)
-                continue
-            subprocess.run([b"mkdir", b"-p", path.rpartition(b"/")[0]], check=True)
-            with open(path, "wb") as file:
-                file.write(content)
-        self.git("add", "-A")
-        self.git("commit", "-q", "--allow-empty", "-m", "x")
-        return self.git("rev-parse", "HEAD").decode().strip()
-
-    def diff(self, *options: str) -> bytes:
-        return self.git("diff", "-M", "--no-ext-diff", *options, "HEAD~", "HEAD")
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
-    return Repository(tmp_path)
+    return Repository(tmp_path / "repository")
+
+
+def put(repository: Repository, files: dict[bytes, bytes | None]) -> None:
+    """Commit this state of the files."""
+    for name, content in files.items():
+        if content is None:
+            (repository.path / os.fsdecode(name)).unlink()
+        else:
+            repository.write(os.fsdecode(name), content)
+    repository.commit()
+
+
+def diff_of(repository: Repository, *options: str) -> bytes:
+    command = ["git", "diff", "-M", "--no-ext-diff", *options, "HEAD~", "HEAD"]
+    return subprocess.run(command, cwd=repository.path, check=True, capture_output=True).stdout
 
 
 def changed(
     repository: Repository, before: dict[bytes, bytes | None], after: dict[bytes, bytes | None]
 ) -> Diff:
-    repository.put(before)
-    repository.put(after)
-    return parse_diff(repository.diff())
+    put(repository, before)
+    put(repository, after)
+    return parse_diff(diff_of(repository))
 
 
 def only(diff: Diff) -> FileDiff:
@@ -100,19 +88,19 @@ def test_added_removed_and_empty_files(repository: Repository):
 
 
 def test_a_mode_alone_changes_no_line(repository: Repository):
-    repository.put({b"run me": b"x\n"})
-    (repository.folder / "run me").chmod(0o755)
-    repository.put({})
-    file = only(parse_diff(repository.diff()))
+    put(repository, {b"run me": b"x\n"})
+    (repository.path / "run me").chmod(0o755)
+    put(repository, {})
+    file = only(parse_diff(diff_of(repository)))
     assert (file.path, file.old_mode, file.new_mode, file.hunks) == ("run me", "100644", "100755", ())
 
 
 def test_binary_files_are_known_in_both_forms(repository: Repository):
     before = {b"a.bin": b"\0" * 100, b"b": b"x\n"}
-    repository.put(before)
-    repository.put({b"a.bin": bytes(range(256)) * 9, b"b": b"y\n"})
+    put(repository, before)
+    put(repository, {b"a.bin": bytes(range(256)) * 9, b"b": b"y\n"})
     for options in ((), ("--binary",)):
-        binary, text = parse_diff(repository.diff(*options)).files
+        binary, text = parse_diff(diff_of(repository, *options)).files
         assert (binary.binary, binary.hunks) == (True, ())
         assert (text.binary, len(text.hunks)) == (False, 1)
 
@@ -125,10 +113,10 @@ NAMES = [
 
 def test_every_name_comes_back_as_it_is(repository: Repository):
     paths = [name.encode(errors="surrogateescape") for name in NAMES]
-    repository.put(dict.fromkeys(paths, b"1\n"))
+    put(repository, dict.fromkeys(paths, b"1\n"))
     for content in (b"2\n", b"\0bin", None):
-        repository.put(dict.fromkeys(paths, content))
-        assert {file.path for file in parse_diff(repository.diff()).files} == set(NAMES)
+        put(repository, dict.fromkeys(paths, content))
+        assert {file.path for file in parse_diff(diff_of(repository)).files} == set(NAMES)
 
 
 def test_a_missing_newline_is_no_line(repository: Repository):
@@ -143,11 +131,11 @@ def test_a_line_ends_at_a_line_feed_only(repository: Repository):
 
 
 def test_a_file_that_became_a_link_shows_the_lines_of_both(repository: Repository):
-    repository.put({b"f": b"text\n"})
-    (repository.folder / "f").unlink()
-    (repository.folder / "f").symlink_to("elsewhere")
-    repository.put({})
-    before, after = parse_diff(repository.diff()).files
+    put(repository, {b"f": b"text\n"})
+    (repository.path / "f").unlink()
+    (repository.path / "f").symlink_to("elsewhere")
+    put(repository, {})
+    before, after = parse_diff(diff_of(repository)).files
     assert (before.status, after.status) == (FileStatus.REMOVED, FileStatus.ADDED)
     assert [file.hunks[0].texts for file in (before, after)] == [("text",), ("elsewhere",)]
 
@@ -160,13 +148,13 @@ def test_no_diff_has_no_files():
 def test_random_changes_come_back_as_git_made_them(repository: Repository, context: str):
     chance = random.Random(context)
     before = [chance.choice(LINES) for _ in range(200)]
-    repository.put({b"f": "\n".join(before).encode() + b"\n"})
+    put(repository, {b"f": "\n".join(before).encode() + b"\n"})
     for _ in range(12):
         after = [line for line in before if chance.random() > 0.1]
         for _ in range(chance.randrange(12)):
             after.insert(chance.randrange(len(after) + 1), chance.choice(LINES))
-        repository.put({b"f": "\n".join(after).encode() + b"\n"})
-        for file in parse_diff(repository.diff(context)).files:
+        put(repository, {b"f": "\n".join(after).encode() + b"\n"})
+        for file in parse_diff(diff_of(repository, context)).files:
             for hunk in file.hunks:
                 _is_in(hunk, Side.LEFT, before)
                 _is_in(hunk, Side.RIGHT, after)

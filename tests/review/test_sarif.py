@@ -7,7 +7,7 @@ import pytest
 
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
-from bot.review.fingerprints import fingerprint
+from bot.review.known_findings import fingerprint
 from bot.review.sarif import to_sarif
 from tests.support.npm import package_file
 

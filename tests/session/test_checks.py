@@ -237,11 +237,6 @@ CHECKS = (
     Check("lint", "ruff check ."),
     Check("pytest", "pytest", fallback=True),
 )
-POLICY = """\
-version: 1
-diagnostics: {checkers: []}
-checks: [{name: Unit tests, command: 'true'}, {name: lint, command: 'false'}]
-"""
 
 
 @pytest.mark.parametrize(

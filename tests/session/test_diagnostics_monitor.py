@@ -28,9 +28,6 @@ from tests.support.sessions import header
 
 pytestmark = pytest.mark.checkers
 
-POLICY = "version: 1\ndiagnostics: {wait: 30s, checkers: none}\n"
-BASE = "def early(minutes: int) -> str:\n    return minutes\n"
-
 
 def problem(**more: Any) -> dict[str, Any]:
     place = {"tool": "ty", "path": "a.py", "line": 1, "column": 2}

@@ -47,16 +47,11 @@ def test_with_anyway_the_run_begins(stage: Stage):
     assert NAMED not in ask(stage, "--anyway this").output
 
 
-def test_our_own_pull_request_for_the_issue_is_none_of_others(stage: Stage):
+def test_our_own_pull_request_for_the_issue_is_none_of_others_and_a_copied_mark_makes_none_ours(stage: Stage):
     issue = stage.sample.issue
     text = marked(f"Fixes #{issue}", mark(PULL_REQUEST, issue=issue, base="0" * 40, head="0" * 40))
     opened(stage, BOT, "agent/issue-1-x", text)
     assert NAMED not in ask(stage).output
-
-
-def test_a_copied_mark_makes_no_pull_request_ours(stage: Stage):
-    issue = stage.sample.issue
-    text = marked(f"Fixes #{issue}", mark(PULL_REQUEST, issue=issue, base="0" * 40, head="0" * 40))
     number = opened(stage, MAINTAINER, "mine", text)
     assert f"{NAMED}#{number} by {MAINTAINER}." in ask(stage).output
 

@@ -139,18 +139,6 @@ def test_a_secret_in_the_diff_refuses_it_by_name(cli: Cli, repo: Path, tmp_path:
     assert all(secret.encode() not in path.read_bytes() for path in out.iterdir())
 
 
-def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path):
-    answer = (
-        "It is rounded **late**.\n\n```python\nfor unit in UNITS:\n    pass\n```\n\n" + "More of it.\n" * 200
-    )
-    ran = cli.on(repo, "fix", "why does 59.7 become 60s?", model=[Say(answer)])
-    assert ran.code == 0, ran.output
-    assert ran.out.startswith("✔ Answered, no file was changed")
-    assert answer.strip() in ran.out
-    assert "last words" not in ran.output
-    assert git(repo, "branch", "--list", "agent/*") == ""
-
-
 def test_a_setup_that_fails_ends_the_run_with_a_bundle_that_says_so(cli: Cli, tmp_path: Path):
     """The request was paid: its cost is in the outcome."""
     policy = {".github/agent.yml": "version: 1\nsetup: ['echo no index; exit 3']\n"}

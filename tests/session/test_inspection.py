@@ -114,14 +114,6 @@ def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_wi
     )
 
 
-@pytest.mark.slow
-def test_one_that_cannot_be_believed_after_the_change_is_not_compared(begin: Begin):
-    trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
-    tsc = trial.compare(trial.changed_tree({"behaviour": "echo words >&2; exit 7\n"}))["tsc"]
-    assert (tsc.before.answer, tsc.before.problems, tsc.fixed_count) == (Answer.COMPLETE, 1, 0)
-    assert (tsc.after.answer, tsc.after.note) == (Answer.UNAVAILABLE, "it ended with exit code 7: words")
-
-
 def test_each_tree_has_another_place_and_the_problem_is_the_same(begin: Begin):
     trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
     tsc = trial.compare(trial.changed_tree({"version": "6"}))["tsc"]
@@ -151,13 +143,6 @@ def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin)
     comparisons = {each.tool: each for each in trial.rounds.inspection.results(tree)}
     assert comparisons["tsc"].before.note.startswith("The tool host failed during problems_of")
     assert not any(each.complete for each in comparisons.values())
-
-
-@pytest.mark.slow
-def test_a_module_that_was_missing_before_is_not_new(begin: Begin):
-    trial = begin({"a.py": "import nowhere_to_be_found\n"}, named=("ty",))
-    ty = trial.compare(trial.changed_tree({"b.py": "import nowhere_to_be_found.inside\nx: int = ''\n"}))["ty"]
-    assert (ty.new_count, ty.environment) == (1, 1)
 
 
 # One TypeScript for all, above the projects that use it.

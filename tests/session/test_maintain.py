@@ -83,16 +83,6 @@ def test_a_commit_that_github_signed_for_us_is_no_persons(stage: Stage):
     assert "People have committed" in why(plan(stage), "links")
 
 
-def test_a_closed_one_is_remembered_and_a_merged_one_is_not(stage: Stage):
-    closed, merged = pull_of(stage, "links"), pull_of(stage, "tidy")
-    stage.forge.set_pull(stage.repo, merged, draft=False)
-    stage.forge.merge(stage.repo, merged, "mira-okafor")
-    stage.edit(f"pulls/{closed}", state="closed")
-    planned = plan(stage)
-    assert due(planned) == ["tidy"]
-    assert f"People closed #{closed}" in why(planned, "links")
-
-
 def test_tasks_named_by_hand_run_whatever_the_schedule_says(stage: Stage):
     assert due(plan(stage, "--task", "rare")) == ["rare"]
     assert due(plan(stage, SLASH_AGENT_TASK="rare, tidy")) == ["rare", "tidy"]

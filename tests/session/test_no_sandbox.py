@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.session.conftest import Cli
-from tests.support.files import write_file
 from tests.support.fix_script import fix_steps
 from tests.support.machines import without_sandbox
 from tests.support.model_server import ModelServer
@@ -15,23 +14,11 @@ from tests.support.stage import MODEL, CommandResult, Stage
 # Another bubblewrap around the test makes the machine on which none works.
 pytestmark = pytest.mark.bubblewrap
 
-BROKEN = """#!/bin/sh
-case "$*" in *--version*) echo "bubblewrap 0.9.0"; exit 0;; esac
-echo "bwrap: setting up uid map: Permission denied" >&2
-exit 1
-"""
-
 
 @pytest.fixture
 def model() -> Iterator[ModelServer]:
     with ModelServer(fix_steps()) as server:
         yield server
-
-
-def program(folder: Path, text: str) -> Path:
-    file = folder / "bwrap"
-    write_file(file, text, 0o755)
-    return file
 
 
 def assert_refused(ran: CommandResult, *said: str) -> None:

@@ -37,10 +37,6 @@ def test_arguments_that_cannot_be_read_leave_the_name(arguments: str):
     assert plain_lines(event) == ["  1  view (failed)"]
 
 
-def test_one_that_was_denied_is_not_called_failed():
-    assert plain_lines(called("bash", "curl x", failed=True, denied=True)) == ["  1  bash curl x (denied)"]
-
-
 def test_a_long_subject_is_cut_and_a_failure_still_seen():
     [line] = plain_lines(called("bash", "x" * 500, failed=True))
     assert len(line) == 100

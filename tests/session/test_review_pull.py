@@ -16,8 +16,6 @@ pytestmark = pytest.mark.bubblewrap
 
 MIRA = "mira-okafor"
 CODE = "def mean(values):\n    total = sum(values)\n    return total / len(values)\n"
-# As a line of the diff, with its number; a thread's own hunk has none.
-SHOWN = "    1 +def mean(values):"
 BETTER = "    return total / len(values) if values else 0.0"
 FIXED = f"def mean(values):\n    total = sum(values)\n{BETTER}\n"
 DONE = Say("Adds a mean, which fails on nothing.")
@@ -52,13 +50,6 @@ class Reviews:
         published = self.stage.publish(token=token or self.token("write"))
         assert published.code == 0, published.output
         assert "no pull request" not in published.output
-        return told
-
-    def pushed(self, action: str) -> list[str]:
-        """As `asked`, by an event that nobody wrote."""
-        event = self.stage.forge.pull_request_event(self.stage.repo, self.number, action)
-        told = self.run(event, "pull_request")
-        self.stage.publish_event(event, "pull_request", token=self.token("read"))
         return told
 
     def run(self, event: Any, name: str, *steps: Step) -> list[str]:

@@ -8,11 +8,11 @@ import pytest
 
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.journal import Journal, read_journal
-from bot.agent.limits import SessionUsage
+from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Result
 from bot.contracts.request import RunLimits
-from bot.session.tools.run_models import RunModels
+from bot.session.tools.model_choice import RunModels
 from bot.session.tools.subagents import Subagents
 from bot.session.tools.toolbox import Gatekeeper
 from tests.skills.corpus import skill
@@ -57,7 +57,7 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(
 ):
     unused: Any = None
     provider = ScriptedProvider(())
-    monkeypatch.setattr("bot.session.tools.run_models.connect_model", lambda name, environment: provider)
+    monkeypatch.setattr("bot.session.tools.model_choice.connect_model", lambda name, environment: provider)
     with Journal(tmp_path / "journal.jsonl", str) as journal:
         run = make_run(tmp_path, policy="model_settings: {effort: low}", journal=journal)
         models = RunModels(run, provider)

@@ -10,9 +10,9 @@ import pytest
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Status, StopReason, exit_code
 from bot.events.event_request import UsageRefusedError
-from bot.publish.plan import find_plan
+from bot.publish.approval import find_plan
 from bot.publish.thread.comments import thread_ref_of
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.repositories import git
 from tests.support.stage import Stage
@@ -25,7 +25,6 @@ STEPS = [
     {"text": "Say so in the README.", "paths": ["README.md"]},
 ]
 SUBMIT = Call("submit_plan", {"title": "Round durations first", "steps": STEPS, "estimate_turns": 6})
-READING = {"view", "ls", "glob", "grep", "skill"}
 ASK = Call("ask_user", {"question": "Should 59.6 seconds become one minute?"})
 
 
@@ -76,22 +75,6 @@ def test_an_approval_without_a_plan_starts_no_model(stage: Stage):
         run_verb(stage, request_in(stage, "approve"), [DONE])
 
 
-def test_a_plan_run_reads_only(stage: Stage):
-    """And runs nothing, whatever the policy allows."""
-    policy = (
-        "version: 1\nsetup: [touch made]\nrules:\n  - {effect: allow, commands: [[rm]], examples: [rm x]}\n"
-    )
-    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    came = run_verb(stage, request_in(stage, "plan"), [shell("rm README.md"), SUBMIT, DONE])
-    assert came.tools == READING | {"todo", "task", "submit_plan", "ask_user"}
-    assert 'There is no tool "bash"' in came.results[0]
-    assert "no command is run here" not in came.first
-    assert "$TMPDIR" not in came.first
-    assert came.outcome.status is Status.PLANNED
-    assert came.bundle.patch == b""
-    assert not list(stage.folder.rglob("made"))
-
-
 @pytest.fixture
 def changed(stage: Stage, tmp_path: Path) -> Path:
     """The bundle of a run that mended the sample and asked something."""
@@ -128,15 +111,6 @@ def test_going_on_after_the_same_lines_changed_is_refused_in_words(stage: Stage,
 
 
 # pull requests
-
-
-def test_policy_and_checks_come_from_the_base_and_not_from_the_head(stage: Stage):
-    evil = "version: 1\nchecks:\n  - {name: mine, command: 'true'}\nsetup:\n  - 'touch /tmp/owned'\n"
-    stage.forge.commit(stage.repo, {".github/agent.yml": evil}, branch="topic")
-    number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
-    came = run_verb(stage, request_on(stage, number, "fix"), fix_steps())
-    assert "mine" not in [check.name for check in came.outcome.checks]
-    assert came.outcome.status is Status.CHANGED
 
 
 @pytest.mark.checks

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import skills_ref
 
-from bot.skills.find import BUNDLED, bundled, choose_skills
+from bot.skills.folders import BUNDLED, bundled, choose_skills
 
 ROOT = Path(__file__).parents[2]
 NAMES = [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.skills.find import Wanted, choose_skills, denied_action
+from bot.skills.folders import Wanted, choose_skills, denied_action
 from bot.skills.skill import Discovered, Skill
 from bot.skills.sources import folder_source
 from bot.skills.tool import MAX_CHARACTERS, catalogue, skill_spec

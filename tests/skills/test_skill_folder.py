@@ -5,12 +5,10 @@ import stat
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from bot.checkout.git import Git
 from bot.session.run_folder import RunFolder
-from bot.skills.find import bundled, choose_skills, commit_skills
-from bot.skills.tool import SkillCopyError, SkillFolder
+from bot.skills.folders import bundled, choose_skills, commit_skills
+from bot.skills.tool import SkillFolder
 from tests.skills.corpus import skill
 from tests.support.files import write_file
 from tests.support.repositories import commit_all, make_repository
@@ -44,11 +42,3 @@ def test_what_stands_in_the_way_is_replaced(tmp_path: Path):
     [held, *_] = choose_skills([bundled()]).skills
     write_file(tmp_path / held.name / "SKILL.md", "planted")
     assert b"planted" not in SkillFolder(tmp_path, "/shown").document(held)
-
-
-def test_a_file_that_is_gone_is_an_error_and_leaves_no_half_skill(tmp_path: Path):
-    [held, *_] = choose_skills([bundled()]).skills
-    broken = held._replace(source=type("Gone", (), {"name": "gone", "read": lambda *_: {}})())
-    with pytest.raises(SkillCopyError, match=held.name):
-        SkillFolder(tmp_path, "/shown").document(broken)
-    assert os.listdir(tmp_path) == []

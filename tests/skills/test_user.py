@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.skills.find import SkillSet, checkout_skills
+from bot.skills.folders import SkillSet, checkout_skills
 from bot.skills.tool import SkillFolder
 from tests.skills.corpus import text, write
 from tests.support.repositories import make_repository

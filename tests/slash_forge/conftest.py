@@ -1,4 +1,4 @@
-"""A forge with a repository and three people in it, and the clients that speak to it.
+"""A forge with a repository and three people in it, and a client that speaks to it.
 
 Whatever a test here says to the forge, and whatever the forge answers, is held against GitHub's own
 description afterwards, wherever npm is at hand to fetch that.
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from github import Auth, Github, GithubException
+from github import Auth, Github
 from github.Repository import Repository
 
 from slash_forge import Forge
@@ -23,7 +23,6 @@ from tests.support import openapi
 
 REPO = "acme/lib"
 
-Connect = Callable[[str], Github]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -51,31 +50,12 @@ def bot_token(forge: Forge) -> str:
 
 
 @pytest.fixture
-def connect(forge: Forge) -> Iterator[Connect]:
-    clients = []
-
-    def connect(token: str) -> Github:
-        auth = Auth.Token(token) if token else None
-        clients.append(
-            Github(
-                auth=auth,
-                base_url=forge.api_url,
-                retry=None,
-                seconds_between_requests=0,
-                seconds_between_writes=0,
-            )
-        )
-        return clients[-1]
-
-    yield connect
-    for client in clients:
-        client.close()
-
-
-@pytest.fixture
-def repo(connect: Connect, bot_token: str) -> Repository:
+def repo(forge: Forge, bot_token: str) -> Iterator[Repository]:
     """The repository as the bot sees it."""
-    return connect(bot_token).get_repo(REPO)
+    pace = {"seconds_between_requests": 0, "seconds_between_writes": 0}
+    client = Github(auth=Auth.Token(bot_token), base_url=forge.api_url, retry=None, **pace)
+    yield client.get_repo(REPO)
+    client.close()
 
 
 @pytest.fixture
@@ -148,13 +128,6 @@ def wire(forge: Forge) -> Iterator[Callable[[str], Wire]]:
     yield wire
     for one in opened:
         one.close()
-
-
-def refusal(status: int, text: str = "") -> pytest.RaisesExc[GithubException]:
-    """PyGithub's exception for one status, with these words in GitHub's answer."""
-    return pytest.RaisesExc(
-        GithubException, check=lambda error: error.status == status and text in str(error.data)
-    )
 
 
 def with_token(url: str, token: str) -> str:

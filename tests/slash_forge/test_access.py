@@ -11,17 +11,12 @@ from tests.slash_forge.conftest import REPO, Wire
 WireTo = Callable[..., Wire]
 
 
-@pytest.fixture
-def private(forge: Forge) -> str:
+@pytest.mark.parametrize("path", ["", "/issues", "/pulls", "/collaborators/ada/permission", "/contents/x"])
+def test_a_private_repository_is_not_there_for_others(forge: Forge, wire: WireTo, path: str):
     forge.create_repository("acme", "secret", private=True)
     forge.grant("acme/secret", "ada", "read")
-    return "acme/secret"
-
-
-@pytest.mark.parametrize("path", ["", "/issues", "/pulls", "/collaborators/ada/permission", "/contents/x"])
-def test_a_private_repository_is_not_there_for_others(forge: Forge, wire: WireTo, private: str, path: str):
     for token in ("", forge.token("eve"), forge.token(permissions={"contents": "write"}, repo=REPO)):
-        answer = wire(token).api("GET", f"/repos/{private}{path}")
+        answer = wire(token).api("GET", f"/repos/acme/secret{path}")
         assert (answer.status, answer.json["message"]) == (404, "Not Found")
 
 

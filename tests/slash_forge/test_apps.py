@@ -1,7 +1,7 @@
 """GitHub Apps: identified by a signed word, given tokens that reach what they were installed on, for an hour."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import jwt
@@ -14,22 +14,9 @@ from tests.support.apps import keys
 WireTo = Callable[..., Wire]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.ahead = timedelta()
-
-    def __call__(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def forge(clock: Clock) -> Iterator[Forge]:
-    with Forge(clock=clock) as forge:
+def forge() -> Iterator[Forge]:
+    with Forge() as forge:
         forge.create_repository("acme", "lib")
         forge.create_repository("acme", "other", private=True)
         yield forge

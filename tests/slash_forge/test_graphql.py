@@ -1,6 +1,6 @@
 """GraphQL: review threads in pages, resolving them, and GitHub's ways of saying no in a 200."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -51,18 +51,11 @@ def number(forge: Forge) -> int:
 
 
 @pytest.fixture
-def ask(forge: Forge, number: int, bot_token: str) -> Iterator[Ask]:
-    opened = []
-
+def ask(wire: Callable[[str], Wire], number: int, bot_token: str) -> Ask:
     def ask(query: str, token: str = bot_token, **variables: object) -> dict[str, Any]:
-        opened.append(Wire(forge, token))
-        posted = {"query": query, "variables": variables}
-        answer: dict[str, Any] = opened[-1]("POST", "/api/graphql", posted).json
-        return answer
+        return dict(wire(token)("POST", "/api/graphql", {"query": query, "variables": variables}).json)
 
-    yield ask
-    for one in opened:
-        one.close()
+    return ask
 
 
 def threads(answer: dict[str, Any]) -> dict[str, Any]:

@@ -29,17 +29,10 @@ def page(wire: Callable[..., Wire]) -> Page:
     return page
 
 
-@pytest.fixture
-def pull(forge: Forge, repo: Repository) -> int:
+def test_a_pull_request_shows_title_state_branches_body_and_diff(forge: Forge, repo: Repository, page: Page):
     forge.commit(REPO, {"calc.py": "def add(a, b):\n    return a + b\n"}, branch="topic", message="Add")
-    pull = repo.create_pull(
-        base="main", head="topic", title="Add, do not subtract", body="Fixes #1", draft=True
-    )
-    return int(pull.number)
-
-
-def test_a_pull_request_shows_title_state_branches_body_and_diff(page: Page, pull: int):
-    html = page(f"/{REPO}/pull/{pull}")
+    told = {"title": "Add, do not subtract", "body": "Fixes #1", "draft": True}
+    html = page(f"/{REPO}/pull/{repo.create_pull(base='main', head='topic', **told).number}")
     assert "Add, do not subtract" in html
     assert '<span class="badge draft">Draft</span>' in html
     assert '<code class="ref">main</code> from <code class="ref">topic</code>' in html

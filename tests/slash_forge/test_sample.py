@@ -1,43 +1,25 @@
-"""The bundled sample: one real bug, one failing test, a fix of a few lines; and the forge as a process."""
+"""The bundled sample: one real bug, one failing test, a fix of a few lines."""
 
-import json
 import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from slash_forge import Forge
 from slash_forge.bundled import set_up
 from tests.slash_forge.conftest import Run, Wire
 
 
-def unittest(folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "unittest"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.fixture
-def checkout(git: Run, tmp_path: Path) -> Iterator[Path]:
+def test_exactly_one_test_fails_and_the_suite_is_quick(git: Run, tmp_path: Path):
     with Forge() as forge:
         git("clone", "-q", forge.clone_url(set_up(forge).repository), "sample")
-        yield tmp_path / "sample"
-
-
-def test_exactly_one_test_fails_and_the_suite_is_quick(checkout: Path):
+    environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "unittest"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    completed = unittest(checkout)
+    completed = subprocess.run(
+        command, cwd=tmp_path / "sample", env=environment, capture_output=True, text=True, check=False
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert completed.returncode == 1
     assert "FAILED (failures=1)" in completed.stderr
@@ -62,23 +44,3 @@ def test_its_two_tokens_may_what_two_jobs_need():
         assert run.api("POST", f"{path}/issues/{sample.issue}/comments", {"body": "x"}).status == 201
         assert run.api("POST", f"{path}/git/refs", ref).status == 403
         assert publish.api("POST", f"{path}/git/refs", ref).status == 201
-
-
-# -- as a process
-
-
-@pytest.fixture
-def process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    started = subprocess.Popen(
-        [sys.executable, "-m", "slash_forge", "--sample"], stdout=subprocess.PIPE, text=True, env=environment
-    )
-    with started:
-        yield started
-        started.kill()
-
-
-def first_line(process: subprocess.Popen[str]) -> dict[str, Any]:
-    assert process.stdout is not None
-    answer: dict[str, Any] = json.loads(process.stdout.readline())
-    return answer

@@ -3,7 +3,7 @@
 import io
 from typing import Any
 
-from bot.cli.result import print_result
+from bot.cli.print_result import print_result
 from bot.cli.terminal.printer import Printer
 from bot.contracts.evidence import (
     Answer,

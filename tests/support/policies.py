@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from bot.contracts.request import Tier
-from bot.policy.publish_settings import PullRequestPolicy, ReviewPolicy
+from bot.policy.review_settings import ReviewPolicy
 from bot.policy.tiers import Bot, default_tiers
 from bot.policy.triggers import FailedRunsPolicy, TriggersPolicy
 from bot.policy.values import OptionsPolicy, Policy
@@ -21,7 +21,6 @@ def admitting(
     drafts: bool = False,
     failed_runs: bool = False,
     models: tuple[str, ...] | None = None,
-    always_draft: bool = False,
 ) -> Policy:
     """`verbs` by tier, and `bots` by id; all else is off."""
     tiers = {
@@ -33,7 +32,6 @@ def admitting(
         tiers=tiers,
         bots=tuple(Bot(number, frozenset(allowed)) for number, allowed in (bots or {}).items()),
         options=OptionsPolicy(models=models),
-        pull_request=PullRequestPolicy(draft="always" if always_draft else True),
         review=ReviewPolicy(on=frozenset(reviews), drafts=drafts),
         thread_author=frozenset(own_thread),
         triggers=TriggersPolicy(

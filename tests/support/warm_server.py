@@ -202,7 +202,7 @@ def _import_all() -> None:
     macros.macros_of("pull_request")
     page.render_page(RECORDING)
     bundle._adapter(Outcome)
-    read_policy._adapter()
+    read_policy.policy_adapter()
     path_rules.withholding("a")
     sensitive_files.sensitive("a")
     sandbox_probe.probe = probe_once

@@ -131,19 +131,6 @@ def test_a_scan_without_a_base_reports_no_file_as_new(bench: Bench, without_git:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "expected"),
-    [
-        ("*.py", "src/a.py", True), ("/*.py", "src/a.py", False), ("src/*", "src/a/b", False),
-        ("src/**", "src/a/b", True), ("src/**/b", "src/b", True),
-        ("[id].py", "app/[id].py", True), ("?", "ä", True), ("a?b", "a/b", False),
-        ("a*", "a\nb", True), ("{a,b}/c", "b/c", True), ("a/", "a/b/c", True),
-    ],
-)  # fmt: skip
-def test_patterns_of_paths(pattern: str, path: str, expected: bool):
-    assert matcher(pattern)(path) == expected
-
-
-@pytest.mark.parametrize(
     ("pattern", "expected"),
     [
         ("*.{ts,tsx}", ["*.ts", "*.tsx"]),

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.tools import Answer
-from bot.toolhost import write_changes
-from bot.toolhost.write_changes import Step
 from tests.toolhost.conftest import Bench
 from tests.toolhost.patch_scenarios import SCENARIOS, Tree
 
@@ -111,6 +109,7 @@ def test_the_metadata_has_for_each_file_what_an_edit_has(bench: Bench):
             "*** Delete File: c.txt",
         ),
     )  # fmt: skip
+    assert (bench.root / "d.txt").stat().st_mode & 0o7777 == 0o755
     one, two, b, c = (hashlib.sha256(text).hexdigest() for text in (b"one\n", b"1\n", b"b\n", b"c\n"))
     assert outcome.metadata == {
         "additions": 1,
@@ -256,14 +255,6 @@ def test_a_link_is_patched_through_and_never_deleted_or_moved(bench: Bench):
         assert "it is a link. Name the file it leads to, real.txt" in refuse(bench, *operation)
 
 
-def test_a_moved_file_keeps_its_mode(bench: Bench):
-    fill(bench, {"run.sh": "echo one\n"})
-    (bench.root / "run.sh").chmod(0o751)
-    apply(bench, "*** Update File: run.sh", "*** Move to: bin/run.sh", "@@", "-echo one", "+echo two")
-    assert (bench.root / "bin/run.sh").stat().st_mode & 0o7777 == 0o751
-    assert not (bench.root / "run.sh").exists()
-
-
 # One question, and nothing before its answer.
 
 OPERATIONS = (
@@ -299,20 +290,3 @@ def test_a_change_during_the_question_is_overwritten_in_no_file(bench: Bench):
         "patch", patch=wrapped(*OPERATIONS)
     )
     assert files(bench.root) == {"a.txt": b"one\n", "c.txt": b"c\n", "d.txt": b"by somebody else\n"}
-
-
-def test_a_failure_at_the_last_file_leaves_all_as_they_were(bench: Bench, monkeypatch: pytest.MonkeyPatch):
-    fill(bench, TREE)
-    (bench.root / "a.txt").chmod(0o751)
-    put = write_changes.put
-
-    def put_or_fail(step: Step, temporary: str) -> None:
-        if step.path.name == "d.txt" and step.after is None:
-            raise OSError(5, "Input/output error")
-        put(step, temporary)
-
-    monkeypatch.setattr(write_changes, "put", put_or_fail)
-    assert "Nothing was written." in refuse(bench, *OPERATIONS)
-    monkeypatch.undo()
-    apply(bench, *OPERATIONS)
-    assert files(bench.root) == {"a.txt": b"1\n", "new/b.txt": b"b\n", "moved/d.txt": b"d\n"}

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
 from bot.toolhost.context import Context, Records
+from bot.toolhost.encoding import Text
 from bot.toolhost.patch.grammar import parse
 from bot.toolhost.patch.overlay import Draft
-from bot.toolhost.text import Text
 from bot.toolhost.tools import patch as patch_tool
 from tests.support.files import write_file
 from tests.toolhost.test_host_patch import snapshot

@@ -1,12 +1,9 @@
 """Reports that a check left: read where they are new, refused where they are a trap, and never waited for."""
 
-from typing import Any
-
 import pytest
 
 from bot.ecosystems.test_results import ParsedTests
-from bot.toolhost.reports import parse_junit
-from tests.toolhost.conftest import Bench
+from bot.toolhost.test_reports import parse_junit
 
 PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" tests="5">
 <testcase classname="" name="test_b"><error message="collection failure">no</error></testcase>
@@ -16,25 +13,9 @@ PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="p
 <testcase classname="test_a.TestK" name="test_k"><error message="setup"/></testcase>
 </testsuite></testsuites>"""
 
-BOMB = (
-    '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a0 "aaaaaaaaaa">'
-    + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
-    + "]><testsuite><testcase name='&a9;'/></testsuite>"
-)
-
 
 def parsed(content: bytes | str) -> ParsedTests:
     return parse_junit(content if isinstance(content, bytes) else content.encode(), "JUnit report")
-
-
-def look(bench: Bench, **arguments: Any) -> dict[str, Any]:
-    return dict(bench.call("check_reports", **arguments).metadata)
-
-
-def after(bench: Bench, output: str = "", **arguments: Any) -> dict[str, Any]:
-    spill = bench.context.spill / "0001.txt"
-    spill.write_text(output)
-    return look(bench, spill=str(spill), **arguments)
 
 
 def test_a_test_is_its_class_and_its_name_and_an_error_is_a_failure():

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.ecosystems.test_results import ParsedTests
-from bot.toolhost.reports import parse_output
-from bot.toolhost.reports import parse_output as parse
+from bot.toolhost.test_reports import parse_output
+from bot.toolhost.test_reports import parse_output as parse
 
 RECORDED = Path(__file__).parent / "runner_output"
 

@@ -161,6 +161,7 @@ def test_glob_newest_first_then_by_name(bench: Bench):
         ("*.{md,tsx}", {"src/[id].tsx", "README.md"}),
         ("src/[id].tsx", {"src/[id].tsx"}),
         ("?.py", {"a.py", "src/b.py", "src/deep/c.py"}),
+        ("src?b.py", set()),
         ("nothing*", set()),
     ],
 )

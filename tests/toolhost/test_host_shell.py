@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.toolhost import descendants, usage
+from bot.toolhost import command_usage, descendants
 from bot.toolhost import shell as shell_module
+from bot.toolhost.command_usage import DiskUse
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.resource_limits import MIB, ExceededLimit, ResourceLimits, effective_limits
 from bot.toolhost.shell import CommandResult, run_command
 from bot.toolhost.subreaper import Command
-from bot.toolhost.usage import DiskUse
 from tests.support.workspaces import eventually, running
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
@@ -180,8 +180,8 @@ def test_memory_that_processes_share_is_counted_once(mark: str):
         try:
             assert eventually(lambda: len(running(mark)) == 4)
             pids = running(mark)
-            assert usage.held(pids) > 4 * 32 * MIB
-            assert 32 * MIB < usage.proportional_memory(pids) < 2 * 32 * MIB
+            assert command_usage.held(pids) > 4 * 32 * MIB
+            assert 32 * MIB < command_usage.proportional_memory(pids) < 2 * 32 * MIB
         finally:
             descendants.kill(running(mark))
             first.wait()

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.toolhost.diff import compare
-from bot.toolhost.text import decode, encode, split_lines, to_lf
+from bot.toolhost.encoding import decode, encode, split_lines, to_lf
 from bot.toolhost.text_replacement import find, find_near_miss, replace
-from bot.toolhost.tools.view import window_of
 
 LINES = st.text(alphabet="ab \t\r\n", max_size=30)
 
@@ -88,14 +87,6 @@ def _patched(old: str, diff: str) -> str:
 
 def _lines(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
-
-
-@given(st.lists(st.sampled_from(["", "a", "bb"]), max_size=30), st.integers(1, 40), st.integers(1, 10))
-def test_a_window_is_a_slice_of_the_lines(lines: list[str], first: int, limit: int):
-    lf = "".join(f"{line}\n" for line in lines)
-    shown, total, _ = window_of(lf, first, limit)
-    assert shown == lines[first - 1 : first - 1 + limit]
-    assert total == len(lines)
 
 
 @given(LINES, LINES)

@@ -224,12 +224,6 @@ def test_no_descriptor_and_no_thread_is_left_by_starts_that_failed(bench: Bench,
     assert eventually(lambda: has_not_grown(before))
 
 
-def test_a_host_killed_during_a_call_ends_the_call(bench: Bench):
-    workspace = bench.start()
-    with pytest.raises(WorkspaceError, match="the tool host ended"):
-        bash(workspace, f"kill -9 {workspace.facts.pid}; sleep 60", timeout=30)
-
-
 def test_cancel_ends_a_command_at_once_and_the_workspace_goes_on(workspace: Workspace, tree: Path):
     cancel = CancelToken()
     begun = tree / "begun"

@@ -13,8 +13,6 @@ from bot.contracts.formatting import count_of, duration, money
 from bot.contracts.outcome import ChangedFile, Outcome, Status
 from bot.evidence.look_first import denied, held_back
 from bot.evidence.view import view_of
-from bot.gate.secrets import withhold_if_secret
-from bot.gate.text import clean_line
 from bot.publish.body.parts import PARTS, joined
 from bot.publish.body.repository_template import fill_template
 from bot.publish.macros import folded_sections, macros_of, one_line
@@ -122,21 +120,3 @@ def figures(outcome: Outcome) -> str:
             f"slash-agent {outcome.version}",
         )
     )
-
-
-_TITLE_LIMIT = 120
-
-
-def title(outcome: Outcome) -> str:
-    """Return the title, also the commit's subject: the model's, the thread's, the task's name, or the instruction."""
-    thread = outcome.request.thread
-    for candidate in (
-        outcome.description.title,
-        f"{thread.title} (#{thread.number})" if thread else "",
-        f"Maintenance: {outcome.request.task.replace('-', ' ')}" if outcome.request.task else "",
-        outcome.request.full_instruction,
-    ):
-        near = candidate[:2000]
-        if not withhold_if_secret(near) and (line := clean_line(near, _TITLE_LIMIT)):
-            return line
-    return "Change by the agent"

@@ -26,7 +26,7 @@ from bot.github.errors import GitHubError
 from bot.github.reviews import draft_comment
 from bot.policy.decide import protected_files
 from bot.policy.values import Policy
-from bot.publish.body.render import render_body, title
+from bot.publish.body.render import render_body
 from bot.publish.change.commit import (
     CheckedCommit,
     build_commit,
@@ -45,6 +45,7 @@ from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, R
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import created
 from bot.publish.thread.markers import SUGGESTED, mark, marked, own_fields
+from bot.publish.title import title
 from bot.review.diff import parse_diff
 from bot.review.suggestions import ChangedFile, to_suggestions
 from bot.verbs.registry import merges_base

@@ -18,7 +18,7 @@ from bot.contracts.outcome import Status, StopReason
 from bot.contracts.request import Tier
 from bot.github.accounts import account
 from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
-from bot.publish.body.render import render_body, title
+from bot.publish.body.render import render_body
 from bot.publish.change.commit import (
     CheckedCommit,
     build_commit,
@@ -35,6 +35,7 @@ from bot.publish.own_pulls import OwnPull, is_untouched, own_pull
 from bot.publish.remote import PREFIX, Refs, read_template
 from bot.publish.result import CancelledAfterPublishing, PublishResult
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
+from bot.publish.title import title
 
 _MOST_BRANCHES = 100
 

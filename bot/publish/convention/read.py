@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bot.checkout.git import Git, GitError
 from bot.checkout.objects import blobs_at
-from bot.contracts.outcome import Outcome
 from bot.contracts.plain_text import quoted, quoted_names
 from bot.ecosystems.registry import ecosystems
 from bot.github.errors import GitHubError
 from bot.parsing.parser import ParseError, Parser
-from bot.publish.body.render import title
 from bot.publish.convention import form
 from bot.publish.convention.form import Convention
 
@@ -99,19 +97,3 @@ def newest_subjects(github: GitHub, sha: str) -> list[str]:
         return github.subjects(sha)
     except GitHubError:
         return []
-
-
-def with_title(outcome: Outcome, conventions: Conventions, parser: Parser) -> tuple[Outcome, str]:
-    """Return `outcome` with a title that the conventions accept, and a sentence if none could be made."""
-    if not conventions.all:
-        return outcome, ""
-    wanted = title(outcome)
-    request = [[one._asdict() for one in conventions.all], wanted, [file.path for file in outcome.files]]
-    try:
-        new, why = str(parser.parse(form.mend_text, json.dumps(request))), ""
-    except ParseError as error:
-        new, why = "", f": {error}"
-    if not new:
-        named = " and ".join(one.source or "the newest commits" for one in conventions.all)
-        return outcome, f"The title may not follow the convention of {named}{why}. Edit it before merging."
-    return outcome._replace(description=outcome.description._replace(title=new)), ""

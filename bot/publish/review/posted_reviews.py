@@ -24,7 +24,7 @@ from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import own_comments
 from bot.publish.thread.markers import mark, marked, number_in, own_fields
 from bot.review.diff_text import key_of, readable_path
-from bot.review.fingerprints import KnownFinding, ReviewMemory, State
+from bot.review.known_findings import KnownFinding, ReviewMemory, State
 
 CHECK = "Slash Agent review"
 REVIEW = "review"

@@ -21,7 +21,7 @@ from bot.github.reviews import draft_comment
 from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
 from bot.policy.protected import ProtectedFiles
-from bot.policy.publish_settings import ReviewPolicy
+from bot.policy.review_settings import ReviewPolicy
 from bot.policy.values import Policy
 from bot.publish.body.render import LIMIT, figures, small_line
 from bot.publish.context import PublishContext, check_now, check_request, fetch_ends, make_bare
@@ -44,7 +44,7 @@ from bot.publish.thread.markers import ENDED, FINISHED, OVER, mark, marked
 from bot.review.anchors import anchor
 from bot.review.diff import Diff, parse_diff
 from bot.review.diff_text import key_of, path_of, readable_path
-from bot.review.fingerprints import KnownFinding, State, find_new, fingerprint
+from bot.review.known_findings import KnownFinding, State, find_new, fingerprint
 from bot.review.suggestions import with_valid_suggestion
 
 _SUMMARY_LIMIT = 1_500

@@ -10,7 +10,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.request import CHECK, NO_CHECKS, SKILL, Request
 from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect, files_read
-from bot.environment.detection import Detection
+from bot.environment.detection_result import Detection
 from bot.evidence.check import Check
 from bot.maintenance import apply
 from bot.maintenance.task import Task, path_of, read_task
@@ -20,7 +20,7 @@ from bot.policy.run_settings import CheckSpec, ServiceSpec, SetupStep
 from bot.policy.values import Policy
 from bot.publish.convention.read import Conventions, read_conventions
 from bot.session.context.run import RunSpec
-from bot.skills.find import SkillSet, Wanted, commit_skills, session_skills
+from bot.skills.folders import SkillSet, Wanted, commit_skills, session_skills
 from bot.verbs.registry import VERBS
 
 

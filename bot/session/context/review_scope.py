@@ -21,7 +21,7 @@ from bot.gate.sensitive_files import sensitive
 from bot.review.anchors import advice, anchor
 from bot.review.diff import Diff, DiffError, parse_diff
 from bot.review.diff_text import Piece, key_of, next_part, part_text, pieces_of, unreadable
-from bot.review.fingerprints import NO_MEMORY, KnownFinding, ReviewMemory, fingerprint, matched
+from bot.review.known_findings import NO_MEMORY, KnownFinding, ReviewMemory, fingerprint, matched
 from bot.review.suggestions import with_valid_suggestion
 
 MOST_PARTS = 3

@@ -26,9 +26,9 @@ from bot.maintenance.apply import with_task_instruction
 from bot.policy.tiers import TierPolicy
 from bot.policy.values import Policy
 from bot.publish.convention.read import Conventions
-from bot.review.fingerprints import NO_MEMORY, ReviewMemory
+from bot.review.known_findings import NO_MEMORY, ReviewMemory
 from bot.session.run_folder import RunFolder
-from bot.skills.find import SkillSet
+from bot.skills.folders import SkillSet
 from bot.verbs.record import Profile
 from bot.workspace.sandbox.backends import Setting
 from bot.workspace.sandbox.confinement import Confinement

@@ -27,6 +27,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import CommentData, TextKind
 from bot.policy.values import Policy
+from bot.publish.approval import continued_plan
 from bot.publish.bundle import (
     JOURNAL,
     MESSAGE,
@@ -39,7 +40,6 @@ from bot.publish.bundle import (
     Bundle,
     read_bundle,
 )
-from bot.publish.plan import continued_plan
 from bot.publish.thread.comments import OwnComment, ThreadRef
 from bot.publish.thread.history import comes_before, is_own_run, newest_requests, read_log
 from bot.publish.thread.markers import asking_comment

@@ -35,7 +35,7 @@ from bot.maintenance.due_tasks import (
 from bot.maintenance.task import FOLDER, Task, is_task_file, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.problems import PolicyError
+from bot.policy.policy_error import PolicyError
 from bot.policy.values import Policy
 from bot.publish.own_pulls import is_untouched, own_pull
 from bot.publish.writes import count_made

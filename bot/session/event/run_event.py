@@ -17,7 +17,7 @@ from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.load import load_policy
-from bot.policy.problems import PolicyError
+from bot.policy.policy_error import PolicyError
 from bot.publish.thread.history import count_tries
 from bot.publish.thread.markers import ANSWER, REFUSED
 from bot.session.context.github_env import read_github_environment
@@ -122,7 +122,7 @@ def _decide(context: EventContext, request: Request) -> Request:
             raise NoRequestError(why, unmet=True)
     if VERBS[request.verb].earlier is None:
         return request
-    from bot.publish.plan import find_plan
+    from bot.publish.approval import find_plan
     from bot.session.event.earlier_run import continue_request, repeat_request
 
     github = context.github

@@ -18,7 +18,7 @@ from bot.providers.replay import RECORDED
 from bot.publish.convention.read import newest_subjects
 from bot.publish.remote import PREFIX, Remote
 from bot.publish.review.posted_reviews import read_history, read_memory
-from bot.review.fingerprints import NO_MEMORY, ReviewMemory
+from bot.review.known_findings import NO_MEMORY, ReviewMemory
 from bot.run.run import run
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.run import RunSpec

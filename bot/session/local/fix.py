@@ -26,7 +26,7 @@ from bot.contracts.progress import View
 from bot.contracts.request import ALLOW_DELETIONS, SKILL, Actor, Request, Tier
 from bot.providers.connect import default_model
 from bot.publish.bundle import OUTCOME, PATCH, PLAN, Bundle, parse, read_bundle
-from bot.review.fingerprints import NO_MEMORY
+from bot.review.known_findings import NO_MEMORY
 from bot.run.run import run
 from bot.session.context.preflight import (
     check_file,

@@ -12,7 +12,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.review import Review
 from bot.review.diff import Diff, parse_diff
 from bot.review.diff_text import pieces_of
-from bot.review.fingerprints import NO_MEMORY, ReviewMemory
+from bot.review.known_findings import NO_MEMORY, ReviewMemory
 from bot.session.context.review_scope import ReviewRange
 
 # Where a branch that is under review was left, in the order of likelihood: the remote's own word comes first.

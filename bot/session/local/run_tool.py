@@ -20,7 +20,7 @@ from bot.session.interruption import cancelled_by_signals
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.diagnostics_monitor import diagnostics_settings
 from bot.session.workspaces.start import in_bytes
-from bot.skills.find import checkout_skills
+from bot.skills.folders import checkout_skills
 from bot.skills.tool import SkillFolder, SkillTool
 from bot.workspace.client import Workspace
 from bot.workspace.probe import choose

@@ -22,7 +22,7 @@ from bot.contracts.outcome import StopReason
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.run import Run
-from bot.session.tools.run_models import ConversationModel, RunModels
+from bot.session.tools.model_choice import ConversationModel, RunModels
 from bot.session.tools.toolbox import CallTracker, Gatekeeper, RunToolbox
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 

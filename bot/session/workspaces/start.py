@@ -11,7 +11,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.sandbox import HostUse
 from bot.contracts.workspace_tools import SHELL_TOOLS
-from bot.policy.egress import Mirror, mirror, targets
+from bot.policy.egress_hosts import Mirror, mirror, targets
 from bot.policy.run_settings import SandboxLimits, SetupStep
 from bot.session.context.run import Run
 from bot.session.workspaces.build_caches import BuildCache

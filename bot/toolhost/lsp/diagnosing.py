@@ -23,10 +23,10 @@ from bot.ecosystems.language_server import Server
 from bot.ecosystems.registry import servers
 from bot.toolhost import files
 from bot.toolhost.context import Context
+from bot.toolhost.encoding import decode
 from bot.toolhost.lsp.client import CHANGED, CREATED, DELETED, LanguageServer, SourceFile
 from bot.toolhost.lsp.launch import Launcher, Settings
 from bot.toolhost.scan import Scanner, changed_files
-from bot.toolhost.text import decode
 
 MAX_FILES = 20
 """Changed files that are checked after one call."""

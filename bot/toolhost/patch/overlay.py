@@ -13,10 +13,10 @@ from pathlib import Path
 
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.context import Context
+from bot.toolhost.encoding import Text, usual_line_end
 from bot.toolhost.files import LoadedFile, load, relative, require_shown, resolve, why_not_current
 from bot.toolhost.patch.grammar import Add, Delete, Operation, PatchError, Problem, Section, Update
 from bot.toolhost.patch.locate import Placement, is_once, locate
-from bot.toolhost.text import Text, usual_line_end
 from bot.toolhost.write_changes import Change
 
 

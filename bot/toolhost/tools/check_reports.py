@@ -9,14 +9,14 @@ from typing import Any
 from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.registry import ecosystems
 from bot.ecosystems.test_results import ParsedTests
-from bot.toolhost import reports
+from bot.toolhost import test_reports
 from bot.toolhost.context import Context
 from bot.toolhost.open_watch import OpenWatch
-from bot.toolhost.reports import ReportError, Stamp
+from bot.toolhost.test_reports import ReportError, Stamp
 
 PLACES = (
     "junit.xml",
-    "test-reports.xml",
+    "test-test_reports.xml",
     "test-results/*.xml",
     "reports/junit.xml",
     "target/nextest/**/junit.xml",
@@ -36,7 +36,7 @@ def run(
     """`junit` are patterns from the policy, `places` where the tools of the check write reports. With `spill`, the
     check's output, the reports that are new since `stamps` are read. From a call with `watch`, paths of the tree, until
     the next one with `spill`, it is watched which of them are opened; `opened` is missing if that is unknown."""
-    now = reports.find(context.root, junit or (*PLACES, *places))
+    now = test_reports.find(context.root, junit or (*PLACES, *places))
     metadata: dict[str, Any] = {"stamps": now}
     if spill:
         metadata |= _opened(context)
@@ -72,7 +72,7 @@ def _tests(
     if asked and (context.tmp / asked).exists():
         # The one that can be told to write a report.
         runner = next(runner for one in ecosystems() for runner in one.runners if runner.name)
-        if sure or (not trouble and reports.runs(runner.end, printed) < 2):
+        if sure or (not trouble and test_reports.runs(runner.end, printed) < 2):
             tests, notes = _junit([(asked, context.tmp)], context, f"{runner.name}'s report", drop)
             if tests is not None:
                 return tests
@@ -86,7 +86,7 @@ def _tests(
             return tests
     elif junit:
         notes.append(f"no new report at {', '.join(junit)}")
-    tests = reports.parse_output(printed, drop)
+    tests = test_reports.parse_output(printed, drop)
     if tests is None and (notes or trouble):
         tests = ParsedTests("", whole=False)
     if tests is not None:
@@ -97,13 +97,13 @@ def _tests(
 def _junit(
     files: Iterable[tuple[str, Path]], context: Context, source: str, drop: str
 ) -> tuple[ParsedTests | None, list[str]]:
-    tests, notes, count, left = ParsedTests(source), [], 0, reports.MOST_BYTES
+    tests, notes, count, left = ParsedTests(source), [], 0, test_reports.MOST_BYTES
     for name, folder in files:
         label = name if folder == context.root else source
         try:
-            content = reports.read(folder / name, folder, min(reports.LARGEST, left))
+            content = test_reports.read(folder / name, folder, min(test_reports.LARGEST, left))
             left -= len(content)
-            tests.merge(reports.parse_junit(content, source, drop))
+            tests.merge(test_reports.parse_junit(content, source, drop))
         except ReportError as error:
             notes.append(f"{label} {error}")
             tests.whole = False
@@ -115,7 +115,7 @@ def _junit(
 def _output(spill: Path, context: Context) -> tuple[str, str]:
     """The output of the check, or why it cannot be read."""
     try:
-        content = reports.read(spill, context.spill, reports.LARGEST_OUTPUT)
+        content = test_reports.read(spill, context.spill, test_reports.LARGEST_OUTPUT)
     except ReportError as error:
         return "", f"its output {error}"
     return ("", "") if b"\0" in content[:4096] else (content.decode("utf-8", "replace"), "")

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context
+from bot.toolhost.encoding import split_lines, to_lf
 from bot.toolhost.files import LoadedFile, load, require_shown, resolve, view_call, why_not_current
-from bot.toolhost.text import split_lines, to_lf
 from bot.toolhost.text_replacement import Span, changed_part, excerpts, find, find_near_miss, line_of, replace
 from bot.toolhost.tools.write import unchanged, write_file
 from bot.toolhost.write_changes import Change, commit

@@ -8,8 +8,8 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_LINES
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context
+from bot.toolhost.encoding import encoding_label, line_ends_label, split_lines
 from bot.toolhost.files import LoadedFile, inside, load, resolve_readable, view_call
-from bot.toolhost.text import encoding_label, line_ends_label, split_lines
 
 LONG = 600
 """Lines: a view of a longer file shows the outline, unless it asks for a range."""

@@ -5,8 +5,8 @@ import os
 from bot.contracts.plain_text import printable_name
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context
+from bot.toolhost.encoding import Text, to_lf, usual_line_end
 from bot.toolhost.files import LoadedFile, load, relative, require_shown, resolve
-from bot.toolhost.text import Text, to_lf, usual_line_end
 from bot.toolhost.write_changes import Change, commit
 
 

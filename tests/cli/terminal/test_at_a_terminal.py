@@ -29,7 +29,6 @@ rules:
   - {{effect: ask, commands: [[git, log]], examples: ["git log"]}}
 """
 PROMPT = "in your words\n> "
-ASK = Call("ask_user", {"question": "Round or truncate?"})
 TODO = Call("todo", {"items": [{"text": "Mend\x1b[2J it", "status": "completed"}]})
 HOSTILE = shell("printf 'a\\033]0;owned\\007\\033[31mb\\033[2J [bold]c[/bold]'")
 

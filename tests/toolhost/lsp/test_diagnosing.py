@@ -169,15 +169,6 @@ def test_a_file_changed_before_it_was_read_is_held_against_what_the_run_began_wi
     assert log.index('"text": "before') < log.index("after")
 
 
-def test_an_import_of_what_may_not_be_installed_is_no_news(begin: Begin):
-    gone = item("Cannot resolve imported module `gone`", code="import-not-found")
-    looked = begin(ty=pulls(CLEAN, [["items", [gone, item("other")]]]))
-    looked.read("a.py", "\n")
-    lines = looked.change("a.py", "import gone\n")["text"].splitlines()
-    assert lines[0] == "Diagnostics (ty; complete): 1 new"
-    assert "other" in lines[1]
-
-
 def test_nothing_that_leads_out_is_in_a_server_s_environment(begin: Begin):
     looked = begin()
     gopls = next(known for known in known_servers() if known.name == "gopls")

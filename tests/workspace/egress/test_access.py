@@ -8,8 +8,7 @@ from pathlib import Path
 import pip
 import pytest
 
-from bot.contracts.errors import NoSandboxError
-from bot.policy.egress import Mirror, Target
+from bot.policy.egress_hosts import Mirror, Target
 from bot.workspace.client import Workspace
 from bot.workspace.egress.access import EgressAccess
 from bot.workspace.sandbox.backends import bubblewrap
@@ -108,15 +107,3 @@ def test_when_the_proxy_is_gone_commands_fail_and_nothing_opens(inside: Workspac
     assert inside.proxy is not None
     inside.proxy.close()
     assert bash(inside, "curl -sS --max-time 5 https://packages.test/", timeout=20).metadata["exit_code"] != 0
-
-
-def test_egress_that_the_sandbox_cannot_give_is_an_error(bench: Bench, egress: EgressAccess):
-    class NoNetwork:
-        """The real back end, but for what it says of itself."""
-
-        name = "landlock"
-        confines = True
-        supports_egress = False
-
-    with pytest.raises(NoSandboxError, match=r"gives this run egress \(python\).*\(landlock\) has none"):
-        bench.start(NoNetwork(), egress=egress._replace(mirrors=()))  # type: ignore[arg-type]

@@ -35,12 +35,8 @@ def names(setting: chooser.Setting) -> list[str]:
 
 
 @pytest.mark.bubblewrap
-def test_bubblewrap_comes_before_landlock():
+def test_bubblewrap_comes_before_landlock_and_strict_is_bubblewrap_alone():
     assert names("auto") == ["bubblewrap", "Landlock"]
-
-
-@pytest.mark.bubblewrap
-def test_strict_is_bubblewrap_alone():
     assert names("strict") == ["bubblewrap"]
 
 

@@ -90,13 +90,6 @@ def test_beside_a_folder_that_cannot_be_listed_nothing_is_granted(
     assert str(tmp_path / ".pyenv/shims") in plan(mounts)["run"]
 
 
-def test_no_secret_setting_of_the_system_is_granted():
-    run = plan(Mounts(Path("/x"), "/x"))["run"]
-    assert "/etc" not in run
-    assert "/etc/passwd" in run
-    assert not {"/etc/shadow", "/etc/sudoers", "/etc/ssh", "/etc/machine-id"} & set(run)
-
-
 def test_a_setting_that_goes_while_they_are_listed_need_not_be_hidden(tmp_path: Path):
     """As of a package manager at work."""
     for name in "abc":
@@ -119,13 +112,7 @@ def test_the_tree_is_where_it_is_wherever_it_was_asked_for(bench: Bench):
     assert bash(inside, "pwd").content.startswith(f"{bench.tree}\n")
 
 
-def test_an_old_landlock_that_knows_no_scopes_is_taken_although_it_lets_signals_through(bench: Bench):
-    inside = bench.start(Landlock(5))
-    assert inside.facts.leaks == ("signal to another process",) or inside.facts.leaks == ()
-    assert bash(inside, "cat /etc/shadow").metadata["exit_code"] == 1
-
-
-@pytest.mark.parametrize("abi", [3, 4, 6])
+@pytest.mark.parametrize("abi", [3, 4, 5, 6])
 def test_each_version_is_asked_for_what_it_knows(bench: Bench, abi: int):
     assert bash(bench.start(Landlock(abi)), "cat a.txt; cat /etc/shadow").metadata["exit_code"] == 1
 
@@ -148,17 +135,6 @@ class Broken(Landlock):
         return command
 
 
-def host_of(guardian: int) -> int:
-    [found] = children(guardian)
-    return found
-
-
-def guardians(bench: Bench) -> list[int]:
-    return [
-        pid for pid in children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text() == "slash-guardian\n"
-    ]
-
-
 @pytest.mark.parametrize("who", ["host", "host by a command"])
 def test_the_guardian_ends_what_a_killed_host_leaves_behind(bench: Bench, who: str, tmp_path: Path):
     """A-28."""
@@ -176,8 +152,10 @@ def test_the_guardian_ends_what_a_killed_host_leaves_behind(bench: Bench, who: s
 
 def test_no_command_reaches_the_guardian(bench: Bench):
     inside = bench.start(here())
-    [guardian] = guardians(bench)
-    assert host_of(guardian) == inside.facts.pid
+    [guardian] = [
+        pid for pid in children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text() == "slash-guardian\n"
+    ]
+    assert children(guardian) == [inside.facts.pid]
     said = bash(inside, f"kill -9 {guardian}; kill -STOP {guardian}; kill -9 {os.getpid()}").content
     assert said.count("Operation not permitted") == 3
 

@@ -168,8 +168,8 @@ _INSIDE = """
 """
 
 
-def in_the_kernel(script: str, *, sockets: bool = True) -> subprocess.CompletedProcess[str]:
-    code = filter_for(here(), sockets=sockets).hex()
+def in_the_kernel(script: str) -> subprocess.CompletedProcess[str]:
+    code = filter_for(here(), sockets=True).hex()
     argv = [sys.executable, "-I", "-S", "-c", textwrap.dedent(_INSIDE) + textwrap.dedent(script), code]
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
@@ -191,19 +191,6 @@ def test_the_kernel_takes_the_filter_and_does_what_it_says():
     assert done.stdout.split() == ["EPERM", "ENOSYS", "ENOSYS", "EPERM", "ENOSYS", "EPERM", "0", "thread"], (
         done.stderr
     )
-
-
-def test_in_the_kernel_too_there_is_no_socket_but_a_pair():
-    done = in_the_kernel(
-        """
-        for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK):
-            try: socket.socket(family)
-            except OSError as error: print(errno.errorcode[error.errno])
-        one, other = socket.socketpair(); one.send(b"x"); print(other.recv(1).decode())
-        """,
-        sockets=False,
-    )
-    assert done.stdout.split() == ["EAFNOSUPPORT"] * 4 + ["x"], done.stderr
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="only this machine has a second way to call")

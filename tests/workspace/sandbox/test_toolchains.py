@@ -199,13 +199,6 @@ def test_credentials_in_a_toolchain_are_covered(home: Path):
     assert {str(cargo / "credentials.toml"), str(cargo / "config.toml")} <= masked(command)
 
 
-def test_settings_without_a_token_stay_readable(home: Path):
-    cargo = made(home / ".cargo")
-    (cargo / "config.toml").write_text("[net]\noffline = true")
-    command = bubblewrap_command(Mounts(home, "/work", toolchains=(cargo,)))
-    assert str(cargo / "config.toml") not in masked(command)
-
-
 def test_a_folder_beneath_another_is_mounted_with_it(home: Path):
     inner = made(home / ".pyenv/versions")
     command = bubblewrap_command(Mounts(home, "/work", toolchains=(inner, home / ".pyenv")))

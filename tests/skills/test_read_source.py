@@ -8,11 +8,11 @@ import pytest
 
 from bot.checkout.git import Git
 from bot.contracts.errors import UsageError
-from bot.skills import discover as limits
-from bot.skills.discover import discover
-from bot.skills.find import SkillSet, Wanted, checkout_skills, choose_skills, commit_skills
+from bot.skills import read_source as limits
+from bot.skills.folders import SkillSet, Wanted, checkout_skills, choose_skills, commit_skills
+from bot.skills.read_source import discover
 from bot.skills.skill import Skill
-from bot.skills.sources import SkillSource, commit_folders, folder_source
+from bot.skills.sources import SkillSource, folder_source
 from bot.skills.tool import catalogue
 from tests.skills.corpus import skill, text, write
 from tests.support.repositories import commit_all, git, make_repository
@@ -56,15 +56,6 @@ def test_a_link_in_a_skill_refuses_it_and_is_not_followed(tmp_path: Path):
     }  # fmt: skip
     assert "skills/a/passwd: plain-files: this is a link" in str(found.skills[0].findings[0])
     assert any("skills/c is a link" in note for note in found.notes)
-
-
-def test_a_commit_is_read_and_not_the_work_tree(tmp_path: Path):
-    repo = make_repository(
-        tmp_path / "r", {".agents/skills/a/SKILL.md": text("a"), ".agents/skills/a/x": "1"}
-    )
-    write(repo, {".agents/skills/b/SKILL.md": text("b"), ".agents/skills/a/SKILL.md": text("changed")})
-    [place] = commit_folders(Git(repo / ".git"), "HEAD", [".agents/skills"])
-    assert names(place) == ["a"]
 
 
 def test_links_and_submodules_in_a_commit_are_refused(tmp_path: Path):

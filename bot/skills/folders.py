@@ -17,7 +17,7 @@ from bot.checkout.git import Git
 from bot.checkout.local import resolve
 from bot.contracts.errors import UsageError
 from bot.ecosystems.suite_files import role_of
-from bot.skills.discover import discover, documents
+from bot.skills.read_source import discover, documents
 from bot.skills.rules import MAX_DOCUMENT
 from bot.skills.skill import Discovered, Skill
 from bot.skills.sources import SkillSource, commit_folders, folder_source, is_ignored

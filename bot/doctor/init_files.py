@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from bot.contracts.request import FOLLOW_UP_FILE
 from bot.doctor.prepare_job import prepare_steps, repeated_steps
-from bot.environment.detection import Detection, source_of
+from bot.environment.detection_result import Detection, source_of
 from bot.maintenance.task import FOLDER
 from bot.policy.load import POLICY_FILE
-from bot.policy.read_policy import EDITOR_LINE
+from bot.policy.schema import EDITOR_LINE
 
 WORKFLOW = ".github/workflows/agent.yml"
 KEPT = ".github/workflows/agent-environment.yml"

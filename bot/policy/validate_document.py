@@ -5,15 +5,15 @@ pydantic, or the validator of a key, says what was expected; the document, what 
 
 from collections.abc import Collection, Mapping
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from bot.contracts.nearest import nearest
 from bot.parsing.parser import Parser
-from bot.parsing.yaml_document import KEY, Problem, YamlError, read_yaml
-from bot.policy.problems import VARIANT, PolicyError, Reading
+from bot.parsing.yaml_document import KEY, Document, Location, Problem, YamlError, read_yaml
+from bot.policy.policy_error import PolicyError
 
 Model = TypeVar("Model")
 _MOST = 100
@@ -22,6 +22,18 @@ _EXPECTED = dict.fromkeys(
     ("dataclass_type", "dict_type", "mapping_type"), "a mapping of keys"
 ) | dict.fromkeys(("frozen_set_type", "list_type", "tuple_type"), "a list")
 _TAG = "the tag "
+VARIANT = "a rule with "
+"""Begins a step of pydantic's locations that is no key but says which of several models was read."""
+
+
+class Reading(NamedTuple):
+    """A document that is being validated: the context of validators."""
+
+    document: Document
+    source: str
+
+    def problem(self, where: Location, message: str) -> Problem:
+        return Problem(*self.document.place(where)[:2], message)
 
 
 def read_document(

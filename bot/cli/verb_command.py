@@ -30,7 +30,7 @@ from bot.cli.options import (
     option_value,
     usd,
 )
-from bot.cli.result import git_at, print_result
+from bot.cli.print_result import git_at, print_result
 from bot.cli.review import add_review_options, finish_review, with_review_options, write_sarif
 from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer

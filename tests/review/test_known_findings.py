@@ -6,7 +6,7 @@ import pytest
 
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Kind, Severity, same_fault
-from bot.review.fingerprints import KnownFinding, find_new, fingerprint
+from bot.review.known_findings import KnownFinding, find_new, fingerprint
 
 ONE = Finding("a.py", 7, Severity.MAJOR, "The file is never closed", "Body", text="f = open(p)")
 OTHER_WORDS: dict[str, Any] = {

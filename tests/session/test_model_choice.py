@@ -9,12 +9,9 @@ import pytest
 from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import Status as RunStatus
-from bot.session.tools.run_models import ConversationModel, RunModels
-from tests.session.conftest import Cli
-from tests.support.files import write_file
+from bot.session.tools.model_choice import ConversationModel, RunModels
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
 from tests.support.model_script import ScriptRequest, Status, Step, Think, Turn
-from tests.support.repositories import commit_all
 from tests.support.runs import make_run
 from tests.support.scripted import INFO, ScriptedProvider
 from tests.support.stage import MODEL, Stage
@@ -23,10 +20,6 @@ from tests.support.verb_runs import VerbRun, request_in, run_verb
 OWN, OTHER = MODEL.partition("/")[2], "gpt-6.2-sol"
 POLICY = f"version: 1\nmodel_settings: {{fallback: [openai-chat/{OTHER}]}}\n"
 NOT_NOW = {"retry-after": "61"}
-LONG = (
-    "Durations of almost a minute are shown as 60 seconds, which is wrong: round them before they are split. "
-    * 2
-)
 
 
 def played(stage: Stage, own: list[Step], other: list[Step], policy: str = POLICY, **more: Any) -> VerbRun:
@@ -75,7 +68,7 @@ def test_conversations_at_once_go_along_one_list(tmp_path: Path, monkeypatch: py
     names = ("openai-chat/a", "openai-chat/b")
     environment = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
     policy = f"model_settings: {{fallback: [{', '.join(names)}]}}"
-    monkeypatch.setattr("bot.session.tools.run_models.connect_model", connect)
+    monkeypatch.setattr("bot.session.tools.model_choice.connect_model", connect)
     run = make_run(tmp_path, policy=policy, environment=environment, model="x/y")
     models = RunModels(run, ScriptedProvider(()))
     main = ConversationModel(models, ScriptedProvider(()))
@@ -88,20 +81,3 @@ def test_conversations_at_once_go_along_one_list(tmp_path: Path, monkeypatch: py
     # The list is at its end, and a later conversation still has a model to ask.
     ConversationModel(models)
     assert asked == ["x/y", names[0], names[0], names[0], names[1], names[1]]
-
-
-def titled(cli: Cli, repo: Path, small: Step, policy: str) -> tuple[Any, list[str]]:
-    write_file(repo / ".github" / "agent.yml", policy)
-    commit_all(repo, "A policy")
-    own = iter([VIEW, Turn(EDITS), DONE, DONE])
-
-    def script(request: ScriptRequest) -> Step:
-        return small if request.body["model"] != OWN else next(own)
-
-    ran = cli.on(repo, "fix", "--json", LONG, model=script)
-    asked = [request.json["model"] for request in ran.requests]
-    assert ran.code == 0, ran.err
-    return ran.json, asked
-
-
-SMALL = "version: 1\nmodel_settings: {small: anthropic/claude-haiku-5-5}\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cli.result import headline, print_result
+from bot.cli.print_result import headline, print_result
 from bot.cli.terminal.printer import Printer
 from bot.contracts.evidence import TestChanges
 from bot.contracts.outcome import (

@@ -1,13 +1,9 @@
 """The problems of a policy file or a task file."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from bot.contracts.errors import UsageError
-from bot.parsing.yaml_document import Document, Location, Problem
-
-VARIANT = "a rule with "
-"""Begins a step of pydantic's locations that is no key but says which of several models was read."""
+from bot.parsing.yaml_document import Problem
 
 
 class PolicyError(UsageError):
@@ -19,13 +15,3 @@ class PolicyError(UsageError):
         super().__init__(
             "\n".join(f"{source}:{one.line}:{one.column}: {one.message}" for one in self.problems)
         )
-
-
-class Reading(NamedTuple):
-    """A document that is being validated: the context of validators."""
-
-    document: Document
-    source: str
-
-    def problem(self, where: Location, message: str) -> Problem:
-        return Problem(*self.document.place(where)[:2], message)
