@@ -9,7 +9,7 @@ from pathlib import Path
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.doctor.requirements import Finding, State, file_demands, missing, ok, read_text, unknown, warning
-from bot.doctor.workflow_files import check_following, check_maintenance, check_workflow
+from bot.doctor.workflow_files import check_maintenance, check_workflow
 from bot.ecosystems.record import guarded_folder
 from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect
@@ -42,7 +42,6 @@ def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = F
         check_workflow(root),
         *file_demands(root, loaded),
         *check_maintenance(root),
-        *check_following(root, loaded),
         *leftovers(root, environment),
     ]
 

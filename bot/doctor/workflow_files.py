@@ -1,17 +1,15 @@
-"""Check that workflows of the checkout run the action and the maintenance tasks, and follow pull requests."""
+"""Check that workflows of the checkout run the action and the maintenance tasks."""
 
 import re
 from pathlib import Path
 
 from bot.doctor.requirements import OWN_ACTION, WORKFLOWS, Finding, missing, ok, texts, warning
 from bot.maintenance.task import FOLDER, is_task_file
-from bot.policy.values import Policy
 
 # The called workflow, the mode in which the action plans, or a step that runs one task.
 _RUNS_TASKS = re.compile(
     r"slash-agent/\.github/workflows/maintenance\.yml|^\s*(?:mode:\s*plan|task:\s*\S)", re.MULTILINE
 )
-_FOLLOWS = re.compile(r"^\s*mode:\s*follow\b", re.MULTILINE)
 
 
 def check_workflow(root: Path) -> Finding:
@@ -33,13 +31,3 @@ def check_maintenance(root: Path) -> list[Finding]:
             return [ok("maintenance", f"{path} runs tasks.")]
     message = f"No workflow in {WORKFLOWS} runs the tasks in {FOLDER}."
     return [warning("maintenance", message, "slash-agent init --tasks writes one")]
-
-
-def check_following(root: Path, policy: Policy) -> list[Finding]:
-    """Check that a workflow follows the bot's pull requests if the policy has `follow_up`."""
-    if policy.follow_up is None:
-        return []
-    if any(_FOLLOWS.search(text) for _, text in texts(root, f"{WORKFLOWS}/*.y*ml")):
-        return [ok("follow-up", "A workflow follows the bot's pull requests.")]
-    message = f"The policy has `follow_up`, and no workflow in {WORKFLOWS} follows pull requests."
-    return [missing("follow-up", message, "slash-agent init --follow-up writes one")]

@@ -7,20 +7,20 @@ What counts is written down before it is done, so that a process that dies in be
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from bot.contracts.formatting import count_of, money
+from bot.contracts.formatting import count_of, money, sentence
 from bot.contracts.outcome import INFRASTRUCTURE, Outcome, Status
 from bot.events.event_request import NoRequestError
 from bot.follow_up.decide import names_of
 from bot.follow_up.read import Followed
 from bot.follow_up.record import Record, read_record, row, with_result, write_record
 from bot.follow_up.situation import (
+    ROUNDS,
     AskApproval,
-    Ended,
     Kind,
     MarkReady,
-    Mergeable,
     Rerun,
     Situation,
+    Spent,
     StartRound,
     Step,
     Stop,
@@ -52,18 +52,17 @@ class Actions:
         """Do `step`, and show it in our comment. Raises as `write_record`."""
         head = self.now.head
         match step:
-            case Wait(why):
+            case Wait(why, who):
                 self.say(f"#{self.number}: {why}")
                 if not (self.now.stopped or self.now.running):
-                    self._write(self._waiting(why))
+                    following = f"**Following this pull request.** {sentence(why)} Next: {who}."
+                    self._write(following if who else _ready_text(self.now))
             case AskApproval(runs):
-                if self.record.asked != head:
-                    links = ", ".join(f"[run {number}]({url})" for number, url in enumerate(runs, 1))
-                    self._write(
-                        "**Waiting for somebody with write access** to approve the workflow runs: "
-                        f"{links}. Next: a maintainer.",
-                        asked=head,
-                    )
+                links = ", ".join(f"[run {number}]({url})" for number, url in enumerate(runs, 1))
+                self._write(
+                    "**Waiting for somebody with write access** to approve the workflow runs: "
+                    f"{links}. Next: a maintainer."
+                )
             case Rerun(runs):
                 self._spend(reran=self.record.spent.reran | {head})
                 self._write(
@@ -74,7 +73,7 @@ class Actions:
                         self.github.rerun_failed_jobs(one)
             case Update(why):
                 self._count(Kind.UPDATE, updated_to=self.record.spent.updated_to | {self.now.base_tip})
-                merging = f"**Merging the base branch.** {_sentence(why)} Next: CI."
+                merging = f"**Merging the base branch.** {sentence(why)} Next: CI."
                 self._write(merging, row(head, "base merged", why))
                 self.github.update_branch(self.number, head)
             case StartRound():
@@ -88,15 +87,14 @@ class Actions:
         """Record the begin of a round: it counts from now on."""
         spent, head = self.record.spent, self.now.head
         failures = {one.fingerprint: head for one in step.checks if one.fingerprint}
-        bots = {one.bot for one in step.threads if one.bot}
         self._count(
             step.kind,
             failures={**spent.failures, **failures},
-            bots=spent.bots | bots,
+            bots=spent.bots.union(filter(None, step.threads)),
             runs=spent.runs | {str(self.run)},
             lines=spent.lines or self.now.lines,
         )
-        number = self.record.spent.count(Kind.FIX, Kind.REVIEW, Kind.CONFLICT)
+        number = self.record.spent.count(*ROUNDS)
         subject = names_of(step.checks) or (count_of(step.threads, "thread") if step.threads else "")
         what = f"{_WHAT[step.kind]}{': ' if subject else ''}{subject}"
         self.record = self.record._replace(run=self.run, head=head, kind=step.kind.value)
@@ -105,20 +103,10 @@ class Actions:
 
     def lose_round(self) -> None:
         """The job of the round under way is gone, so the round does not count."""
-        self.record = _ended_early(self.record)
-        self.now = self.now._replace(running=False, spent=self.record.spent)
-        self._write(
-            "**Following this pull request.** The last round ended early. Next: this bot.",
-            replace_last="its job ended early",
-        )
-
-    def _waiting(self, why: str) -> str:
-        now = self.now
-        if any(one.ended is Ended.PENDING for one in now.checks) or now.mergeable is Mergeable.UNKNOWN:
-            return f"**Following this pull request.** {_sentence(why)} Next: CI."
-        if now.unanswered or now.bot_review_pending:
-            return f"**Following this pull request.** {_sentence(why)} Next: a reviewer."
-        return _ready_text(now)
+        spent, rows = _ended_early(self.record), with_result(self.record.rows, "its job ended early")
+        self.record = self.record._replace(spent=spent, rows=rows, run=0)
+        self.now = self.now._replace(running=False, spent=spent)
+        self._write("**Following this pull request.** The last round ended early. Next: this bot.")
 
     def _ready(self) -> None:
         head = self.now.head
@@ -149,9 +137,8 @@ class Actions:
     def _spend(self, **fields: object) -> None:
         self.record = self.record._replace(spent=self.record.spent._replace(**fields))  # type: ignore[arg-type]
 
-    def _write(self, headline: str, *rows: str, asked: str = "", replace_last: str = "") -> None:
-        known = with_result(self.record.rows, replace_last) if replace_last else self.record.rows
-        record = self.record._replace(rows=(*known, *rows), asked=asked or self.record.asked)
+    def _write(self, headline: str, *rows: str) -> None:
+        record = self.record._replace(rows=(*self.record.rows, *rows))
         self.record = write_record(self.github, self.number, record, headline)
 
     @contextmanager
@@ -190,7 +177,7 @@ def end_round(
         result = f"pushed {pushed[:12]}: {outcome.description.title}"
         spent = spent._replace(lost=0, void=0)
     elif outcome.stop_reason in INFRASTRUCTURE:
-        spent = _ended_early(record._replace(spent=spent)).spent
+        spent = _ended_early(record._replace(spent=spent))
         result = f"ended early: {outcome.reason}"
         headline = (
             "**Following this pull request.** The last round ended early and is repeated. Next: this bot."
@@ -199,17 +186,14 @@ def end_round(
         spent, result = spent._replace(void=spent.void + 1), problem
         headline = "**Following this pull request.** The last round was void. Next: this bot."
     else:
-        stopped = f"The round changed nothing. {outcome.reason}"
-        result = "it changed nothing"
+        result, stopped = "it changed nothing", f"The round changed nothing. {outcome.reason}"
         if problem:
             result = stopped = problem
         elif published.written:
             result, stopped = "answered without a change", "Only questions are left."
         elif outcome.status is Status.NEEDS_INPUT:
-            result, stopped = (
-                "it has a question",
-                f"The round needs an answer: {outcome.question or outcome.reason}",
-            )
+            result = "it has a question"
+            stopped = f"The round needs an answer: {outcome.question or outcome.reason}"
         headline = f"**Stopped:** {safe_line(stopped)} Next: a maintainer."
     cost = f"[{money(outcome.cost or 0)}]({report})" if report else money(outcome.cost or 0)
     rows = with_result(record.rows, safe_line(result), cost)
@@ -219,13 +203,12 @@ def end_round(
         )
 
 
-def _ended_early(record: Record) -> Record:
-    """Return the record without the round under way, which the infrastructure ended."""
+def _ended_early(record: Record) -> Spent:
+    """Return what was done without the round under way, which the infrastructure ended."""
     counts, kind = dict(record.spent.counts), record.kind
     counts[kind] = max(0, counts.get(kind, 0) - 1)
     failures = {name: head for name, head in record.spent.failures.items() if head != record.head}
-    spent = record.spent._replace(counts=counts, lost=record.spent.lost + 1, failures=failures)
-    return record._replace(spent=spent, run=0)
+    return record.spent._replace(counts=counts, lost=record.spent.lost + 1, failures=failures)
 
 
 def _ready_text(now: Situation) -> str:
@@ -236,14 +219,11 @@ def _ready_text(now: Situation) -> str:
 def arm(github: GitHub, number: int, by: int, login: str) -> str:
     """Arm a pull request by the request of an account, also after a stop. Returns a sentence for people."""
     record = read_record(github, number)
-    again = record.comment is not None and bool(record.stopped)
     record = record._replace(
         stopped="", armed_by=by, login=login, run=0, spent=record.spent._replace(lost=0, void=0)
     )
     write_record(github, number, record, "**Following this pull request.** Next: this bot.")
-    return (
-        "I follow this pull request again." if again else "I follow this pull request until it can be merged."
-    )
+    return "I follow this pull request until it can be merged."
 
 
 def disarm(github: GitHub, number: int) -> Record | None:
@@ -260,7 +240,3 @@ def stop_record(github: GitHub, number: int, record: Record, reason: str) -> Non
     rows = with_result(record.rows, reason) if record.run else record.rows
     headline = f"**Stopped:** {reason} Next: a maintainer."
     write_record(github, number, record._replace(stopped=reason, rows=rows, run=0), headline)
-
-
-def _sentence(clause: str) -> str:
-    return f"{clause[0].upper()}{clause[1:]}." if clause else ""

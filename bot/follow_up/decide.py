@@ -67,7 +67,7 @@ def _limit(now: Situation, limits: FollowUpPolicy) -> Stop | None:
 
 def _conflict(now: Situation, limits: FollowUpPolicy) -> Step | None:
     if now.mergeable is Mergeable.UNKNOWN:
-        return Wait("GitHub has not computed yet whether it can be merged")
+        return Wait("GitHub has not computed yet whether it can be merged", "CI")
     if now.mergeable is Mergeable.CLEAN:
         return None
     return _no_merge(now) or _used_up(now, limits, Kind.CONFLICT) or StartRound(Kind.CONFLICT)
@@ -91,7 +91,7 @@ def _ci(now: Situation, limits: FollowUpPolicy) -> Step | None:
     if waiting := [one.url for one in now.checks if one.ended is Ended.UNAPPROVED]:
         return AskApproval(tuple(dict.fromkeys(waiting)))
     if pending := [one for one in now.checks if one.ended is Ended.PENDING]:
-        return Wait(f"{names_of(pending)} has not ended")
+        return Wait(f"{names_of(pending)} has not ended", "CI")
     red = [one for one in now.checks if one.ended in (Ended.FAILED, Ended.LOST)]
     if now.approved:  # a push would take the approval back
         red = [one for one in red if one.required]
@@ -116,8 +116,8 @@ def _ci(now: Situation, limits: FollowUpPolicy) -> Step | None:
 
 def _review(now: Situation, limits: FollowUpPolicy) -> Step | None:
     if now.bot_review_pending:
-        return Wait("a review is under way")
-    threads = tuple(one for one in now.threads if one.bot not in now.spent.bots)
+        return Wait("a review is under way", "a reviewer")
+    threads = tuple(bot for bot in now.threads if bot not in now.spent.bots)
     if not threads or now.approved:
         return None
     return _used_up(now, limits, Kind.REVIEW) or StartRound(Kind.REVIEW, threads=threads)
@@ -129,7 +129,7 @@ def _green(now: Situation) -> Step:
             f"Only questions are left, in {count_of(now.unanswered, 'open thread')}.",
             "answer there, then `/agent follow`",
         )
-    return Wait("it is ready for review") if now.ready else MarkReady(ci=bool(now.checks))
+    return Wait("it is ready for review") if now.ready else MarkReady()
 
 
 def names_of(checks: Iterable[Check]) -> str:

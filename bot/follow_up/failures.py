@@ -13,7 +13,12 @@ _LOST = re.compile(
     r"50[234] (?:Bad Gateway|Service|Gateway)",
     re.IGNORECASE,
 )
-_LOST_STATES = ("STARTUP_FAILURE", "STALE", "CANCELLED")
+_ENDED = {
+    "ACTION_REQUIRED": Ended.UNAPPROVED,
+    **dict.fromkeys(("STARTUP_FAILURE", "STALE", "CANCELLED"), Ended.LOST),
+    **dict.fromkeys(("FAILURE", "TIMED_OUT", "ERROR"), Ended.FAILED),
+    **dict.fromkeys(("SUCCESS", "NEUTRAL", "SKIPPED"), Ended.PASSED),
+}
 _ERROR = re.compile(r"\b(?:error|failed|failure|fail|panic|exception|assert\w*)\b", re.IGNORECASE)
 _TEST = re.compile(r"(?:FAILED|--- FAIL:|✕|not ok \d+ -?|FAIL:|Failed:?)\s+(\S.{0,200})")
 _VARIES = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+(?:[.:,]\d+)*|/(?:[\w.@+-]+/)+", re.IGNORECASE)
@@ -22,13 +27,7 @@ _MOST_TESTS = 200
 
 def ended_by(state: str) -> Ended:
     """Return how a check ended, from GitHub's word for it; for a failed one `lost_in` looks further."""
-    if state == "ACTION_REQUIRED":
-        return Ended.UNAPPROVED
-    if state in _LOST_STATES:
-        return Ended.LOST
-    if state in ("FAILURE", "TIMED_OUT", "ERROR"):
-        return Ended.FAILED
-    return Ended.PASSED if state in ("SUCCESS", "NEUTRAL", "SKIPPED") else Ended.PENDING
+    return _ENDED.get(state, Ended.PENDING)
 
 
 def lost_in(failed: FailedCheck) -> bool:

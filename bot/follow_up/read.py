@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bot.contracts.pulls import FailedCheck
 from bot.follow_up.failures import ended_by, fingerprint, lost_in
 from bot.follow_up.record import Record, read_record
-from bot.follow_up.situation import Check, Ended, Mergeable, OpenThread, Situation
+from bot.follow_up.situation import Check, Ended, Mergeable, Situation
 from bot.github.client import GitHub
 from bot.github.pull_status import PullStatus, ReviewStatus, ThreadComment
 from bot.github.values import Account
@@ -125,25 +125,25 @@ class _Reader:
         changed = self.github.changed_between(self.status.head, self.status.base_tip)
         return changed is None or any(path.startswith(_WORKFLOWS) for path in changed)
 
-    def threads(self) -> tuple[tuple[OpenThread, ...], int]:
+    def threads(self) -> tuple[tuple[int, ...], int]:
         """Return what begins a round, threads whose last comment is by somebody who may and reviews of this head; and
         in how many threads people have to act. What only outsiders wrote counts as neither, nor does what we followed
         and the token could not resolve. Nothing is declined twice, and no question is repeated."""
         found, people, me = [], 0, self.github.me
-        for one in (each for each in self.status.threads if each.comments):
-            last = one.comments[-1]
-            marks = [set(mark_of(each.body)[1]) for each in one.comments if me and each.author.id == me.id]
+        for one in filter(None, self.status.threads):
+            last = one[-1]
+            marks = [set(mark_of(each.body)[1]) for each in one if me and each.author.id == me.id]
             by_us = me is not None and last.author.id == me.id
             if by_us and not marks[-1] & {"declined", "asked"}:
                 continue
             bot = None if by_us or any("declined" in mark for mark in marks) else self._cause(last)
             if bot is not None:
-                found.append(OpenThread(one.comments[0].id, one.path, one.line, bot))
-            people += any(self._cause(each) is not None for each in one.comments)
+                found.append(bot)
+            people += any(self._cause(each) is not None for each in one)
         for review in self.status.reviews:
             asks = review.state == "CHANGES_REQUESTED" and review.commit == self.status.head
             if asks and review.body.strip() and (bot := self._cause(review)) is not None:
-                found.append(OpenThread(0, bot=bot))
+                found.append(bot)
         return tuple(found), people
 
     def _cause(self, author: ThreadComment | ReviewStatus) -> int | None:

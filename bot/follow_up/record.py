@@ -17,7 +17,7 @@ from bot.github.pull_status import CommitStatus
 from bot.github.values import CommentData
 from bot.publish.change.commit import ROUND_TRAILER
 from bot.publish.markdown import safe_line
-from bot.publish.thread.comments import own_comments
+from bot.publish.thread.comments import OwnComment, own_comments
 from bot.publish.thread.markers import mark, mark_of, marked, number_in
 
 FOLLOWED = "followed"
@@ -31,8 +31,8 @@ _MOST_KEPT = 40
 
 class Record(NamedTuple):
     """`comment` is our comment, `None` before it is written. `rows` are what was done, a line each. `armed_by` and
-    `login` are the account that armed it, 0 and empty for the policy. `stopped` is why nothing more is done, `asked`
-    the head for which an approval was requested, `ready` the one that was said to be ready. `run` is the Actions run
+    `login` are the account that armed it, 0 and empty for the policy. `stopped` is why nothing more is done, `ready`
+    the head that was said to be ready. `run` is the Actions run
     that works on a round of `kind` for `head`, 0 for none. `most_rounds` and `most_usd` are the policy's limits, 0 if
     unknown."""
 
@@ -42,7 +42,6 @@ class Record(NamedTuple):
     armed_by: int = 0
     login: str = ""
     stopped: str = ""
-    asked: str = ""
     ready: str = ""
     run: int = 0
     head: str = ""
@@ -71,40 +70,41 @@ def read_record(github: GitHub, number: int, commits: Iterable[CommitStatus] = (
     ]
     if not found:
         return Record(spent=_raised(Spent(), commits))
-    fields, data = found[0].fields, found[0].data
+    own = found[0]
+    fields, data = own.fields, own.data
     lines = tuple(
         line for line in data.body.splitlines() if line.startswith("| ") and not line.startswith("| Head")
     )
     stopped = re.search(r"^\*\*Stopped:\*\* (.+?)(?: Next: .+)?$", data.body, re.MULTILINE)
     return Record(
         comment=data,
-        spent=_raised(_spent(fields), commits),
+        spent=_raised(_spent(own), commits),
         rows=lines[1:] if lines and set(lines[0]) <= set("| -") else lines,
-        armed_by=number_in(fields.get("by", "")),
+        armed_by=own.number("by"),
         login=fields.get("login", ""),
         stopped=(stopped.group(1) if stopped else _REASON_GONE) if fields.get("state") == "stopped" else "",
-        asked=fields.get("asked", ""),
         ready=fields.get("ready", ""),
-        run=number_in(fields.get("run", "")),
+        run=own.number("run"),
         head=fields.get("head", ""),
         kind=fields.get("round", ""),
-        most_rounds=number_in(fields.get("rounds", "")),
-        most_usd=number_in(fields.get("most", "")) / 100,
+        most_rounds=own.number("rounds"),
+        most_usd=own.number("most") / 100,
     )
 
 
-def _spent(fields: Mapping[str, str]) -> Spent:
+def _spent(own: OwnComment) -> Spent:
+    fields, number = own.fields, own.number
     return Spent(
-        counts={kind: number_in(fields.get(kind, "")) for kind in Kind},
-        usd=number_in(fields.get("cents", "")) / 100,
-        lost=number_in(fields.get("lost", "")),
-        void=number_in(fields.get("void", "")),
+        counts={kind: number(kind) for kind in Kind},
+        usd=number("cents") / 100,
+        lost=number("lost"),
+        void=number("void"),
         reran=frozenset(_listed(fields, "reran")),
         updated_to=frozenset(_listed(fields, "tips")),
         failures=dict(one.split("-", 1) for one in _listed(fields, "failures") if "-" in one),
         bots=frozenset(map(number_in, _listed(fields, "bots"))),
         runs=frozenset(_listed(fields, "runs")),
-        lines=number_in(fields.get("lines", "")),
+        lines=number("lines"),
     )
 
 
@@ -180,7 +180,6 @@ def _fields(record: Record) -> dict[str, str]:
     }
     words = {
         "state": "stopped" if record.stopped else "on",
-        "asked": record.asked,
         "ready": record.ready,
         "head": record.head,
         "round": record.kind,

@@ -49,16 +49,6 @@ class Check(NamedTuple):
     flaky: bool = False
 
 
-class OpenThread(NamedTuple):
-    """An unresolved thread that begins a round: its last comment is by an account that may cause one, 0 for the text of
-    a review. `bot` is the account's id if it is a listed bot, else 0. `path` and `line` are where it is."""
-
-    comment: int
-    path: str = ""
-    line: int = 0
-    bot: int = 0
-
-
 class Mergeable(StrEnum):
     UNKNOWN = "unknown"
     CLEAN = "clean"
@@ -96,9 +86,10 @@ class Spent(NamedTuple):
 class Situation(NamedTuple):
     """Everything that a decision depends on. `over` says why there is nothing to follow any more, as "merged".
     `stopped` is the reason of an earlier stop, empty while it is armed. `running`: a round is under way for this head.
-    `others` are commits on the branch by other accounts. `unanswered` counts the threads in which people have to act.
-    `ready`: people were told that this head is ready for review. `lines` is the size of the diff. `workflows_block`:
-    the base changed a workflow file, which the token may not push."""
+    `others` are commits on the branch by other accounts. `threads` has, for each unresolved thread and review that
+    begins a round, the id of the listed bot that wrote last, 0 for a person. `unanswered` counts the threads in which
+    people have to act. `ready`: people were told that this head is ready for review. `lines` is the size of the diff.
+    `workflows_block`: the base changed a workflow file, which the token may not push."""
 
     number: int
     head: str
@@ -109,7 +100,7 @@ class Situation(NamedTuple):
     others: tuple[str, ...] = ()
     mergeable: Mergeable = Mergeable.CLEAN
     checks: tuple[Check, ...] = ()
-    threads: tuple[OpenThread, ...] = ()
+    threads: tuple[int, ...] = ()
     unanswered: int = 0
     bot_review_pending: bool = False
     approved: bool = False
@@ -120,9 +111,10 @@ class Situation(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Nothing to do until something changes. `why` is one clause."""
+    """Nothing to do until something changes. `why` is one clause; `who` acts next, empty if that is known."""
 
     why: str
+    who: str = ""
 
 
 class AskApproval(NamedTuple):
@@ -148,13 +140,11 @@ class StartRound(NamedTuple):
 
     kind: Kind
     checks: tuple[Check, ...] = ()
-    threads: tuple[OpenThread, ...] = ()
+    threads: tuple[int, ...] = ()
 
 
 class MarkReady(NamedTuple):
-    """Mark it ready for review and request one, once. `ci`: checks passed; without, there are none."""
-
-    ci: bool
+    """Mark it ready for review and request one, once."""
 
 
 class Stop(NamedTuple):

@@ -20,15 +20,15 @@ _STATUS = f"""
 query pullStatus($owner: String!, $name: String!, $number: Int!) {{
   repository(owner: $owner, name: $name) {{ pullRequest(number: $number) {{
     id state isDraft isInMergeQueue mergeable additions deletions body url
-    headRefOid headRefName baseRefName author {_ACTOR} headRepository {{ nameWithOwner }}
+    headRefOid headRefName author {_ACTOR} headRepository {{ nameWithOwner }}
     headRef {{ target {{ ... on Commit {{ {_CHECKS} }} }} }}
     baseRef {{ target {{ oid ... on Commit {{ {_CHECKS} }} }} }}
-    commits(last: 100) {{ nodes {{ commit {{ oid message author {{ email user {{ databaseId }} }} }} }} }}
+    commits(last: 100) {{ nodes {{ commit {{ oid message author {{ email }} }} }} }}
     reviewRequests(first: 20) {{ totalCount nodes {{ requestedReviewer {{ ... on Bot {{ databaseId }} }} }} }}
-    latestReviews(last: 20) {{ nodes {{ {_RIGHT} fullDatabaseId state body author {_ACTOR} commit {{ oid }} }} }}
-    reviewThreads(last: 100) {{ nodes {{ id isResolved path line
+    latestReviews(last: 20) {{ nodes {{ {_RIGHT} state body author {_ACTOR} commit {{ oid }} }} }}
+    reviewThreads(last: 100) {{ nodes {{ isResolved
       comments(last: 20) {{ nodes {{
-        fullDatabaseId body author {_ACTOR} pullRequestReview {{ {_RIGHT} }} }} }} }} }}
+        body author {_ACTOR} pullRequestReview {{ {_RIGHT} }} }} }} }} }}
   }} }}
 }}"""
 _BASE = f"""
@@ -53,25 +53,14 @@ class CheckStatus(NamedTuple):
 class ThreadComment(NamedTuple):
     """`insider`: GitHub lets the author push to the repository."""
 
-    id: int
     author: Account
     body: str
     insider: bool
 
 
-class ThreadStatus(NamedTuple):
-    """An unresolved thread with its last 20 comments. `line` is 0 if it is gone."""
-
-    id: str
-    path: str
-    line: int
-    comments: tuple[ThreadComment, ...]
-
-
 class ReviewStatus(NamedTuple):
     """The last review of an account. `insider` as in a comment."""
 
-    id: int
     author: Account
     state: str
     body: str
@@ -80,12 +69,11 @@ class ReviewStatus(NamedTuple):
 
 
 class CommitStatus(NamedTuple):
-    """A commit of the branch. `author_id` is 0 if its address is of no account."""
+    """A commit of the branch."""
 
     sha: str
     message: str
     email: str
-    author_id: int
 
 
 class PullStatus(NamedTuple):
@@ -104,7 +92,6 @@ class PullStatus(NamedTuple):
     head: str
     head_ref: str
     head_repository: str
-    base_ref: str
     base_tip: str
     checks: tuple[CheckStatus, ...]
     base_checks: tuple[CheckStatus, ...]
@@ -112,7 +99,7 @@ class PullStatus(NamedTuple):
     asked_bots: tuple[int, ...]
     review_requested: bool
     reviews: tuple[ReviewStatus, ...]
-    threads: tuple[ThreadStatus, ...]
+    threads: tuple[tuple[ThreadComment, ...], ...]
 
 
 class PullStatuses(ApiPart):
@@ -187,7 +174,6 @@ def _status(pull: Any) -> PullStatus:
         head=str(pull["headRefOid"]),
         head_ref=str(pull["headRefName"]),
         head_repository=str((pull["headRepository"] or {}).get("nameWithOwner") or ""),
-        base_ref=str(pull["baseRefName"]),
         base_tip=str((base.get("target") or {}).get("oid") or ""),
         checks=_checks(head.get("target")),
         base_checks=_checks(base.get("target")),
@@ -221,33 +207,21 @@ def _check(one: Any) -> CheckStatus:
 
 def _commit(node: Any) -> CommitStatus:
     commit = node["commit"]
-    author = commit["author"] or {}
-    account_id = (author.get("user") or {}).get("databaseId") or 0
-    return CommitStatus(
-        str(commit["oid"]), str(commit["message"]), str(author.get("email") or ""), int(account_id)
-    )
+    email = (commit["author"] or {}).get("email") or ""
+    return CommitStatus(str(commit["oid"]), str(commit["message"]), str(email))
 
 
 def _review(one: Any) -> ReviewStatus:
     commit, author = (one["commit"] or {}).get("oid") or "", graphql_account(one["author"])
-    return ReviewStatus(
-        int(one["fullDatabaseId"]),
-        author,
-        str(one["state"]),
-        str(one["body"] or ""),
-        str(commit),
-        bool(one[_RIGHT]),
-    )
+    return ReviewStatus(author, str(one["state"]), str(one["body"] or ""), str(commit), bool(one[_RIGHT]))
 
 
-def _thread(one: Any) -> ThreadStatus:
-    comments = tuple(
+def _thread(one: Any) -> tuple[ThreadComment, ...]:
+    return tuple(
         ThreadComment(
-            int(each["fullDatabaseId"]),
             graphql_account(each["author"]),
             str(each["body"] or ""),
             bool((each["pullRequestReview"] or {}).get(_RIGHT)),
         )
         for each in one["comments"]["nodes"]
     )
-    return ThreadStatus(str(one["id"]), str(one["path"]), int(one["line"] or 0), comments)

@@ -9,8 +9,7 @@ import pytest
 
 from bot.doctor.local import check_local, leftovers, models, sandbox
 from bot.doctor.requirements import Finding, State
-from bot.doctor.workflow_files import check_following, check_maintenance, check_workflow
-from bot.policy.load import load_policy
+from bot.doctor.workflow_files import check_maintenance, check_workflow
 from bot.workspace.sandbox.backends import bubblewrap
 from bot.workspace.sandbox.remedies import remedy
 from tests.support.files import write_file
@@ -244,16 +243,6 @@ def test_tasks_that_no_workflow_runs_are_said(tmp_path: Path, runs: str):
     (workflows / "night.yml").write_text(f"jobs:\n  night:\n{runs}")
     [found] = check_maintenance(tmp_path)
     assert (found.state, found.message) == (State.OK, ".github/workflows/night.yml runs tasks.")
-
-
-def test_a_policy_that_follows_pull_requests_needs_the_workflow_for_it(tmp_path: Path):
-    policy = load_policy("version: 1\nfollow_up: {}\n")
-    assert check_following(tmp_path, load_policy(None)) == []
-    assert [one.fix for one in check_following(tmp_path, policy)] == [
-        "slash-agent init --follow-up writes one"
-    ]
-    write_file(tmp_path / ".github/workflows/x.yml", "jobs: {}\n#\n          mode: follow\n")
-    assert [one.state for one in check_following(tmp_path, policy)] == [State.OK]
 
 
 def test_credentials_that_were_left_behind_are_named(tmp_path: Path):

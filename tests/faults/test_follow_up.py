@@ -151,9 +151,7 @@ def test_a_note_in_place_of_a_bundle_stops_the_round(followed: Followed):
     note = {"SLASH_AGENT_NOTE": "mira may not push here."}
     for _ in range(2):
         assert publish(followed, job, {**where, **note}).code == 0
-        assert followed.comment.startswith(
-            r"**Stopped:** mira may not \<b\>push\</b\> here. Next: eve Next: a"
-        )
+        assert followed.comment.startswith("**Stopped:** mira may not push here. Next: a maintainer.")
     assert "running" not in followed.comment
     assert followed.head == before
 

@@ -12,7 +12,6 @@ from bot.follow_up.situation import (
     Kind,
     MarkReady,
     Mergeable,
-    OpenThread,
     Rerun,
     Situation,
     Spent,
@@ -33,7 +32,7 @@ FLAKY = RED._replace(flaky=True)
 OLD_RED = RED._replace(on_merge_base=Ended.FAILED, on_base_tip=Ended.PASSED)
 BASE_RED = RED._replace(on_base_tip=Ended.FAILED, base_url="https://x/1")
 UNAPPROVED = Check("ci", Ended.UNAPPROVED, url="https://x/2")
-THREAD, BY_BOT = OpenThread(5, "a.py", 3), OpenThread(6, bot=99)
+THREAD, BY_BOT = 0, 99
 QUESTIONS = Stop("Only questions are left, in 1 open thread.", "answer there, then `/agent follow`")
 CLEAN = Situation(number=3, head=HEAD, base_tip=TIP)
 
@@ -104,7 +103,7 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
     (
         "nothing is decided before GitHub knows",
         {"mergeable": Mergeable.UNKNOWN, "checks": (RED,)},
-        Wait("GitHub has not computed yet whether it can be merged"),
+        Wait("GitHub has not computed yet whether it can be merged", "CI"),
     ),
     (
         "a conflict comes first, without any check",
@@ -129,7 +128,7 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
         ),
     ),
     ("runs wait for approval", {"checks": (UNAPPROVED, UNAPPROVED, RED)}, AskApproval(("https://x/2",))),
-    ("one red while another runs", {"checks": (RED, PENDING)}, Wait("lint has not ended")),
+    ("one red while another runs", {"checks": (RED, PENDING)}, Wait("lint has not ended", "CI")),
     ("red on the head, green on the base", {"checks": (RED, GREEN)}, StartRound(Kind.FIX, (RED,))),
     ("optional checks count before an approval", {"checks": (OPTIONAL,)}, StartRound(Kind.FIX, (OPTIONAL,))),
     (
@@ -190,16 +189,20 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
     (
         "no push for threads after an approval",
         {"threads": (THREAD,), "unanswered": 1, "approved": True},
-        MarkReady(ci=False),
+        MarkReady(),
     ),
-    ("a review under way", {"threads": (THREAD,), "bot_review_pending": True}, Wait("a review is under way")),
+    (
+        "a review under way",
+        {"threads": (THREAD,), "bot_review_pending": True},
+        Wait("a review is under way", "a reviewer"),
+    ),
     (
         "reviews, three times",
         {"threads": (THREAD,), "spent": spent(review=3)},
         Stop("All 3 review rounds are used."),
     ),
-    ("green", {"checks": (GREEN,)}, MarkReady(ci=True)),
-    ("no CI is not called green", {}, MarkReady(ci=False)),
+    ("green", {"checks": (GREEN,)}, MarkReady()),
+    ("no CI is not called green", {}, MarkReady()),
     ("green and asked once", {"checks": (GREEN,), "ready": True}, Wait("it is ready for review")),
 ]
 

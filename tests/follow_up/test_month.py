@@ -12,7 +12,6 @@ from bot.follow_up.situation import (
     Kind,
     MarkReady,
     Mergeable,
-    OpenThread,
     Rerun,
     Situation,
     StartRound,
@@ -51,10 +50,7 @@ class Pull:
                   on_base_tip=dice.choice((None, Ended.PASSED, Ended.PASSED, Ended.PASSED, Ended.FAILED)))
             for name in names
         )  # fmt: skip
-        threads = tuple(
-            OpenThread(dice.randint(1, 9), bot=dice.choice((0, 0, 99)))
-            for _ in range(dice.choice((0, 0, 0, 1, 3)))
-        )
+        threads = tuple(dice.choice((0, 0, 99)) for _ in range(dice.choice((0, 0, 0, 1, 3))))
         self.now = now._replace(
             checks=checks,
             threads=threads,
@@ -77,7 +73,7 @@ class Pull:
                 assert not self.by_person and not self.now.over
                 counts = {**spent.counts, kind: spent.count(kind) + 1}
                 failures = {**spent.failures, **{one.fingerprint: self.now.head for one in checks}}
-                bots = spent.bots | {one.bot for one in threads if one.bot}
+                bots = spent.bots | set(filter(None, threads))
                 cost = spent.usd + self.dice.random()
                 spent = spent._replace(
                     counts=counts, failures=failures, bots=bots, usd=cost, lines=spent.lines or self.now.lines

@@ -194,7 +194,7 @@ def test_status_tells_round_money_and_who_is_next_and_stop_cancels_and_disarms(
     assert followed.forge.run_state(followed.repo, run)[1] == "cancelled"
     assert re.match(r"\*\*Stopped:\*\* .*/agent stop.* Next: a maintainer\.\n", followed.comment)
     assert jobs(event) == DECIDED and followed.head == before
-    assert "I follow this pull request again." in command(followed, jobs, "/agent follow")
+    assert "I follow this pull request until" in command(followed, jobs, "/agent follow")
 
 
 def test_a_round_that_was_stopped_publishes_nothing(followed: Followed, jobs: Jobs):

@@ -12,17 +12,13 @@ from bot.publish.thread.markers import PUSHED
 def report_pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> PublishResult:
     """Report a commit on the head by a comment; that of a round is in the comment on all rounds."""
     if not context.request.round:
-        _post(context, current, commit)
+        with context.tolerating("The comment on the commit could not be posted"):
+            _post(context.with_notes(ci_note(context, commit.policy, foreign=False)), current, commit)
     url = f"{context.web}/pull/{current.number}"
     return PublishResult(url, current.number, current.head_ref, False, commit.sha)
 
 
 def _post(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> None:
-    with context.tolerating("The comment on the commit could not be posted"):
-        _post_pushed(context.with_notes(ci_note(context, commit.policy, foreign=False)), current, commit)
-
-
-def _post_pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> None:
     """Post the comment once for a request. Raises `GitHubError`."""
     ref = context.thread_ref or ThreadRef(context.github, current.number, f"commit-{commit.sha[:12]}")
     body = render_body(context.outcome, commit.verdict.files, links=context.links, closing=False)
