@@ -258,12 +258,12 @@ class _Job:
         for key in ("env", "with"):
             given = table(step.get(key)).items()
             raw[key] = {str(name): substitute(str(value), values) for name, value in given}
+        if "steps." not in str(raw.get("if", "")):
+            raw.pop("if", None)  # it was judged
         if not re.fullmatch(r"(\./|[\w.-]+/)[\w./-]+(@[\w./-]+)?", str(step.get("uses"))):
             reason = reason or "it is no action of a repository"
         elif _OF_ITS_JOB.search(str(raw)):
             reason = reason or "it needs a secret or another job"
-        if "steps." not in str(raw.get("if", "")):
-            raw.pop("if", None)
         return CIStep(named, self.source, raw=raw, reason=reason)
 
     def _environment(self, step: Table, values: Table) -> dict[str, str]:

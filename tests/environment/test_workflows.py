@@ -430,6 +430,54 @@ def test_the_job_prepare_takes_what_is_for_one_value_of_a_matrix_from_no_second_
     assert alone == ["npm ci", "npm install typescript@5.9.3"]
 
 
+def test_later_jobs_undo_no_install_of_the_first_and_what_only_they_need_may_fail():
+    """As fastify and anstyle have it: an install without the packages of tests, and an upload, in other jobs."""
+    install = """
+- run: npm ci
+- run: npm install --global pnpm
+- run: cd example && npm install
+- uses: github/codeql-action/upload-sarif@v4
+- run: npm run lint
+"""
+    files = {"package.json": '{"scripts": {"test": "vitest"}}', ".github/workflows/z.yml": workflow(install)}
+    prepare = detection(files, workflow("- run: npm install --ignore-scripts\n- run: npm test")).prepare
+    assert [(step.name, bool(step.reason), step.raw.get("continue-on-error", False)) for step in prepare] == [
+        ("npm install --ignore-scripts", False, False),
+        ("npm ci", True, True),
+        ("npm install --global pnpm", False, True),
+        ("cd example && npm install", False, True),
+        ("github/codeql-action/upload-sarif@v4", False, True),
+    ]
+
+
+def test_tests_that_install_what_they_need_in_their_own_step_get_it_before():
+    """As apispec has it: tox has no network where its tests run. pytest runs beside it with the usual install."""
+    oldest = "requirements-oldest.txt"
+    files = {
+        "pyproject.toml": "[project]\nname = 'x'",
+        "tests/test_x.py": "import pytest",
+        oldest: "six==1.9",
+    }
+    steps = detection(files, workflow("- run: pip install tox\n- run: tox -e py")).prepare
+    assert [step.name for step in steps] == ["pip install tox", "Download what the tests need"]
+    assert steps[1].raw["run"].endswith("pip install -q -e . pytest")
+    assert len(detection(files, workflow("- run: pip install .\n- run: pytest")).prepare) == 1
+
+
+def test_an_action_whose_condition_is_about_the_matrix_is_taken_where_it_holds():
+    """As html5lib has it."""
+    steps = """
+- uses: actions/setup-python@v5
+  if: ${{ matrix.deps == 'base' }}
+  with: {python-version: '3.8'}
+- run: pip install pytest
+- run: pytest
+"""
+    prepare = detection(PYTEST, workflow(steps, "strategy: {matrix: {deps: [base, other]}}")).prepare
+    assert [step.reason for step in prepare] == ["", ""]
+    assert "if" not in prepare[0].raw
+
+
 def test_a_repositorys_own_script_is_known_by_the_name_of_its_step():
     steps = "- name: Run tests\n  run: ./tools/go.sh\n- name: Deploy\n  run: ./tools/go.sh now"
     assert commands(detection({"README.md": ""}, workflow(steps))) == ["./tools/go.sh"]
