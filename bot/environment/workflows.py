@@ -157,6 +157,7 @@ class _Job:
     """What the expressions of the workflow name, such as `env.VERSION`."""
     workflows: Workflows
     services: list[Service] = field(default_factory=list)
+    read: set[str] = field(default_factory=set)
 
     def values(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
         """Return the values of the first leg of the matrix on Linux, and note how many others there are; none, with
@@ -176,8 +177,7 @@ class _Job:
 
     def collect(self, values: dict[str, Any]) -> None:
         """Add the steps of the job."""
-        described = map(table, list_of(self.job.get("steps"))[:_MOST_STEPS])
-        steps = [one for step in described if (one := self._step(step, values))]
+        steps = list(self._steps(self.job, values))
         self.workflows.jobs.append(CIJob(steps, self.services))
         for step in steps:
             if step.raw.get("uses"):
@@ -225,6 +225,20 @@ class _Job:
         names = machine if isinstance(machine, list) else [machine]
         labels = " ".join(substitute(str(name), leg) for name in names).lower()
         return "windows" not in labels and "macos" not in labels and "arm" not in labels.split("-")
+
+    def _steps(self, of: Table, values: dict[str, Any]) -> Iterator[CIStep]:
+        """Yield the steps of the job, and in place of a composite action of this repository, once, its own steps."""
+        for step in map(table, list_of(of.get("steps"))[:_MOST_STEPS]):
+            match = re.fullmatch(r"\./([\w./-]*\w)/?", str(step.get("uses")))
+            names = [f"{match[1]}/action.{suffix}" for suffix in ("yml", "yaml")] if match else []
+            action = next(filter(None, map(self.workflows.content, names)), {})
+            runs = table(action, "runs")
+            if runs.get("steps") and self.read.isdisjoint(names) and not _condition(step, values):
+                self.read.update(names)
+                given = dict(_inputs({"on": {_CALL: action}}, table(step, "with"), values))
+                yield from self._steps(runs, {**values, **_env_values(step, values), **given})
+            elif one := self._step(step, values):
+                yield one
 
     def _step(self, step: Table, values: dict[str, Any]) -> CIStep | None:
         """Return a step with the values of its job; `None` for a checkout."""

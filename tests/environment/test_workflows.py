@@ -381,6 +381,22 @@ def test_a_call_that_cannot_be_resolved_is_named(files: dict[str, str], text: st
     assert any(reason in one for one in reasons) or not reason
 
 
+def test_a_composite_action_of_the_repository_is_read_with_its_inputs():
+    """As xstate has it: one installs, another one tests."""
+    steps = "- {uses: ./ci/setup, with: {node: 24}}\n- {uses: ./ci/checks}\n- {uses: ./ci/own}"
+    inner = "[{uses: actions/setup-node@v6, with: {node-version: '${{ inputs.node }}'}}, {run: '${{ inputs.get }}'}]"
+    inputs = "{node: {required: true}, get: {default: npm ci}}"
+    files = {
+        "package.json": "{}",
+        "ci/setup/action.yml": f"inputs: {inputs}\nruns: {{using: composite, steps: {inner}}}",
+        "ci/checks/action.yaml": "runs: {steps: [{run: npm run lint}, {run: npm test}, {uses: ./ci/checks}]}",
+    }
+    detected = detection(files, workflow(steps))
+    assert commands(detected) == ["npm test", "npm run lint"]
+    assert detected.prepare[0].raw["with"] == {"node-version": "24"}
+    assert [step.name for step in detected.prepare] == ["actions/setup-node@v6", "npm ci"]
+
+
 def test_variables_that_programs_read_are_set_and_those_of_the_workflow_are_not():
     text = workflow(
         "- run: ${{ env.RUNNER }} --level $LEVEL\n  env: {LEVEL: high}",
