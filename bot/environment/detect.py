@@ -239,7 +239,10 @@ class _Detector:
                 ):
                     versions[name] = match[1] or match[2]
             reason = step.reason or _unfit_elsewhere(step)
-            self.prepare.append(step._replace(reason=reason, versions=versions))
+            # Two jobs may have the same identifier, which one job must not.
+            ids = [one.raw.get("id") for one in self.prepare]
+            raw = {key: value for key, value in step.raw.items() if key != "id" or value not in ids}
+            self.prepare.append(step._replace(reason=reason, versions=versions, raw=raw))
 
     def _leave_out(self, step: CIStep, reason: str) -> None:
         self.workflows.omissions.append(Omission(source_of(step.name), reason, step.source))

@@ -262,6 +262,7 @@ class _Job:
             environment = self._environment(step, values)
             text, folder = substitute(script, values), self._folder(step, values)
             raw = {"env": environment, "working-directory": folder, "shell": step.get("shell"), "run": text}
+            raw["id"] = step.get("id")  # an action may need its output
             varies = "matrix." in f"{step.get('if')} {script}"
             return CIStep(named, self.source, text, folder, environment, raw, varies=varies)
         return CIStep(named, self.source, reason=reason)

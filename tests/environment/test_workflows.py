@@ -494,6 +494,19 @@ def test_an_action_whose_condition_is_about_the_matrix_is_taken_where_it_holds()
     assert "if" not in prepare[0].raw
 
 
+def test_a_step_whose_output_an_action_needs_keeps_its_identifier_which_no_other_has():
+    """As django-debug-toolbar has it, in four jobs; without a path actions/cache fails."""
+    steps = """
+- {id: cache, run: 'echo dir=%s >> $GITHUB_OUTPUT'}
+- {uses: actions/cache@v4, with: {path: '${{ steps.cache.outputs.dir }}'}}
+- run: pytest %s
+"""
+    files = {**PYTEST, ".github/workflows/z.yml": workflow(steps % ("b", "b"))}
+    prepare = detection(files, workflow(steps % ("a", "a"))).prepare
+    assert [step.raw.get("id") for step in prepare] == ["cache", None, None]
+    assert [step.reason for step in prepare] == ["", "", ""]
+
+
 def test_a_repositorys_own_script_is_known_by_the_name_of_its_step():
     steps = "- name: Run tests\n  run: ./tools/go.sh\n- name: Deploy\n  run: ./tools/go.sh now"
     assert commands(detection({"README.md": ""}, workflow(steps))) == ["./tools/go.sh"]
