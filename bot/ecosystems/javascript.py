@@ -152,6 +152,7 @@ ECOSYSTEM = Ecosystem(
         run; nr; turbo run; turbo; nx run-many -t; nx"""),
     launchers=("npx", "bunx", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx", "c8", "nyc", "cross-env"),
     values=frozenset(("-p", "--package", "--filter", "-w", "--workspace")),
+    syncs=listed("npm ci; npm install; npm i; pnpm install; pnpm i; yarn install; yarn; bun install"),
     runs_no_test=re.compile(r"--(listTests|list|dry-run|showConfig|passWithNoTests --listTests)\b"),
     checks=_checks,
     setup=_setup,

@@ -47,6 +47,7 @@ ECOSYSTEM = Ecosystem(
     scripts=("composer run-script", "composer run", "composer"),
     launchers=("php",),
     values=frozenset(("-d", "-c")),
+    syncs=("composer install", "composer update"),
     runs_no_test=re.compile(r"--list-(tests|suites|groups)\b|--dry-run\b"),
     checks=_checks,
     # No install in the sandbox: Composer's archives lie at GitHub, where data could leave it.

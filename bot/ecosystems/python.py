@@ -99,6 +99,8 @@ ECOSYSTEM = Ecosystem(
         --with; --group; --extra; --python; -p; --from; --package; --only-group;
         --directory; --no-group; --env-file; -w; -e; --environment; --source""")
     ),
+    syncs=("uv sync", "poetry sync", "pdm sync", "pip-sync", "pipenv sync"),
+    isolates=("tox", "nox"),
     runs_no_test=re.compile(
         r"--(collect-only|co|setup-plan|fixtures|notest|listenvs?|list|version|help|install-only|markers)\b"
     ),

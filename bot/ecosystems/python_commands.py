@@ -92,6 +92,7 @@ _GROUPS = ("test", "tests", "testing", "dev", "develop")
 # A test that is a function at the top of a module; `test_suite` builds the suite of a unittest module.
 _PYTEST = re.compile(r"(?m)^(?:import|from) +pytest\b|^(?:async +)?def +test(?!_suite\b)")
 _REQUIREMENTS = re.compile(r"(requirements/)?[\w-]*(requirements|dev|test|tests|testing)[\w-]*\.txt")
+_OTHER = re.compile("doc|oldest|lowest|minim")
 _VERSION_TOOL = re.compile(
     r"\b(?:setuptools[_-](?:scm|git-versioning)|use_scm_version|vcs[_-]versioning|hatch-vcs|versioneer|versioningit"
     r"|poetry-dynamic-versioning|dunamai|flit[_-]scm|pbr)\b|source\s*=\s*[\"']scm[\"']"
@@ -139,7 +140,9 @@ def _from_manifests(files: Files, checks: Sequence[str]) -> list[str]:
         return [poetry]
     groups = [f"--group {name}" for name in table(content, "dependency-groups") if name in _GROUPS]
     extras = [name for name in table(content, "project", "optional-dependencies") if name in _GROUPS]
-    requirements = sorted(one for one in files.paths if _REQUIREMENTS.fullmatch(one) and "doc" not in one)
+    requirements = sorted(
+        one for one in files.paths if _REQUIREMENTS.fullmatch(one) and not _OTHER.search(one)
+    )
     wanted = [f"-r {shlex.quote(path)}" for path in requirements]
     if "setup.py" in files.paths or content.get("project") or content.get("build-system"):
         project = f".[{','.join(extras)}]" if extras else "."

@@ -216,6 +216,10 @@ class Ecosystem(NamedTuple):
     # What runs the command that follows it, as `uv run`, and the options of these that take a value.
     launchers: Names = ()
     values: frozenset[str] = frozenset()
+    # Commands that make the installed packages those that manifests name, and remove any other.
+    syncs: Names = ()
+    # Programs that install what tests need in the command that runs them.
+    isolates: Names = ()
     # Words by which a test runner only compiles or lists.
     runs_no_test: re.Pattern[str] | None = None
 

@@ -91,6 +91,17 @@ def ecosystem_of(words: Words) -> str:
     return next((one.name for one in ecosystems() if inner and _use_in(one, inner)[0]), "")
 
 
+def syncs(words: Words) -> bool:
+    """Whether a command makes the packages of a folder those that its manifests name, and removes any other."""
+    inner = unwrapped(words)
+    for one in ecosystems():
+        pairs = zip(("", *inner), inner, strict=False)
+        plain = [word for before, word in pairs if word[0] != "-" and before not in one.values]
+        if " ".join(plain) in one.syncs:
+            return True
+    return False
+
+
 def unwrapped(words: Words) -> Names:
     """Return program and arguments without launchers such as `uv run`, `npx`, `bundle exec` and `python -m`. The
     program is without its folder and version."""

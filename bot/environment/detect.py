@@ -11,7 +11,7 @@ from textwrap import shorten
 from typing import Any, NamedTuple
 
 from bot.ecosystems.record import Files, Use, guarded, use_of_name
-from bot.ecosystems.registry import ecosystems, use_of
+from bot.ecosystems.registry import ecosystems, syncs, unwrapped, use_of
 from bot.ecosystems.services import Service
 from bot.environment.detection_result import CIStep, DetectedCheck, Detection, Omission, source_of
 from bot.environment.scripts import Statement, statements
@@ -37,6 +37,7 @@ _VERSION = r"\A\s*v?(\d[\w./*-]*)\s*\Z|^{}(?:js|lang)?\s+(\d[\w.]*)$"
 _INSTALLS = "it installs, and what is installed here is used"
 _UNKNOWN = "nothing in it is known to test, check or build"
 _MIXED = "it installs and checks in one command that cannot be taken apart"
+_SYNCED = "it would remove what the tests' job installed in the same folder"
 
 
 def detect(paths: Collection[str], text: Callable[[str], str | None], *, sockets: bool = True) -> Detection:
@@ -114,6 +115,12 @@ class _Classified(NamedTuple):
         return _rendered(self.step, self.commands)
 
     @property
+    def synced(self) -> set[tuple[str | None, str]]:
+        """The folders in which it makes the packages those that manifests name, by ecosystem."""
+        folder = next((one.text for one in self.commands if one.text.startswith("cd ")), self.step.folder)
+        return {(one.ecosystem, folder) for one in self.installs if one.words and syncs(one.words)}
+
+    @property
     def for_another_job(self) -> CIStep | None:
         """The step as the job `prepare` takes it; `None` if it only checks."""
         step = self.step
@@ -135,6 +142,7 @@ class _Detector:
     workflows: Workflows
     checks: list[DetectedCheck] = field(default_factory=list)
     prepare: list[CIStep] = field(default_factory=list)
+    synced: set[tuple[str | None, str]] = field(default_factory=set)
 
     def detected(self) -> Detection:
         services: dict[int, Service] = {}
@@ -154,7 +162,9 @@ class _Detector:
         self._suggest(fallback=self._has_tests)
         self.checks.sort(key=lambda check: (-check.use, check.fallback))
         commands = [check.command for check in self.checks]
-        named = {part.ecosystem for command in commands for part in statements(command)}
+        parts = [part for command in commands for part in statements(command)]
+        named = {part.ecosystem for part in parts}
+        programs = {unwrapped(part.words)[0] for part in parts if part.words}
         setup: list[SetupStep] = []
         for one in ecosystems():
             # A check belongs to it, or to none by its words.
@@ -162,8 +172,9 @@ class _Detector:
                 continue
             if command := one.setup(self.files, commands):
                 setup.append(SetupStep(guarded(command, one.makes), egress=(one.egress,)))
-                # What compiles also downloads in its tests, so CI need not install.
-                if of_jobs and one.compiles and not self.workflows.copilot:
+                # What compiles also downloads in its tests, as some programs install there, so CI need not install.
+                installs = one.compiles or not programs.isdisjoint(one.isolates)
+                if of_jobs and installs and not self.workflows.copilot:
                     raw = {"run": command}
                     self.prepare.append(CIStep("Download what the tests need", one.name, raw=raw))
         return Detection(
@@ -195,15 +206,23 @@ class _Detector:
                     self._leave_out(step.step._replace(name=part.text), _INSTALLS)
 
     def _set_up(self, job: CIJob) -> list[CIStep]:
-        """Return the steps before the last check. A command that is for one value of a matrix, such as another version
-        of a dependency, is taken only if no job before had any: it would change what they installed."""
+        """Return the steps before the last check. The first job, which tests, is taken as it is. Of any later one, no
+        command is that would change what was installed: one for a value of a matrix, such as another version of a
+        dependency, or a second install of what manifests name. The others may fail."""
         taken: list[CIStep] = []
+        synced: set[tuple[str | None, str]] = set()
         last = 0
         for step in map(_Classified.of, job.steps):
-            fits = not step.step.varies or not self.prepare
-            if fits and (one := step.for_another_job):
+            one = step.for_another_job
+            if one and self.prepare:
+                reason = _SYNCED if step.synced & self.synced else one.reason
+                raw = {**one.raw, "continue-on-error": True}
+                one = None if step.step.varies else one._replace(raw=raw, reason=reason)
+            if one:
                 taken.append(one)
+                synced |= step.synced
             last = len(taken) if step.checks else last
+        self.synced |= synced
         return taken[:last]
 
     def _prepare(self, steps: Iterable[CIStep]) -> None:
@@ -221,7 +240,10 @@ class _Detector:
                 ):
                     versions[name] = match[1] or match[2]
             reason = step.reason or _unfit_elsewhere(step)
-            self.prepare.append(step._replace(reason=reason, versions=versions))
+            # Two jobs may have the same identifier, which one job must not.
+            ids = [one.raw.get("id") for one in self.prepare]
+            raw = {key: value for key, value in step.raw.items() if key != "id" or value not in ids}
+            self.prepare.append(step._replace(reason=reason, versions=versions, raw=raw))
 
     def _leave_out(self, step: CIStep, reason: str) -> None:
         self.workflows.omissions.append(Omission(source_of(step.name), reason, step.source))

@@ -161,6 +161,7 @@ class _Job:
     """What the expressions of the workflow name, such as `env.VERSION`."""
     workflows: Workflows
     services: list[Service] = field(default_factory=list)
+    actions_read: set[str] = field(default_factory=set)
 
     def values(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
         """Return the values of the first leg of the matrix on Linux, and note how many others there are; none, with
@@ -180,8 +181,7 @@ class _Job:
 
     def collect(self, values: dict[str, Any]) -> None:
         """Add the steps of the job."""
-        described = map(table, list_of(self.job.get("steps"))[:_MOST_STEPS])
-        steps = [one for step in described if (one := self._step(step, values))]
+        steps = list(self._steps(self.job, values))
         self.workflows.jobs.append(CIJob(steps, self.services))
         for step in steps:
             if step.raw.get("uses"):
@@ -230,6 +230,20 @@ class _Job:
         labels = " ".join(substitute(str(name), leg) for name in names).lower()
         return "windows" not in labels and "macos" not in labels and "arm" not in labels.split("-")
 
+    def _steps(self, described: Table, values: dict[str, Any]) -> Iterator[CIStep]:
+        """Yield the steps of the job, and in place of a composite action of this repository, once, its own steps."""
+        for step in map(table, list_of(described.get("steps"))[:_MOST_STEPS]):
+            match = re.fullmatch(r"\./([\w./-]*\w)/?", str(step.get("uses")))
+            names = [f"{match[1]}/action.{suffix}" for suffix in ("yml", "yaml")] if match else []
+            action = next(filter(None, map(self.workflows.content, names)), {})
+            runs = table(action, "runs")
+            if runs.get("steps") and self.actions_read.isdisjoint(names) and not _condition(step, values):
+                self.actions_read.update(names)
+                inputs = dict(_inputs({"on": {_CALL: action}}, table(step, "with"), values))
+                yield from self._steps(runs, {**values, **_env_values(step, values), **inputs})
+            elif one := self._step(step, values):
+                yield one
+
     def _step(self, step: Table, values: dict[str, Any]) -> CIStep | None:
         """Return a step with the values of its job; `None` for a checkout."""
         script = step.get("run")
@@ -252,6 +266,7 @@ class _Job:
             environment = self._environment(step, values)
             text, folder = substitute(script, values), self._folder(step, values)
             raw = {"env": environment, "working-directory": folder, "shell": step.get("shell"), "run": text}
+            raw["id"] = step.get("id")  # an action may need its output
             varies = "matrix." in f"{step.get('if')} {script}"
             return CIStep(named, self.source, text, folder, environment, raw, varies=varies)
         return CIStep(named, self.source, reason=reason)
@@ -262,12 +277,12 @@ class _Job:
         for key in ("env", "with"):
             entries = table(step.get(key)).items()
             raw[key] = {str(name): substitute(str(value), values) for name, value in entries}
+        if "steps." not in str(raw.get("if", "")):
+            raw.pop("if", None)  # it was judged
         if not re.fullmatch(r"(\./|[\w.-]+/)[\w./-]+(@[\w./-]+)?", str(step.get("uses"))):
             reason = reason or "it is no action of a repository"
         elif _OF_ITS_JOB.search(str(raw)):
             reason = reason or "it needs a secret or another job"
-        if "steps." not in str(raw.get("if", "")):
-            raw.pop("if", None)
         return CIStep(named, self.source, raw=raw, reason=reason)
 
     def _environment(self, step: Table, values: Table) -> dict[str, str]:

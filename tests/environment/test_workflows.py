@@ -381,6 +381,22 @@ def test_a_call_that_cannot_be_resolved_is_named(files: dict[str, str], text: st
     assert any(reason in one for one in reasons) or not reason
 
 
+def test_a_composite_action_of_the_repository_is_read_with_its_inputs():
+    """As xstate has it: one installs, another one tests."""
+    steps = "- {uses: ./ci/setup, with: {node: 24}}\n- {uses: ./ci/checks}\n- {uses: ./ci/own}"
+    inner = "[{uses: actions/setup-node@v6, with: {node-version: '${{ inputs.node }}'}}, {run: '${{ inputs.get }}'}]"
+    inputs = "{node: {required: true}, get: {default: npm ci}}"
+    files = {
+        "package.json": "{}",
+        "ci/setup/action.yml": f"inputs: {inputs}\nruns: {{using: composite, steps: {inner}}}",
+        "ci/checks/action.yaml": "runs: {steps: [{run: npm run lint}, {run: npm test}, {uses: ./ci/checks}]}",
+    }
+    detected = detection(files, workflow(steps))
+    assert commands(detected) == ["npm test", "npm run lint"]
+    assert detected.prepare[0].raw["with"] == {"node-version": "24"}
+    assert [step.name for step in detected.prepare] == ["actions/setup-node@v6", "npm ci"]
+
+
 def test_variables_that_programs_read_are_set_and_those_of_the_workflow_are_not():
     text = workflow(
         "- run: ${{ env.RUNNER }} --level $LEVEL\n  env: {LEVEL: high}",
@@ -428,6 +444,67 @@ def test_the_job_prepare_takes_what_is_for_one_value_of_a_matrix_from_no_second_
     assert [step.script for step in plain.prepare] == ["npm ci"]
     alone = [step.script for step in detection(files).prepare if not step.reason]
     assert alone == ["npm ci", "npm install typescript@5.9.3"]
+
+
+def test_later_jobs_undo_no_install_of_the_first_and_what_only_they_need_may_fail():
+    """As fastify and anstyle have it: an install without the packages of tests, and an upload, in other jobs."""
+    install = """
+- run: npm ci
+- run: npm install --global pnpm
+- run: cd example && npm install
+- uses: github/codeql-action/upload-sarif@v4
+- run: npm run lint
+"""
+    files = {"package.json": '{"scripts": {"test": "vitest"}}', ".github/workflows/z.yml": workflow(install)}
+    prepare = detection(files, workflow("- run: npm install --ignore-scripts\n- run: npm test")).prepare
+    assert [(step.name, bool(step.reason), step.raw.get("continue-on-error", False)) for step in prepare] == [
+        ("npm install --ignore-scripts", False, False),
+        ("npm ci", True, True),
+        ("npm install --global pnpm", False, True),
+        ("cd example && npm install", False, True),
+        ("github/codeql-action/upload-sarif@v4", False, True),
+    ]
+
+
+def test_tests_that_install_what_they_need_in_their_own_step_get_it_before():
+    """As apispec has it: tox has no network where its tests run. pytest runs beside it with the usual install."""
+    oldest = "requirements-oldest.txt"
+    files = {
+        "pyproject.toml": "[project]\nname = 'x'",
+        "tests/test_x.py": "import pytest",
+        oldest: "six==1.9",
+    }
+    steps = detection(files, workflow("- run: pip install tox\n- run: tox -e py")).prepare
+    assert [step.name for step in steps] == ["pip install tox", "Download what the tests need"]
+    assert steps[1].raw["run"].endswith("pip install -q -e . pytest")
+    assert len(detection(files, workflow("- run: pip install .\n- run: pytest")).prepare) == 1
+
+
+def test_an_action_whose_condition_is_about_the_matrix_is_taken_where_it_holds():
+    """As html5lib has it."""
+    steps = """
+- uses: actions/setup-python@v5
+  if: ${{ matrix.deps == 'base' }}
+  with: {python-version: '3.8'}
+- run: pip install pytest
+- run: pytest
+"""
+    prepare = detection(PYTEST, workflow(steps, "strategy: {matrix: {deps: [base, other]}}")).prepare
+    assert [step.reason for step in prepare] == ["", ""]
+    assert "if" not in prepare[0].raw
+
+
+def test_a_step_whose_output_an_action_needs_keeps_its_identifier_which_no_other_has():
+    """As django-debug-toolbar has it, in four jobs; without a path actions/cache fails."""
+    steps = """
+- {id: cache, run: 'echo dir=%s >> $GITHUB_OUTPUT'}
+- {uses: actions/cache@v4, with: {path: '${{ steps.cache.outputs.dir }}'}}
+- run: pytest %s
+"""
+    files = {**PYTEST, ".github/workflows/z.yml": workflow(steps % ("b", "b"))}
+    prepare = detection(files, workflow(steps % ("a", "a"))).prepare
+    assert [step.raw.get("id") for step in prepare] == ["cache", None, None]
+    assert [step.reason for step in prepare] == ["", "", ""]
 
 
 def test_a_repositorys_own_script_is_known_by_the_name_of_its_step():
