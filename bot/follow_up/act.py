@@ -64,7 +64,7 @@ class Actions:
                     f"{links}. Next: a maintainer."
                 )
             case Rerun(runs):
-                self._spend(reran=self.record.spent.reran | {head})
+                self._spend(done=self.record.spent.done | {head})
                 self._write(
                     "**Running failed jobs again.** Next: CI.", row(head, "failed jobs run again", "waiting")
                 )
@@ -72,7 +72,7 @@ class Actions:
                     with self._noting(f"run {one} could not be repeated"):
                         self.github.rerun_failed_jobs(one)
             case Update(why):
-                self._count(Kind.UPDATE, updated_to=self.record.spent.updated_to | {self.now.base_tip})
+                self._count(Kind.UPDATE, done=self.record.spent.done | {self.now.base_tip})
                 merging = f"**Merging the base branch.** {sentence(why)} Next: CI."
                 self._write(merging, row(head, "base merged", why))
                 self.github.update_branch(self.number, head)
@@ -90,7 +90,7 @@ class Actions:
         self._count(
             step.kind,
             failures={**spent.failures, **failures},
-            bots=spent.bots.union(filter(None, step.threads)),
+            done=spent.done.union(str(bot) for bot in step.threads if bot),
             runs=spent.runs | {str(self.run)},
             lines=spent.lines or self.now.lines,
         )

@@ -98,14 +98,14 @@ def _ci(now: Situation, limits: FollowUpPolicy) -> Step | None:
     if not red:
         return None
     again = [one for one in red if (one.ended is Ended.LOST or one.flaky) and one.run]
-    if again and now.head not in now.spent.reran:
+    if again and now.head not in now.spent.done:
         return Rerun(tuple(dict.fromkeys(one.run for one in again)))
     if lost := [one for one in red if one.ended is Ended.LOST]:
         return Stop(f"{names_of(lost)} was ended by the infrastructure twice.")
     if both := [one for one in red if one.on_base_tip is Ended.FAILED]:
         where = f": {both[0].base_url}" if both[0].base_url else ""
         return Stop(f"{names_of(both)} fails on the base branch, too{where}.")
-    if any(one.on_merge_base is Ended.FAILED for one in red) and now.base_tip not in now.spent.updated_to:
+    if any(one.on_merge_base is Ended.FAILED for one in red) and now.base_tip not in now.spent.done:
         why = f"{names_of(red)} failed at the merge base, too, and passes on the base branch now"
         return _no_merge(now) or _used_up(now, limits, Kind.UPDATE) or Update(why)
     for one in red:
@@ -117,7 +117,7 @@ def _ci(now: Situation, limits: FollowUpPolicy) -> Step | None:
 def _review(now: Situation, limits: FollowUpPolicy) -> Step | None:
     if now.bot_review_pending:
         return Wait("a review is under way", "a reviewer")
-    threads = tuple(bot for bot in now.threads if bot not in now.spent.bots)
+    threads = tuple(bot for bot in now.threads if str(bot) not in now.spent.done)
     if not threads or now.approved:
         return None
     return _used_up(now, limits, Kind.REVIEW) or StartRound(Kind.REVIEW, threads=threads)

@@ -18,7 +18,7 @@ from bot.github.values import CommentData
 from bot.publish.change.commit import ROUND_TRAILER
 from bot.publish.markdown import safe_line
 from bot.publish.thread.comments import OwnComment, own_comments
-from bot.publish.thread.markers import mark, mark_of, marked, number_in
+from bot.publish.thread.markers import mark, mark_of, marked
 
 FOLLOWED = "followed"
 """The kind of the comment."""
@@ -26,7 +26,7 @@ FOLLOWED = "followed"
 _TRAILERS = re.compile(rf"^{ROUND_TRAILER}: ([a-z]+)$", re.MULTILINE)
 _REASON_GONE = "The comment was edited."
 _MOST_KEPT = 40
-"""Of each list in the mark."""
+"""Of the failures in the mark."""
 
 
 class Record(NamedTuple):
@@ -99,10 +99,8 @@ def _spent(own: OwnComment) -> Spent:
         usd=number("cents") / 100,
         lost=number("lost"),
         void=number("void"),
-        reran=frozenset(_listed(fields, "reran")),
-        updated_to=frozenset(_listed(fields, "tips")),
+        done=frozenset(_listed(fields, "done")),
         failures=dict(one.split("-", 1) for one in _listed(fields, "failures") if "-" in one),
-        bots=frozenset(map(number_in, _listed(fields, "bots"))),
         runs=frozenset(_listed(fields, "runs")),
         lines=number("lines"),
     )
@@ -160,8 +158,10 @@ def with_result(rows: tuple[str, ...], result: str, cost: str = "–") -> tuple[
 
 def _fields(record: Record) -> dict[str, str]:
     spent = record.spent
-    numbers = {
-        **{kind.value: spent.counts.get(kind, 0) for kind in Kind},
+    failures = [f"{name}-{head}" for name, head in spent.failures.items()]
+    values = {
+        "state": "stopped" if record.stopped else "on",
+        **spent.counts,
         "cents": round(spent.usd * 100),
         "lost": spent.lost,
         "void": spent.void,
@@ -170,24 +170,15 @@ def _fields(record: Record) -> dict[str, str]:
         "by": record.armed_by,
         "rounds": record.most_rounds,
         "most": round(record.most_usd * 100),
-    }
-    lists = {
-        "reran": spent.reran,
-        "tips": spent.updated_to,
-        "failures": [f"{name}-{head}" for name, head in spent.failures.items()],
-        "bots": map(str, spent.bots),
-        "runs": spent.runs,
-    }
-    words = {
-        "state": "stopped" if record.stopped else "on",
         "ready": record.ready,
         "head": record.head,
         "round": record.kind,
         "login": record.login,
+        "done": ".".join(sorted(spent.done)),
+        "failures": ".".join(failures[-_MOST_KEPT:]),
+        "runs": ".".join(sorted(spent.runs)),
     }
-    listed = {name: ".".join(list(values)[-_MOST_KEPT:]) for name, values in lists.items()}
-    texts = {**words, **{name: str(number) for name, number in numbers.items() if number}, **listed}
-    return {name: text for name, text in texts.items() if text}
+    return {name: str(value) for name, value in values.items() if value}
 
 
 def _listed(fields: Mapping[str, str], name: str) -> list[str]:

@@ -58,19 +58,17 @@ class Mergeable(StrEnum):
 class Spent(NamedTuple):
     """What was done for the pull request so far; only ever grows. `counts` are the rounds and updates of each kind,
     failed and empty ones included. `lost` counts rounds in a row that the infrastructure ended, `void` those whose head
-    moved before they could publish. `reran` are heads whose jobs were run again, `updated_to` tips of the base that
-    were merged, `failures` the head at which a round worked on a fingerprint, `bots` the review bots that had their
-    round, `runs` the Actions runs of rounds. `lines` is the size of the first diff, 0 if unknown. `bundles` counts the
-    rounds whose bundles Actions keeps: no comment and no push can lower that."""
+    moved before they could publish. `done` is what is done once: heads whose jobs were run again, tips of the base that
+    were merged, ids of review bots that had their round. `failures` are the head at which a round worked on a
+    fingerprint, `runs` the Actions runs of rounds. `lines` is the size of the first diff, 0 if unknown. `bundles`
+    counts the rounds whose bundles Actions keeps: no comment and no push can lower that."""
 
     counts: Mapping[str, int] = MappingProxyType({})
     usd: float = 0.0
     lost: int = 0
     void: int = 0
-    reran: frozenset[str] = frozenset()
-    updated_to: frozenset[str] = frozenset()
+    done: frozenset[str] = frozenset()
     failures: Mapping[str, str] = MappingProxyType({})
-    bots: frozenset[int] = frozenset()
     runs: frozenset[str] = frozenset()
     lines: int = 0
     bundles: int = 0

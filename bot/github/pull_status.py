@@ -11,10 +11,10 @@ from bot.github.values import Account
 
 _ACTOR = "{ __typename login ... on User { databaseId } ... on Bot { databaseId } }"
 _RIGHT = "authorCanPushToRepository"
-_CHECKS = """statusCheckRollup { contexts(first: 100) { nodes { __typename
-    ... on CheckRun { name status conclusion detailsUrl isRequired(pullRequestNumber: $number)
+_CHECKS = """statusCheckRollup { contexts(first: 100) { nodes {
+    ... on CheckRun { name status conclusion url: detailsUrl required: isRequired(pullRequestNumber: $number)
       checkSuite { workflowRun { databaseId } } }
-    ... on StatusContext { context state targetUrl isRequired(pullRequestNumber: $number) }
+    ... on StatusContext { name: context state url: targetUrl required: isRequired(pullRequestNumber: $number) }
   } } }"""
 _STATUS = f"""
 query pullStatus($owner: String!, $name: String!, $number: Int!) {{
@@ -115,8 +115,7 @@ class PullStatuses(ApiPart):
             commit = self._query(_BASE, number=number, oid=sha)["object"] or {"checkSuites": {"nodes": ()}}
             runs = [run for suite in commit["checkSuites"]["nodes"] for run in suite["checkRuns"]["nodes"]]
             passed, failed = (
-                {str(run["name"]) for run in runs if run["conclusion"] == one}
-                for one in ("SUCCESS", "FAILURE")
+                {run["name"] for run in runs if run["conclusion"] == one} for one in ("SUCCESS", "FAILURE")
             )
             return _checks(commit), frozenset(passed & failed)
 
@@ -160,68 +159,59 @@ class PullStatuses(ApiPart):
 
 
 def _status(pull: Any) -> PullStatus:
-    head, base = pull["headRef"] or {}, pull["baseRef"] or {}
+    head, base = ((pull[end] or {}).get("target") or {} for end in ("headRef", "baseRef"))
+    asked = pull["reviewRequests"]
     return PullStatus(
-        id=str(pull["id"]),
-        url=str(pull["url"]),
-        body=str(pull["body"] or ""),
-        state=str(pull["state"]),
-        queued=bool(pull["isInMergeQueue"]),
-        draft=bool(pull["isDraft"]),
-        mergeable=str(pull["mergeable"]),
-        lines=int(pull["additions"]) + int(pull["deletions"]),
+        id=pull["id"],
+        url=pull["url"],
+        body=pull["body"] or "",
+        state=pull["state"],
+        queued=pull["isInMergeQueue"],
+        draft=pull["isDraft"],
+        mergeable=pull["mergeable"],
+        lines=pull["additions"] + pull["deletions"],
         author=graphql_account(pull["author"]),
-        head=str(pull["headRefOid"]),
-        head_ref=str(pull["headRefName"]),
-        head_repository=str((pull["headRepository"] or {}).get("nameWithOwner") or ""),
-        base_tip=str((base.get("target") or {}).get("oid") or ""),
-        checks=_checks(head.get("target")),
-        base_checks=_checks(base.get("target")),
+        head=pull["headRefOid"],
+        head_ref=pull["headRefName"],
+        head_repository=(pull["headRepository"] or {}).get("nameWithOwner", ""),
+        base_tip=base.get("oid", ""),
+        checks=_checks(head),
+        base_checks=_checks(base),
         commits=tuple(map(_commit, pull["commits"]["nodes"])),
-        asked_bots=tuple(
-            int((one["requestedReviewer"] or {}).get("databaseId") or 0)
-            for one in pull["reviewRequests"]["nodes"]
-        ),
-        review_requested=bool(pull["reviewRequests"]["totalCount"]),
+        asked_bots=tuple((one["requestedReviewer"] or {}).get("databaseId", 0) for one in asked["nodes"]),
+        review_requested=asked["totalCount"] > 0,
         reviews=tuple(map(_review, pull["latestReviews"]["nodes"])),
         threads=tuple(_thread(one) for one in pull["reviewThreads"]["nodes"] if not one["isResolved"]),
     )
 
 
-def _checks(target: Any) -> tuple[CheckStatus, ...]:
-    rollup = (target or {}).get("statusCheckRollup") or {"contexts": {"nodes": ()}}
+def _checks(commit: Any) -> tuple[CheckStatus, ...]:
+    rollup = commit.get("statusCheckRollup") or {"contexts": {"nodes": ()}}
     return tuple(map(_check, rollup["contexts"]["nodes"]))
 
 
 def _check(one: Any) -> CheckStatus:
-    if one["__typename"] == "StatusContext":
-        return CheckStatus(
-            str(one["context"]), str(one["state"]), bool(one["isRequired"]), str(one["targetUrl"] or ""), 0
-        )
-    run = (one["checkSuite"].get("workflowRun") or {}).get("databaseId") or 0
-    state = str(one["conclusion"] or one["status"])
-    return CheckStatus(
-        str(one["name"]), state, bool(one["isRequired"]), str(one["detailsUrl"] or ""), int(run)
-    )
+    run = (one.get("checkSuite", {}).get("workflowRun") or {}).get("databaseId", 0)
+    state = one.get("state") or one["conclusion"] or one["status"]
+    return CheckStatus(one["name"], state, one["required"], one["url"] or "", run)
 
 
 def _commit(node: Any) -> CommitStatus:
     commit = node["commit"]
-    email = (commit["author"] or {}).get("email") or ""
-    return CommitStatus(str(commit["oid"]), str(commit["message"]), str(email))
+    return CommitStatus(commit["oid"], commit["message"], (commit["author"] or {}).get("email") or "")
 
 
 def _review(one: Any) -> ReviewStatus:
-    commit, author = (one["commit"] or {}).get("oid") or "", graphql_account(one["author"])
-    return ReviewStatus(author, str(one["state"]), str(one["body"] or ""), str(commit), bool(one[_RIGHT]))
+    commit, author = (one["commit"] or {}).get("oid", ""), graphql_account(one["author"])
+    return ReviewStatus(author, one["state"], one["body"] or "", commit, one[_RIGHT])
 
 
 def _thread(one: Any) -> tuple[ThreadComment, ...]:
     return tuple(
         ThreadComment(
             graphql_account(each["author"]),
-            str(each["body"] or ""),
-            bool((each["pullRequestReview"] or {}).get(_RIGHT)),
+            each["body"] or "",
+            bool(each["pullRequestReview"] and each["pullRequestReview"][_RIGHT]),
         )
         for each in one["comments"]["nodes"]
     )

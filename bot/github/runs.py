@@ -89,6 +89,11 @@ class Runs(Downloads):
     def workflow_run(self, run_id: int) -> WorkflowRun:
         return self._parsed(lambda: unchanged(self._workflow_run(run_id).complete()))
 
+    def active_run(self, run_id: int) -> WorkflowRun | None:
+        """Return the run, `None` if it has ended or is gone."""
+        run = self._parsed_or_none(lambda: self.workflow_run(run_id), (404,))
+        return run if run and run.status != "completed" else None
+
     def workflow_runs(self, workflow: str = "", **filters: str) -> Iterator[WorkflowRun]:
         """Newest first. `workflow` is a file or an id. Of `filters`, `created` is a day, a time or a range
         (`>=2026-01-02`), `status` a status or a conclusion, `actor` the login of the account that caused the event,

@@ -140,13 +140,13 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
     ("a lost runner runs again", {"checks": (LOST,)}, Rerun((7,))),
     (
         "once a head",
-        {"checks": (LOST,), "spent": Spent(reran=frozenset({HEAD}))},
+        {"checks": (LOST,), "spent": Spent(done=frozenset({HEAD}))},
         Stop("test was ended by the infrastructure twice."),
     ),
     ("a flaky check runs again", {"checks": (FLAKY,)}, Rerun((7,))),
     (
         "and is fixed if it fails again",
-        {"checks": (FLAKY,), "spent": Spent(reran=frozenset({HEAD}))},
+        {"checks": (FLAKY,), "spent": Spent(done=frozenset({HEAD}))},
         StartRound(Kind.FIX, (FLAKY,)),
     ),
     (
@@ -161,7 +161,7 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
     ),
     (
         "once for each tip",
-        {"checks": (OLD_RED,), "spent": Spent(updated_to=frozenset({TIP}))},
+        {"checks": (OLD_RED,), "spent": Spent(done=frozenset({TIP}))},
         StartRound(Kind.FIX, (OLD_RED,)),
     ),
     (
@@ -183,7 +183,7 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
     ),
     (
         "a review bot has one round",
-        {"threads": (BY_BOT,), "unanswered": 1, "spent": Spent(bots=frozenset({99}))},
+        {"threads": (BY_BOT,), "unanswered": 1, "spent": Spent(done=frozenset({"99"}))},
         QUESTIONS,
     ),
     (

@@ -73,21 +73,21 @@ class Pull:
                 assert not self.by_person and not self.now.over
                 counts = {**spent.counts, kind: spent.count(kind) + 1}
                 failures = {**spent.failures, **{one.fingerprint: self.now.head for one in checks}}
-                bots = spent.bots | set(filter(None, threads))
+                had = spent.done.union(str(bot) for bot in threads if bot)
                 cost = spent.usd + self.dice.random()
                 spent = spent._replace(
-                    counts=counts, failures=failures, bots=bots, usd=cost, lines=spent.lines or self.now.lines
+                    counts=counts, failures=failures, done=had, usd=cost, lines=spent.lines or self.now.lines
                 )
                 self.push(spent)
             case Update():
                 assert not self.by_person and not self.now.over
                 tips, counts = (
-                    spent.updated_to | {self.now.base_tip},
+                    spent.done | {self.now.base_tip},
                     {**spent.counts, Kind.UPDATE: spent.count(Kind.UPDATE) + 1},
                 )
-                self.push(spent._replace(updated_to=tips, counts=counts))
+                self.push(spent._replace(done=tips, counts=counts))
             case Rerun():
-                self.now = self.now._replace(spent=spent._replace(reran=spent.reran | {self.now.head}))
+                self.now = self.now._replace(spent=spent._replace(done=spent.done | {self.now.head}))
             case MarkReady():
                 self.now = self.now._replace(ready=True)
             case Stop(reason):

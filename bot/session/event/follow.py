@@ -53,8 +53,11 @@ def follow(context: EventContext) -> EventResult:
     for each in [number] if number else _own_open(github):
         try:
             chosen = _next_step(context, each, chosen)
-        except (GitHubError, NoRequestError) as error:
-            if number or (isinstance(error, GitHubError) and error.failure.rate_limited):
+        except NoRequestError:
+            if number:
+                raise
+        except GitHubError as error:
+            if number or error.failure.rate_limited:
                 raise
             context.say(f"note: #{each} is left until the next time: {error}")
     if chosen is None:
@@ -88,8 +91,6 @@ def begun_round(github: GitHub, number: int, run: int) -> tuple[int, Record]:
 def _next_step(context: EventContext, number: int, chosen: Actions | None) -> Actions | None:
     """Take the next step of one pull request. Return the round that this job is to run, `chosen` if there is one."""
     actions = _actions(context, number)
-    if actions is None:
-        return chosen
     step = decide(actions.now, actions.limits)
     if isinstance(step, StartRound):
         kept = context.github.count_artifacts(f"{ROUND_ARTIFACT}{number}")
@@ -107,34 +108,22 @@ def _own_open(github: GitHub) -> Iterator[int]:
             yield pull.number
 
 
-def _actions(context: EventContext, number: int) -> Actions | None:
-    """Return what may be done for a pull request, `None` if it is not followed or not ours."""
+def _actions(context: EventContext, number: int) -> Actions:
+    """Return what may be done for a pull request. Raises `NoRequestError` if it is not followed or not ours."""
     github, policy = context.github, context.policy
     me = github.me
     if me is None:  # then nothing shows which commits and comments are ours
         raise NoRequestError("GitHub does not say which account the token is of")
     as_app = not me.login.startswith("github-actions")
-    followed = read_followed(
-        github, number, policy.follow_up or FollowUpPolicy(), policy.identity, may_push_workflows=as_app
-    )
+    limits = policy.follow_up or FollowUpPolicy()
+    followed = read_followed(github, number, limits, policy.identity, may_push_workflows=as_app)
     if followed is None or (policy.follow_up is None and followed.record.comment is None):
         why = _NOT_OWN if followed is None else _NOT_FOLLOWED
-        if context.event_request.number:
-            raise NoRequestError(f"#{number}: {why}")
-        return None
-    actions = Actions(github, followed, policy.follow_up or FollowUpPolicy(), context.where.run, context.say)
-    if followed.situation.running and not _is_active(github, followed.record):
+        raise NoRequestError(f"#{number}: {why}")
+    actions = Actions(github, followed, limits, context.where.run, context.say)
+    if followed.situation.running and github.active_run(followed.record.run) is None:
         actions.lose_round()
     return actions
-
-
-def _is_active(github: GitHub, record: Record) -> bool:
-    try:
-        return github.workflow_run(record.run).status != "completed"
-    except GitHubError as error:
-        if error.status == 404:
-            return False
-        raise
 
 
 def round_request(event_request: EventRequest, number: int, record: Record) -> EventRequest:

@@ -114,16 +114,13 @@ def _active_run(context: EventContext, run_id: int, written_at: str) -> Workflow
     """The run that our comment names, if it is active, one of this repository that was there when the comment was
     written, and of the workflow that answers or follows; `None` for any other, since somebody may have had us write its
     name."""
-    try:
-        run = context.github.workflow_run(run_id)
-    except GitHubError as error:
-        if error.status == 404:
-            return None
-        raise
+    run = context.github.active_run(run_id)
+    if run is None:
+        return None
     workflows = (context.where.workflow, FOLLOW_UP_FILE)
     ours = any(is_own_run(run, context.github.name, one) for one in workflows)
     begun = stamp(run.created_at)
-    return run if ours and begun <= written_at and run.status != "completed" else None
+    return run if ours and begun <= written_at else None
 
 
 def _status(context: EventContext, comment: OwnComment, run: WorkflowRun) -> str:

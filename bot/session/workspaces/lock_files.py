@@ -40,9 +40,7 @@ def write_lock_files(run: Run, workspace: AgentWorkspace) -> None:
     """Write the lock files anew from the base's and the merged manifests. Raises `UsageError`."""
     for path in check_lock_files(run):
         command, _ = lock_tool(path)
-        blob = (
-            run.checkout.git.run("rev-parse", "--verify", f"{run.checkout.base_sha}:{path}").decode().strip()
-        )
+        blob = shlex.quote(f"{run.checkout.base_sha}:{path}")
         place, name = shlex.quote(f"./{dirname(path)}"), shlex.quote(basename(path))
         line = f"cd {place} && git cat-file blob {blob} > {name} && {{ {command}; }}"
         outcome = workspace.call(
