@@ -14,20 +14,21 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(STAMP)
 	@$(BIN)/slash-agent demo
 
-# Tests, in parallel: two workers a core, since a test of a whole run waits as much as it computes. WORKERS=1 for one.
+# Tests, in parallel. A test of a whole run waits as much as it computes, and a worker computes ten seconds before its first.
+# So there are two workers a core for the slow ones, and one more than cores for the others. WORKERS=1 for one.
 # Their 40,000 folders are removed in the background; pytest would take ten seconds to remove those of an earlier run.
 pytest = @folder=$$(mktemp -d) && \
-  $(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal --basetemp=$$folder/tests \
-  $(1) || { echo "What the tests left is in $$folder."; exit 1; }; \
+  $(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr $(1))) --dist worksteal --basetemp=$$folder/tests \
+  $(2) || { echo "What the tests left is in $$folder."; exit 1; }; \
   rm -rf $$folder >/dev/null 2>&1 &
 
 test: $(STAMP) $(REWRITTEN)
-	$(call pytest,-m "not slow" tests)
+	$(call pytest,1 + $$(nproc),-m "not slow" tests)
 
 # The slow ones: every fault at every point (docs/reliability.md), the further rows of tables of whole runs, whole runs that
 # cover no branch of their own, and whatever needs npm, act or Chromium. Only files that may have one are collected.
 test-all: $(STAMP)
-	$(call pytest,-m slow \
+	$(call pytest,2 \* $$(nproc),-m slow \
 	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium|site)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|begin|bench|cli|scene|stage|world): ' tests | sort))
 
 lint: $(STAMP)

@@ -22,7 +22,7 @@ class CancelToken:
         return self._fired.is_set()
 
     def fire(self, reason: str) -> None:
-        """`reason` is one of "signal", "time"; the first one stays."""
+        """`reason` is "signal", "time", or words for a log; the first one stays."""
         with self._lock:
             if self._fired.is_set():
                 return

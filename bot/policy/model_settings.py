@@ -17,7 +17,6 @@ Model = Annotated[
         "provider/name, as in anthropic/claude-sonnet-5-5", r"[A-Za-z0-9._-]+/[A-Za-z0-9][A-Za-z0-9._:/@+-]*"
     ),
 ]
-# A model's name with stars; nothing else is special to the matcher.
 _Price = Annotated[float, decimal(10_000)]
 _Size = Annotated[int, whole(1, 100_000_000)]
 _Effort = Annotated[str, one_of(EFFORTS)]

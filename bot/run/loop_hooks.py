@@ -24,7 +24,7 @@ from bot.parsing.parser import ParseError, Parser
 from bot.run.parts import Parts
 from bot.session.context.profiles import FINAL
 from bot.session.context.run import Run
-from bot.session.tools.subagents import conversation_hooks
+from bot.session.tools.conversation_hooks import conversation_hooks
 from bot.session.workspaces.lock_files import write_lock_files
 from bot.verbs.record import SUBMIT_PLAN
 

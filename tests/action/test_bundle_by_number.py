@@ -49,6 +49,7 @@ def test_a123_a_bundle_of_the_same_name_by_another_job_is_not_published(stage: S
     assert len(stage.pulls()) == 1
 
 
+@pytest.mark.slow
 def test_a123_a_bundle_with_another_file_in_it_is_not_published(stage: Stage):
     write_file(stage.bundle / "message.md", "Whole.\n")
     digest = subprocess.run([DIGEST, stage.bundle], capture_output=True, text=True, check=True).stdout.strip()

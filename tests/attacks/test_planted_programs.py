@@ -25,6 +25,7 @@ MODULES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_a29_nothing_planted_in_the_repository_is_run_by_the_host(cli: Cli, tmp_path: Path):
     """Started in the repository, with its folders first on PATH, as a step after `npm install` would be."""

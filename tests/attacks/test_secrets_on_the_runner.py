@@ -171,6 +171,7 @@ SECRETS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SECRETS)
 def test_a09_a15_no_dump_of_environment_memory_or_files_holds_a_secret(attacked: AttackResult, name: str):
     """A-09, A-10, A-12, A-13 and A-15: whatever the model looks into, with its tools and by commands."""

@@ -18,11 +18,10 @@ MESSAGES = re.findall(r"^\| (`+)(.+?)\1 \|", PAGE, re.MULTILINE)
 
 
 def printed() -> tuple[str, ...]:
-    """Every text in the program's source, with `…` for each value that is filled in."""
+    """Each text of several words in the program's source, with `…` for each value that is filled in."""
     files = [*(ROOT / "bot").rglob("*.py"), ROOT / ".github" / "action" / "first.py"]
-    return tuple(
-        text for file in files for node in ast.walk(ast.parse(file.read_text())) if (text := _text(node))
-    )
+    nodes = (node for file in files for node in ast.walk(ast.parse(file.read_text())))
+    return tuple({text for node in nodes if " " in (text := _text(node))})
 
 
 def _text(node: ast.AST) -> str:

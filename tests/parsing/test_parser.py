@@ -13,7 +13,7 @@ from bot.parsing.child import yaml_texts
 from bot.parsing.parser import ParseError, Parser
 from tests.parsing.hostile_functions import answers_with, ends_itself, limits_and_surroundings
 
-NESTED = "[" * 180_000
+NESTED = "[" * 90_000
 
 
 @pytest.fixture(scope="module")

@@ -160,6 +160,7 @@ def test_the_newest_subjects_show_a_convention(subjects: list[str], told: str):
     assert bool(told) == bool(seen)
 
 
+@pytest.mark.slow
 def test_a139_a_pattern_of_the_repository_does_not_hold_publishing_up(tmp_path: object):
     """The base's own pattern may take for ever: it is applied in a child with a limit, and the draft says so."""
     text = workflow(subjectPattern="^([a-z ]+)+$")

@@ -1,9 +1,9 @@
 """The round with the tests as they were, over real runs of checks (A-66, A-97). All rows are folders of one repository,
 each with a check of its own, so that the rounds over them are run once a runner of tests."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -16,6 +16,8 @@ from bot.evidence.summary import summarize_checks
 from bot.evidence.view import view_of
 from tests.support.outcomes import make_outcome
 from tests.support.rounds import PYTEST, Begin, Trial, trial
+
+pytestmark = pytest.mark.slow
 
 APP = "def double(x):\n    return {}\n\n\ndef half(x):\n    return x // 2\n"
 RIGHT, WRONG = APP.format("x * 2"), APP.format("x * 3")
@@ -83,10 +85,7 @@ MENDED = {
 EDITED = {
     name: Row({"app.py": WRONG, f"tests/test_{name}.py": text}) for name, text in EXPECTS_ANOTHER.items()
 }
-# `make test` runs the rounds over the first rows alone.
-FIRST = {"the_head_of_another_test_file": PASSES_WRONGLY["the_head_of_another_test_file"]}
-FIRST |= {"another_value": EDITED["another_value"], **MENDED}
-BY_UNITTEST = {**PASSES_WRONGLY, **EDITED, "a_file_beside_it": GOLDEN}
+BY_UNITTEST = {**PASSES_WRONGLY, **EDITED, **MENDED, "a_file_beside_it": GOLDEN}
 PASSES_BY_SETTINGS = {
     "conftest": Row({"app.py": WRONG, "conftest.py": CONFTEST + PATCHED}),
     "a_new_conftest": Row({"app.py": WRONG, "tests/conftest.py": PATCHED}),
@@ -120,15 +119,8 @@ UNITTEST = "python3 -m unittest discover -v -s tests"
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
-    with rounds_of(FIRST, UNITTEST, tmp_path_factory) as begun:
-        yield begun
-
-
-@pytest.fixture(scope="module")
 def by_unittest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
-    rows = {name: row for name, row in BY_UNITTEST.items() if name not in FIRST}
-    with rounds_of(rows, UNITTEST, tmp_path_factory) as begun:
+    with rounds_of(BY_UNITTEST, UNITTEST, tmp_path_factory) as begun:
         yield begun
 
 
@@ -136,17 +128,6 @@ def by_unittest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
 def by_pytest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
     with rounds_of(BY_PYTEST, PYTEST, tmp_path_factory) as begun:
         yield begun
-
-
-@pytest.fixture
-def unittests(request: pytest.FixtureRequest, name: str) -> Trial:
-    """The rounds over the row."""
-    return request.getfixturevalue("first" if name in FIRST else "by_unittest")
-
-
-def slow(names: Iterable[str]) -> list[Any]:
-    """The rows, of which those that are not among the first are slow."""
-    return [name if name in FIRST else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def row_of(trial: Trial, name: str) -> CheckResult:
@@ -178,30 +159,29 @@ def assert_fails_as_it_was(result: CheckResult, test: str) -> None:
     assert_not_green(result)
 
 
-@pytest.mark.parametrize("name", slow(PASSES_WRONGLY))
+@pytest.mark.parametrize("name", PASSES_WRONGLY)
 def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_tests(
-    unittests: Trial, name: str
+    by_unittest: Trial, name: str
 ):
-    assert_fails_as_it_was(row_of(unittests, name), f"test_{name}.T.test_double")
+    assert_fails_as_it_was(row_of(by_unittest, name), f"test_{name}.T.test_double")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PASSES_BY_SETTINGS)
 def test_a97_nor_by_what_it_does_to_the_settings_of_their_runner(by_pytest: Trial, name: str):
     assert_fails_as_it_was(row_of(by_pytest, name), f"tests.test_{name}.T::test_double")
 
 
-@pytest.mark.parametrize("name", slow([*EXPECTS_ANOTHER, "a_file_beside_it"]))
-def test_a66_a_test_whose_expectation_the_change_edits_is_named(unittests: Trial, name: str):
-    result = row_of(unittests, name)
+@pytest.mark.parametrize("name", [*EXPECTS_ANOTHER, "a_file_beside_it"])
+def test_a66_a_test_whose_expectation_the_change_edits_is_named(by_unittest: Trial, name: str):
+    result = row_of(by_unittest, name)
     doubled = f"test_{name}.T.test_double"
     assert (result_of(result).expectation_changed, result_of(result).failed) == ((doubled,), ())
     assert failing([result], "") == (), "an expectation may change on purpose"
     assert_not_green(result)
 
 
-def test_a97_a_test_that_passes_because_the_change_edits_it_is_not_fixed(first: Trial):
-    result = row_of(first, "by_an_edited_test")
+def test_a97_a_test_that_passes_because_the_change_edits_it_is_not_fixed(by_unittest: Trial):
+    result = row_of(by_unittest, "by_an_edited_test")
     assert result.before.state is CheckState.FAILED
     assert result.tests is not None
     assert result.tests.mended == ()
@@ -216,22 +196,21 @@ def assert_unconfirmed(result: CheckResult, test: str) -> None:
     assert_not_green(result)
 
 
-def test_a97_a_test_that_passes_because_another_file_of_tests_changed_is_not_fixed(first: Trial):
-    assert_unconfirmed(row_of(first, "by_another_test_file"), "test_by_another_test_file.T.test_double")
+def test_a97_a_test_that_passes_because_another_file_of_tests_changed_is_not_fixed(by_unittest: Trial):
+    assert_unconfirmed(row_of(by_unittest, "by_another_test_file"), "test_by_another_test_file.T.test_double")
 
 
-@pytest.mark.slow
 def test_a97_a_test_that_passes_because_a_helper_changed_is_not_fixed(by_pytest: Trial):
     assert_unconfirmed(row_of(by_pytest, "by_conftest"), "tests.test_by_conftest.T::test_double")
 
 
-def test_a_real_fix_is_told_beside_edited_and_new_tests(first: Trial):
-    result = row_of(first, "by_a_fix")
+def test_a_real_fix_is_told_beside_edited_and_new_tests(by_unittest: Trial):
+    result = row_of(by_unittest, "by_a_fix")
     assert result.tests is not None
     assert result.tests.mended == ("test_by_a_fix.T.test_double",)
     assert confirms(result.as_they_were)
-    assert "checks-as-they-were-1" in first.opened
-    records = [(one.phase, one.tests) for one in first.records if one.name == "by_a_fix"]
+    assert "checks-as-they-were-1" in by_unittest.opened
+    records = [(one.phase, one.tests) for one in by_unittest.records if one.name == "by_a_fix"]
     assert records[-1] == ("as_they_were", TestCounts(2, 0, 0))
     summary = summarize_checks(make_outcome(checks=(result,)))
     assert summary.headline == "3 of 3 tests pass (1 fixed); with the tests as they were 2 pass"

@@ -67,8 +67,9 @@ def test_each_command_is_a_check_of_its_own(workspace: Workspace):
     ("first", "has_result", "second", "lack"),
     [
         ("def test_a(): pass", True, "import no_such_module", "a tool or dependency is missing here"),
-        ("", False, "def test_b(): raise OSError('Temporary failure in name resolution')",
-         "the sandbox has no network"),
+        pytest.param(
+            "", False, "def test_b(): raise OSError('Temporary failure in name resolution')",
+            "the sandbox has no network", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_a_suite_whose_tests_pass_in_part_has_a_result(

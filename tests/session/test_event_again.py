@@ -149,6 +149,7 @@ def test_a80_a_mark_that_a_person_wrote_makes_no_request_done(stage: Stage):
     assert asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names", [("Prepare the environment", AGENT_JOB), ("Set up", AGENT_JOB), (AGENT_JOB, "Agent")]
 )

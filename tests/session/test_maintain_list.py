@@ -89,6 +89,7 @@ def all_in(stage: Stage, repository: str, path: str) -> Any:
         return json.load(answer)
 
 
+@pytest.mark.slow
 def test_a_bundle_for_another_entry_than_the_jobs_is_refused(entries: Entries, stage: Stage):
     with ModelServer(writing()) as model:
         entries.run(NOTES, model)

@@ -14,6 +14,8 @@ from bot.evidence.reruns import NO_TIME, PASSED_AGAIN
 from tests.support.rounds import PYTEST, Begin, Trial, trial
 from tests.support.workspaces import running
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("reason", ["there is no change to check", "the gate did not accept the change"])
 def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin, reason: str):
@@ -119,7 +121,6 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
     return Mixed(folder, begun, {result.name: result for result in results})
 
 
-@pytest.mark.slow
 def test_a_test_that_passes_when_it_is_run_again_is_flaky(mixed: Mixed):
     result = mixed.results["flaky"]
     assert (result.flaky, result.after.state, result.after.note) == (True, CheckState.FAILED, PASSED_AGAIN)
@@ -174,7 +175,6 @@ def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Pat
     assert failing([result], "") == (result,)
 
 
-@pytest.mark.slow
 def test_a_check_that_timed_out_before_the_change_is_not_run_again_in_full(begin: Begin):
     trial = begin({"a": "1\n"}, Check("t", "test -e changed && touch ran; sleep 60", 2))
     [result] = trial.results({"changed": "1\n"})
@@ -192,7 +192,6 @@ MONEY_TEST = (
 )
 
 
-@pytest.mark.slow
 def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begin: Begin):
     files = {
         "money.py": MONEY.format("x * 10"), "test_money.py": MONEY_TEST, "test_slow.py": SLOW,
@@ -208,7 +207,6 @@ def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begi
     assert [name for name in trial.opened if name.startswith("checks-related")] == ["checks-related-1"]
 
 
-@pytest.mark.slow
 def test_a_report_that_the_repository_holds_is_no_evidence(begin: Begin):
     files = {"src/a.py": "one\n", "junit.xml": REPORT}
     trial = begin(files, Check("t", "true", 60))

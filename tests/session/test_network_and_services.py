@@ -165,6 +165,7 @@ def repository(folder: Path, service: dict[str, object], check: str) -> Path:
     return make_repository(folder / "app", {".github/agent.yml": json.dumps(policy), "a.txt": "a\n"})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis is not here")
 def test_each_round_has_a_server_of_its_own_and_the_machine_has_none(cli: Cli, tmp_path: Path):
     """A round that saw the data of another would count to two."""

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.parsing.front_matter import split_front_matter
@@ -71,6 +71,7 @@ def test_what_cannot_be_read_is_said_with_its_line(text: str, line: int):
     assert str(raised.value)
 
 
+@settings(max_examples=20)
 @given(st.text(alphabet=st.sampled_from("-\n\r: ab'\"[]{}&*!|>#\t\ufeff\x00é"), max_size=60))
 def test_whatever_is_written_is_read_or_unreadable(text: str):
     for document in (text, f"---\n{text}\n---\n"):

@@ -3,25 +3,24 @@
 It only reads, and only its last text is returned. A subagent cannot start others, and shares the run's usage limits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bot.agent.conversation_context import ConversationContext, Hooks, TurnInfo
-from bot.agent.limits import LimitReminder
+from bot.agent.conversation_context import ConversationContext
 from bot.agent.loop import run_loop
 from bot.agent.prompt import prompt_text, system_prompt
-from bot.agent.toolbox import first_and_last_mask, requests_left_notice
+from bot.agent.toolbox import first_and_last_mask
 from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import AgentStarted
-from bot.contracts.model import Retrying
 from bot.contracts.outcome import StopReason
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.run import Run
+from bot.session.tools.conversation_hooks import conversation_hooks
 from bot.session.tools.model_choice import ConversationModel, RunModels
 from bot.session.tools.toolbox import CallTracker, Gatekeeper, RunToolbox
 from bot.session.workspaces.agent_workspace import AgentWorkspace
@@ -106,26 +105,3 @@ class Subagents:
             fallback=model.fall_back,
             slow_checks=lambda: False,
         )
-
-
-def conversation_hooks(run: Run, calls: CallTracker, results: Sequence[str] = ()) -> Hooks:
-    """The hooks that every conversation has. `results` are the tools that submit the run's result."""
-    limit_reminder = LimitReminder()
-
-    def say(text: str) -> None:
-        agent = calls.position.agent
-        run.say(f"{agent}: {text}" if agent else text)
-
-    def request_sent(turn: int) -> None:
-        calls.position = calls.position._replace(turn=turn)
-        if calls.position.agent:
-            say(f"turn {turn}")
-
-    def after_results(info: TurnInfo) -> list[str]:
-        due = (requests_left_notice(info.state, results), limit_reminder.reminder(info.shares))
-        return [text for text in due if text]
-
-    def retrying(event: Retrying) -> None:
-        run.say(f"{event.reason}; asking again in {event.delay:.0f} s")
-
-    return Hooks(request_sent=request_sent, retrying=retrying, after_results=after_results, idle=say)
