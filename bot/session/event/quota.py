@@ -1,4 +1,5 @@
-"""The runs that an account may start in a day."""
+"""The runs that an account may start in a day. Those that asked no model do not count: `progress_comment.py` marks
+them."""
 
 from itertools import islice
 
