@@ -69,6 +69,8 @@ def conclude(run: Run, parts: Parts, end: LoopEnd, model: ModelInfo) -> RunResul
     checks = rounds.results(tree_sha, _UNJUDGED if accepted is None else NO_CHANGE)
     if run.cancel_run.fired and end.stop is StopReason.END_TURN:
         end = end._replace(stop=StopReason.CANCELED, reason=_UNCHECKED)
+    if end.stop is StopReason.END_TURN and (failure := trees.setup_failure()):
+        end = end._replace(stop=StopReason.ERROR, reason=failure)
     network = uses_of(trees.workspaces.started)
     run.note(*network_notes(network))
     review = parts.review.review(end.final_text) if parts.review else None

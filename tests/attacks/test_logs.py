@@ -47,12 +47,13 @@ def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo:
 
 @pytest.mark.slow
 def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path):
-    """Quoted in the error."""
+    """Quoted in the reason."""
     files = {"forms": "\n".join(FORMS), ".github/agent.yml": "version: 1\nsetup: [cat forms && exit 3]\n"}
     repo = make_repository(tmp_path / "app", files)
     attack = fix_with(cli.home, repo, [], cli.environment(GITHUB_ACTIONS="true"), cold=False)
-    assert "set-env" in attack.result.err
-    assert carried_out(attack.result.err) == []
+    assert (attack.result.code, "set-env" in attack.result.output) == (75, True)
+    for log in (attack.result.out, attack.result.err):
+        assert carried_out(log) == []
 
 
 @pytest.mark.slow

@@ -62,4 +62,4 @@ def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: b
     if is_new:
         assert note in ran.out
     else:
-        assert "brings nowhere, but there is no folder" in ran.err
+        assert "brings nowhere, but there is no folder" in " ".join(ran.out.split())

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from bot.contracts.errors import UsageError
+from bot.contracts.outcome import StopReason
 from bot.contracts.request import Tier
 from bot.contracts.sandbox import HostUse
 from bot.session.workspaces.start import Network, network_notes
@@ -130,11 +131,11 @@ def test_setup_that_could_not_fetch_says_what_the_network_refused(stage: Stage, 
         "  - command: curl -sS --max-time 20 https://evil.test/; exit 3\n    egress: [python]\n"
     )
     stage.forge.commit(stage.repo, {".github/agent.yml": setup})
-    with pytest.raises(UsageError) as failed:
-        run_verb(stage, request_in(stage, "fix"), [Turn((Say("Done."),))], more=mirror.environment)
-    assert "ended with exit code 3" in str(failed.value)
+    steps = [Turn((Say("Done."),))]
+    outcome = run_verb(stage, request_in(stage, "fix"), steps, more=mirror.environment).outcome
+    assert (outcome.stop_reason, "ended with exit code 3" in outcome.reason) == (StopReason.ERROR, True)
     refusal = "Network: evil.test was refused (1 tunnel): not on the list of allowed hosts."
-    assert str(failed.value).endswith(refusal)
+    assert outcome.reason.endswith(refusal)
 
 
 def test_hosts_that_were_refused_crowd_out_none_that_was_reached():

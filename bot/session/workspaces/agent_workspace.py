@@ -163,7 +163,7 @@ class AgentWorkspace:
                 self._verdict = judge_tree(
                     self.run.checkout,
                     may_write=self.may_write,
-                    setup_files=self.trees.setup_files(),
+                    setup_files=() if self.trees.setup_failure() else self.trees.environment().setup_files,
                     holds_secret=self.run.redactor.holds_secret,
                     links=self.links,
                     edited=self.edited,

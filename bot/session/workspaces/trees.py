@@ -91,12 +91,13 @@ class Trees:
         """The additions that every tree gets. Waits for the preparation."""
         return self._preparing.result() if self._preparing else self._unprepared
 
-    def setup_files(self) -> frozenset[str]:
-        """The untracked files that setup left. If it failed, there are none, and no tool has run."""
+    def setup_failure(self) -> str:
+        """Why the preparation failed; empty if it did not. Waits for it."""
         try:
-            return self.environment().setup_files
-        except SetupError:
-            return frozenset()
+            self.environment()
+        except SetupError as error:
+            return str(error)
+        return ""
 
     @cached_property
     def _unprepared(self) -> TreeEnvironment:
