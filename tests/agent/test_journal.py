@@ -44,7 +44,7 @@ def written(path: Path, *records: lines.Record) -> list[dict[str, Any]]:
     return [json.loads(row) for row in path.read_text("utf-8").splitlines()]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(records, max_size=12))
 def test_every_kind_of_line_comes_back_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, kept: list[lines.Record]

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.errors import ExitCode
@@ -252,6 +252,7 @@ def test_a_key_that_looks_like_a_step_of_the_readers_own_is_one_that_is_not_know
         assert _problems(text.format(key))
 
 
+@settings(max_examples=25)
 @given(st.text(st.characters(), max_size=200))
 def test_no_text_makes_the_reader_raise_anything_else(text: str):
     with contextlib.suppress(PolicyError):

@@ -60,6 +60,7 @@ def test_what_needs_a_failed_edit_is_not_run_in_the_same_answer(cli: Cli, repo: 
     assert "+more" in change
 
 
+@pytest.mark.slow
 def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: Path, bundle: Path):
     (repo / CHANGES).chmod(0o755)
     commit_all(repo)

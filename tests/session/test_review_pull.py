@@ -181,6 +181,7 @@ def test_refused_reports_are_told_and_never_end_as_no_findings(reviews: Reviews)
     )
 
 
+@pytest.mark.slow
 def test_a_second_review_is_shown_two_new_lines_and_not_all_802(reviews: Reviews):
     lines = [f"value_{n} = {n}  # one of eight hundred lines\n" for n in range(800)]
     reviews.open(long_py="".join(lines))

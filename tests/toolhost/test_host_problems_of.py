@@ -267,6 +267,7 @@ def test_garbage_from_a_checker_is_no_clean_bill(bench: Bench):
     assert (said["state"], said["note"]) == ("unavailable", "its output is not JSON")
 
 
+@pytest.mark.slow
 def test_a_checker_that_hangs_is_ended_with_all_it_started(bench: Bench, tmp_path: Path):
     mark = tmp_path / "alive"
     said = check(bench, f"trap '' TERM; (sleep 600; touch {mark}) & wait; sleep 600", timeout=0.3)

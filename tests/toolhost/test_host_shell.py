@@ -150,6 +150,7 @@ def test_the_end_of_one_command_leaves_the_children_of_another_alone(shell: Shel
     assert sleeping(mark) == []
 
 
+@pytest.mark.slow
 def test_a_command_that_stops_its_subreaper_ends_all_the_same(shell: Shell, mark: str):
     ended = shell.run(f"( setsid sleep {mark} & )\nkill -STOP $PPID; sleep {mark}", timeout=0.3)
     assert ended.exit_code < 0

@@ -267,6 +267,7 @@ def test_too_many_tunnels_at_once_are_refused(place: Place):
     assert b"more than 1 tunnels at once" in answer
 
 
+@pytest.mark.slow
 def test_who_reads_nothing_keeps_no_connection_open_after_its_tunnel(place: Place):
     proxy, address = place.proxy(TunnelLimits(time=3, goodbye=0.2))  # in which a slow machine must have asked
     secure = place.client.wrap_socket(tunnel(place, address), server_hostname=HOST)
