@@ -84,7 +84,9 @@ BOMBS = {
     params=[
         pytest.param(bubblewrap, id="bubblewrap", marks=pytest.mark.bubblewrap),
         pytest.param(
-            landlock, id="landlock", marks=pytest.mark.skipif(version() < OLDEST, reason="no Landlock here")
+            landlock,
+            id="landlock",
+            marks=[pytest.mark.slow, pytest.mark.skipif(version() < OLDEST, reason="no Landlock here")],
         ),
     ],
 )

@@ -218,6 +218,7 @@ def test_only_who_asked_or_a_maintainer_goes_on(stage: Stage):
     assert asked, ran.output
 
 
+@pytest.mark.slow
 def test_a_bundle_of_another_thread_is_refused(stage: Stage):
     other = stage.new_issue()
     _, run, _ = act(stage, fix_steps(), stage.ask("/agent fix this", number=other))

@@ -163,6 +163,7 @@ def test_ending_all_ends_all(workspace: Workspace, mark: str):
     assert kill(workspace).content == "[background commands ended: none was running]"
 
 
+@pytest.mark.slow
 def test_only_so_many_at_once(workspace: Workspace, mark: str):
     numbers = [begin(workspace, f"sleep {mark}") for _ in range(MOST)]
     refused = start(workspace, f"sleep {mark}")
