@@ -239,9 +239,10 @@ class _Detector:
                 ):
                     versions[name] = match[1] or match[2]
             reason = step.reason or _unfit_elsewhere(step)
-            # Two jobs may have the same identifier, which one job must not.
+            # Two jobs may have the same identifier, which one job must not, and none of CI's is one of ours.
             ids = [one.raw.get("id") for one in self.prepare]
-            raw = {key: value for key, value in step.raw.items() if key != "id" or value not in ids}
+            taken = step.raw.get("id") in ids or str(step.raw.get("id")).startswith("slash-agent")
+            raw = {key: value for key, value in step.raw.items() if key != "id" or not taken}
             self.prepare.append(step._replace(reason=reason, versions=versions, raw=raw))
 
     def _leave_out(self, step: CIStep, reason: str) -> None:

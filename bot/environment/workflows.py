@@ -233,8 +233,9 @@ class _Job:
             names = [f"{match[1]}/action.{suffix}" for suffix in ("yml", "yaml")] if match else []
             action = next(filter(None, map(self.workflows.content, names)), {})
             runs = table(action, "runs")
-            if runs.get("steps") and self.actions_read.isdisjoint(names) and not _condition(step, values):
-                self.actions_read.update(names)
+            is_read = len(self.actions_read) >= _MOST_LEVELS or not self.actions_read.isdisjoint(names)
+            if runs.get("steps") and not is_read and not _condition(step, values):
+                self.actions_read.update(names[:1])
                 inputs = dict(_inputs({"on": {_CALL: action}}, table(step, "with"), values))
                 yield from self._steps(runs, {**values, **_env_values(step, values), **inputs})
             elif one := self._step(step, values):

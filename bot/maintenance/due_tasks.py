@@ -90,7 +90,7 @@ class RemainingCaps:
 
     def decide(self, task: Task, start: Start, now: datetime, due: datetime | None = None) -> Decision:
         """Decide whether a task runs now: the one decision of the plan, of a workflow that names a task, and of a start
-        by hand. `due` is when its schedule last was due, if that was after the last look."""
+        by hand. `due` is when it was last due, if that was after the last look."""
         state = self.state.get(task.name, NO_PULLS)
         if waits := self._blocked(task, state, start, now):
             return Decision(task, False, waits, due=due)

@@ -397,6 +397,16 @@ def test_a_composite_action_of_the_repository_is_read_with_its_inputs():
     assert [step.name for step in detected.prepare] == ["actions/setup-node@v6", "npm ci"]
 
 
+def test_a_chain_of_composite_actions_ends_and_no_identifier_is_one_of_ours():
+    links = {
+        f"a{n}/action.yml": f"runs: {{steps: [{{uses: ./a{n + 1}}}, {{run: npm ci, id: slash-agent-kept}}]}}"
+        for n in range(3000)
+    }
+    detected = detection({"package.json": "{}", **links}, workflow("- {uses: ./a0}\n- {run: npm test}"))
+    assert commands(detected) == ["npm test"]
+    assert [step.raw.get("id") for step in detected.prepare if step.name == "npm ci"][:1] == [None]
+
+
 def test_variables_that_programs_read_are_set_and_those_of_the_workflow_are_not():
     text = workflow(
         "- run: ${{ env.RUNNER }} --level $LEVEL\n  env: {LEVEL: high}",
