@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from bot.contracts.nearest import meant, nearest
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL
-from bot.events.quotation import split_quotation
+from bot.events.quoted_replies import split_quotation
 from bot.events.sanitize import clean
 from bot.verbs.record import ANYWAY, Earlier
 from bot.verbs.registry import DEFAULT, NAMES, VERBS, needs

@@ -5,7 +5,7 @@ import pytest
 from bot.agent.first_message import TaskFacts, first_message
 from bot.contracts.request import Request, Tier
 from bot.events.command import Command, parse_command
-from bot.events.quotation import split_quotation
+from bot.events.quoted_replies import split_quotation
 from bot.verbs.registry import NAMES
 from tests.events.requests import Event, build_request, expect
 from tests.support.policies import admitting
