@@ -16,6 +16,7 @@ from pydantic_core.core_schema import int_schema
 from bot.contracts.model import ModelOverride
 from bot.contracts.request import Tier
 from bot.policy.field_types import FROZEN, ONCE, Script, key, line, one_of, short, whole, word
+from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.model_settings import OVERRIDE, Model, ModelSettingsPolicy
 from bot.policy.publish_settings import DiffPolicy, Identity, PullRequestPolicy, WritesPolicy
 from bot.policy.read_rules import Rules
@@ -151,6 +152,9 @@ class Policy:
         frozenset(), "The verbs that outsiders may use in threads that they opened."
     )
     triggers: TriggersPolicy = key(TriggersPolicy(), "Events other than comments that start a run.")
+    follow_up: FollowUpPolicy | None = key(
+        None, "Follow each pull request that the bot opens, within these limits, until people can merge it."
+    )
     replies: bool = key(
         False, "Take replies to the bot as commands without /agent, if it acts as a GitHub App."
     )

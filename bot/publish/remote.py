@@ -78,10 +78,17 @@ class Remote:
             raise PublishError(f"{branch!r} is not one of the bot's branches. Nothing was pushed.")
         self._set(sha, branch, expected)
 
-    def push_onto(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
-        """Fast-forward a pull request's head from `expected` to its child `sha`. Raises as `push` does."""
+    def push_onto(
+        self, sha: str, branch: str, *, expected: str, never: frozenset[str], merged: str = ""
+    ) -> None:
+        """Fast-forward a pull request's head from `expected` to its child `sha`, whose second parent is `merged`, if
+        any. Raises as `push` does."""
         parents = Git(self.git_dir).run("rev-parse", f"{sha}^@").decode().split()
-        if parents != [expected] or branch in never or branch_ref(branch) != f"{_HEADS}{branch}":
+        if (
+            parents != [expected, *filter(None, [merged])]
+            or branch in never
+            or branch_ref(branch) != f"{_HEADS}{branch}"
+        ):
             raise PublishError(f"The bot must not push to {branch!r}. Nothing was pushed.")
         self._set(sha, branch, expected)
 

@@ -95,7 +95,7 @@ def test_every_slash_agent_command_works(page: Path, tmp_path: Path):
 
 
 def test_every_policy_snippet_loads():
-    for name in ("policy.md", "review.md", "checks.md"):
+    for name in ("policy.md", "review.md", "checks.md", "follow-up.md"):
         for text in blocks(ROOT / "docs" / name, "yaml"):
             load_policy(text, f"docs/{name}")
 

@@ -156,7 +156,7 @@ CASES = [
     ),
     Case(
         "create_commit",
-        lambda h: h.create_commit(message="m", tree=SHA, parent=SHA),
+        lambda h: h.create_commit(message="m", tree=SHA, parents=[SHA]),
         "POST",
         "/git/commits",
         {"message": "m", "tree": SHA, "parents": [SHA]},

@@ -70,16 +70,16 @@ def failed(head: str, run: int) -> str:
 @pytest.mark.parametrize(
     ("keys", "login", "tried"),
     [
-        ([], BOT, 0),
-        ([failed(HEAD, 5)], BOT, 1),
-        ([failed(HEAD, 5), failed(HEAD, 5)], BOT, 1),
-        ([failed(HEAD, 5), failed(HEAD, 6)], BOT, 2),
-        ([failed(OTHER, 5), "10", "r10", "thread"], BOT, 0),
-        ([failed(HEAD, 5)], MAINTAINER, 0),
+        ([], BOT, (0, 0)),
+        ([failed(HEAD, 5)], BOT, (1, 1)),
+        ([failed(HEAD, 5), failed(HEAD, 5)], BOT, (1, 1)),
+        ([failed(HEAD, 5), failed(HEAD, 6)], BOT, (2, 2)),
+        ([failed(OTHER, 5), "10", "r10", "thread"], BOT, (0, 1)),
+        ([failed(HEAD, 5)], MAINTAINER, (0, 0)),
     ],
 )
 def test_tries_are_the_requests_that_failed_runs_made_at_that_head(
-    stage: Stage, keys: list[str], login: str, tried: int
+    stage: Stage, keys: list[str], login: str, tried: tuple[int, int]
 ):
     for key in keys:
         body = f"said\n\n<!-- slash-agent progress request={key} run=7 state=over -->"

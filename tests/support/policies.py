@@ -6,7 +6,7 @@ from dataclasses import replace
 from bot.contracts.request import Tier
 from bot.policy.review_settings import ReviewPolicy
 from bot.policy.tiers import Bot, default_tiers
-from bot.policy.triggers import TriggersPolicy
+from bot.policy.triggers import FailedRunsPolicy, TriggersPolicy
 from bot.policy.values import OptionsPolicy, Policy
 
 
@@ -34,5 +34,7 @@ def admitting(
         options=OptionsPolicy(models=models),
         review=ReviewPolicy(on=frozenset(reviews), drafts=drafts),
         thread_author=frozenset(own_thread),
-        triggers=TriggersPolicy(labels=labels or {}, assignee=assignee, failed_runs=failed_runs),
+        triggers=TriggersPolicy(
+            labels=labels or {}, assignee=assignee, failed_runs=FailedRunsPolicy(people=failed_runs)
+        ),
     )

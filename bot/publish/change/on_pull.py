@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from github.PullRequestReview import PullRequestReview
@@ -16,7 +17,7 @@ from github.PullRequestReview import PullRequestReview
 from bot.checkout.branches import branch_name
 from bot.checkout.objects import blobs_at, diff_between
 from bot.checkout.pull import PullBase
-from bot.contracts.errors import PublishError
+from bot.contracts.errors import GateError, PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import PullRequest, Side
 from bot.gate.path_rules import protection
@@ -30,26 +31,30 @@ from bot.publish.change.commit import (
     CheckedCommit,
     build_commit,
     check_ci_wait,
-    ci_note,
     read_rules,
     signed,
     start_workflows,
 )
+from bot.publish.change.merge import publish_merge
 from bot.publish.change.pull_request import Proposal, branch_patterns, propose, with_target
+from bot.publish.change.pushed import report_pushed
 from bot.publish.context import PublishContext, check_now, check_open, check_request, fetch_ends
 from bot.publish.markdown import block, suggestion_refusal
 from bot.publish.own_pulls import own_pull
 from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs
 from bot.publish.result import PublishResult
-from bot.publish.thread.comments import ThreadRef, created
-from bot.publish.thread.markers import PUSHED, SUGGESTED, mark, marked, own_fields
+from bot.publish.thread.comments import created
+from bot.publish.thread.markers import SUGGESTED, mark, marked, own_fields
 from bot.publish.title import title
 from bot.review.diff import parse_diff
 from bot.review.suggestions import ChangedFile, to_suggestions
+from bot.verbs.registry import merges_base
 
 
 def publish_on_pull(context: PublishContext) -> PublishResult:
     reviewed_pull = check_request(context.request, context.outcome.base_sha)
+    if merges_base(context.request):
+        return publish_merge(context, reviewed_pull, own=partial(_is_own, context))
     try:
         return _on_head(context, reviewed_pull)
     except BranchMovedError:
@@ -62,6 +67,8 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     check_now(context.request, current)
     base_sha = context.outcome.base_sha
     moved = current.head_sha != base_sha
+    if moved and context.request.round:
+        raise PublishError(f"The head of #{current.number} moved during the round, so nothing was pushed.")
     if moved and not context.github.contains(current.head_sha, base_sha):
         raise PublishError(
             f"The commit {base_sha[:12]} is not part of #{current.number} (any more): its head was rewritten while the "
@@ -72,6 +79,8 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     refs = context.remote.refs(*branch_patterns(number, name))
     context, rules = read_rules(context, ends.policy_sha)
     plain, fork = build_commit(context, rules), current.from_fork(context.repository)
+    if plain.verdict.weaker and context.request.keeps_tests:
+        raise GateError(f"{plain.verdict.weaker[0]}, and a round may not weaken tests that nobody reviewed.")
     # Of an earlier publishing of this request, even if the head has changed since.
     if fork and (review := _find_posted(context, plain)) is not None:
         return PublishResult(review.html_url, number, suggested=True)
@@ -81,7 +90,7 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
         later = [one.sha for one in reversed(context.github.pull_commits(number))]
     commit = signed(context, plain, [*refs.heads.values(), *later])
     if moved and context.github.contains(current.head_sha, commit.sha):
-        return _pushed(context, current, commit)
+        return report_pushed(context, current, commit)
     head = PullHeadState(current, fork, _is_own(context, current), moved)
     if may_go_onto(head, commit.policy, refs.default):
         check_open(current)
@@ -130,17 +139,9 @@ def _push(context: PublishContext, head: PullHeadState, commit: CheckedCommit, r
         never = frozenset({refs.default, current.base_ref})
         expected = context.outcome.base_sha
         context.remote.push_onto(commit.sha, current.head_ref, expected=expected, never=never)
-    published = _pushed(context, current, commit)
+    published = report_pushed(context, current, commit)
     start_workflows(context, commit.policy, current.head_ref, foreign=False)
     return published
-
-
-def _pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> PublishResult:
-    """Report a commit on the head by a comment, and annotate it."""
-    with context.tolerating("The comment on the commit could not be posted"):
-        _post_pushed(context.with_notes(ci_note(context, commit.policy, foreign=False)), current, commit)
-    url = f"{context.web}/pull/{current.number}"
-    return PublishResult(url, current.number, current.head_ref, False, commit.sha)
 
 
 class PullHeadState(NamedTuple):
@@ -203,17 +204,6 @@ def _moved(head: PullHeadState) -> str:
     if not head.moved:
         return ""
     return f" The head of {head.mention} has moved on since the run began: this was made without its latest commits."
-
-
-def _post_pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> None:
-    """Post the comment once for a request. Raises `GitHubError`."""
-    ref = context.thread_ref or ThreadRef(context.github, current.number, f"commit-{commit.sha[:12]}")
-    body = render_body(context.outcome, commit.verdict.files, links=context.links, closing=False)
-    if ref.lines:
-        body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"
-    text = f"**Pushed {commit.sha} to this pull request.**\n\n{body}"
-    fields = {"result": "done"} if context.finished else {}
-    context.failures.extend(ref.put_result(PUSHED, text, "Pushed", fields))
 
 
 def post_suggestions(

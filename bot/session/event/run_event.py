@@ -12,9 +12,10 @@ from bot.events.admission import refused_fields
 from bot.events.command import PLAN_HASH
 from bot.events.event_request import REVIEW_COMMENT, Cause, NoRequestError, RefusedError
 from bot.events.read_event import read_event
-from bot.events.resolve_request import build_request
+from bot.events.resolve_request import build_request, with_update
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
+from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.load import load_policy
 from bot.policy.policy_error import PolicyError
 from bot.publish.thread.history import count_tries
@@ -33,7 +34,7 @@ from bot.session.event.reply import check_reply
 from bot.verbs.record import Answer, Earlier
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, needs
 
-_MOST_TRIES = 2
+_MOST_TRIES = {Cause.FAILED_RUN: 2, Cause.FAILED_UPDATE: 1}
 """How often failed runs may start a fix of one head."""
 
 
@@ -54,9 +55,11 @@ def run_event(
     except NoRequestError as error:
         return EventResult(ExitCode.DONE, error.reason)
     name, command, access = event_request.repository.name, event_request.command, Access.COMMENT
-    if not event_request.number:
+    if event_request.cause is Cause.FOLLOW_UP:
+        access = Access.READ if environment.get("SLASH_AGENT_MODE") == "run" else Access.FOLLOW
+    elif not event_request.number:
         access = Access.READ  # without a thread there is nobody to answer
-    elif command is not None and VERBS[command.verb].answer is Answer.CANCELLATION:
+    elif command and VERBS[command.verb].answer in (Answer.CANCELLATION, Answer.FOLLOWING):
         access = Access.STOP
     where, github = connected(where, name, access, mask, say if options.dry_run else None)
     if event_request.repository.clone_url:  # a schedule's payload has no more than its name
@@ -81,6 +84,11 @@ def _handle(context: EventContext) -> EventResult:
     try:
         if context.event_request.cause is Cause.REPLY and context.policy.replies:
             check_reply(context)
+        if context.event_request.cause is Cause.FOLLOW_UP:
+            from bot.session.event.follow import follow  # most events have nothing to follow
+
+            return follow(context)
+        context.event_request = with_update(context.event_request, context.github, context.policy)
         request = build_request(context.event_request, context.github, context.policy)
         request = _decide(context, request)
         if request.verb in INSTANT:
@@ -103,10 +111,14 @@ def _decide(context: EventContext, request: Request) -> Request:
     """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and an
     `approve` the very plan that it names."""
     event_request = context.event_request
-    if event_request.cause is Cause.FAILED_RUN:
-        tries = count_tries(context.github, event_request.number, event_request.head_sha)
-        if tries >= _MOST_TRIES:
-            why = f"the failed run's head was worked on {tries} times already; `/agent {DEFAULT}` tries once more"
+    if event_request.cause in _MOST_TRIES:
+        tries, every = count_tries(context.github, event_request.number, event_request.head_sha)
+        most, limits = _MOST_TRIES[event_request.cause], context.policy.follow_up or FollowUpPolicy()
+        if tries >= most or every >= limits.fix:
+            why = (
+                f"the failed run's head was worked on {tries} times already, and its pull request {every} times; "
+                f"`/agent {DEFAULT}` tries once more"
+            )
             raise NoRequestError(why, unmet=True)
     if VERBS[request.verb].earlier is None:
         return request

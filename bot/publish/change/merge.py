@@ -1,0 +1,79 @@
+"""Publish a merge of the base branch in which a round resolved the conflicts.
+
+The automatic merge is computed again here. The bundle may differ from it in the files with conflicts alone, and the
+difference goes through the gate: the rest is the base's own and the head's own.
+"""
+
+from collections.abc import Callable
+
+from bot.checkout.git import GitError
+from bot.checkout.merge import Merge, merged
+from bot.checkout.objects import blobs_at
+from bot.checkout.pull import PullBase
+from bot.contracts.errors import GateError, PublishError
+from bot.contracts.outcome import Status
+from bot.contracts.pulls import PullRequest
+from bot.publish.change.commit import build_commit, check_ci_wait, read_rules, signed, start_workflows
+from bot.publish.change.pushed import report_pushed
+from bot.publish.context import PublishContext, check_now, check_open, fetch_ends
+from bot.publish.result import PublishResult
+
+_MOST_TIPS = 30
+"""Commits of the base branch that may be pushed during a round."""
+
+
+def publish_merge(
+    context: PublishContext, reviewed: PullRequest, own: Callable[[PullRequest], bool]
+) -> PublishResult:
+    """Push the merge to the head of the pull request, if that is our `own` or the policy allows it. Raises
+    `PublishError`, and `GateError` for other changes."""
+    current = context.github.pull(reviewed.number)
+    check_now(context.request, current)
+    check_open(current)
+    head = reviewed.head_sha
+    if current.head_sha != head:
+        raise PublishError(f"The head of #{current.number} moved during the round, so nothing was pushed.")
+    if context.outcome.status is Status.PARTIAL:
+        raise PublishError(f"The merge is not finished, so nothing was pushed: {context.outcome.reason}")
+    ends = fetch_ends(context, head)
+    tip, automatic = _merge_of_run(context, ends, head)
+    context, rules = read_rules(context, ends.policy_sha)
+    if current.from_fork(context.repository) or not (rules.policy.push_to_head or own(current)):
+        raise PublishError(
+            f"The base is not merged into #{current.number}: that takes `push_to_head: true` in the policy, and a "
+            "branch of this repository."
+        )
+    commit = build_commit(context, rules, (head, tip))
+    other = [file.path for file in commit.verdict.files if file.path not in automatic.conflicted]
+    if other:
+        raise GateError(f"The merge changes {other[0]}, which has no conflict.")
+    left = blobs_at(context.git, commit.sha, list(automatic.conflicted))
+    if marked := [path for path, content in left.items() if automatic.has_marker(content)]:
+        raise GateError(f"A conflict marker is left in {marked[0]}.")
+    check_ci_wait(context)
+    commit, refs = signed(context, commit, ()), context.remote.refs()
+    if context.github.is_dry:
+        context.github.requester.record(
+            f"push: put a merge on {current.head_ref}, the head of #{current.number}"
+        )
+    else:
+        never = frozenset({refs.default, current.base_ref})
+        context.remote.push_onto(commit.sha, current.head_ref, expected=head, never=never, merged=tip)
+    published = report_pushed(context, current, commit)
+    start_workflows(context, commit.policy, current.head_ref, foreign=False)
+    return published
+
+
+def _merge_of_run(context: PublishContext, ends: PullBase, head: str) -> tuple[str, Merge]:
+    """Return the tip of the base branch that the run merged, and the merge. Others may have pushed there meanwhile.
+    Raises `PublishError` if none of the branch's last commits makes the merge that the bundle is based on."""
+    git, number = context.git, context.pull_number
+    try:
+        context.remote.fetch(ends.policy_sha, depth=_MOST_TIPS)
+        listing = git.run("rev-list", "--first-parent", f"-{_MOST_TIPS}", ends.policy_sha)
+        for tip in listing.decode().split():
+            if (automatic := merged(git, ends.merge_base, head, tip)).sha == context.outcome.base_sha:
+                return tip, automatic
+    except GitError as error:
+        raise PublishError(f"The base could not be merged into #{number}: {error.detail}") from error
+    raise PublishError(f"The base of #{number} was rewritten during the round, so nothing was pushed.")

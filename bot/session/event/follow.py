@@ -1,0 +1,163 @@
+"""Follow pull requests of the bot's own: for an event about one of them, or on a schedule for all of them. At most one
+round with a model is run in a job. With the mode `follow` a job only decides and begins the round; one with the mode
+`run`, whose token only reads, works on the round that the record says is begun.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.request import ROUND_ARTIFACT, Tier
+from bot.environment.prepared import commit_to_prepare
+from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
+from bot.events.resolve_request import build_request
+from bot.follow_up.act import Actions
+from bot.follow_up.decide import decide
+from bot.follow_up.read import read_followed
+from bot.follow_up.record import Record, read_record
+from bot.follow_up.situation import StartRound
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.github.stdlib_api import Api
+from bot.github.values import Account
+from bot.policy.follow_up import FollowUpPolicy
+from bot.policy.tiers import least
+from bot.publish.markdown import unescaped
+from bot.publish.own_pulls import own_pull
+from bot.session.event.event_context import EventContext, EventResult
+
+_MOST_PULLS = 300
+_NO_ROUND = "No pull request needs a round."
+_NOT_OWN = "it is not a pull request of this bot's own"
+_NOT_FOLLOWED = "the policy has no `follow_up`, and nobody wrote `/agent follow` on the pull request"
+
+
+def follow(context: EventContext) -> EventResult:
+    """Take the next step of the event's pull request, or of all that are followed. Raises `NoRequestError` if that of
+    the event is not."""
+    github, number, mode = (
+        context.github,
+        context.event_request.number,
+        context.environment.get("SLASH_AGENT_MODE"),
+    )
+    if mode == "run":
+        number, record = begun_round(github, number, context.where.run)
+        if not number:
+            return EventResult(ExitCode.DONE, _NO_ROUND)
+        try:
+            return _run_round(context, number, record)
+        except (RefusedError, UsageError) as error:
+            context.pass_on(str(error))
+            return EventResult(ExitCode.DONE, str(error), answered=True)
+    chosen = None
+    for each in [number] if number else _own_open(github):
+        try:
+            chosen = _next_step(context, each, chosen)
+        except NoRequestError:
+            if number:
+                raise
+        except GitHubError as error:
+            if number or error.failure.rate_limited:
+                raise
+            context.say(f"note: #{each} is left until the next time: {error}")
+    if chosen is None:
+        return EventResult(ExitCode.DONE, _NO_ROUND, answered=True)
+    number, record = chosen.number, chosen.record
+    if mode == "follow":
+        where, asked = context.where, round_request(context.event_request, number, record)
+        commit = commit_to_prepare(asked, Api(where.api_url, where.token), context.environment)
+        reason = f"The next job runs a round for #{number}."
+        return EventResult(ExitCode.DONE, reason, answered=True, pull=number, commit=commit)
+    try:
+        result = _run_round(context, number, record)
+    except (RefusedError, UsageError) as error:
+        chosen.stop(str(error))
+        return EventResult(ExitCode.DONE, str(error), answered=True)
+    except BaseException:
+        chosen.lose_round()
+        raise
+    if result.bundle is None:
+        chosen.lose_round()
+    return result
+
+
+def begun_round(github: GitHub, number: int, run: int) -> tuple[int, Record]:
+    """Return the pull request on which the Actions run has begun a round, and what its comment says; 0 for none. Of all
+    of ours without a `number`."""
+    records = ((one, read_record(github, one)) for one in ([number] if number else _own_open(github)))
+    return next(((one, record) for one, record in records if run and record.run == run), (0, Record()))
+
+
+def _next_step(context: EventContext, number: int, chosen: Actions | None) -> Actions | None:
+    """Take the next step of one pull request. Return the round that this job is to run, `chosen` if there is one."""
+    actions = _actions(context, number)
+    step = decide(actions.now, actions.limits)
+    if isinstance(step, StartRound):
+        kept = context.github.count_artifacts(f"{ROUND_ARTIFACT}{number}")
+        step = decide(actions.now._replace(spent=actions.now.spent._replace(bundles=kept)), actions.limits)
+    if isinstance(step, StartRound) and chosen is not None:
+        context.say(f"#{number} is next: one round at a time")
+        return chosen
+    actions.act(step)
+    return actions if isinstance(step, StartRound) else chosen
+
+
+def _own_open(github: GitHub) -> Iterator[int]:
+    for pull in islice(github.pulls(), _MOST_PULLS):
+        if own_pull(pull, github.me) is not None:
+            yield pull.number
+
+
+def _actions(context: EventContext, number: int) -> Actions:
+    """Return what may be done for a pull request. Raises `NoRequestError` if it is not followed or not ours."""
+    github, policy = context.github, context.policy
+    me = github.me
+    if me is None:  # then nothing shows which commits and comments are ours
+        raise NoRequestError("GitHub does not say which account the token is of")
+    as_app = not me.login.startswith("github-actions")
+    limits = policy.follow_up or FollowUpPolicy()
+    followed = read_followed(github, number, limits, policy.identity, may_push_workflows=as_app)
+    if followed is None or (policy.follow_up is None and followed.record.comment is None):
+        why = _NOT_OWN if followed is None else _NOT_FOLLOWED
+        raise NoRequestError(f"#{number}: {why}")
+    actions = Actions(github, followed, limits, context.where.run, context.say)
+    if followed.situation.running and github.active_run(followed.record.run) is None:
+        actions.lose_round()
+    return actions
+
+
+def round_request(event_request: EventRequest, number: int, record: Record) -> EventRequest:
+    """Return what a round is requested by: the event, about the pull request `number`, by whoever armed it."""
+    actor = Account(record.login, record.armed_by, "User") if record.armed_by else None
+    return event_request._replace(
+        detail=record.kind,
+        number=number,
+        head_sha=record.head,
+        actor=actor,
+        sender=actor,
+        tier=None if actor else Tier.SCHEDULE,
+    )
+
+
+def request_of_round(event_request: EventRequest, github: GitHub, run: int, number: int) -> EventRequest:
+    """Return what a round was requested by, for the job that publishes it, if our comment on the pull request `number`
+    has this very Actions run; else the event itself."""
+    record = read_record(github, number)
+    if event_request.cause is not Cause.FOLLOW_UP or not record.kind or record.run != run:
+        return event_request
+    return round_request(event_request, number, record)
+
+
+def _run_round(context: EventContext, number: int, record: Record) -> EventResult:
+    """Run the round that `record` says is begun."""
+    from bot.session.event.run_request import run_request
+
+    context.event_request = asked = round_request(context.event_request, number, record)
+    context.thread_ref = context.thread_ref._replace(number=number, key=f"f{record.head[:12]}", lines=0)
+    request = build_request(asked, context.github, context.policy)
+    rounds = tuple(map(unescaped, record.rows))
+    request = request._replace(policy_file=context.where.policy_file, round=record.kind, rounds=rounds)
+    left = (context.policy.follow_up or FollowUpPolicy()).usd - record.spent.usd
+    if left < context.policy.tiers[request.actor.tier].usd:
+        context.options = context.options._replace(budget_usd=least(context.options.budget_usd, left))
+    return run_request(context, request)

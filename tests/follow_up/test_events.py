@@ -1,0 +1,604 @@
+"""A pull request of the bot's own from event to event, on the forge."""
+
+import os
+import re
+from base64 import b64decode
+
+import pytest
+
+from slash_forge.bundled import MAINTAINER
+from tests.follow_up.conftest import BRANCH, Followed, mark_fields
+from tests.support.files import write_file
+from tests.support.model_script import Call, Say
+from tests.support.stage import BOT
+
+pytestmark = pytest.mark.bubblewrap
+
+FIX = [
+    Call("write", {"path": "more.txt", "content": "fixed\n"}),
+    Call("describe_change", {"title": "Fix the failing test", "summary": "It was wrong."}),
+    Say("Done."),
+]
+
+
+def test_without_the_policy_nothing_starts(followed: Followed):
+    followed.forge.commit(followed.repo, {".github/agent.yml": "version: 1\n"})
+    ran = followed.wake(followed.ci())
+    assert ran.code == 0
+    assert "has no `follow_up`" in ran.output
+    assert followed.comment == ""
+
+
+def test_a_red_check_is_fixed_once(followed: Followed):
+    before, run = followed.head, followed.ci()
+    done = followed.wake(run, FIX)
+    assert done.code == 0, done.output
+    assert followed.forge.branch_sha(followed.repo, BRANCH) != before
+    message = followed.stage.get(f"commits/{followed.head}")["commit"]["message"]
+    assert message.rstrip().endswith("Agent-Round: fix")
+    assert f"pushed {followed.head[:12]}" in followed.comment
+    assert mark_fields(followed.comment)["fix"] == "1"
+    assert "FAILED test_a::test_b" in str(done.requests[0].json)
+    again = followed.wake(run)
+    assert again.code == 0, again.output
+    assert mark_fields(followed.comment)["fix"] == "1"
+
+
+def test_an_idle_event_takes_few_calls_and_writes_nothing_twice(followed: Followed):
+    run = followed.ci(None)
+    followed.wake(run)
+    assert "**Following this pull request.**" in followed.comment
+    before, writes = len(followed.stage.bot_requests()), len(followed.stage.writes())
+    followed.wake(run)
+    calls = [line for line in followed.stage.bot_requests()[before:] if " /api/" in line]
+    assert len(calls) <= 6, calls
+    assert len(followed.stage.writes()) == writes
+
+
+def test_green_marks_it_ready_and_requests_a_review_once(followed: Followed):
+    followed.forge.comment(followed.repo, followed.number, MAINTAINER, "/agent follow")
+    event = followed.stage.ask("/agent follow", number=followed.number)
+    armed = followed.stage.run(event=event, token=followed.token, **followed.stage.job())
+    assert armed.code == 0, armed.output
+    run = followed.ci("success")
+    assert followed.wake(run).code == 0
+    assert followed.pull["draft"] is False
+    assert [one["login"] for one in followed.pull["requested_reviewers"]] == [MAINTAINER]
+    assert (
+        "**Ready for review.** There are no checks at" in followed.comment
+        or "All checks pass" in followed.comment
+    )
+
+
+def test_a_commit_of_somebody_else_ends_it(followed: Followed):
+    followed.forge.commit(followed.repo, {"x.txt": "x\n"}, branch=BRANCH, author=MAINTAINER)
+    before = followed.head
+    assert followed.wake(followed.ci()).code == 0
+    assert re.search(
+        r"\*\*Stopped:\*\* Somebody else committed to the branch: [0-9a-f]{12}\. Next: a maintainer",
+        followed.comment,
+    )
+    assert followed.head == before
+
+
+def test_runs_that_wait_for_approval_are_named_once(followed: Followed):
+    run = followed.ci("action_required")
+    followed.wake(run)
+    assert (
+        "**Waiting for somebody with write access** to approve the workflow runs: [run 1]("
+        in followed.comment
+    )
+    writes = len(followed.stage.writes())
+    followed.wake(run)
+    assert len(followed.stage.writes()) == writes
+    assert "fix" not in mark_fields(followed.comment)
+
+
+def test_a_lost_runner_runs_again_and_costs_no_round(followed: Followed):
+    run = followed.ci(log="The hosted runner lost communication with the server.")
+    assert followed.wake(run).code == 0
+    assert followed.forge.run_state(followed.repo, run) == ("queued", None)
+    assert "fix" not in mark_fields(followed.comment)
+
+
+def test_a_copied_mark_lowers_nothing(followed: Followed):
+    run = followed.ci()
+    followed.wake(run, FIX)
+    forged = re.sub(r"\bfix=1", "fix=0", followed.comment)
+    followed.forge.comment(followed.repo, followed.number, MAINTAINER, forged)
+    followed.forge.delete_comment(followed.repo, _id(followed))
+    followed.wake(followed.ci(None))
+    assert mark_fields(followed.comment)["fix"] == "1"  # by the trailer of the commit
+
+
+def _id(followed: Followed) -> int:
+    found = followed.stage.get(f"issues/{followed.number}/comments")
+    return next(
+        one["id"] for one in found if one["user"]["login"] == BOT and "slash-agent followed" in one["body"]
+    )
+
+
+def test_a_conflict_is_resolved_by_a_merge_of_two_parents(followed: Followed):
+    forge, repo = followed.forge, followed.repo
+    forge.commit(repo, {"notes.txt": "two\n", "other.txt": "other\n"})
+    followed.policy()
+    head, tip = followed.head, forge.branch_sha(repo)
+    model = [
+        Call("write", {"path": "notes.txt", "content": "one and two\n"}),
+        Call("describe_change", {"title": "Merge main", "summary": "Both notes are kept."}),
+        Say("Done."),
+    ]
+    done = followed.wake(followed.ci(None), [Call("view", {"path": "notes.txt"}), *model])
+    assert done.code == 0, done.output
+    assert "<<<<<<<" in str(done.requests[1].json)
+    merge = followed.stage.get(f"commits/{followed.head}")
+    assert [one["sha"] for one in merge["parents"]] == [head, tip]
+    assert mark_fields(followed.comment)["conflict"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "reason"),
+    [("other.txt", "mine\n", "has no conflict"), ("notes.txt", None, "conflict marker is left")],
+)
+def test_a_merge_that_changes_more_or_keeps_a_marker_is_refused(
+    followed: Followed, path: str, content: str | None, reason: str
+):
+    forge, repo = followed.forge, followed.repo
+    forge.commit(repo, {"notes.txt": "two\n", "other.txt": "other\n"})
+    before = followed.head
+    edit = (
+        {"command": "echo more >> notes.txt"}
+        if content is None
+        else {"command": f"echo mine > {path}; echo both > notes.txt"}
+    )
+    model = [Call("bash", edit), Call("describe_change", {"title": "Merge", "summary": "x"}), Say("Done.")]
+    done = followed.wake(followed.ci(None), model)
+    assert done.code == 7, done.output
+    assert reason in done.output
+    assert followed.head == before
+
+
+def test_five_threads_are_answered_in_one_round(followed: Followed):
+    ids = followed.review(MAINTAINER, remarks=5)
+    edit = Call("write", {"path": "notes.txt", "content": "better\n"})
+    told = Call("describe_change", {"title": "Answer the review", "summary": "x"})
+    replies = [reply(followed, one, f"Changed {one}.") for one in ids]
+    before = followed.head
+    done = followed.wake(
+        followed.ci("success"), [Call("view", {"path": "notes.txt"}), edit, *replies, told, Say("Done.")]
+    )
+    assert done.code == 0, done.output
+    assert followed.head != before
+    written = followed.stage.get(f"pulls/{followed.number}/comments")
+    assert sorted(one["in_reply_to_id"] for one in written if one.get("in_reply_to_id")) == sorted(ids)
+    assert mark_fields(followed.comment)["review"] == "1"
+    again = followed.wake(followed.ci("success"))
+    assert again.code == 0, again.output
+    assert mark_fields(followed.comment)["review"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("line", "policy", "refused", "resolved"),
+    [(1, "{}", False, True), (30, "{}", False, False), (1, "{}", True, False), (1, "{resolve: false}", False, False)],
+)  # fmt: skip
+def test_only_a_thread_whose_lines_changed_is_resolved_and_a_refusal_is_a_note(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch, line: int, policy: str, refused: bool, resolved: bool
+):
+    forge, text = followed.forge, "".join(f"{number}\n" for number in range(1, 41))
+    followed.policy(policy)
+    forge.commit(followed.repo, {"long.txt": text}, branch=BRANCH, author=BOT)
+    remark = forge.review_comment(followed.repo, followed.number, MAINTAINER, "long.txt", 1, body="Better?")
+    edit = Call("bash", {"command": f"sed -i '{line}s/.*/better/' long.txt"})
+    told = Call("describe_change", {"title": "Answer the review", "summary": "x"})
+    if refused:  # as for a token without `contents: write`
+        monkeypatch.setattr("slash_forge.operations.graphql.may_resolve", lambda *_: False)
+    before = followed.head
+    done = followed.wake(
+        followed.ci("success"), [edit, reply(followed, remark, "It is better."), told, Say("Done.")]
+    )
+    assert done.code == 0, done.output
+    assert followed.head != before
+    assert forge.is_resolved(followed.repo, remark) is resolved
+    assert ("is not resolved: GitHub does not allow this token" in done.output) is refused
+    assert "declined" not in followed.stage.get(f"pulls/{followed.number}/comments")[-1]["body"]
+
+
+def test_a_failure_mended_on_the_base_is_merged_and_not_fixed(followed: Followed):
+    forge, repo = followed.forge, followed.repo
+    merge_base = followed.stage.get(f"compare/main...{BRANCH}")["merge_base_commit"]["sha"]
+    forge.add_check_run(repo, merge_base, "test", "failure")
+    tip = forge.commit(repo, {"mended.txt": "x\n"})
+    forge.add_check_run(repo, tip, "test", "success")
+    head = followed.head
+    assert followed.wake(followed.ci()).code == 0
+    merge = followed.stage.get(f"commits/{followed.head}")
+    assert [one["sha"] for one in merge["parents"]] == [head, tip]
+    assert mark_fields(followed.comment)["update"] == "1"
+    assert "fix" not in mark_fields(followed.comment)
+    again = followed.wake(followed.ci(None))
+    assert "Stopped" not in followed.comment, again.output
+
+
+def test_red_on_the_base_as_well_stops_with_a_link(followed: Followed):
+    run = followed.forge.add_run(followed.repo, conclusion="failure")
+    followed.forge.add_job(followed.repo, run, "test", conclusion="failure")
+    assert followed.wake(followed.ci()).code == 0
+    assert re.search(r"Stopped:\*\* test fails on the base branch, too: http", followed.comment), (
+        followed.comment
+    )
+
+
+def test_the_same_failure_after_a_fix_stops_with_both_heads(followed: Followed):
+    first = followed.head
+    followed.wake(followed.ci(), FIX)
+    second = followed.head
+    assert followed.wake(followed.ci()).code == 0
+    assert f"test fails at {second[:12]} in the same way as at {first[:12]}" in followed.comment
+
+
+def test_a_round_that_changes_nothing_stops(followed: Followed):
+    done = followed.wake(followed.ci(), [Say("It is right as it is.")])
+    assert done.code == 0, done.output
+    assert "**Stopped:** The round changed nothing." in followed.comment
+    [comment] = followed.stage.bot_comments(followed.number)
+    assert comment == followed.comment
+
+
+def test_a_head_that_moved_makes_the_round_void(followed: Followed):
+    run = followed.ci()
+    event = followed.forge.workflow_run_event(followed.repo, run)
+    job = followed.stage.job()
+    ran = followed.stage.run(model=FIX, event=event, name="workflow_run", token=followed.token, **job)
+    assert ran.code == 0, ran.output
+    moved = followed.forge.commit(followed.repo, {"y.txt": "y\n"}, branch=BRANCH, author=BOT)
+    where = {"GITHUB_EVENT_NAME": "workflow_run", "GITHUB_EVENT_PATH": str(followed.stage.event_file(event))}
+    published = followed.stage.publish(token=followed.token, **where, **job)
+    assert published.code == 6, published.output
+    assert followed.head == moved
+    assert mark_fields(followed.comment)["void"] == "1"
+    assert len(followed.stage.pulls()) == 1
+
+
+def test_a_killed_round_is_given_back_and_repeated(followed: Followed):
+    run = followed.ci()
+    event = followed.forge.workflow_run_event(followed.repo, run)
+    job = followed.stage.job()
+    followed.stage.run(model=FIX, event=event, name="workflow_run", token=followed.token, **job)
+    assert mark_fields(followed.comment)["run"] == job["GITHUB_RUN_ID"]
+    assert "a round is under way" in followed.wake(run).output
+    followed.forge.set_run(followed.repo, int(job["GITHUB_RUN_ID"]), conclusion="cancelled")
+    before = followed.head
+    done = followed.wake(run, FIX)
+    assert done.code == 0, done.output
+    assert followed.head != before
+    assert mark_fields(followed.comment)["fix"] == "1"
+
+
+def test_the_sweep_works_on_all_that_are_followed(followed: Followed):
+    before = followed.head
+    followed.ci()
+    swept = followed.sweep(FIX)
+    assert swept.code == 0, swept.output
+    where = {
+        "GITHUB_EVENT_NAME": "schedule",
+        "GITHUB_EVENT_PATH": str(followed.stage.event_file(followed.stage.schedule)),
+    }
+    done = followed.stage.publish(
+        token=followed.token,
+        SLASH_AGENT_INSTRUCTION="follow",
+        GITHUB_RUN_ID=mark_fields(followed.comment)["run"],
+        **where,
+    )
+    assert done.code == 0, done.output
+    assert followed.head != before
+
+
+def test_an_outsider_cannot_follow(followed: Followed):
+    followed.forge.commit(followed.repo, {".github/agent.yml": "version: 1\n"})
+    followed.forge.add_user("stranger")
+    event = followed.stage.ask("/agent follow", "stranger", number=followed.number)
+    done = followed.stage.run(event=event, token=followed.token, **followed.stage.job())
+    assert done.code == 3, done.output
+    assert followed.comment == ""
+
+
+def test_a_token_without_contents_leaves_a_note_and_succeeds(followed: Followed):
+    followed.token = followed.forge.token(
+        BOT, {"contents": "read", "issues": "write", "pull_requests": "write"}, repo=followed.repo
+    )
+    done = followed.wake(followed.ci("success"))
+    assert done.code == 0, done.output
+    assert "contents: write" in followed.comment
+    assert followed.pull["draft"]
+
+
+def test_one_in_the_merge_queue_is_left_alone(followed: Followed):
+    before = followed.head
+    followed.forge.set_pull(followed.repo, followed.number, queued=True)
+    followed.wake(followed.ci())
+    assert "in the merge queue" in followed.comment
+    assert followed.head == before
+
+
+@pytest.mark.parametrize("words", ["/agent resolve conflicts", "/agent update"])
+def test_a_person_can_have_the_base_merged_into_their_pull_request(followed: Followed, words: str):
+    forge, repo = followed.forge, followed.repo
+    forge.commit(repo, {"a.txt": "mine\n"}, branch="feature", author=MAINTAINER)
+    number = forge.open_pull(repo, MAINTAINER, "feature")
+    forge.commit(
+        repo, {"a.txt": "theirs\n", ".github/agent.yml": "version: 1\nchecks: []\npush_to_head: true\n"}
+    )
+    head, tip = forge.branch_sha(repo, "feature"), forge.branch_sha(repo)
+    event = followed.stage.ask(words, number=number)
+    model = [
+        Call("view", {"path": "a.txt"}),
+        Call("write", {"path": "a.txt", "content": "mine and theirs\n"}),
+        Call("describe_change", {"title": "Merge main", "summary": "Both."}),
+        Say("Done."),
+    ]
+    job = followed.stage.job()
+    ran = followed.stage.run(model=model, event=event, token=followed.token, **job)
+    assert ran.code == 0, ran.output
+    followed.stage.publish_event(event, token=followed.token, **job)
+    merge = followed.stage.get("commits/feature")
+    assert [one["sha"] for one in merge["parents"]] == [head, tip]
+
+
+def test_an_update_without_conflicts_asks_no_model(followed: Followed):
+    forge, repo = followed.forge, followed.repo
+    forge.commit(repo, {"a.txt": "mine\n"}, branch="feature", author=MAINTAINER)
+    number = forge.open_pull(repo, MAINTAINER, "feature")
+    forge.commit(repo, {".github/agent.yml": "version: 1\nchecks: []\npush_to_head: true\n"})
+    head, tip = forge.branch_sha(repo, "feature"), forge.branch_sha(repo)
+    event = followed.stage.ask("/agent update", number=number)
+    job = followed.stage.job()
+    ran = followed.stage.run(model=[Say("unused")], event=event, token=followed.token, **job)
+    assert ran.code == 0, ran.output
+    assert ran.requests == []
+    followed.stage.publish_event(event, token=followed.token, **job)
+    merge = followed.stage.get("commits/feature")
+    assert [one["sha"] for one in merge["parents"]] == [head, tip]
+
+
+def test_without_push_to_head_nothing_is_merged_into_a_persons_branch(followed: Followed):
+    forge, repo = followed.forge, followed.repo
+    head = forge.commit(repo, {"a.txt": "mine\n"}, branch="feature", author=MAINTAINER)
+    number = forge.open_pull(repo, MAINTAINER, "feature")
+    forge.commit(repo, {"b.txt": "x\n"})
+    event = followed.stage.ask("/agent update", number=number)
+    job = followed.stage.job()
+    assert followed.stage.run(model=[Say("x")], event=event, token=followed.token, **job).code == 0
+    done = followed.stage.publish(
+        token=followed.token, GITHUB_EVENT_NAME="issue_comment",
+        GITHUB_EVENT_PATH=str(followed.stage.event_file(event)), **job,
+    )  # fmt: skip
+    assert "push_to_head" in done.output
+    assert forge.branch_sha(repo, "feature") == head
+
+
+def test_a_lock_file_is_never_merged_by_hand(followed: Followed):
+    forge, repo = followed.forge, followed.repo
+    forge.commit(repo, {"Cargo.lock": "one\n"}, branch=BRANCH, author=BOT)
+    forge.commit(repo, {"Cargo.lock": "two\n"})
+    done = followed.wake(followed.ci(None), [Say("unused")])
+    assert "Cargo.lock has conflicts" in done.output
+    assert done.requests in ((), [])
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_red_dependency_update_is_fixed_once(followed: Followed, mixed: bool):
+    forge, repo = followed.forge, followed.repo
+    bot = forge.add_user("dependabot[bot]", kind="Bot")
+    forge.commit(repo, {"requirements.txt": "x==2\n"}, branch="dependabot/x", author="dependabot[bot]")
+    if mixed:
+        forge.commit(repo, {"y.txt": "y\n"}, branch="dependabot/x", author=MAINTAINER)
+    number = forge.open_pull(
+        repo, "dependabot[bot]", "dependabot/x", title="Bump x", body="Release notes: y is gone."
+    )
+    triggers = f"triggers: {{failed_runs: {{authors: [{bot}], verbs: [fix]}}}}"
+    forge.commit(repo, {".github/agent.yml": f"version: 1\nchecks: []\n{triggers}\n"})
+    followed.number = number
+    run = forge.add_run(
+        repo, event="pull_request", pull=number, conclusion="failure", actor="dependabot[bot]"
+    )
+    forge.add_job(repo, run, "test", conclusion="failure")
+    done = followed.wake(run, [Say("It is broken.")] if mixed else FIX)
+    if mixed:
+        assert "has commits of other accounts" in done.output
+        return
+    assert done.code == 0, done.output
+    assert "Release notes: y is gone." in str(done.requests[0].json)
+    stacked = [one for one in followed.stage.pulls() if one["base"]["ref"] == "dependabot/x"]
+    assert len(stacked) == 1
+    assert stacked[0]["draft"]
+    again = followed.wake(run)
+    assert "1 times already" in again.output or "done already" in again.output, again.output
+
+
+def reply(followed: Followed, comment: int, body: str) -> Call:
+    write = {"kind": "reply", "number": followed.number, "comment_id": comment, "body": body}
+    return Call("propose_write", write)
+
+
+def test_a_listed_bots_second_review_causes_no_round(followed: Followed):
+    bot = followed.forge.add_user("critic[bot]", kind="Bot")
+    followed.policy(f"{{bots: [{bot}]}}")
+    [first] = followed.review("critic[bot]")
+    followed.wake(followed.ci("success"), [reply(followed, first, "No."), Say("Done.")])
+    assert mark_fields(followed.comment)["review"] == "1"
+    followed.forge.comment(followed.repo, followed.number, MAINTAINER, "/agent follow")
+    followed.stage.run(
+        event=followed.stage.ask("/agent follow", number=followed.number),
+        token=followed.token,
+        **followed.stage.job(),
+    )
+    followed.review("critic[bot]")
+    again = followed.wake(followed.ci("success"))
+    assert again.code == 0, again.output
+    assert mark_fields(followed.comment)["review"] == "1"
+    assert "Only questions are left, in 2 open threads" in followed.comment
+
+
+def test_a_workflow_of_the_base_stops_before_the_model(followed: Followed):
+    workflow = {".github/workflows/new.yml": "on: push\n", "notes.txt": "two\n"}
+    followed.forge.commit(followed.repo, workflow)
+    before = followed.head
+    done = followed.wake(followed.ci(None), [Say("unused")])
+    assert done.requests in ((), [])
+    assert "**Stopped:** The base branch changed a workflow file" in followed.comment
+    assert followed.head == before
+
+
+def test_after_an_approval_an_optional_red_check_causes_no_push(followed: Followed):
+    required = {"required_status_checks": [{"context": "must"}]}
+    followed.forge.add_rule(followed.repo, "main", "required_status_checks", required)
+    followed.forge.review(followed.repo, followed.number, MAINTAINER, state="APPROVED")
+    followed.ci("success", name="must")
+    before, done = followed.head, followed.wake(followed.ci(name="optional"), [Say("unused")])
+    assert done.requests in ((), [])
+    assert followed.head == before
+    assert "Ready for review" in followed.comment
+
+
+def test_a_check_that_is_flaky_on_the_base_runs_again_and_causes_no_commit(followed: Followed):
+    base = followed.stage.get(f"compare/main...{BRANCH}")["merge_base_commit"]["sha"]
+    for conclusion in ("failure", "success"):
+        run = followed.forge.add_run(followed.repo, sha=base, conclusion=conclusion)
+        followed.forge.add_job(followed.repo, run, "test", conclusion=conclusion)
+    before, run = followed.head, followed.ci()
+    assert followed.wake(run).code == 0
+    assert followed.forge.run_state(followed.repo, run) == ("queued", None)
+    assert followed.wake(followed.ci("success")).code == 0
+    assert followed.head == before
+    assert "fix" not in mark_fields(followed.comment)
+
+
+def test_a_change_that_needs_a_decision_is_asked_back_once(followed: Followed):
+    [remark] = followed.review(MAINTAINER)
+    followed.wake(followed.ci("success"), [reply(followed, remark, "Which of the two?"), Say("Done.")])
+    assert "**Stopped:** Only questions are left." in followed.comment
+    for script in ([reply(followed, remark, "Which of them, then?"), Say("Done.")], None):
+        followed.forge.reply(followed.repo, remark, MAINTAINER, "You choose.")
+        event = followed.stage.ask("/agent follow", number=followed.number)
+        followed.stage.run(event=event, token=followed.token, **followed.stage.job())
+        done = followed.wake(followed.ci("success"), script)
+        assert done.code == 0, done.output
+    texts = [
+        one["body"]
+        for one in followed.stage.get(f"pulls/{followed.number}/comments")
+        if one["user"]["login"] == BOT
+    ]
+    assert [text.partition("\n")[0] for text in texts] == [
+        "Which of the two?", "This needs a decision of people, and I asked here before: I leave it to you.",
+    ]  # fmt: skip
+    assert mark_fields(followed.comment)["review"] == "2"
+
+
+def test_a_declined_finding_that_is_raised_again_gets_no_second_reply(followed: Followed):
+    [remark] = followed.review(MAINTAINER)
+    followed.wake(followed.ci("success"), [reply(followed, remark, "No, it is right."), Say("Done.")])
+    followed.forge.reply(followed.repo, remark, MAINTAINER, "I insist.")
+    event = followed.stage.ask("/agent follow", number=followed.number)
+    followed.stage.run(event=event, token=followed.token, **followed.stage.job())
+    done = followed.wake(followed.ci("success"), [Say("unused")])
+    assert done.requests in ((), [])
+    assert "Only questions are left" in followed.comment
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"cents": 300}, "3.00 of 3.00 USD are spent"),
+        ({"fix": 2, "review": 3, "conflict": 1}, "All 6 rounds are used"),
+        ({"lines": 1, "fix": 1}, "The diff grew from 1 to 501 lines"),
+        ({"void": 2}, "The head moved during 2 rounds in a row"),
+        ({"lost": 3}, "The infrastructure ended 3 rounds in a row"),
+    ],
+)
+def test_each_limit_stops_and_the_diff_stays(followed: Followed, fields: dict[str, int], reason: str):
+    if "lines" in fields:
+        followed.forge.commit(followed.repo, {"long.txt": "line\n" * 500}, branch=BRANCH, author=BOT)
+    followed.known(**fields)
+    before, done = followed.head, followed.wake(followed.ci(), [Say("unused")])
+    assert done.requests in ((), [])
+    assert f"**Stopped:** {reason}" in followed.comment
+    assert followed.head == before
+
+
+def test_the_base_may_go_on_while_a_conflict_is_resolved(followed: Followed):
+    forge, repo = followed.forge, followed.repo
+    tip = forge.commit(repo, {"notes.txt": "two\n"})
+    head, run = followed.head, followed.ci(None)
+    event, job = forge.workflow_run_event(repo, run), followed.stage.job()
+    model = [
+        Call("bash", {"command": "echo both > notes.txt"}),
+        Call("describe_change", {"title": "Merge main", "summary": "Both."}), Say("Done."),
+    ]  # fmt: skip
+    followed.stage.run(model=model, event=event, name="workflow_run", token=followed.token, **job)
+    forge.commit(repo, {"later.txt": "x\n"})
+    followed.stage.publish_event(event, "workflow_run", followed.token, **job)
+    merge = followed.stage.get(f"commits/{followed.head}")
+    assert [one["sha"] for one in merge["parents"]] == [head, tip]
+
+
+@pytest.mark.parametrize("ends", ["writes", "fails"])
+def test_a_lock_file_is_written_anew_by_its_own_tool(followed: Followed, ends: str):
+    """Whatever the model makes of it: the tool begins with the base's."""
+    forge, repo, tools = followed.forge, followed.repo, followed.stage.folder / "tools"
+    forge.commit(repo, {"Cargo.lock": "one\n"}, branch=BRANCH, author=BOT)
+    policy = "version: 1\nchecks: []\nfollow_up: {}\ntiers: {schedule: {egress: [rust]}}\n"
+    forge.commit(repo, {"Cargo.lock": "two\n", "notes.txt": "two\n", ".github/agent.yml": policy})
+    script = 'echo "$@" >> Cargo.lock' if ends == "writes" else "echo no such crate; exit 3"
+    write_file(tools / "cargo", f"#!/bin/sh\n{script}\n", 0o755)
+    model = [
+        Call("bash", {"command": "echo both > notes.txt; echo by hand > Cargo.lock"}),
+        Call("describe_change", {"title": "Merge main", "summary": "Both."}), Say("Done."),
+    ]  # fmt: skip
+    before, path = followed.head, f"{tools}:{os.environ['PATH']}"
+    done = followed.wake(followed.ci(None), model, PATH=path)
+    if ends == "fails":
+        assert "could not write Cargo.lock anew: no such crate" in followed.comment
+        assert followed.head == before
+        return
+    assert done.code == 0, done.output
+    merged = followed.stage.get(f"contents/Cargo.lock?ref={followed.head}")
+    assert b64decode(merged["content"]) == b"two\nupdate --workspace\n"
+
+
+def test_failing_checks_of_a_persons_pull_request_are_fixed_on_request_in_one_round(followed: Followed):
+    forge, repo = followed.forge, followed.repo
+    head = forge.commit(repo, {"a.txt": "mine\n"}, branch="feature", author=MAINTAINER)
+    number = forge.open_pull(repo, MAINTAINER, "feature")
+    forge.commit(repo, {".github/agent.yml": "version: 1\nchecks: []\npush_to_head: true\n"})
+    run = forge.add_run(repo, event="pull_request", pull=number, conclusion="failure")
+    forge.add_job(repo, run, "test", conclusion="failure")
+    event, job = followed.stage.ask("/agent fix the failing checks", number=number), followed.stage.job()
+    ran = followed.stage.run(model=FIX, event=event, token=followed.token, **job)
+    assert "test" in str(ran.requests[0].json)
+    followed.stage.publish_event(event, token=followed.token, **job)
+    assert [one["sha"] for one in followed.stage.get("commits/feature")["parents"]] == [head]
+
+
+@pytest.mark.parametrize(
+    ("repeated_by", "again"), [(MAINTAINER, "head was worked on 1 times"), ("", "pull request 3 times")]
+)
+def test_a_red_update_is_known_by_its_author_and_counted_on_the_pull_request(
+    followed: Followed, repeated_by: str, again: str
+):
+    """Whoever the event names, also a person who ran CI again."""
+    forge, repo = followed.forge, followed.repo
+    bot = forge.add_user("dependabot[bot]", kind="Bot")
+    forge.commit(repo, {"requirements.txt": "x==2\n"}, branch="dependabot/x", author="dependabot[bot]")
+    followed.number = forge.open_pull(repo, "dependabot[bot]", "dependabot/x", title="Bump x", body="")
+    forge.commit(
+        repo, {".github/agent.yml": f"checks: []\ntriggers: {{failed_runs: {{authors: [{bot}]}}}}\n"}
+    )
+    head = forge.branch_sha(repo, "dependabot/x") or ""
+    tried = [head] if repeated_by else ["b" * 40, "c" * 40, "d" * 40]
+    for number, one in enumerate(tried):
+        written = f"<!-- slash-agent progress request=w{one[:12]}-{number} run=7 state=over -->"
+        forge.comment(repo, followed.number, BOT, f"Done.\n\n{written}\n")
+    actor = repeated_by or "dependabot[bot]"
+    run = forge.add_run(repo, event="pull_request", pull=followed.number, conclusion="failure", actor=actor)
+    done = followed.wake(run)
+    assert again in done.output, done.output
