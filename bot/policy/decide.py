@@ -13,7 +13,7 @@ from bot.contracts.request import Tier
 from bot.contracts.workspace_tools import SHELL
 from bot.policy import matching
 from bot.policy.dangerous import dangerous
-from bot.policy.protected import Kind, MayWrite, ProtectedFiles
+from bot.policy.protected_files import Kind, MayWrite, ProtectedFiles
 from bot.policy.rule import WRITING_TOOLS, CommandRule, Effect, PathRule
 from bot.policy.values import Policy
 

@@ -12,7 +12,7 @@ from bot.gate.markdown import code_blocks
 from bot.gate.path_rules import protection, refusal
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import break_commit_words, clean_line, clean_markdown
-from bot.policy.protected import ProtectedFiles
+from bot.policy.protected_files import ProtectedFiles
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~]|^[#+=-])")

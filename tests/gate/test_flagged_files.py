@@ -3,7 +3,7 @@
 import pytest
 
 from bot.contracts.outcome import CAN_CHANGE_TESTS
-from bot.gate.sensitive_files import runs_tests, sensitive, set_up
+from bot.gate.flagged_files import runs_tests, sensitive, set_up
 from bot.gate.weaker_tests import Line
 
 PYPROJECT = """\
@@ -88,7 +88,8 @@ def test_a70_a_file_that_may_set_something_up_is_named(path: str):
         "CHANGELOG.md", "LICENSE-MIT", "docs/guide.rst", "src/data/x.json", "tests/data/x.yml", "logo.svg",
         "tests/fixtures/Makefile",
         "src/locales/de.yml", "schema.sql", "src/x.test.ts", "scripts/run.sh", "profile.py",
-        "templates/page.html.j2", "web/public/manifest.json", "i18n/de.po", "src/configure.py",
+        "templates/page.html.j2", "web/public/manifest.json", "i18n/de.po", "src/configure.py", "src/app.gleam",
+        "core/main.odin", "src/Main.fsx",
     ],
 )  # fmt: skip
 def test_code_documents_and_data_are_not(path: str):
