@@ -10,7 +10,7 @@ from bot.github.client import GitHub
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.repositories import BranchDemands
 from bot.github.tokens import TokenKind, token_kind
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.publish.remote import PREFIX
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")

@@ -13,7 +13,7 @@ from bot.ecosystems.python_checkers import CHECKERS, FORMS, SERVERS
 from bot.ecosystems.python_related import related
 from bot.ecosystems.python_tests import COUNTS, RUNNERS
 from bot.ecosystems.record import HOST, Action, Added, Dependencies, Ecosystem, Pin, Suite, listed, uses
-from bot.ecosystems.suite_files import Role, role_of
+from bot.ecosystems.test_files import Role, role_of
 
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec"})
 # What a module at the top of the import path must not be called, the standard library apart.

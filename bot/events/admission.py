@@ -3,7 +3,7 @@ answer to an account without access.
 
 The tier comes from GitHub's permission API. The payload's `author_association`, a `[bot]` suffix and an account's type
 proved forgeable or meaningless elsewhere. The login is only the API's key: the id in its answer must be the payload's,
-since a login can pass to another account. What each tier may do by default: `bot/policy/tiers.py`.
+since a login can pass to another account. What each tier may do by default: `bot/policy/tiers_and_budget.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bot.verbs.registry import DEFAULT, INSTANT, NAMES, VERBS, started_by, verbs
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
-    from bot.policy.values import Policy  # pydantic: an event that is not for the bot needs none
+    from bot.policy.settings import Policy  # pydantic: an event that is not for the bot needs none
 
 _FOR_EVERYBODY = verbs_of(Tier.OUTSIDER)
 LOCKED = "The conversation is locked, so no comment can be posted in it."

@@ -35,7 +35,7 @@ _AT_LINES = _AT_A_THREAD | {"this line", "these lines", "this code", "here"}
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
-    from bot.policy.values import Policy
+    from bot.policy.settings import Policy
 
 
 def build_request(event_request: EventRequest, reader: GitHub, policy: Policy) -> Request:

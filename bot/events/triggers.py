@@ -11,7 +11,7 @@ from bot.verbs.record import Earlier
 from bot.verbs.registry import DEFAULT, VERBS, started_by
 
 if TYPE_CHECKING:
-    from bot.policy.values import Policy  # pydantic: an event that is not for the bot needs none
+    from bot.policy.settings import Policy  # pydantic: an event that is not for the bot needs none
 
 FIX_FAILED_RUN = "what the failed checks show"
 

@@ -11,7 +11,7 @@ from bot.contracts.formatting import first_of
 from bot.contracts.name_patterns import is_one_of
 from bot.contracts.outcome import CAN_CHANGE_TESTS
 from bot.ecosystems.registry import ecosystems
-from bot.ecosystems.suite_files import Role, loads_itself, role_of
+from bot.ecosystems.test_files import Role, loads_itself, role_of
 from bot.gate.dependencies import is_list
 from bot.gate.path_rules import folded
 from bot.gate.weaker_tests import Line

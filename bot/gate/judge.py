@@ -19,7 +19,6 @@ from bot.checkout.objects import contents, sizes, tree_with_patch
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.contracts.plain_text import printable_name, quoted
-from bot.gate.additions import new_credentials, suppressed, unseen
 from bot.gate.dependencies import new_dependencies, new_sources
 from bot.gate.errors import capacity_error
 from bot.gate.flagged_files import has_sections, runs_tests, sensitive, set_up
@@ -39,6 +38,7 @@ from bot.gate.objects import (
     write_tree,
 )
 from bot.gate.path_rules import folded, refusal
+from bot.gate.suspicious_additions import new_credentials, suppressed, unseen
 from bot.gate.text_encoding import wide_text
 from bot.gate.walk import changes, untracked
 from bot.gate.weaker_tests import Line, may_weaken_tests, weaker_tests

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bot.contracts.request import Tier
 from bot.maintenance.schedule import last_due
 from bot.maintenance.task import Task
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 
 LONGEST_BACK_OFF_DAYS = 180
 

@@ -27,7 +27,7 @@ from bot.policy.field_types import Glob, Line, problem, raise_problems, whole
 from bot.policy.policy_error import PolicyError
 from bot.policy.publish_settings import Label
 from bot.policy.run_settings import Checks, Folders
-from bot.policy.tiers import Budget
+from bot.policy.tiers_and_budget import Budget
 from bot.policy.validate_document import read_document
 from bot.verbs import registry
 

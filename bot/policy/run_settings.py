@@ -31,7 +31,7 @@ from bot.policy.field_types import (
     whole,
     word,
 )
-from bot.policy.tiers import Egress
+from bot.policy.tiers_and_budget import Egress
 
 CHECK_TIMEOUT = 600.0
 SETUP_TIMEOUT = 900.0

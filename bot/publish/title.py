@@ -3,8 +3,8 @@
 import json
 
 from bot.contracts.outcome import Outcome
+from bot.gate.clean_text import clean_line
 from bot.gate.secrets import withhold_if_secret
-from bot.gate.text import clean_line
 from bot.parsing.parser import ParseError, Parser
 from bot.publish.convention import form
 from bot.publish.convention.read import Conventions

@@ -47,7 +47,7 @@ from bot.session.checks.before_round import NO_CHANGE
 from bot.session.context.run import Run, RunResult, now
 from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import Submission
-from bot.session.workspaces.start import limit_notes, network_notes, uses_of
+from bot.session.workspaces.start_workspaces import limit_notes, network_notes, uses_of
 from bot.verbs.record import SUBMIT_PLAN, Profile
 
 _NAMED = 5

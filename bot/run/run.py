@@ -12,7 +12,7 @@ afterwards.
    preparation (setup, the policy's or detected, `bring:`, or what the job `prepare` left), that begins on a thread, and
    the tool host starts at the first call that needs it.
 4. The agent loop: requests to the model, and its tool calls, each of which the policy decides; after each command the
-   journal records what changed, for `restore`. `loop_hooks.py` starts the checks on the base with the first request, on
+   journal records what changed, for `restore`. `stop_hook.py` starts the checks on the base with the first request, on
    a thread. When the model hands over its result or ends its turn, the `StopHook` there says what is missing, at most
    twice; if the run may change files, it closes the workspace, asks the gate and runs the checks first. A limit, a
    question or a denial can end the loop before that: then step 5 runs the checks. If the model ended by itself, its
@@ -36,10 +36,10 @@ from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from functools import partial
 
+from bot.agent.ask_for_title import title_change
 from bot.agent.conversation_context import LoopEnd
 from bot.agent.journal import Journal
 from bot.agent.loop import run_loop
-from bot.agent.title import title_change
 from bot.checkout.clone import check_out
 from bot.checkout.git import require_git
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
@@ -206,7 +206,7 @@ def _work(run: Run, connecting: Future[Provider], stack: ExitStack) -> RunResult
         unlink()
         provider.close()
         models.close()
-    from bot.run.result import conclude  # with jinja2, which `loop_hooks.py` loads while the model thinks
+    from bot.run.result import conclude  # with jinja2, which `stop_hook.py` loads while the model thinks
 
     return conclude(run, parts, end, model.provider.info)
 

@@ -1,7 +1,7 @@
 """The resource limits of one command, and those that the kernel enforces.
 
 A limit of the kernel reaches the command as an error. `CommandUsage` watches memory and disk, `ProcessMonitor` the
-number of processes. How long a call may take is in `bot/contracts/workspace_tools.py`.
+number of processes. How long a call may take is in `bot/contracts/tool_descriptions.py`.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _USERS = "/proc/self/uid_map"
 class ResourceLimits(NamedTuple):
     """The limits of each command with all that it starts, except `processes`, the limit of the whole workspace. In
     bytes, except `processes` and `open_files`. These are defaults: in a run the policy's `SandboxLimits`
-    (`bot/policy/values.py`) replace them; a test keeps the two equal.
+    (`bot/policy/settings.py`) replace them; a test keeps the two equal.
 
     `memory` is the limit of all processes together, and of the data of one (`RLIMIT_DATA`); `file` the size of one
     file, including its holes; `disk` what all commands together may add to the work tree and the temporary folder;

@@ -10,8 +10,8 @@ from bot.policy.load import load_policy
 from bot.policy.model_settings import ModelSettings
 from bot.policy.policy_error import PolicyError
 from bot.policy.run_settings import AgentPolicy, CheckSpec, DiagnosticsPolicy, SandboxLimits, ServerPolicy
-from bot.policy.values import OptionsPolicy
-from bot.session.workspaces.start import in_bytes
+from bot.policy.settings import OptionsPolicy
+from bot.session.workspaces.start_workspaces import in_bytes
 from bot.toolhost.resource_limits import ResourceLimits
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md")

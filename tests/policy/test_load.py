@@ -16,8 +16,8 @@ from bot.policy.policy_error import PolicyError
 from bot.policy.publish_settings import Identity, PullRequestPolicy
 from bot.policy.review_settings import ReviewPolicy
 from bot.policy.run_settings import CheckSpec, SetupStep
-from bot.policy.tiers import Budget, default_tiers
-from bot.policy.values import MaintenancePolicy, Policy
+from bot.policy.settings import MaintenancePolicy, Policy
+from bot.policy.tiers_and_budget import Budget, default_tiers
 from bot.verbs.registry import NAMES
 
 WHOLE = """\

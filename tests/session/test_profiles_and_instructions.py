@@ -11,7 +11,7 @@ from bot.checkout.git import Git
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request, Tier
-from bot.contracts.workspace_tools import SHELL, SHELL_TOOLS, TOOL_SPECS, WRITING
+from bot.contracts.tool_descriptions import SHELL, SHELL_TOOLS, TOOL_SPECS, WRITING
 from bot.policy.rule import READING_TOOLS, WRITING_TOOLS
 from bot.policy.run_settings import AgentPolicy
 from bot.session.context.instructions import MOST, MOST_A_FILE, instructions

@@ -13,7 +13,7 @@ from bot.contracts.formatting import count_of, duration, money
 from bot.contracts.outcome import ChangedFile, Outcome, Status
 from bot.evidence.look_first import denied, held_back
 from bot.evidence.view import view_of
-from bot.publish.body.parts import PARTS, joined
+from bot.publish.body.order_and_footer import PARTS, joined
 from bot.publish.body.repository_template import fill_template
 from bot.publish.macros import folded_sections, macros_of, one_line
 from bot.publish.markdown import safe_line, shortened

@@ -24,7 +24,7 @@ from bot.github.accounts import account
 from bot.github.errors import GitHubError
 from bot.github.reviews import draft_comment
 from bot.policy.decide import protected_files
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.publish.body.render import render_body
 from bot.publish.change.commit import (
     CheckedCommit,

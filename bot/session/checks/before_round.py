@@ -21,7 +21,7 @@ from bot.evidence.reruns import CheckExecution
 from bot.session.checks.inspection import Inspection
 from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, not_run
 from bot.session.context.run import Run
-from bot.session.workspaces.trees import Trees
+from bot.session.workspaces.prepared_trees import Trees
 
 MINUTES = 10.0
 """The budget if the policy sets none."""

@@ -13,7 +13,7 @@ from bot.events.admission import permits
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.transport import stamp
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.publish.macros import macros_of
 from bot.publish.thread.comments import OwnComment
 from bot.publish.thread.history import is_own_run, read_log

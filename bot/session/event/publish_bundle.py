@@ -18,7 +18,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.publish.body.render import Links
 from bot.publish.bundle import Bundle, read_bundle
 from bot.publish.context import PublishContext

@@ -29,7 +29,7 @@ from bot.session.event.event_context import (
     event_thread_ref,
 )
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer, report_no_result
-from bot.session.event.reply import check_reply
+from bot.session.event.reply_as_command import check_reply
 from bot.verbs.record import Answer, Earlier
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, needs
 

@@ -12,7 +12,7 @@ from bot.contracts.outcome import exit_code
 from bot.contracts.request import Request, Tier
 from bot.events.event_request import OF_PULLS, RefusedError, UsageRefusedError
 from bot.maintenance.due_tasks import Start
-from bot.policy.tiers import least
+from bot.policy.tiers_and_budget import least
 from bot.providers.connect import MissingKeyError, check_model, default_model
 from bot.providers.replay import RECORDED
 from bot.publish.convention.read import newest_subjects

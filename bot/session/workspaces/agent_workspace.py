@@ -12,14 +12,14 @@ from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, GateError, NoSandboxError
 from bot.contracts.journal import FileVersion
+from bot.contracts.tool_descriptions import SHELL_TOOLS, WRITING
 from bot.contracts.tools import ToolOutcome
-from bot.contracts.workspace_tools import SHELL_TOOLS, WRITING
 from bot.gate.judge import Verdict, judge_tree
 from bot.policy.protected_files import MayWrite
 from bot.session.context.run import Run
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor
-from bot.session.workspaces.start import CallPosition
-from bot.session.workspaces.trees import Trees
+from bot.session.workspaces.prepared_trees import Trees
+from bot.session.workspaces.start_workspaces import CallPosition
 from bot.workspace.client import Answer, HostEndedError, Question, ScanResult, Workspace, WorkspaceError
 from bot.workspace.dependencies import links as links_in
 

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterable, Sequence
 
 from bot.contracts.formatting import signal_name
+from bot.contracts.tool_descriptions import MAX_TIMEOUT, MAX_WAIT
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.contracts.workspace_tools import MAX_TIMEOUT, MAX_WAIT
 from bot.toolhost import output
 from bot.toolhost.background import Job
 from bot.toolhost.context import Context

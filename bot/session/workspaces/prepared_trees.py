@@ -31,7 +31,7 @@ from bot.session.context.run import Run
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive
-from bot.session.workspaces.start import SETUP, TreeEnvironment, Workspaces, refusal_notes
+from bot.session.workspaces.start_workspaces import SETUP, TreeEnvironment, Workspaces, refusal_notes
 from bot.session.workspaces.written_folders import move_untracked, remove_special_files
 from bot.workspace.client import Workspace, WorkspaceError
 from bot.workspace.dependencies import dependencies, folders_in

@@ -31,7 +31,16 @@ from bot.policy.run_settings import (
     ServiceSpec,
     SetupStep,
 )
-from bot.policy.tiers import Bot, BotId, Budget, TierPolicy, Tiers, default_tiers, least, once_by_id
+from bot.policy.tiers_and_budget import (
+    Bot,
+    BotId,
+    Budget,
+    TierPolicy,
+    Tiers,
+    default_tiers,
+    least,
+    once_by_id,
+)
 from bot.policy.triggers import TriggersPolicy
 from bot.verbs.registry import READ_ONLY
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.sandbox import HostUse
-from bot.contracts.workspace_tools import SHELL_TOOLS
+from bot.contracts.tool_descriptions import SHELL_TOOLS
 from bot.policy.egress_hosts import Mirror, mirror, targets
 from bot.policy.run_settings import SandboxLimits, SetupStep
 from bot.session.context.run import Run
