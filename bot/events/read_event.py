@@ -7,7 +7,7 @@ without a request costs no API call.
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from bot.contracts.pulls import ReviewThread, Side
+from bot.contracts.pulls import BRANCH_PREFIX, ReviewThread, Side
 from bot.contracts.request import Tier, Trigger
 from bot.events.command import Command, mentions_agent, near_miss_command, parse_command
 from bot.events.event_request import (
@@ -15,7 +15,6 @@ from bot.events.event_request import (
     ISSUE_COMMENT,
     NO_INPUTS,
     OF_PULLS,
-    OWN_BRANCHES,
     REVIEW,
     REVIEW_COMMENT,
     Cause,
@@ -130,7 +129,7 @@ def _from_thread(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
         if not is_pull or action not in _REVIEWABLE:
             raise NoRequestError(f"the {noun} was {_word(action)}, which asks for nothing")
         is_here = _is_own_repository(fields, "pull_request.head.repo")
-        if subject.head and subject.head.ref.startswith(OWN_BRANCHES) and is_here:
+        if subject.head and subject.head.ref.startswith(BRANCH_PREFIX) and is_here:
             raise NoRequestError("the pull request is of a branch of this bot's own")
     # The payload has no time of the action, so the trigger's time is the thread's last change before it.
     trigger = Trigger(name, 0, subject.url, subject.updated_at)
@@ -195,7 +194,7 @@ def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
         "the failed run is of a fork's pull request; a person has to ask for a fix there": (
             not _is_own_repository(fields, f"{run}.head_repository")
         ),
-        "the failed run is of a branch of this bot's own": head.startswith(OWN_BRANCHES),
+        "the failed run is of a branch of this bot's own": head.startswith(BRANCH_PREFIX),
         "the failed run was begun by a bot's push or by a deleted account": (
             actor is None or actor.kind == "Bot"
         ),

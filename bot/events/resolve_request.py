@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import Actor, Request, Tier
 from bot.events.admission import LOCKED, check_access, identify_actor, permits, place_problem
-from bot.events.command import PLAN_HASH, Command, shown_command
+from bot.events.command import AT_A_THREAD, AT_LINES, PLAN_HASH, Command, shown_command
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError, UsageRefusedError
 from bot.events.pull import read_target_pull
 from bot.events.pull_context import with_pull_context
@@ -27,11 +27,6 @@ from bot.events.thread_text import (
 )
 from bot.events.triggers import command_for
 from bot.verbs.registry import INSTANT, MODEL_VERBS, VERBS
-
-_POINTING = frozenset({"", "this", "it", "this one"})
-_AT_A_THREAD = _POINTING | {"this issue", "this bug", "this pull request", "this pr"}
-_AT_LINES = _AT_A_THREAD | {"this line", "these lines", "this code", "here"}
-"""Instructions that only point at where they stand."""
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
@@ -147,9 +142,9 @@ def resolve_instruction(command: Command, event_request: EventRequest) -> str | 
     """Return the instruction of a command; `None` if it only points at where it stands."""
     words = command.instruction.strip(" .!\n").lower()
     if event_request.anchor is not None:
-        return None if words in _AT_LINES else command.instruction
+        return None if words in AT_LINES else command.instruction
     if event_request.subject is not None:
-        return None if words in _AT_A_THREAD else command.instruction
+        return None if words in AT_A_THREAD else command.instruction
     return command.instruction or None
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bot.policy.settings import Policy  # pydantic: an event that is not for the bot needs none
 
 FIX_FAILED_RUN = "what the failed checks show"
+MOST_TRIES = 2
+"""How often failed runs may start a fix of one head."""
 
 
 def command_for(policy: Policy, event_request: EventRequest) -> Command:

@@ -23,10 +23,10 @@ from bot.maintenance.schedule import checked_schedule
 from bot.parsing.front_matter import split_front_matter
 from bot.parsing.parser import Parser
 from bot.parsing.yaml_document import Location, Problem
+from bot.policy.check_settings import Checks, Folders
 from bot.policy.field_types import Glob, Line, problem, raise_problems, whole
 from bot.policy.policy_error import PolicyError
 from bot.policy.publish_settings import Label
-from bot.policy.run_settings import Checks, Folders
 from bot.policy.tiers_and_budget import Budget
 from bot.policy.validate_document import read_document
 from bot.verbs import registry

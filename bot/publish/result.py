@@ -10,7 +10,7 @@ from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.evidence.summary import summarize_checks
 from bot.github.errors import GitHubError
 from bot.publish import markdown
-from bot.publish.body.render import Links, footer
+from bot.publish.body.order_and_footer import Links, footer
 from bot.publish.context import PublishContext
 from bot.publish.macros import macros_of
 from bot.publish.markdown import run_link, safe_answer, safe_line, safe_markdown

@@ -27,7 +27,7 @@ from bot.maintenance.thread_fit import mismatch
 from bot.parsing.parser import Parser
 from bot.policy.settings import Policy
 from bot.policy.writes import refusal
-from bot.publish.body.render import Links
+from bot.publish.body.order_and_footer import Links
 from bot.publish.bundle import Bundle
 from bot.publish.change.commit import read_policy
 from bot.publish.context import PublishContext, make_bare

@@ -12,8 +12,8 @@ from bot.contracts.request import Tier
 from bot.ecosystems.record import guarded_folder
 from bot.environment.detection_result import Detection
 from bot.environment.prepared import facts, lock_files_digest
+from bot.policy.check_settings import SetupStep
 from bot.policy.decide import allows_commands, may_write
-from bot.policy.run_settings import SetupStep
 from bot.policy.settings import Policy
 from bot.publish.bundle import Bundle
 from bot.session.checks.rounds import Rounds

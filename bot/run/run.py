@@ -51,7 +51,8 @@ from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Description, StopReason
 from bot.contracts.request import Tier
-from bot.gate.redact import Redactor, known_secrets
+from bot.gate.redact import Redactor
+from bot.gate.secrets import known_secrets
 from bot.maintenance.apply import allowance_of
 from bot.parsing.parser import Parser
 from bot.providers.connect import apply_overrides

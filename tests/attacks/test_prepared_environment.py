@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bot.checkout.clone import Checkout, Source, check_out
+from bot.policy.check_settings import SetupStep
 from bot.policy.load import load_policy
-from bot.policy.run_settings import SetupStep
 from bot.session.context.base import detected_at, detected_setup
 from bot.session.workspaces.prepared_trees import Trees
 from bot.session.workspaces.start_workspaces import Network

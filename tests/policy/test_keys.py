@@ -6,10 +6,11 @@ from operator import attrgetter
 import pytest
 
 from bot.contracts.request import Tier
+from bot.policy.agent_settings import AgentPolicy, DiagnosticsPolicy, SandboxLimits, ServerPolicy
+from bot.policy.check_settings import CheckSpec
 from bot.policy.load import load_policy
 from bot.policy.model_settings import ModelSettings
 from bot.policy.policy_error import PolicyError
-from bot.policy.run_settings import AgentPolicy, CheckSpec, DiagnosticsPolicy, SandboxLimits, ServerPolicy
 from bot.policy.settings import OptionsPolicy
 from bot.session.workspaces.start_workspaces import in_bytes
 from bot.toolhost.resource_limits import ResourceLimits

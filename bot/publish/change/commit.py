@@ -32,9 +32,9 @@ from bot.parsing.parser import Parser
 from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.load import load_policy
 from bot.policy.settings import Policy
+from bot.publish.commit_author import UNKNOWN_NOTE, author_of, noreply_address
 from bot.publish.context import PublishContext
 from bot.publish.convention.read import read_conventions
-from bot.publish.own_pulls import UNKNOWN_NOTE, author_of, noreply_address
 from bot.publish.remote import read_base_file
 from bot.publish.title import title, with_title
 

@@ -29,8 +29,10 @@ from bot.evidence.check import Check
 from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution, CheckPair
 from bot.evidence.summary import may_run_tests
-from bot.session.checks.before_round import MARGIN, MINUTES, NO_CHANGE, BeforeRound, Round
+from bot.policy.tiers_and_budget import MINUTES
+from bot.session.checks.before_round import NO_CHANGE, BeforeRound, Round
 from bot.session.checks.runner import NO_TIME_LEFT, UNNEEDED, CheckRunner, not_run
+from bot.session.checks.time_budget import MARGIN
 from bot.session.context.run import Run
 from bot.session.workspaces.prepared_trees import Trees
 

@@ -33,7 +33,7 @@ from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.session.checks.host_reports import InvalidReport, parse_suite
 from bot.session.workspaces.prepared_trees import command_arguments
-from bot.session.workspaces.start_workspaces import LIMIT_NAMES
+from bot.session.workspaces.usage_notes import LIMIT_NAMES
 from bot.workspace.client import Workspace
 
 NO_TIME_LEFT = "the time for checks is spent"

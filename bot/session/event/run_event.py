@@ -13,6 +13,7 @@ from bot.events.command import PLAN_HASH
 from bot.events.event_request import REVIEW_COMMENT, Cause, NoRequestError, RefusedError
 from bot.events.read_event import read_event
 from bot.events.resolve_request import build_request
+from bot.events.triggers import MOST_TRIES
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
@@ -28,13 +29,11 @@ from bot.session.event.event_context import (
     connected,
     event_thread_ref,
 )
-from bot.session.event.progress_comment import answer_outsider, error_text, post_answer, report_no_result
+from bot.session.event.instant_answers import answer_outsider, report_no_result
+from bot.session.event.progress_comment import error_text, post_answer
 from bot.session.event.reply_as_command import check_reply
 from bot.verbs.record import Answer, Earlier
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, needs
-
-_MOST_TRIES = 2
-"""How often failed runs may start a fix of one head."""
 
 
 def run_event(
@@ -105,7 +104,7 @@ def _decide(context: EventContext, request: Request) -> Request:
     event_request = context.event_request
     if event_request.cause is Cause.FAILED_RUN:
         tries = count_tries(context.github, event_request.number, event_request.head_sha)
-        if tries >= _MOST_TRIES:
+        if tries >= MOST_TRIES:
             why = f"the failed run's head was worked on {tries} times already; `/agent {DEFAULT}` tries once more"
             raise NoRequestError(why, unmet=True)
     if VERBS[request.verb].earlier is None:

@@ -14,7 +14,8 @@ from bot.contracts.messages import ToolCall
 from bot.contracts.records import masked
 from bot.contracts.request import Tier
 from bot.contracts.tool_descriptions import TOOL_SPECS
-from bot.gate.redact import Redactor, known_secrets
+from bot.gate.redact import Redactor
+from bot.gate.secrets import known_secrets
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.session.interruption import cancelled_by_signals
 from bot.session.tools.toolbox import Gatekeeper
