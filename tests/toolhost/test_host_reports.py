@@ -37,7 +37,13 @@ def test_encodings_that_xml_may_have_are_read(encoding: str):
 
 @pytest.mark.parametrize(
     "path",
-    ["junit.xml", "test-reports.xml", "test-results/a.xml", "reports/junit.xml", "target/nextest/ci/junit.xml"],
+    [
+        "junit.xml",
+        "test-reports.xml",
+        "test-results/a.xml",
+        "reports/junit.xml",
+        "target/nextest/ci/junit.xml",
+    ],
 )
 def test_reports_are_found_where_runners_put_them_by_default(path: str, tmp_path: Path):
     report = tmp_path / path
