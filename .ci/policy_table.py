@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.policy.schema import schema
-from bot.policy.tiers import default_tiers
+from bot.policy.tiers_and_budget import default_tiers
 
 SCHEMA = schema()
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from benchmarks.table import Row
 from bot.events.sanitize import clean
+from bot.gate.clean_text import clean_markdown
 from bot.gate.redact import Redactor
 from bot.gate.secrets import without_credentials
-from bot.gate.text import clean_markdown
 
 KNOWN_MB = 100.0
 PATTERNS_MB = 20.0

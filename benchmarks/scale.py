@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.maintenance.due_tasks import MOST_JOBS, SHORT_LIST
-from bot.maintenance.task import cron
+from bot.maintenance.schedule import cron
 
 TASKS = {
     "dead-links": "weekly",

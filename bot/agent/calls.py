@@ -13,7 +13,7 @@ from bot.contracts.journal import CallStarted, PermissionDecision, Result
 from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
-from bot.contracts.workspace_tools import OUTPUT_NAME
+from bot.contracts.tool_descriptions import OUTPUT_NAME
 
 MAX_TRUNCATIONS = 3
 

@@ -7,15 +7,17 @@ result.
 
 from collections.abc import Sequence
 
-from bot.agent.context_window import tokens_of, tokens_of_text, usable_tokens
+from bot.agent.context_window import max_response, tokens_of, tokens_of_text
 from bot.agent.conversation_context import ConversationContext, Files
 from bot.agent.message_history import MessageHistory, cut_middle, transcript_text
 from bot.agent.prompt import new_marker, render
 from bot.agent.receive import receive
 from bot.contracts.journal import CompactionRecord
 from bot.contracts.messages import Message, Text, Usage
-from bot.contracts.model import Failed, ModelRequest, Provider
+from bot.contracts.model import Failed, ModelInfo, ModelRequest, Provider
 from bot.contracts.plain_text import quoted_names
+
+_MIN_FREE = 16_384
 
 RECENT_TOKENS = 20_000
 MAX_PART = 2_000
@@ -162,3 +164,11 @@ def compose_summary(summary: str, files: Files, verbatim: Sequence[str], transcr
 def _names(paths: Sequence[str]) -> str:
     """Return the paths, the newest first."""
     return quoted_names(paths[::-1], _MAX_NAMES) if paths else "none"
+
+
+def usable_tokens(info: ModelInfo) -> int:
+    """Return how many tokens a conversation may hold when a request is sent, so that the response still fits."""
+    response = max_response(info) or info.max_output
+    margin = info.context_window // 50
+    free = max(min(_MIN_FREE, info.context_window // 4), response) + margin
+    return max(info.context_window - free, info.context_window // 4)

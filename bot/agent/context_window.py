@@ -13,7 +13,6 @@ from bot.contracts.tools import ToolSpec
 
 _BYTES_A_TOKEN = 4
 _IMAGE_TOKENS = 1_200
-_MIN_FREE = 16_384
 _MESSAGE_TOKENS = 8
 
 
@@ -46,14 +45,6 @@ def max_response(info: ModelInfo) -> int:
     if info.max_output <= info.context_window // 4:
         return 0
     return max(info.context_window // 6, 1)
-
-
-def usable_tokens(info: ModelInfo) -> int:
-    """Return how many tokens a conversation may hold when a request is sent, so that the response still fits."""
-    response = max_response(info) or info.max_output
-    margin = info.context_window // 50
-    free = max(min(_MIN_FREE, info.context_window // 4), response) + margin
-    return max(info.context_window - free, info.context_window // 4)
 
 
 def _part_tokens(part: Part) -> int:

@@ -14,7 +14,6 @@ from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Kind, Severity, same_fault
 from bot.contracts.tools import ToolOutcome, ToolSpec
 
-MAX_FINDINGS = 30
 MAX_TITLE = 120
 MAX_BODY = 4_000
 MAX_SUGGESTION = 20_000
@@ -77,7 +76,7 @@ class ReportFinding:
 
     spec = REPORT_FINDING
 
-    def __init__(self, check: FindingCheck, max_findings: int = MAX_FINDINGS) -> None:
+    def __init__(self, check: FindingCheck, max_findings: int) -> None:
         self._check = check
         self._max_findings = max_findings
         self._findings: list[Finding] = []

@@ -12,6 +12,9 @@ from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 
+NOTICE_AT = 3
+"""Number of remaining requests at which the model is told."""
+
 _MIB = 1024 * 1024
 
 
@@ -116,3 +119,28 @@ class LimitReminder:
         near = ", ".join(share.words for share in shares if share.used >= min(_ADVICE))
         advice = _ADVICE[max(steps.values())]
         return f"(Used so far: {near}. At the limit the run ends with what is in the work tree. {advice})"
+
+
+class RequestState(NamedTuple):
+    """State of the next request. `requests_left` counts the remaining requests including it; `None` for no
+    limit. `first`: it is the first of the conversation. `handed_over`: the result of the run exists."""
+
+    requests_left: int | None
+    first: bool = False
+    handed_over: bool = False
+
+
+def requests_left_notice(state: RequestState, results: Sequence[str]) -> str:
+    """Return the text that follows a turn's results when few requests are left; otherwise ""."""
+    if state.requests_left == 1:
+        only = (
+            f"Only {' and '.join(results)} can be called in it" if results else "No tool can be called in it"
+        )
+        return f"(Your next answer is the last. {only}: say what you have.)"
+    if state.requests_left != NOTICE_AT:
+        return ""
+    how = f" with {' or '.join(results)}" if results else ""
+    return (
+        f"(Only {NOTICE_AT} more answers of yours fit this run's limit of turns. Come to an end, and hand over what "
+        f"you have{how}.)"
+    )

@@ -10,28 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
+from bot.agent.limits import RequestState
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.nearest import nearest
 from bot.contracts.tools import ToolOutcome, ToolSpec
 
-NOTICE_AT = 3
-"""Number of remaining requests at which the model is told."""
-
 
 def group(tool: str) -> str:
     """Return the group of a tool: `bash`, `bash_output` and `bash_kill` are one group (S-154)."""
     return tool.partition("_")[0]
-
-
-class RequestState(NamedTuple):
-    """State of the next request. `requests_left` counts the remaining requests including it; `None` for no
-    limit. `first`: it is the first of the conversation. `handed_over`: the result of the run exists."""
-
-    requests_left: int | None
-    first: bool = False
-    handed_over: bool = False
 
 
 class Mask(NamedTuple):
@@ -74,22 +63,6 @@ def first_and_last_mask(
         return Mask(tuple(first_tools), reason, required=True, refused=tuple(results))
 
     return masking
-
-
-def requests_left_notice(state: RequestState, results: Sequence[str]) -> str:
-    """Return the text that follows a turn's results when few requests are left; otherwise ""."""
-    if state.requests_left == 1:
-        only = (
-            f"Only {' and '.join(results)} can be called in it" if results else "No tool can be called in it"
-        )
-        return f"(Your next answer is the last. {only}: say what you have.)"
-    if state.requests_left != NOTICE_AT:
-        return ""
-    how = f" with {' or '.join(results)}" if results else ""
-    return (
-        f"(Only {NOTICE_AT} more answers of yours fit this run's limit of turns. Come to an end, and hand over what "
-        f"you have{how}.)"
-    )
 
 
 Handler = Callable[[Mapping[str, Any], CancelToken], ToolOutcome]

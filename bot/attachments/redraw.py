@@ -1,6 +1,6 @@
 """Decode and redraw a picture in the sandbox, in a process without keys, network and files.
 
-The process runs `read_inside.py` and is as hostile as the picture: its output is limited and validated here.
+The process runs `redraw_inside.py` and is as hostile as the picture: its output is limited and validated here.
 """
 
 import json
@@ -18,7 +18,7 @@ from bot.workspace import start
 from bot.workspace.process import Host, WorkspaceError
 from bot.workspace.sandbox.confinement import Confinement, Mounts
 
-PROGRAM = Path(__file__).resolve().with_name("read_inside.py")
+PROGRAM = Path(__file__).resolve().with_name("redraw_inside.py")
 MAX_OUTPUT = 2 * 1024 * 1024
 _MAX_HEAD = 1000
 _MAGIC = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}

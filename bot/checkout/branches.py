@@ -10,12 +10,13 @@ from typing import Literal, NamedTuple
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git, GitError, clean_environment
 from bot.checkout.local import git_dir_of
+from bot.contracts.pulls import BRANCH_PREFIX
 
-_PREFIX = "agent"
+_PREFIX = BRANCH_PREFIX.rstrip("/")
 _LONGEST_SLUG = 40
 _LONGEST_WORD = 20
 _MOST_SUFFIXES = 1000
-OWN_BRANCH = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
+OWN_BRANCH = re.compile(rf"{BRANCH_PREFIX}[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 class Signature(NamedTuple):

@@ -8,7 +8,8 @@ import traceback
 from bot.cli.scrub_environment import may_use_secrets
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import AgentError, ExitCode, shortage_remedy
-from bot.gate.redact import Redactor, known_secrets, mask_all
+from bot.gate.redact import Redactor, mask_all
+from bot.gate.secrets import known_secrets
 from bot.github.actions import Actions
 
 

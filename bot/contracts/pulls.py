@@ -5,6 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+BRANCH_PREFIX = "agent/"
+"""Only the bot pushes to branches with it; events on a pull request of such a branch start nothing."""
+
 
 class PullState(StrEnum):
     OPEN = "open"

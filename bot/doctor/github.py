@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from bot.contracts.errors import AgentError, UsageError
+from bot.contracts.pulls import BRANCH_PREFIX
 from bot.doctor.requirements import Finding, check_demands, missing, ok, unknown, warning
 from bot.github.client import GitHub
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.repositories import BranchDemands
 from bot.github.tokens import TokenKind, token_kind
-from bot.policy.values import Policy
-from bot.publish.remote import PREFIX
+from bot.policy.settings import Policy
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 _FORBIDS = {"creation": "no branch may be made", "update": "no branch may be pushed to"}
@@ -125,18 +125,18 @@ def _actions(github: GitHub) -> Row:
 
 
 def _rules(github: GitHub) -> Row:
-    rules = [kind for kind, _ in github.branch_rules(f"{PREFIX}doctor")]
+    rules = [kind for kind, _ in github.branch_rules(f"{BRANCH_PREFIX}doctor")]
     barred = [why for rule in rules if (why := _FORBIDS.get(rule))]
     if barred:
-        fix = f"let the rule set except branches named {PREFIX}**, or let the token's account pass it"
-        return missing, f"For {PREFIX}... a rule says: {', '.join(barred)}.", fix
+        fix = f"let the rule set except branches named {BRANCH_PREFIX}**, or let the token's account pass it"
+        return missing, f"For {BRANCH_PREFIX}... a rule says: {', '.join(barred)}.", fix
     if "required_signatures" in rules:
-        return warning, f"Commits on {PREFIX}... must be signed.", _SIGN
+        return warning, f"Commits on {BRANCH_PREFIX}... must be signed.", _SIGN
     narrow = [what for rule, what in _MAY_FORBID.items() if rule in rules]
     if narrow:
-        fix = f"see that the pattern takes {PREFIX}... and the policy's `identity`, or except those branches"
+        fix = f"see that the pattern takes {BRANCH_PREFIX}... and the policy's `identity`, or except those branches"
         return warning, f"A rule sets a pattern for {' and '.join(narrow)}.", fix
-    return ok, f"No rule stops branches named {PREFIX}..."
+    return ok, f"No rule stops branches named {BRANCH_PREFIX}..."
 
 
 def _required(branch: str, demands: BranchDemands, policy: Policy) -> Row:

@@ -15,7 +15,7 @@ from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect
 from bot.environment.detection_result import Detection
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.providers.connect import default_model
 from bot.providers.models import end_of, listed_name, model_info
 from bot.providers.probe import PROBED_PROVIDERS, ListedModel, has_key, probe_provider

@@ -13,7 +13,7 @@ from bot.ecosystems.checker import table
 from bot.parsing.parser import ParseError, Parser
 from bot.parsing.yaml_document import YamlError, read_yaml
 from bot.policy.load import POLICY_FILE
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.publish.convention.form import COMMITLINT, SEMANTIC, WORD
 from bot.publish.convention.form import read_text as read_conventions
 

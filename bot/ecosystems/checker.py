@@ -197,9 +197,6 @@ class Checker(NamedTuple):
         return tuple(taken), True
 
 
-MAX_WAIT = 30
-"""Seconds: the longest time that a policy may let an edit wait for diagnostics. The default is 2."""
-
 SETTINGS = {
     "ruff": ("ruff.toml", ".ruff.toml", "pyproject.toml"),
     "ty": ("ty.toml", "pyproject.toml"),

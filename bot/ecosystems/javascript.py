@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.ecosystems.checker import PROJECT, table
 from bot.ecosystems.javascript_checkers import CHECKERS, FORMS
-from bot.ecosystems.javascript_tests import RUNNERS, SUFFIXES, related_command
+from bot.ecosystems.javascript_tests import COUNTS, RUNNERS, SUFFIXES, related_command
 from bot.ecosystems.language_server import Launch, Server, server_beside
 from bot.ecosystems.program_search import Place
 from bot.ecosystems.record import (
@@ -169,15 +169,7 @@ ECOSYSTEM = Ecosystem(
     test="npm test",
     install="npm ci",
     egress="node",
-    counts=(
-        r"(?P<ran>\d+) specs?, \d+ failures?(, \d+ pending specs?)?.*",
-        r"  Total: +(?P<ran>\d+)",
-        r"  (?P<passed>\d+) tests? passed",  # ava
-        r"  (?P<failed>\d+) tests? failed",
-        r"  (?P<skipped>\d+) tests? (?:skipped|todo)",
-        r" *\d+ (?:pass|fail)",
-        r"(ok|FAILED) \| \d+ passed.*? \| \d+ failed.*",
-    ),
+    counts=COUNTS,
     # npm and pnpm write in their stores while they read them.
     tools={".nvm": "NVM_DIR", ".volta": "VOLTA_HOME", ".nodenv": "NODENV_ROOT", ".bun": "", ".deno": ""},
     caches={".cache/node/corepack": "", ".yarn/berry/cache": ""},

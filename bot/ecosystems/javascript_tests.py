@@ -29,6 +29,16 @@ _NODE_FIGURE = re.compile(r"ℹ (?:pass|fail|cancelled|skipped|todo) \d+")
 _NODE_LINE = re.compile(r"( *)([✔✖﹣▶]) (.*?)(?: \([\d.]+ms\))?((?: # (?:SKIP|TODO).*)?)")
 _NODE_TIMED = re.compile(r".* \([\d.]+ms\)(?: #.*)?")
 
+COUNTS = (
+    r"(?P<ran>\d+) specs?, \d+ failures?(, \d+ pending specs?)?.*",
+    r"  Total: +(?P<ran>\d+)",
+    r"  (?P<passed>\d+) tests? passed",  # ava
+    r"  (?P<failed>\d+) tests? failed",
+    r"  (?P<skipped>\d+) tests? (?:skipped|todo)",
+    r" *\d+ (?:pass|fail)",
+    r"(ok|FAILED) \| \d+ passed.*? \| \d+ failed.*",
+)
+
 
 def jest(lines: Sequence[str]) -> Named:
     file = ""

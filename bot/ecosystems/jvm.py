@@ -106,7 +106,7 @@ ECOSYSTEM = Ecosystem(
         "dependency manifest": """
             pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts build.sbt""",
         "lock file": "gradle.lockfile",
-        "configuration": "gradlew.bat mvnw.cmd",
+        "configuration": "gradlew.bat mvnw.cmd *.kts",
     },
     hosts=("repo.maven.apache.org", "repo1.maven.org", "plugins.gradle.org", "plugins-artifacts.gradle.org"),
     interpreters=("java",),

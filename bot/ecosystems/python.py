@@ -11,9 +11,9 @@ from bot.ecosystems import python_commands, python_environments
 from bot.ecosystems.checker import table
 from bot.ecosystems.python_checkers import CHECKERS, FORMS, SERVERS
 from bot.ecosystems.python_related import related
-from bot.ecosystems.python_tests import RUNNERS
+from bot.ecosystems.python_tests import COUNTS, RUNNERS
 from bot.ecosystems.record import HOST, Action, Added, Dependencies, Ecosystem, Pin, Suite, listed, uses
-from bot.ecosystems.suite_files import Role, role_of
+from bot.ecosystems.test_files import Role, role_of
 
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec"})
 # What a module at the top of the import path must not be called, the standard library apart.
@@ -121,10 +121,7 @@ ECOSYSTEM = Ecosystem(
     test="python3 -m pytest",
     install="python3 -m venv .venv && .venv/bin/python -m pip install -e . pytest",
     egress="python",
-    counts=(
-        r"(?P<passed>\d+) scenarios? passed, (?P<failed>\d+) failed, (?P<skipped>\d+) skipped.*",
-        r"(PASSED|FAILED) \((failures=\d+, )?(errors=\d+, )?successes=\d+\)",
-    ),
+    counts=COUNTS,
     # The caches of pip and uv are written while they are read.
     tools={".pyenv": "PYENV_ROOT", ".local/share/uv/python": "UV_PYTHON_INSTALL_DIR"},
     pins=(Pin.usual("pyenv", ".python-version"),),

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from bot.ecosystems.checker import is_in, table
 from bot.ecosystems.record import Files
 from bot.ecosystems.registry import unwrapped
-from bot.ecosystems.suite_files import named_as_test
 from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, command_line, is_plain, plain_words
+from bot.ecosystems.test_files import named_as_test
 
 _UNITTEST_NAME = re.compile(r"(?a:\w+(?:\.\w+)+)")
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)*\.py\Z")

@@ -16,7 +16,7 @@ from posixpath import basename, dirname
 
 from bot.contracts.regular_files import read_regular
 from bot.ecosystems.checker import is_in
-from bot.ecosystems.suite_files import named_as_test
+from bot.ecosystems.test_files import named_as_test
 
 _MOST_FILES = 8_000
 _IMPORT = re.compile(

@@ -9,7 +9,8 @@ from typing import cast
 
 from bot.ecosystems.checker import Checker, Form, Names
 from bot.ecosystems.language_server import Server
-from bot.ecosystems.record import Ecosystem, Use, is_other_name, use_of_name
+from bot.ecosystems.record import Ecosystem, Use
+from bot.ecosystems.script_names import is_other_name, use_of_name
 
 Words = Sequence[str]
 

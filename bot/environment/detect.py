@@ -10,14 +10,15 @@ from functools import cache
 from textwrap import shorten
 from typing import Any, NamedTuple
 
-from bot.ecosystems.record import Files, Use, guarded, use_of_name
+from bot.ecosystems.record import Files, Use, guarded
 from bot.ecosystems.registry import ecosystems, syncs, unwrapped, use_of
+from bot.ecosystems.script_names import use_of_name
 from bot.ecosystems.services import Service
 from bot.environment.detection_result import CIStep, DetectedCheck, Detection, Omission, source_of
 from bot.environment.scripts import Statement, statements
 from bot.environment.workflows import CIJob, Workflows
 from bot.parsing.parser import ParseError, Parser
-from bot.policy.run_settings import SetupStep
+from bot.policy.check_settings import SetupStep
 
 _LARGEST = 400_000
 _OF_RUNNER = {

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from bot.ecosystems.record import Use
 from bot.ecosystems.services import Service
-from bot.policy.run_settings import SetupStep
+from bot.policy.check_settings import SetupStep
 
 
 class CIStep(NamedTuple):

@@ -16,7 +16,8 @@ from bot.ecosystems.checker import Table, table
 from bot.ecosystems.record import Files
 from bot.ecosystems.services import Service, service_for
 from bot.environment.detection_result import CIStep, Omission, source_of
-from bot.environment.expressions import UNKNOWN, evaluate, legs_of, list_of, substitute
+from bot.environment.expressions import UNKNOWN, evaluate, substitute
+from bot.environment.matrix import legs_of, list_of
 from bot.parsing.child import yaml_texts
 
 _FOLDER = ".github/workflows/"

@@ -3,7 +3,7 @@ answer to an account without access.
 
 The tier comes from GitHub's permission API. The payload's `author_association`, a `[bot]` suffix and an account's type
 proved forgeable or meaningless elsewhere. The login is only the API's key: the id in its answer must be the payload's,
-since a login can pass to another account. What each tier may do by default: `bot/policy/tiers.py`.
+since a login can pass to another account. What each tier may do by default: `bot/policy/tiers_and_budget.py`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from bot.contracts.request import Actor, Tier
+from bot.contracts.request import POLICY_FILE, Actor, Tier
 from bot.events.command import Command
-from bot.events.event_request import Cause, EventRequest, RefusedError
+from bot.events.event_request import Cause, EventRequest, RefusedError, UsageRefusedError
 from bot.github.values import Account, Permission
 from bot.verbs.record import Earlier, Place
-from bot.verbs.registry import INSTANT, VERBS, started_by
+from bot.verbs.registry import DEFAULT, INSTANT, NAMES, VERBS, started_by, verbs_of
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
-    from bot.policy.values import Policy  # pydantic: an event that is not for the bot needs none
+    from bot.policy.settings import Policy  # pydantic: an event that is not for the bot needs none
 
+_FOR_EVERYBODY = verbs_of(Tier.OUTSIDER)
 LOCKED = "The conversation is locked, so no comment can be posted in it."
 
 
@@ -34,6 +35,33 @@ def permits(policy: Policy, actor: Actor, verb: str, *, on_own_thread: bool = Fa
     if verb in policy.tiers[actor.tier].verbs:
         return True
     return actor.tier is Tier.OUTSIDER and on_own_thread and verb in policy.thread_author
+
+
+def check_access(command: Command, actor: Actor, event_request: EventRequest, policy: Policy) -> None:
+    """Raise `RefusedError` if `actor` may not give this command here."""
+    subject, account = event_request.subject, event_request.actor
+    own = subject is not None and account is not None and subject.author.id == account.id
+
+    def is_allowed(verb: str) -> bool:
+        return permits(policy, actor, verb, on_own_thread=own)
+
+    requested = None if command.problem else command.verb
+    if not any(is_allowed(verb) for verb in NAMES if verb not in _FOR_EVERYBODY) and not (
+        requested and is_allowed(requested)
+    ):
+        verb = requested if requested and requested not in INSTANT else DEFAULT
+        raise RefusedError(
+            no_access(event_request, actor.login, verb, POLICY_FILE), in_thread=not command.near_miss
+        )
+    if command.problem:
+        raise UsageRefusedError(command.problem)
+    if not is_allowed(command.verb):
+        raise RefusedError(
+            f"{actor.login} may not use `/agent {command.verb}` here: this repository's policy does not allow it for "
+            f"the tier {actor.tier}. A maintainer can write it, or allow it with `tiers` in `{POLICY_FILE}`."
+        )
+    if reason := option_refusal(policy, command.options):
+        raise UsageRefusedError(reason)
 
 
 def option_refusal(policy: Policy, options: Mapping[str, str]) -> str:

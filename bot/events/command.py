@@ -25,6 +25,11 @@ from bot.events.sanitize import clean
 from bot.verbs.record import ANYWAY, Earlier
 from bot.verbs.registry import DEFAULT, NAMES, VERBS, needs
 
+_POINTING = frozenset({"", "this", "it", "this one"})
+AT_A_THREAD = _POINTING | {"this issue", "this bug", "this pull request", "this pr"}
+AT_LINES = AT_A_THREAD | {"this line", "these lines", "this code", "here"}
+"""Instructions that only point at where they stand."""
+
 
 class Option(NamedTuple):
     """What an option needs, for messages, and the form of its value; both empty for an option without a value."""

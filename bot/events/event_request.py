@@ -20,8 +20,6 @@ COMMENT_EVENTS = {
 """The events of a text that may hold a command, with the kind of the text."""
 
 OF_PULLS = ("pull_request", "pull_request_target")
-OWN_BRANCHES = "agent/"
-"""Only the bot pushes to these branches; events on a pull request of such a branch start nothing."""
 
 
 class Cause(StrEnum):

@@ -5,9 +5,9 @@ comment in the conversation has none: then it is the present head, unless GitHub
 older than the comment, which refuses the command. With `--sha` the list must show that it is older.
 """
 
-from bot.contracts.pulls import PullRequest, PullState
+from bot.contracts.pulls import BRANCH_PREFIX, PullRequest, PullState
 from bot.contracts.request import Actor, Tier
-from bot.events.event_request import OWN_BRANCHES, Cause, EventRequest, NoRequestError, RefusedError
+from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.github.client import GitHub
 from bot.verbs.registry import VERBS
 
@@ -78,7 +78,7 @@ def _check_head(pull: PullRequest, named_sha: str, event_request: EventRequest, 
     triggered_at = event_request.trigger.at
     if not named_sha and pull.updated_at and pull.updated_at <= triggered_at:
         return ""
-    if pull.head_ref.startswith(OWN_BRANCHES) and not pull.from_fork(event_request.repository.name):
+    if pull.head_ref.startswith(BRANCH_PREFIX) and not pull.from_fork(event_request.repository.name):
         # Only the bot pushes there, and commands queue: each continues the previous one's result.
         return ""
     pushes = reader.pushes(pull.head_repository, pull.head_ref) if pull.head_repository else None

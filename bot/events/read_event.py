@@ -7,7 +7,7 @@ without a request costs no API call.
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from bot.contracts.pulls import ReviewThread, Side
+from bot.contracts.pulls import BRANCH_PREFIX, ReviewThread, Side
 from bot.contracts.request import Tier, Trigger
 from bot.events.command import Command, mentions_agent, near_miss_command, parse_command
 from bot.events.event_request import (
@@ -15,7 +15,6 @@ from bot.events.event_request import (
     ISSUE_COMMENT,
     NO_INPUTS,
     OF_PULLS,
-    OWN_BRANCHES,
     REVIEW,
     REVIEW_COMMENT,
     Cause,
@@ -134,7 +133,7 @@ def _from_thread(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
         if not is_pull or action not in _REVIEWABLE:
             raise NoRequestError(f"the {noun} was {_word(action)}, which asks for nothing")
         is_here = _is_own_repository(fields, "pull_request.head.repo")
-        if subject.head and subject.head.ref.startswith(OWN_BRANCHES) and is_here:
+        if subject.head and subject.head.ref.startswith(BRANCH_PREFIX) and is_here:
             raise NoRequestError("the pull request is of a branch of this bot's own")
     # The payload has no time of the action, so the trigger's time is the thread's last change before it.
     trigger = Trigger(name, 0, subject.url, subject.updated_at)
@@ -200,7 +199,7 @@ def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     ended = conclusion if action == "completed" else action
     cause, head = fields.text(f"{run}.event"), fields.text(f"{run}.head_branch", default="")
     pulls = list(_own_pulls(fields, run))
-    if action == "completed" and pulls and head.startswith(OWN_BRANCHES):
+    if action == "completed" and pulls and head.startswith(BRANCH_PREFIX):
         return _step(name, fields, min(pulls), fields.time(f"{run}.updated_at"))
     reasons = {
         f"the workflow run is `{_word(ended)}`, and only a failed one is looked at": ended != "failure",
@@ -208,7 +207,7 @@ def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
         "the failed run is of a fork's pull request; a person has to ask for a fix there": (
             not _is_own_repository(fields, f"{run}.head_repository")
         ),
-        "the failed run is of a branch of this bot's own": head.startswith(OWN_BRANCHES),
+        "the failed run is of a branch of this bot's own": head.startswith(BRANCH_PREFIX),
         "the failed run was begun by a deleted account": actor is None,
         "the failed run is of no open pull request": not pulls,
     }
@@ -231,7 +230,7 @@ def _from_suite(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     """The checks of an app that ended on a branch of ours: those of Actions arrive as `workflow_run`."""
     suite = "check_suite"
     pulls = list(_own_pulls(fields, suite))
-    if not pulls or not fields.text(f"{suite}.head_branch", default="").startswith(OWN_BRANCHES):
+    if not pulls or not fields.text(f"{suite}.head_branch", default="").startswith(BRANCH_PREFIX):
         raise NoRequestError("the check suite is of no pull request of this bot's own")
     return _step(name, fields, min(pulls), fields.time(f"{suite}.updated_at"))
 
@@ -252,7 +251,7 @@ def _step(name: str, fields: Fields, number: int, at: str) -> EventRequest:
 
 def _is_own_branch(fields: Fields, end: str) -> bool:
     own = _is_own_repository(fields, f"{end}.repo")
-    return own and fields.text(f"{end}.ref", default="").startswith(OWN_BRANCHES)
+    return own and fields.text(f"{end}.ref", default="").startswith(BRANCH_PREFIX)
 
 
 def _own_pulls(fields: Fields, source: str) -> Iterator[int]:

@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import Comment, ReviewThread
-from bot.contracts.request import POLICY_FILE, Actor, Request, Tier
-from bot.events.admission import LOCKED, identify_actor, no_access, option_refusal, permits, place_problem
-from bot.events.command import PLAN_HASH, Command, shown_command
+from bot.contracts.request import Actor, Request, Tier
+from bot.events.admission import LOCKED, check_access, identify_actor, permits, place_problem
+from bot.events.command import AT_A_THREAD, AT_LINES, PLAN_HASH, Command, shown_command
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError, UsageRefusedError
 from bot.events.pull import read_target_pull
 from bot.events.pull_context import with_pull_context
@@ -26,18 +26,11 @@ from bot.events.thread_text import (
     build_thread,
 )
 from bot.events.triggers import command_for
-from bot.verbs.registry import DEFAULT, INSTANT, MODEL_VERBS, NAMES, VERBS, verbs_of
-
-_POINTING = frozenset({"", "this", "it", "this one"})
-_AT_A_THREAD = _POINTING | {"this issue", "this bug", "this pull request", "this pr"}
-_AT_LINES = _AT_A_THREAD | {"this line", "these lines", "this code", "here"}
-"""Instructions that only point at where they stand."""
+from bot.verbs.registry import INSTANT, MODEL_VERBS, VERBS
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
-    from bot.policy.values import Policy
-
-_FOR_EVERYBODY = verbs_of(Tier.OUTSIDER)
+    from bot.policy.settings import Policy
 
 
 def build_request(event_request: EventRequest, reader: GitHub, policy: Policy) -> Request:
@@ -51,7 +44,7 @@ def build_request(event_request: EventRequest, reader: GitHub, policy: Policy) -
         # A reply without `/agent` may be meant for people, so nobody is told that it starts nothing.
         raise NoRequestError(f"{actor.login} may not use `/agent {command.verb}` here")
     try:
-        _check_access(command, actor, event_request, policy)
+        check_access(command, actor, event_request, policy)
         event_request = complete_event_request(event_request, reader)
         _check_unlocked(event_request)
         if problem := place_problem(command, event_request):
@@ -64,32 +57,6 @@ def build_request(event_request: EventRequest, reader: GitHub, policy: Policy) -
         by_words = event_request.cause in (Cause.COMMAND, Cause.REPLY)
         refusal.in_thread &= is_person and by_words and event_request.number > 0
         raise
-
-
-def _check_access(command: Command, actor: Actor, event_request: EventRequest, policy: Policy) -> None:
-    subject, account = event_request.subject, event_request.actor
-    own = subject is not None and account is not None and subject.author.id == account.id
-
-    def is_allowed(verb: str) -> bool:
-        return permits(policy, actor, verb, on_own_thread=own)
-
-    requested = None if command.problem else command.verb
-    if not any(is_allowed(verb) for verb in NAMES if verb not in _FOR_EVERYBODY) and not (
-        requested and is_allowed(requested)
-    ):
-        verb = requested if requested and requested not in INSTANT else DEFAULT
-        raise RefusedError(
-            no_access(event_request, actor.login, verb, POLICY_FILE), in_thread=not command.near_miss
-        )
-    if command.problem:
-        raise UsageRefusedError(command.problem)
-    if not is_allowed(command.verb):
-        raise RefusedError(
-            f"{actor.login} may not use `/agent {command.verb}` here: this repository's policy does not allow it for "
-            f"the tier {actor.tier}. A maintainer can write it, or allow it with `tiers` in `{POLICY_FILE}`."
-        )
-    if reason := option_refusal(policy, command.options):
-        raise UsageRefusedError(reason)
 
 
 def _check_unlocked(event_request: EventRequest) -> None:
@@ -192,9 +159,9 @@ def resolve_instruction(command: Command, event_request: EventRequest) -> str | 
     """Return the instruction of a command; `None` if it only points at where it stands."""
     words = command.instruction.strip(" .!\n").lower()
     if event_request.anchor is not None:
-        return None if words in _AT_LINES else command.instruction
+        return None if words in AT_LINES else command.instruction
     if event_request.subject is not None:
-        return None if words in _AT_A_THREAD else command.instruction
+        return None if words in AT_A_THREAD else command.instruction
     return command.instruction or None
 
 

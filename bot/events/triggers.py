@@ -11,7 +11,7 @@ from bot.verbs.record import Earlier
 from bot.verbs.registry import DEFAULT, VERBS, started_by
 
 if TYPE_CHECKING:
-    from bot.policy.values import Policy  # pydantic: an event that is not for the bot needs none
+    from bot.policy.settings import Policy  # pydantic: an event that is not for the bot needs none
 
 FIX_FAILED_RUN = "what the failed checks show"
 FIX_FAILED_UPDATE = (
@@ -27,6 +27,8 @@ ROUND_WORDS = {
     "conflict": "Resolve the conflicts with the base branch in the files with conflict markers. Change nothing else.",
 }
 """The instruction of each kind of round of a pull request that the bot follows."""
+MOST_TRIES = {Cause.FAILED_RUN: 2, Cause.FAILED_UPDATE: 1}
+"""How often failed runs may start a fix of one head."""
 
 
 def command_for(policy: Policy, event_request: EventRequest) -> Command:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bot.contracts.outcome import CheckState, TestsAsTheyWere
 from bot.ecosystems.checker import is_in
-from bot.ecosystems.suite_files import Role, data_root, inner_tests, role_of, suite_of
+from bot.ecosystems.test_files import Role, data_root, inner_tests, role_of, suite_of
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import MOST_NAMES, NameCounts, SuiteResult, contains_test, flaky_tests
 

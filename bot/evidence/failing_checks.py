@@ -3,10 +3,13 @@
 import re
 from collections.abc import Sequence
 
+from bot.contracts.evidence import TestChanges
 from bot.contracts.formatting import exit_text
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.contracts.plain_text import printable_name, quoted, quoted_lines, quoted_names
-from bot.evidence.labels import newly_failing, short_tail
+from bot.evidence.labels import number_of, short_tail
+
+MOST_EXPLAINED = 10
 
 _RAN = frozenset({CheckState.PASSED, CheckState.FAILED, CheckState.TIMED_OUT})
 _NAMES_FOR_MODEL = 10
@@ -112,3 +115,14 @@ def _ending(run: CheckRun) -> str:
     else:
         ended = f"ends with exit code {run.exit_code}"
     return f"{ended} ({printable_name(run.note)})" if run.note else ended
+
+
+def newly_failing(tests: TestChanges | None) -> tuple[list[tuple[str, str]], int]:
+    """Return the first tests that fail with the change and did not before, each with its reason or an empty string, and
+    the number of further ones."""
+    if tests is None:
+        return [], 0
+    reasons = dict(tests.reasons)
+    names = list(dict.fromkeys((*tests.broken, *tests.new_failing)))[:MOST_EXPLAINED]
+    number = number_of(tests, "broken") + number_of(tests, "new_failing")
+    return [(name, reasons.get(name, "")) for name in names], max(number - len(names), 0)

@@ -25,7 +25,6 @@ _AS_THEY_WERE = {
 }
 RECONFIGURED = "its configuration changed"
 
-MOST_EXPLAINED = 10
 _LONGEST_COMMAND = 80
 _TAIL_LINES = 20
 _TAIL_WIDTH = 200
@@ -109,17 +108,6 @@ def no_result_as_they_were(result: TestsAsTheyWere) -> str:
     if not result.note:
         return ""
     return "not run" if result.run.state is CheckState.NOT_RUN and not result.inside else "not comparable"
-
-
-def newly_failing(tests: TestChanges | None) -> tuple[list[tuple[str, str]], int]:
-    """Return the first tests that fail with the change and did not before, each with its reason or an empty string, and
-    the number of further ones."""
-    if tests is None:
-        return [], 0
-    reasons = dict(tests.reasons)
-    names = list(dict.fromkeys((*tests.broken, *tests.new_failing)))[:MOST_EXPLAINED]
-    number = number_of(tests, "broken") + number_of(tests, "new_failing")
-    return [(name, reasons.get(name, "")) for name in names], max(number - len(names), 0)
 
 
 def short_tail(output: str) -> str:

@@ -9,7 +9,7 @@ from bot.contracts.outcome import CheckState
 from bot.contracts.plain_text import printable, printable_name
 from bot.ecosystems.record import Ecosystem, Use
 from bot.ecosystems.registry import ecosystems, ecosystems_of
-from bot.ecosystems.suite_files import role_of
+from bot.ecosystems.test_files import role_of
 from bot.evidence.check import NOT_SHOWN, OTHER_CODE, Check
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.summary import languages_of, may_run_tests, uses_of

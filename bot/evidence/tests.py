@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from bot.contracts.evidence import TestChanges, TestCounts
 from bot.contracts.formatting import first_of
-from bot.evidence.labels import MOST_EXPLAINED
+from bot.evidence.failing_checks import MOST_EXPLAINED
 
 MOST_NAMES = 50
 _MOST_IN_NOTE = 5

@@ -5,7 +5,7 @@ when all checks have ended.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bot.contracts.pulls import FailedCheck
+from bot.contracts.pulls import BRANCH_PREFIX, FailedCheck
 from bot.follow_up.failures import ended_by, fingerprint, lost_in
 from bot.follow_up.record import Record, read_record
 from bot.follow_up.situation import Check, Ended, Mergeable, Situation
@@ -14,8 +14,7 @@ from bot.github.pull_status import PullStatus, ReviewStatus, ThreadComment
 from bot.github.values import Account
 from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.publish_settings import Identity
-from bot.publish.own_pulls import author_of
-from bot.publish.remote import PREFIX
+from bot.publish.commit_author import author_of
 from bot.publish.thread.markers import PULL_REQUEST, mark_of, own_fields
 
 _WORKFLOWS = ".github/workflows/"
@@ -34,7 +33,9 @@ def is_own(status: PullStatus, repository: str, *accounts: Account | None) -> bo
     """Whether we opened it, from a branch of ours in this repository."""
     ours = own_fields(status.body, status.author, PULL_REQUEST, *accounts) is not None
     return (
-        ours and status.head_ref.startswith(PREFIX) and status.head_repository.lower() == repository.lower()
+        ours
+        and status.head_ref.startswith(BRANCH_PREFIX)
+        and status.head_repository.lower() == repository.lower()
     )
 
 

@@ -19,15 +19,14 @@ from bot.checkout.objects import contents, sizes, tree_with_patch
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.contracts.plain_text import printable_name, quoted
-from bot.gate.additions import new_credentials, suppressed, unseen
+from bot.gate.change_limits import DEFAULT_LIMITS, ChangeLimits
 from bot.gate.dependencies import new_dependencies, new_sources
 from bot.gate.errors import capacity_error
+from bot.gate.flagged_files import has_sections, runs_tests, sensitive, set_up
 from bot.gate.links import is_link, links_of
 from bot.gate.objects import (
-    DEFAULT_LIMITS,
     GITLINK,
     Change,
-    ChangeLimits,
     Entry,
     Scratch,
     TreeDiff,
@@ -38,13 +37,13 @@ from bot.gate.objects import (
     write_tree,
 )
 from bot.gate.path_rules import folded, refusal
-from bot.gate.sensitive_files import has_sections, runs_tests, sensitive, set_up
+from bot.gate.suspicious_additions import new_credentials, suppressed, unseen
 from bot.gate.text_encoding import wide_text
 from bot.gate.walk import changes, untracked
 from bot.gate.weaker_tests import Line, may_weaken_tests, weaker_tests
 from bot.gate.withheld import refuse_unfit, unfit_paths, withheld_paths
 from bot.parsing.parser import Parser
-from bot.policy.protected import MayWrite
+from bot.policy.protected_files import MayWrite
 from bot.review.diff import FileDiff, FileStatus, parse_diff
 
 HoldsSecret = Callable[[bytes], str | None]

@@ -18,6 +18,7 @@ from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format
 from bot.checkout.objects import tree_with_entries
 from bot.contracts.errors import GateError
 from bot.ecosystems.registry import ecosystems
+from bot.gate.change_limits import DEFAULT_LIMITS, ChangeLimits
 from bot.gate.errors import capacity_error
 
 FILE = "100644"
@@ -75,23 +76,6 @@ def blob_id(data: bytes, object_format: str) -> str:
     """Return the object id of `data` as a blob."""
     digest = hashlib.sha1 if object_format == "sha1" else hashlib.sha256
     return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
-_MIB = 1024 * 1024
-
-
-class ChangeLimits(NamedTuple):
-    """`entries` is the number of files that are read, `depth` the nesting of new folders."""
-
-    files: int = 300
-    file_bytes: int = 5 * _MIB
-    total_bytes: int = 20 * _MIB
-    patch_bytes: int = 40 * _MIB
-    entries: int = 1_000_000
-    depth: int = 100
-
-
-DEFAULT_LIMITS = ChangeLimits()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bot.contracts.errors import GateError
-from bot.gate.markdown import BREAK, HOSTS, break_foreign_threads, plain_addresses
+from bot.gate.clean_text import break_images, split_code, without_unseen
+from bot.gate.links_and_markdown import BREAK, HOSTS, break_foreign_threads, plain_addresses
 from bot.gate.redact import Redactor
-from bot.gate.text import break_images, split_code, without_unseen
 from bot.github.values import OWN_MARKER
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from bot.contracts.name_patterns import is_one_of
-from bot.policy.protected import ProtectedFiles, services_of
+from bot.policy.protected_files import ANYWHERE, ROOT_ONLY, ProtectedFiles, services_of
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
@@ -25,20 +25,6 @@ _INVISIBLE = re.compile(
 _DECEPTIVE = re.compile("[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _DOT_GIT = re.compile(r"(?:\.git|git~[0-9]+)")
 
-_ROOT_ONLY = (".github",)
-# What programs obey on a maintainer's machine unasked: agents, editors, git and its hooks, package managers.
-_ANYWHERE = """
-    codeowners .gitmodules .gitattributes .lfsconfig .git-blame-ignore-revs
-    agent.md agents.md agents.*.md claude.md claude.*.md gemini.md skill.md qwen.md crush.md warp.md
-    copilot-instructions.md *.instructions.md *.prompt.md *.mdc .*rules .*hints .*guidelines .*instructions
-    .cursor* .claude* .codex .agents .gemini* .windsurf* .aider* .cline* .roo* .junie .kiro .amazonq .copilot*
-    .continue .opencode opencode.json* .goose .trae .augment* .qwen .kilocode* .openhands .crush* .factory .tabnine*
-    .cody .serena .rovodev .codebuddy .lingma .mcp* mcp.json
-    .husky .githooks .git-hooks .hooks .pre-commit-*.y*ml prek.toml lefthook* .lefthook* .overcommit.yml
-    .simple-git-hooks.* simple-git-hooks.* .captainhook.json captainhook.json .rusty-hook.toml
-    .devcontainer .devcontainer.json .vscode .vs *.code-workspace .idea .fleet .zed .gitpod.y*ml .gitpod.dockerfile
-    .npmrc pip.conf pip.ini
-"""
 # Other prose in a dot folder is for agents, too, but for these.
 _PROSE = ".md"
 _READ_BY_PEOPLE = frozenset(
@@ -83,12 +69,12 @@ def withholding(path: str, skills: Iterable[str] = ()) -> str | None:
     `skills` are the folders with a SKILL.md: every file of a skill may contain instructions for agents.
     """
     folder, parts = folded(path), [folded(part) for part in path.split("/")]
-    if parts[0] in _ROOT_ONLY:
+    if parts[0] in ROOT_ONLY:
         return f"protected path: {path.split('/', 1)[0]}"
     for part, original in zip(parts, path.split("/"), strict=True):
-        if is_one_of(_ANYWHERE, part) or _SHORT_NAMES.fullmatch(part):
+        if is_one_of(ANYWHERE, part) or _SHORT_NAMES.fullmatch(part):
             return f"protected path: {original}"
-    hidden = {part for part in parts[:-1] if part.startswith(".")}.difference(_READ_BY_PEOPLE, _ROOT_ONLY)
+    hidden = {part for part in parts[:-1] if part.startswith(".")}.difference(_READ_BY_PEOPLE, ROOT_ONLY)
     if folder.endswith(_PROSE) and hidden and not any(services_of(folder)):
         return "protected path: text in a hidden folder, which agents may obey"
     for skill in skills:

@@ -3,11 +3,22 @@
 Known values are matched by `bot.gate.redact`. The patterns are compiled at the first text.
 """
 
-from collections.abc import Iterable, Iterator
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import re2
+
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:TOKEN|KEY|SECRET|CREDENTIALS?|PAT|AUTH)(?:$|_)|PASSW(?:OR)?D|APIKEY|_PWD$"
+)
+SHORTEST = 8
+_LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^/@\s]*:([^/@\s]+))@")
+# A setting and no secret, whatever its variable is called: `required`, `/tmp/ssh/agent.7`, `https://host/path`.
+_DULL = re.compile(r"[a-z]{1,16}|/[\w./-]+|https?://[^@?#]*")
 
 MOST = 2_000
 """Matches in one text that are masked one by one. A text with more is likely an attack on our time: the rest of it
@@ -157,3 +168,21 @@ HARMLESS = (
     r"|\*\*\*|\.\.\.|\$\{|\{\{|%\(|<[a-z]"
 )
 """Placeholders for credentials in documentation and tests."""
+
+
+def known_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """Name and value of each variable that looks secret by its name, and the password of each address that has one, as
+    of a proxy or a database; values under eight characters are not."""
+    secrets: dict[str, str] = {}
+    for name, value in environment.items():
+        if login := _LOGIN.search(value):
+            whole, password = login.groups()
+            # One too short to be looked for by itself is looked for with the name before it.
+            secrets[name] = password if len(password) >= SHORTEST else whole
+            if (plain := unquote(password)) != password:
+                secrets[f"{name}, decoded"] = plain
+        elif len(value) >= SHORTEST and _SECRET_NAME.search(name.upper()):
+            is_dull = _DULL.fullmatch(value) and (not value.startswith("/") or os.path.exists(value))
+            if not is_dull:
+                secrets[name] = value
+    return secrets

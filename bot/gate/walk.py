@@ -20,22 +20,11 @@ from types import MappingProxyType
 from bot.checkout.objects import sizes
 from bot.contracts.errors import GateError
 from bot.contracts.plain_text import quoted
+from bot.gate.change_limits import ChangeLimits
 from bot.gate.confined_folder import open_below, open_confined, read_all
 from bot.gate.errors import capacity_error
 from bot.gate.gitignore import IgnoreRules
-from bot.gate.objects import (
-    FILE,
-    GITLINK,
-    LINK,
-    PROGRAM,
-    Change,
-    ChangeLimits,
-    Entry,
-    Scratch,
-    TreeDiff,
-    blob_id,
-    parents,
-)
+from bot.gate.objects import FILE, GITLINK, LINK, PROGRAM, Change, Entry, Scratch, TreeDiff, blob_id, parents
 from bot.gate.path_rules import is_git_folder, refusal
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bot.contracts.formatting import first_of
 from bot.ecosystems.record import Suite
-from bot.ecosystems.suite_files import Role, named_as_test, role_of, suite_of
+from bot.ecosystems.test_files import Role, named_as_test, role_of, suite_of
 
 _LONGEST_NOTE = 500
 # Bytes of one file and of all, and characters of a line; no written test is longer. A mebibyte takes up to 3 s.

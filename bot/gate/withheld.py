@@ -12,7 +12,7 @@ from bot.contracts.plain_text import quoted
 from bot.gate.links import is_link, links_of, links_out
 from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, Scratch, TreeDiff, parents
 from bot.gate.path_rules import collisions, folded, refusal, withholding
-from bot.policy.protected import Kind, MayWrite
+from bot.policy.protected_files import Kind, MayWrite
 
 _SEARCHED_FOR_NUL = 8000
 _FEWEST_FILES = 20

@@ -6,8 +6,8 @@ from bot.contracts.request import REVIEW, Request, Tier
 from bot.contracts.writes import WriteCaps
 from bot.maintenance.task import Task
 from bot.policy.rule import WRITING_TOOLS, Effect, PathRule
-from bot.policy.tiers import Budget, least
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
+from bot.policy.tiers_and_budget import Budget, least
 from bot.policy.writes import VERBS, WRITING_TIERS, Allowance
 
 

@@ -13,8 +13,9 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from bot.contracts.request import Tier
-from bot.maintenance.task import Task, last_due
-from bot.policy.values import Policy
+from bot.maintenance.schedule import last_due
+from bot.maintenance.task import Task
+from bot.policy.settings import Policy
 
 LONGEST_BACK_OFF_DAYS = 180
 

@@ -1,9 +1,4 @@
-"""A maintenance task: the model of its file, and its schedule: five cron fields in UTC, or one of four words.
-
-GitHub drops scheduled runs at the full hour, so a word such as `daily` maps to a fixed time of day that is derived from
-repository and task.
-
-A task file is front matter between two lines of `---`, then Markdown:
+"""The model of a maintenance task's file: front matter between two lines of `---`, then Markdown:
 
 ---
 schedule: weekly
@@ -14,69 +9,27 @@ limits: { usd: 1 }
 Find links in the documentation that lead nowhere, and fix or remove them.
 """
 
-import hashlib
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Annotated, Literal
 
-from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter
 from pydantic.json_schema import SkipJsonSchema
 
 from bot.contracts.errors import UsageError
 from bot.contracts.writes import MAX_LABEL, WriteCaps
+from bot.maintenance.schedule import checked_schedule
 from bot.parsing.front_matter import split_front_matter
 from bot.parsing.parser import Parser
 from bot.parsing.yaml_document import Location, Problem
+from bot.policy.check_settings import Checks, Folders
 from bot.policy.field_types import Glob, Line, problem, raise_problems, whole
 from bot.policy.policy_error import PolicyError
 from bot.policy.publish_settings import Label
-from bot.policy.run_settings import Checks, Folders
-from bot.policy.tiers import Budget
+from bot.policy.tiers_and_budget import Budget
 from bot.policy.validate_document import read_document
 from bot.verbs import registry
-
-WORDS = ("hourly", "daily", "weekly", "monthly")
-_DAYS = ("Sundays", "Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays")
-
-
-def cron(schedule: str, key: str) -> str:
-    """Return `schedule` as five cron fields. `key` (repository and task) determines the time of a word."""
-    if schedule not in WORDS:
-        return schedule
-    spread = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
-    minute, hour = spread % 60, spread // 60 % 24
-    day, weekday = spread // 1440 % 28 + 1, spread // 1440 % 7
-    return {
-        "hourly": f"{minute} * * * *",
-        "daily": f"{minute} {hour} * * *",
-        "weekly": f"{minute} {hour} * * {weekday}",
-        "monthly": f"{minute} {hour} {day} * *",
-    }[schedule]
-
-
-def last_due(schedule: str, key: str, now: datetime) -> datetime:
-    """Return the last due time that is not after `now` (UTC)."""
-    return next(CronSim(cron(schedule, key), now + timedelta(seconds=1), reverse=True))
-
-
-def schedule_words(schedule: str, key: str) -> str:
-    """Return in words when a task with this schedule runs, in UTC."""
-    if not schedule:
-        return "by hand"
-    fields = cron(schedule, key)
-    minute, hour, day, _, weekday = fields.split()
-    if schedule == "hourly":
-        return f"hourly at minute {minute}"
-    at = f"at {hour:>02}:{minute:>02} UTC"
-    return {
-        "daily": f"daily {at}",
-        "weekly": f"{_DAYS[int(weekday)] if weekday.isdecimal() else ''} {at}",
-        "monthly": f"on day {day} of each month {at}",
-    }.get(schedule, f"`{fields}` (UTC)")
-
 
 FOLDER = ".github/agent"
 
@@ -153,21 +106,6 @@ def _fix_only(verbs: object) -> object:
     if verbs != [registry.DEFAULT]:
         raise problem(f"`verbs` takes [{registry.DEFAULT}] only: a task has no thread to plan or answer in")
     return verbs
-
-
-def checked_schedule(schedule: str) -> str:
-    """Return `schedule` with single spaces. Raises a `problem` if it is invalid."""
-    fields = schedule.split()
-    schedule = " ".join(fields)
-    if schedule in WORDS:
-        return schedule
-    if len(fields) != 5:
-        raise problem(f"expected five cron fields, or one of {', '.join(WORDS)}")
-    try:
-        CronSim(schedule, datetime(2026, 1, 1, tzinfo=UTC))
-    except CronSimError as error:
-        raise problem(f"not a cron expression: {error}") from error
-    return schedule
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from bot.contracts.globs import matches
 from bot.contracts.request import Tier
-from bot.contracts.workspace_tools import SHELL
+from bot.contracts.tool_descriptions import SHELL
 from bot.policy import matching
 from bot.policy.dangerous import dangerous
-from bot.policy.protected import Kind, MayWrite, ProtectedFiles
+from bot.policy.protected_files import Kind, MayWrite, ProtectedFiles
 from bot.policy.rule import WRITING_TOOLS, CommandRule, Effect, PathRule
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 
 _DELETIONS = (
     "the change deletes more than half of the files: `diff: {deletions: true}` of the policy, or --allow-deletions of "

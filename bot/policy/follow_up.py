@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from bot.policy.field_types import key, whole
-from bot.policy.tiers import BotId, Usd
+from bot.policy.tiers_and_budget import BotId, Usd
 
 _Times = Annotated[int, whole(0, 20)]
 

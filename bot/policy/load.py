@@ -14,7 +14,7 @@ from bot.contracts.request import POLICY_FILE
 
 if TYPE_CHECKING:
     from bot.parsing.parser import Parser
-    from bot.policy.values import Policy
+    from bot.policy.settings import Policy
 
 __all__ = ["POLICY_FILE", "load_policy"]
 
@@ -29,7 +29,7 @@ def load_policy(text: str | None, source: str = POLICY_FILE, parser: Parser | No
     if text is None and source != POLICY_FILE:
         raise UsageError(f"The policy file {source} does not exist on the base branch.")
     if text is None:
-        from bot.policy.values import Policy  # its models import pydantic, which takes 0.1 s
+        from bot.policy.settings import Policy  # its models import pydantic, which takes 0.1 s
 
         return Policy(source="")
     from bot.policy.read_policy import read_policy

@@ -6,7 +6,7 @@ from itertools import islice, product
 from typing import Any, TypeVar
 
 from bot.contracts.globs import matches, normalise
-from bot.contracts.workspace_tools import PATCH, SHELL
+from bot.contracts.tool_descriptions import PATCH, SHELL
 from bot.policy.rule import (
     WRITING_TOOLS,
     CommandPattern,

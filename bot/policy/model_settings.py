@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, GetPydanticSchema
 from bot.contracts.model import EFFORTS, ModelOverride, ThinkingKind
 from bot.contracts.request import Tier
 from bot.policy.field_types import FROZEN, ONCE, about, decimal, key, line, one_of, whole
-from bot.policy.tiers import FILE_TIERS, VerbName
+from bot.policy.tiers_and_budget import FILE_TIERS, VerbName
 
 Model = Annotated[
     str,

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, GetPydanticSchema
 from pydantic_core.core_schema import bool_schema
 
 from bot.policy.field_types import ONCE, Glob, Line, key, line, one_of, problem, word
-from bot.policy.protected import SERVICES
+from bot.policy.protected_files import SERVICES
 from bot.policy.writes import VERBS, is_ours
 
 
@@ -73,7 +73,7 @@ _Globs = Annotated[tuple[Glob, ...], Field(max_length=100)]
 
 @dataclass(frozen=True, slots=True)
 class DiffPolicy:
-    """What a change may hold that the gate withholds otherwise. `services` are of `bot.policy.protected.SERVICES`."""
+    """What a change may hold that the gate withholds otherwise. `services` are those of `policy/protected_files.py`."""
 
     binaries: _Globs = key((), "Binary files that may be added or changed.")
     links: _Globs = key((), "Symbolic links that may be added or changed.")

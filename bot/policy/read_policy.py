@@ -1,12 +1,12 @@
-"""Read the policy file by its model (`bot.policy.values`). For its JSON Schema see `schema.py`."""
+"""Read the policy file by its model (`bot.policy.settings`). For its JSON Schema see `schema.py`."""
 
 from functools import cache
 
 from pydantic import TypeAdapter
 
 from bot.parsing.parser import Parser
+from bot.policy.settings import Policy
 from bot.policy.validate_document import read_document
-from bot.policy.values import Policy
 
 
 def read_policy(text: str, source: str, parser: Parser | None = None) -> Policy:

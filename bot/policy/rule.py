@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from bot.contracts.request import Tier
-from bot.contracts.workspace_tools import READING, WRITING
+from bot.contracts.tool_descriptions import READING, WRITING
 from bot.policy.field_types import ONE_OR_MORE, Glob, Line, Text, about, key, one_of, problem
 
 WRITING_TOOLS = frozenset(WRITING)

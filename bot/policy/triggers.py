@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from bot.parsing.yaml_document import KEY
-from bot.policy.field_types import key, line, one_of, raise_problems, repeated, short
-from bot.policy.tiers import BotId
+from bot.policy.field_types import key, line, one_of, raise_problems, repeated, short, whole
+from bot.policy.tiers_and_budget import BotId
 from bot.verbs.registry import DEFAULT, STANDING_ALONE
 
 
@@ -48,3 +48,14 @@ class TriggersPolicy:
     failed_runs: Annotated[FailedRunsPolicy, short("people", bool | FailedRunsPolicy)] = key(
         FailedRunsPolicy(), "A failed workflow run on a pull request starts a fix; true for those of people."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenancePolicy:
+    """A task whose pull request somebody closed unmerged rests for `back_off_days`, then twice that, and so on."""
+
+    open_pulls: Annotated[int, whole(0, 100)] = key(5, "Pull requests of tasks that may be open at once.")
+    back_off_days: Annotated[int, whole(1, 365)] = key(
+        14, "Days until a task runs again after its pull request was closed; doubles each time."
+    )
+    dashboard: bool = key(True, "Keep an issue that lists the tasks and their last results.")

@@ -19,7 +19,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.tokens import ACTIONS_LOGIN, INSTALLATION
 from bot.github.values import Account
-from bot.publish.body.render import NO_LINKS, Links
+from bot.publish.body.order_and_footer import NO_LINKS, Links
 from bot.publish.bundle import Bundle
 from bot.publish.remote import Remote
 from bot.publish.thread.comments import ThreadRef, thread_ref_of

@@ -1,18 +1,18 @@
 """Embed untrusted text in our Markdown, so that no code fence, tag or pipe in it breaks the text around it.
 
-`bot/gate/text.py` decides what may leave (mentions, commands, secrets). The functions `safe_...` apply the gate and
+`gate/clean_text.py` decides what may leave (mentions, commands, secrets). The functions `safe_...` apply the gate and
 escape; the others only escape.
 """
 
 import re
 from html import escape
 
-from bot.gate.additions import brings_in_unseen
-from bot.gate.markdown import code_blocks
+from bot.gate.clean_text import break_commit_words, clean_line, clean_markdown
+from bot.gate.links_and_markdown import code_blocks
 from bot.gate.path_rules import protection, refusal
 from bot.gate.secrets import withhold_if_secret
-from bot.gate.text import break_commit_words, clean_line, clean_markdown
-from bot.policy.protected import ProtectedFiles
+from bot.gate.suspicious_additions import brings_in_unseen
+from bot.policy.protected_files import ProtectedFiles
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~]|^[#+=-])")

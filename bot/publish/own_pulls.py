@@ -3,39 +3,15 @@ requests, recognised by mark and author, and whether other people have committed
 
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from github.PullRequest import PullRequest
 
-from bot.checkout.branches import Signature
 from bot.github.accounts import account
 from bot.github.client import GitHub
 from bot.github.values import Account
 from bot.policy.publish_settings import Identity
+from bot.publish.commit_author import author_of
 from bot.publish.thread.markers import PULL_REQUEST, own_fields
-
-UNKNOWN = Signature("slash-agent[bot]", "slash-agent@noreply.invalid")
-"""The author where no account is known. The address cannot belong to any."""
-
-UNKNOWN_NOTE = (
-    "GitHub does not say which account this token belongs to, so the commit's author is no account, and a check for "
-    "sign-offs (DCO) or licence agreements (CLA) refuses it. Set `identity` in the policy to an account's name and "
-    "address."
-)
-
-
-def author_of(by: Account | None, identity: Identity, url: str) -> Signature:
-    """Return the author and committer of commits that `by` pushes to the repository at `url`. What `identity` names
-    replaces the account's. Checks for sign-offs (DCO) and licence agreements (CLA) find the account by the address."""
-    name, email = UNKNOWN
-    if by is not None:
-        name, email = by.login, noreply_address(by.login, by.id, url)
-    return Signature(identity.name or name, identity.email or email)
-
-
-def noreply_address(login: str, account_id: int, url: str) -> str:
-    """Return the no-reply address of an account on the server of `url`: "Setting your commit email address"."""
-    return f"{account_id}+{login}@users.noreply.{urlsplit(url).hostname or 'github.com'}"
 
 
 class OwnPull(NamedTuple):

@@ -10,7 +10,7 @@ from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import MAX_PLAN, Plan
 from bot.gate.secrets import withhold_if_secret
-from bot.publish.body.render import Links, footer
+from bot.publish.body.order_and_footer import Links, footer
 from bot.publish.bundle import parse
 from bot.publish.context import PublishContext
 from bot.publish.macros import macros_of

@@ -18,13 +18,13 @@ from bot.checkout.errors import RemoteGitError
 from bot.checkout.git import Git, last_line
 from bot.checkout.pull import branch_ref
 from bot.contracts.errors import AgentError, PublishError
+from bot.contracts.pulls import BRANCH_PREFIX
 from bot.github.errors import RepositoryMovedError
 
 if TYPE_CHECKING:
     from bot.github.retry import Pace
 
 
-PREFIX = "agent/"
 _HEADS = "refs/heads/"
 
 
@@ -161,8 +161,8 @@ def _push_error(branch: str, doing: str, output: str, hidden: list[str]) -> Agen
         return RepositoryMovedError(doing)
     advice = next((text for sign, text in _ADVICE.items() if re.search(sign, words, re.IGNORECASE)), "")
     if re.search(_RULE, words, re.IGNORECASE):
-        allow = f"let the bot write branches under {PREFIX}"
-        if not branch.startswith(PREFIX):
+        allow = f"let the bot write branches under {BRANCH_PREFIX}"
+        if not branch.startswith(BRANCH_PREFIX):
             allow = f"let the bot push to {branch}, or set `push_to_head: false` in its policy"
         return ProtectedBranchError(
             f"The push was refused by a rule of the repository while {doing}: {words}; {advice or allow}."

@@ -10,7 +10,7 @@ from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.evidence.summary import summarize_checks
 from bot.github.errors import GitHubError
 from bot.publish import markdown
-from bot.publish.body.render import Links, footer
+from bot.publish.body.order_and_footer import Links, footer
 from bot.publish.context import PublishContext
 from bot.publish.macros import macros_of
 from bot.publish.markdown import run_link, safe_answer, safe_line, safe_markdown
@@ -71,7 +71,7 @@ def end_text(outcome: Outcome, links: Links, trouble: str = "", compare: str = "
     """Return the comment on a run without a change, with its last answer, or on `trouble` with publishing."""
     reason = safe_line(sentence(trouble or outcome.reason or "The run gave no reason."), _REASON_LIMIT)
     head, notes = f"**{heading or headline(outcome)}.** {reason}", run_notes(outcome)
-    fill = partial(macros_of("end").end, outcome, compare, trouble, head, notes, footer(outcome, links))
+    fill = partial(macros_of("no_change").end, outcome, compare, trouble, head, notes, footer(outcome, links))
     answer = ""
     if outcome.answer.strip() and not trouble:
         limit = COMMENT_LIMIT - _REASON_LIMIT - len(fill(""))

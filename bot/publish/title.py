@@ -3,13 +3,11 @@
 import json
 
 from bot.contracts.outcome import Outcome
+from bot.gate.clean_text import clean_line
 from bot.gate.secrets import withhold_if_secret
-from bot.gate.text import clean_line
 from bot.parsing.parser import ParseError, Parser
 from bot.publish.convention import form
 from bot.publish.convention.read import Conventions
-
-_TITLE_LIMIT = 120
 
 
 def title(outcome: Outcome) -> str:
@@ -22,7 +20,7 @@ def title(outcome: Outcome) -> str:
         outcome.request.full_instruction,
     ):
         near = candidate[:2000]
-        if not withhold_if_secret(near) and (line := clean_line(near, _TITLE_LIMIT)):
+        if not withhold_if_secret(near) and (line := clean_line(near, form.LONGEST)):
             return line
     return "Change by the agent"
 

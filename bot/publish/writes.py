@@ -17,8 +17,8 @@ from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.writes import MAX_BODY, MAX_TITLE, Write, describe_write, texts_of
+from bot.gate.clean_text import clean_line
 from bot.gate.secrets import withhold_if_secret
-from bot.gate.text import clean_line
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import CommentData
@@ -27,9 +27,9 @@ from bot.maintenance.task import Task
 from bot.maintenance.thread_fit import mismatch
 from bot.parsing.parser import Parser
 from bot.policy.follow_up import FollowUpPolicy
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.policy.writes import refusal
-from bot.publish.body.render import Links
+from bot.publish.body.order_and_footer import Links
 from bot.publish.bundle import Bundle
 from bot.publish.change.commit import read_policy
 from bot.publish.context import PublishContext, make_bare

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from bot.contracts.outcome import Outcome
 from bot.evidence.view import view_of
+from bot.gate.clean_text import clean_line
 from bot.gate.secrets import withhold_if_secret
-from bot.gate.text import clean_line
 from bot.maintenance.due_tasks import Decision
 from bot.publish.macros import folded_sections, macros_of
 from bot.publish.markdown import fenced, safe_line

@@ -5,6 +5,7 @@ are equal, or if both are of one kind and on the same lines.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -13,6 +14,11 @@ from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
 
 _LENGTH = 16
+# What a maintainer answers to a finding that will not be fixed.
+DECLINES = re.compile(
+    r"(?i)\b(wo?n[’']?t ?fix|will not (fix|be fixed)|(as|by) (designed|design|intended)|(is|it[’']?s) intend(ed|ional)"
+    r"|not a (bug|problem)|false positive|working as)\b"
+)
 
 
 class State(StrEnum):

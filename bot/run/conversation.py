@@ -15,10 +15,10 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.messages import Image
 from bot.contracts.request import SKILL, RunLimits
-from bot.contracts.workspace_tools import SHELL
+from bot.contracts.tool_descriptions import SHELL
 from bot.publish.bundle import JOURNAL
-from bot.run.loop_hooks import loop_hooks
 from bot.run.parts import Parts
+from bot.run.stop_hook import loop_hooks
 from bot.session.context.instructions import instructions
 from bot.session.context.profiles import masking_of
 from bot.session.context.review_scope import pull_diff

@@ -12,9 +12,9 @@ from bot.contracts.request import Tier
 from bot.ecosystems.record import guarded_folder
 from bot.environment.detection_result import Detection
 from bot.environment.prepared import facts, lock_files_digest
+from bot.policy.check_settings import SetupStep
 from bot.policy.decide import allows_commands, may_write
-from bot.policy.run_settings import SetupStep
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.publish.bundle import Bundle
 from bot.session.checks.rounds import Rounds
 from bot.session.context.base import checks_of, chosen_checks, detected_at, detected_setup, services_of
@@ -28,8 +28,8 @@ from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive, downloaded_file
-from bot.session.workspaces.start import Network, Workspaces
-from bot.session.workspaces.trees import Trees
+from bot.session.workspaces.prepared_trees import Trees
+from bot.session.workspaces.start_workspaces import Network, Workspaces
 from bot.skills.tool import NAME as SKILL_TOOL
 from bot.skills.tool import SkillFolder, SkillTool
 from bot.verbs.record import REPORT_FINDING, Profile

@@ -37,8 +37,8 @@ from bot.parsing.parser import Parser
 from bot.providers.models import guess_notes
 from bot.publish.bundle import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
 from bot.publish.change.commit import commit_message
+from bot.publish.commit_author import author_of
 from bot.publish.convention.read import Conventions
-from bot.publish.own_pulls import author_of
 from bot.publish.title import title, with_title
 from bot.report.page import render_page
 from bot.run.conversation import outcome_notes
@@ -47,7 +47,7 @@ from bot.session.checks.before_round import NO_CHANGE
 from bot.session.context.run import Run, RunResult, now
 from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import Submission
-from bot.session.workspaces.start import limit_notes, network_notes, uses_of
+from bot.session.workspaces.usage_notes import limit_notes, network_notes, uses_of
 from bot.verbs.record import SUBMIT_PLAN, Profile
 
 _NAMED = 5

@@ -20,7 +20,7 @@ from bot.contracts.formatting import sentence
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request
 from bot.gate.judge import Verdict, judge_patch, refuse_bombs
-from bot.policy.protected import MayWrite
+from bot.policy.protected_files import MayWrite
 from bot.publish.bundle import Bundle, read_bundle
 from bot.session.context.run import Run
 

@@ -1,32 +1,34 @@
-"""One run, from a request to its bundle. Read this first: it is the whole way, in order. Called for an event by
-`bot/session/event/run_request.py`, at a terminal by `bot/session/local/fix.py`, which makes the branch afterwards.
+"""One run, from a request to its bundle, in order: read this first. Called for an event by
+`bot/session/event/run_request.py`, at a terminal by `bot/session/local/fix.py`, which makes the branch or patch
+afterwards.
 
 1. On threads: import the vendor's package, try the sandboxes, compile the patterns of secrets. Meanwhile the base is
-   checked out.
-2. Task, policy and skills are read from the base: of a pull request, from the tip of its base branch. At a terminal the
-   person's uncommitted policy and own skills count too. With these there is one `Run`
-   (`bot/session/context/run.py`); its fields are set once.
+   checked out: the commit to work on, of a pull request its head.
+2. Task, policy and skills are read from it, for an event on a pull request from the tip of its base branch. At a
+   terminal, but for `--pr`, a person's uncommitted policy replaces it and their own skills count too. With these there
+   is one `Run` (`bot/session/context/run.py`).
 3. The parts of the run are made (`parts.py`): trees, the agent's workspace, the gatekeeper of tool calls, the rounds of
-   checks. Then the tool host starts in the sandbox. If the tree needs preparation (`setup:`, `bring:`, or what the job
-   `prepare` left), that begins on a thread, and the tool host starts at the first call of a tool.
+   checks. The change of an earlier run is applied. Then the tool host starts in the sandbox. If the tree needs
+   preparation (setup, the policy's or detected, `bring:`, or what the job `prepare` left), that begins on a thread, and
+   the tool host starts at the first call that needs it.
 4. The agent loop: requests to the model, and its tool calls, each of which the policy decides; after each command the
-   journal records what changed, from which `salvage` recovers it. `loop_hooks.py` starts the checks on the base with
-   the first request. When the model hands over its result or ends its turn, the `StopHook` there says what is missing,
-   at most twice; if the run may change files, it closes the workspace, asks the gate and runs the checks first. If
-   neither model nor thread gave a title and the instruction is too long to be one, a model is asked for it.
+   journal records what changed, for `restore`. `stop_hook.py` starts the checks on the base with the first request, on
+   a thread. When the model hands over its result or ends its turn, the `StopHook` there says what is missing, at most
+   twice; if the run may change files, it closes the workspace, asks the gate and runs the checks first. A limit, a
+   question or a denial can end the loop before that: then step 5 runs the checks. If the model ended by itself, its
+   change has no title, and the instruction is too long to be one, a model is asked for it.
 5. Every process of the tool host is killed. The verdict of the gate and the checks make the outcome (`result.py`); the
    checks of step 4 are reused if the tree has not changed since. A change by a run that only reads is dropped.
 6. The bundle is written. `bot/publish` reads it as a stranger's.
 
 - Nothing to do (a review without new lines, a task without a thread): no preparation, tool host or request, then 5, 6.
-- The first signal ends requests, tool calls, setup and checks; steps 5 and 6 follow. A second Ctrl-C ends the process
-  at once, and `salvage` has the rest.
-- The time limit of a run ends requests and tool calls. Checks have a time of their own (`check_minutes`).
+- The first signal, however early, ends requests, tool calls, setup and checks; steps 5 and 6 follow. A later Ctrl-C
+  ends the process at once, and `salvage` makes a bundle of the work tree.
+- The time limit of a run ends requests and tool calls, but not the wait of one for the preparation. Checks have a time
+  of their own (`check_minutes`), but no check is repeated after the run's.
 - An error before the journal's header, which is the last of step 3, is raised and leaves no folder. Later ones of the
-  conversation, and the gate's refusal, are in the outcome; any other is raised and names the folder, which stays.
-
-Threads beside the conversation start in the packages below: the preparation of the tree (`trees.py`) and the checks on
-the base (`before_round.py`). With the second request `loop_hooks.py` loads `result.py` on one.
+  model, the tools and the setup, and the gate's refusal, are in the outcome; any other is raised and names the folder,
+  which stays.
 """
 
 from collections.abc import Callable
@@ -34,10 +36,10 @@ from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from functools import partial
 
+from bot.agent.ask_for_title import title_change
 from bot.agent.conversation_context import LoopEnd
 from bot.agent.journal import Journal
 from bot.agent.loop import run_loop
-from bot.agent.title import title_change
 from bot.checkout.clone import check_out
 from bot.checkout.git import require_git
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
@@ -49,7 +51,8 @@ from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Description, StopReason
 from bot.contracts.request import Tier
-from bot.gate.redact import Redactor, known_secrets
+from bot.gate.redact import Redactor
+from bot.gate.secrets import known_secrets
 from bot.maintenance.apply import allowance_of
 from bot.parsing.parser import Parser
 from bot.providers.connect import apply_overrides
@@ -77,7 +80,7 @@ from bot.workspace.sandbox.backends import candidates
 
 def run(spec: RunSpec) -> RunResult:
     """Run `spec` and write its bundle. Raises an `AgentError` for what fails before the conversation, and `FolderBusy`
-    where another run has the folder; later failures are in the outcome."""
+    where another run has the folder."""
     cancel_run = CancelToken()
     signals = cancelled_by_signals(cancel_run, spec.view.interrupted, partial(cut_off, spec))
     with note_work_on_error(spec), signals, lock_folder(spec.folder.root):
@@ -123,7 +126,7 @@ def read_base(
     stack: ExitStack,
 ) -> Run:
     """2. Check out the base and read what it says; `await_sandbox` returns the sandbox that the probe chose. `stack`
-    closes the journal."""
+    closes the journal. `init` and `doctor` use this and the parts for their trials (`session/local/trial.py`)."""
     checkout, request = check_out(spec.source, spec.folder.root), spec.request
     user = spec.environment if spec.tier is Tier.LOCAL else {}
     skills = in_background(lambda: base_skills(checkout, user, request), "skills")
@@ -208,7 +211,7 @@ def _work(run: Run, connecting: Future[Provider], stack: ExitStack) -> RunResult
         unlink()
         provider.close()
         models.close()
-    from bot.run.result import conclude  # with jinja2, which `loop_hooks.py` loads while the model thinks
+    from bot.run.result import conclude  # with jinja2, which `stop_hook.py` loads while the model thinks
 
     return conclude(run, parts, end, model.provider.info)
 

@@ -20,7 +20,8 @@ from bot.contracts.plain_text import utf8
 from bot.contracts.regular_files import read_regular
 from bot.evidence.from_journal import recorded_evidence
 from bot.gate.judge import Verdict, judge_tree
-from bot.gate.redact import Redactor, known_secrets
+from bot.gate.redact import Redactor
+from bot.gate.secrets import known_secrets
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.publish.bundle import Bundle

@@ -16,7 +16,7 @@ from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git
 from bot.checkout.local import resolve
 from bot.contracts.errors import UsageError
-from bot.ecosystems.suite_files import role_of
+from bot.ecosystems.test_files import role_of
 from bot.skills.read_source import discover, documents
 from bot.skills.rules import MAX_DOCUMENT
 from bot.skills.skill import Discovered, Skill

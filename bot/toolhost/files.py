@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from bot.contracts.plain_text import printable_name
 from bot.contracts.regular_files import read_regular
+from bot.contracts.tool_descriptions import OUTPUT_NAME, TEMPORARY
 from bot.contracts.tools import ToolFailure
-from bot.contracts.workspace_tools import OUTPUT_NAME, TEMPORARY
 from bot.toolhost.context import Context
 from bot.toolhost.encoding import Text, decode, sha256, to_lf
 from bot.toolhost.listing import scratch_repository

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 
 from bot.contracts.plain_text import CONTROLS, SEQUENCES
-from bot.contracts.workspace_tools import OUTPUT_NAME
+from bot.contracts.tool_descriptions import OUTPUT_NAME
 
 CAP = 50 * 1024 * 1024
 """Bytes of one command's text that are kept from its beginning."""

@@ -1,13 +1,39 @@
-"""The resource limits of one command, and those that the kernel enforces.
+"""The resource limits of one command, and what the model is told of a reached one.
 
 A limit of the kernel reaches the command as an error. `CommandUsage` watches memory and disk, `ProcessMonitor` the
-number of processes. How long a call may take is in `bot/contracts/workspace_tools.py`.
+number of processes. How long a call may take is in `bot/contracts/tool_descriptions.py`.
 """
 
 import contextlib
+import os
 import resource
-from collections.abc import Mapping
+import signal
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
+
+WHAT_NEXT = {
+    "memory": "Do less at once: fewer workers, one part after the other, a smaller input",
+    "processes": "Start fewer at once (-j 2, --maxWorkers=2), and look for one that starts itself again and again",
+    "disk": "Delete what is not needed (du -sh * shows what is large), then write less",
+    "file": "Write less, or in parts",
+    "open_files": "Close files, or work with fewer at once",
+    "tmpfs": "Delete what is there, or write to $TMPDIR",
+}
+_SIGNS = {
+    "file": (b"File too large", b"File size limit exceeded", b"EFBIG"),
+    "memory": (b"Cannot allocate memory", b"MemoryError", b"ENOMEM", b"bad_alloc", b"out of memory"),
+    "processes": (
+        b"fork: Resource temporarily unavailable",
+        b"fork: retry",
+        b"EAGAIN",
+        b"can't start new thread",
+    ),
+    "open_files": (b"Too many open files", b"EMFILE"),
+    "tmpfs": (b"No space left on device", b"ENOSPC"),
+}
+"""How programs report errors of the kernel. Other texts have such words too, so they count only if a command failed."""
+_FULL = 64 * 1024
+_TOO_LARGE = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -21,7 +47,7 @@ _USERS = "/proc/self/uid_map"
 class ResourceLimits(NamedTuple):
     """The limits of each command with all that it starts, except `processes`, the limit of the whole workspace. In
     bytes, except `processes` and `open_files`. These are defaults: in a run the policy's `SandboxLimits`
-    (`bot/policy/values.py`) replace them; a test keeps the two equal.
+    (`bot/policy/settings.py`) replace them; a test keeps the two equal.
 
     `memory` is the limit of all processes together, and of the data of one (`RLIMIT_DATA`); `file` the size of one
     file, including its holes; `disk` what all commands together may add to the work tree and the temporary folder;
@@ -83,3 +109,39 @@ def _first_number(path: str) -> int:
     with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
         return next((int(word) for word in file.readline().split() if word.isdigit()), 0)
     return 0
+
+
+def reached_kernel_limit(
+    exit_code: int, printed: bytes, limits: ResourceLimits, folders: Iterable[str]
+) -> tuple[str, str] | None:
+    """The limit of the kernel that a failed command may have reached: its name, and a sentence. `printed` is the end
+    of its output; `folders` are searched for a full file system."""
+    signs = [name for name, words in _SIGNS.items() if any(word in printed for word in words)]
+    name = "file" if exit_code in _TOO_LARGE else next(iter(signs), "")
+    if name == "tmpfs":
+        full = [f"{folder} ({size_text(size)})" for folder in folders if (size := _full(folder))]
+        return (name, f"full: {', '.join(full)}. {WHAT_NEXT[name]}") if full else None
+    if not name:
+        return None
+    allowed = {
+        "file": f"one file may have {size_text(limits.file)} here, holes included",
+        "memory": f"one process may ask for {size_text(limits.memory)} of memory here, all together may hold as much",
+        "processes": f"the workspace may have {limits.processes} processes at once",
+        "open_files": f"one process may have {limits.open_files} open files here",
+    }[name]
+    return name, f"{allowed}. {WHAT_NEXT[name]}"
+
+
+def _full(folder: str) -> int:
+    """The size of the file system that holds `folder`, if nothing is left of it; else 0."""
+    try:
+        at = os.statvfs(folder)
+    except OSError:
+        return 0
+    is_full = at.f_bavail * at.f_frsize < _FULL or at.f_favail == 0 != at.f_files
+    return at.f_blocks * at.f_frsize if is_full else 0
+
+
+def size_text(count: int) -> str:
+    unit, name = (GIB, "GiB") if count >= GIB else (MIB, "MiB") if count >= MIB else (1024, "KiB")
+    return f"{count / unit:.3g} {name}"

@@ -145,7 +145,7 @@ class Server:
 
 def run_tool(name: str, arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     """Run one tool, the function `run` of `tools/NAME.py`, which is imported when it is first named, with the arguments
-    of the call, which the supervisor has validated. The recipe is in `bot/contracts/workspace_tools.py`; what only the
+    of the call, which the supervisor has validated. The recipe is in `contracts/tool_descriptions.py`; what only the
     supervisor calls is not described there. Any exception of a tool becomes an error result here."""
     try:
         outcome: ToolOutcome = importlib.import_module(f"bot.toolhost.tools.{name}").run(context, **arguments)

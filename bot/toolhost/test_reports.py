@@ -23,6 +23,15 @@ from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, pr
 from bot.toolhost.files import inside
 from bot.toolhost.listing import expand_braces
 
+PLACES = (
+    "junit.xml",
+    "test-reports.xml",
+    "test-results/*.xml",
+    "reports/junit.xml",
+    "target/nextest/**/junit.xml",
+)
+"""Default paths of JUnit XML; a file is read if the check has written it."""
+
 MIB = 1024 * 1024
 LARGEST = 64 * MIB
 MOST_BYTES = 128 * MIB

@@ -1,7 +1,7 @@
 """`/agent explain`: answer a question about the repository. It has no result tool: its last answer is the result."""
 
 from bot.contracts.outcome import Status
-from bot.contracts.workspace_tools import READING, SHELL_TOOLS
+from bot.contracts.tool_descriptions import READING, SHELL_TOOLS
 from bot.contracts.writes import WriteCaps
 from bot.verbs.record import COLLABORATORS, RUN_OPTIONS, Local, Profile, Verb
 

@@ -1,7 +1,7 @@
 """`/agent plan`: post a plan, which people read and approve."""
 
 from bot.contracts.outcome import Status
-from bot.contracts.workspace_tools import READING
+from bot.contracts.tool_descriptions import READING
 from bot.contracts.writes import WriteCaps
 from bot.verbs.record import ASK_USER, COLLABORATORS, RUN_OPTIONS, SUBMIT_PLAN, Local, Profile, Verb
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bot.contracts.outcome import Status
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL, Tier
-from bot.contracts.workspace_tools import READING, SHELL_TOOLS, WRITING
+from bot.contracts.tool_descriptions import READING, SHELL_TOOLS, WRITING
 from bot.contracts.writes import WriteCaps
 
 DESCRIBE_CHANGE = "describe_change"

@@ -1,7 +1,7 @@
 """`/agent review`: findings on the lines of a pull request, with suggestions."""
 
 from bot.contracts.outcome import Status
-from bot.contracts.workspace_tools import READING, SHELL_TOOLS
+from bot.contracts.tool_descriptions import READING, SHELL_TOOLS
 from bot.contracts.writes import WriteCaps
 from bot.verbs.record import COLLABORATORS, REPORT_FINDING, RUN_OPTIONS, Local, Place, Profile, Verb
 

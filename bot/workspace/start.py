@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bot
 from bot.contracts.errors import NoSandboxError
-from bot.contracts.workspace_tools import OUTPUT
+from bot.contracts.tool_descriptions import OUTPUT
 from bot.ecosystems.registry import ecosystems
 from bot.workspace import canaries, environment, frames
 from bot.workspace.dependencies import place_folders

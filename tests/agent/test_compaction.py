@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.compaction import TRIES, SummaryCompaction, split_index
-from bot.agent.context_window import tokens_of, usable_tokens
+from bot.agent.compaction import TRIES, SummaryCompaction, split_index, usable_tokens
+from bot.agent.context_window import tokens_of
 from bot.agent.conversation_context import Hooks, LoopEnd
 from bot.agent.message_history import HistoryError, MessageHistory
 from bot.contracts.cancel import CancelToken

@@ -21,7 +21,7 @@ def call(report: ReportFinding, **given: Any) -> CallExecution:
 
 
 def test_a_finding_is_kept_as_it_was_judged():
-    report = ReportFinding(take)
+    report = ReportFinding(take, 30)
     executed = call(
         report, path="./src/a.py", start_line=1, title=" Never\nclosed ", suggestion="x\n", side="RIGHT"
     )
@@ -45,7 +45,7 @@ def test_a_finding_is_kept_as_it_was_judged():
     ],
 )
 def test_the_answer_says_where_it_stands(given: dict[str, Any], where: str):
-    assert f"Noted, {where}" in call(ReportFinding(take), **given).result.content
+    assert f"Noted, {where}" in call(ReportFinding(take, 30), **given).result.content
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_answer_says_where_it_stands(given: dict[str, Any], where: str):
     ],
 )
 def test_what_is_no_finding_is_sent_back(given: dict[str, Any], said: str):
-    report = ReportFinding(take)
+    report = ReportFinding(take, 30)
     executed = call(report, **given)
     assert executed.result.is_error
     assert said in executed.result.content
@@ -68,7 +68,7 @@ def test_what_is_no_finding_is_sent_back(given: dict[str, Any], said: str):
 
 
 def test_a_second_finding_on_the_same_fault_is_refused_and_the_first_one_named():
-    report = ReportFinding(take)
+    report = ReportFinding(take, 30)
     call(report, title="Fails on nothing")
     executed = call(report, title="The mean of [] raises", start_line=2, line=4, severity="critical")
     assert (
@@ -81,7 +81,7 @@ def test_a_second_finding_on_the_same_fault_is_refused_and_the_first_one_named()
 
 @pytest.mark.parametrize("given", [{"line": 9}, {"kind": "security"}, {"side": "LEFT"}, {"path": "b.py"}])
 def test_on_other_lines_or_of_another_kind_it_is_another_fault(given: dict[str, Any]):
-    report = ReportFinding(take)
+    report = ReportFinding(take, 30)
     call(report)
     assert "Noted" in call(report, **given).result.content
 
@@ -120,7 +120,7 @@ def test_what_an_earlier_review_found_takes_no_room_and_is_no_refusal():
     ],
 )
 def test_refused_reports_are_kept_until_they_are_corrected(then: dict[str, Any], left: int):
-    report = ReportFinding(lambda finding: "Not there." if finding.line > 5 else AnchoredFinding(finding))
+    report = ReportFinding(lambda finding: "Not there." if finding.line > 5 else AnchoredFinding(finding), 30)
     call(report, line=9)
     call(report, line=10, title="T2", path="a.py")
     if then:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.first_message import MAX_FAILURES, MAX_THREADS, LastRun, TaskFacts, first_message
+from bot.agent.first_message import LastRun, TaskFacts, first_message
 from bot.agent.prompt import new_marker
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import (
@@ -128,23 +128,6 @@ def test_a_thread_is_given_whole_with_what_intake_left_out():
     assert "y" * 30_000 in text
     assert re.findall(r"<(\d+)>", text) == ["0", "1", "2", "3", "4"]
     assert "(Left out: 2 comments of this bot's own.)" in text
-
-
-def test_threads_without_end_are_cut_and_that_is_said():
-    long = OPEN._replace(comments=(Comment(3, "bob", "x" * 5_000, "day", "day"),))
-    text = first_message(pulled()._replace(unresolved=(long,) * 100), FACTS, "m")
-    assert text.count("Thread 32 on") * 5_000 <= MAX_THREADS
-    assert re.search(r"Left out: \d+ further threads", text)
-
-
-def test_of_a_long_log_the_end_is_kept():
-    step = FailedStep("Run", "begin\n" + "x" * 100_000 + "\nthe end")
-    text = first_message(pulled()._replace(failures=(FAILURE._replace(steps=(step,)),) * 9), FACTS, "m")
-    assert "the end" in text
-    assert "begin" not in text
-    assert "characters before this are left out" in text
-    assert "further failing checks" in text
-    assert len(text) < MAX_FAILURES + 20_000
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from bot.agent.prompt import PromptError, new_marker, prompt_text, render, system_prompt
 from bot.agent.submission_tools import ASK_USER, DESCRIBE_CHANGE, SUBMIT_PLAN
 from bot.agent.todo_list import TODO
+from bot.contracts.tool_descriptions import TOOL_SPECS
 from bot.contracts.tools import ToolSpec
-from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.profiles import profile_of_verb
 from bot.session.tools.subagents import TASK_SPEC
 from bot.skills.folders import bundled, choose_skills

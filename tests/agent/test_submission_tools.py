@@ -18,8 +18,8 @@ from bot.contracts.outcome import Description, StopReason
 from bot.contracts.plan import MAX_STEPS, PlanStep
 from bot.contracts.pulls import Comment
 from bot.contracts.request import ThreadState, Triage, TriageThread
+from bot.contracts.tool_descriptions import TOOL_SPECS
 from bot.contracts.tools import ToolOutcome
-from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.contracts.writes import Write, Writes
 from tests.support.sessions import execute
 

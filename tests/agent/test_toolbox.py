@@ -11,16 +11,8 @@ from typing import Any
 import pytest
 
 from bot.agent.conversation_context import Hooks
-from bot.agent.toolbox import (
-    NOTICE_AT,
-    CallExecution,
-    Masking,
-    Permission,
-    RequestState,
-    Toolbox,
-    first_and_last_mask,
-    requests_left_notice,
-)
+from bot.agent.limits import NOTICE_AT, RequestState, requests_left_notice
+from bot.agent.toolbox import CallExecution, Masking, Permission, Toolbox, first_and_last_mask
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import Result

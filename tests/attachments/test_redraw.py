@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from PIL import Image, PngImagePlugin
 
-from bot.attachments import read_inside, redraw
+from bot.attachments import redraw, redraw_inside
 from bot.attachments.fetch import Omitted
-from bot.attachments.read_inside import MAX_AREA, MAX_JPEG, MAX_SIDE
 from bot.attachments.redraw import Redrawer, RedrawnPicture, kind_of
+from bot.attachments.redraw_inside import MAX_AREA, MAX_JPEG, MAX_SIDE
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
@@ -41,7 +41,7 @@ def test_each_kind_that_people_paste_becomes_one_that_every_model_takes(redrawn:
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16", "CMYK"])
 def test_each_mode_of_pixels_is_taken(mode: str):
     kind = "JPEG" if mode == "CMYK" else "PNG"
-    header, content = read_inside.answer(encoded(Image.new(mode, (9, 7)), kind), kind.lower())
+    header, content = redraw_inside.answer(encoded(Image.new(mode, (9, 7)), kind), kind.lower())
     assert header == {"type": "image/png", "width": 9, "height": 7, "animated": False}
     assert opened(content).size == (9, 7)
 
@@ -123,7 +123,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 
 def reason_of(data: bytes) -> str:
     """Why a picture is rejected, decoded here: the sandbox would make nothing else of it."""
-    header, content = read_inside.answer(data, kind_of(data) or "jpeg")
+    header, content = redraw_inside.answer(data, kind_of(data) or "jpeg")
     with pytest.raises(Omitted) as rejected:
         if not kind_of(data):
             Redrawer(Off(), Path("unused"))(data)
@@ -158,7 +158,7 @@ def test_garbage_within_a_picture_never_does_more_than_fail(redrawn: Redrawer):
 
 def a_program(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a picture that took the decoder over would have run in its place."""
-    program = folder / "read_inside.py"
+    program = folder / "redraw_inside.py"
     program.write_text(text)
     monkeypatch.setattr(redraw, "PROGRAM", program)
 

@@ -11,7 +11,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
-from bot.session.workspaces.start import CallPosition
+from bot.session.workspaces.start_workspaces import CallPosition
 from bot.toolhost.descendants import children
 from bot.workspace.client import HostEndedError, Workspace
 from tests.support.repositories import make_repository

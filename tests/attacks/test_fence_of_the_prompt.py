@@ -19,7 +19,7 @@ from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import Annotation, Comment, FailedCheck, FailedStep, ReviewThread, Side
 from bot.contracts.request import Thread, ThreadState, Triage, TriageThread
 from bot.evidence import failing_checks, problems
-from bot.run.loop_hooks import NEW_ERRORS
+from bot.run.stop_hook import NEW_ERRORS
 from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say
 from tests.support.stage import Stage

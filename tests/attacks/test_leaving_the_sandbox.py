@@ -15,8 +15,8 @@ from bot.policy.load import load_policy
 from bot.policy.policy_error import PolicyError
 from bot.policy.rule import patched_paths
 from bot.policy.schema import schema
+from bot.policy.settings import Policy
 from bot.policy.shell import parse_shell
-from bot.policy.values import Policy
 from bot.session.context.base import base_policy
 from slash_forge.bundled import MAINTAINER
 from tests.policy.shell_rows import RUNNING

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bot.gate.text import clean_markdown
+from bot.gate.clean_text import clean_markdown
 from tests.session.conftest import Cli
 from tests.support.attacks import AttackResult, fix_with
 from tests.support.repositories import make_repository

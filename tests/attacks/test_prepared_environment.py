@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from bot.checkout.clone import Checkout, Source, check_out
+from bot.policy.check_settings import SetupStep
 from bot.policy.load import load_policy
-from bot.policy.run_settings import SetupStep
 from bot.session.context.base import detected_at, detected_setup
-from bot.session.workspaces.start import Network
-from bot.session.workspaces.trees import Trees
+from bot.session.workspaces.prepared_trees import Trees
+from bot.session.workspaces.start_workspaces import Network
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off
 from bot.workspace.start import StartOptions

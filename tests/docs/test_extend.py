@@ -121,9 +121,11 @@ def test_a_language_is_a_file_and_its_tests_run_before_and_after(tree: Tree, tmp
 @pytest.mark.bubblewrap
 def test_a_tool_is_a_description_and_a_file_and_rules_can_name_it(tree: Tree, sample: Path):
     tree.change(
-        "bot/contracts/workspace_tools.py", "READING_SPECS = (", EXAMPLES["bot/contracts/workspace_tools.py"]
+        "bot/contracts/tool_descriptions.py",
+        "READING_SPECS = (",
+        EXAMPLES["bot/contracts/tool_descriptions.py"],
     )
-    tree.change("bot/contracts/workspace_tools.py", r"(?<=^READING_SPECS = \()", "COUNT, ", pattern=True)
+    tree.change("bot/contracts/tool_descriptions.py", r"(?<=^READING_SPECS = \()", "COUNT, ", pattern=True)
     tree.write("bot/toolhost/tools/count.py")
     call = ("-m", "bot", "tool", "count", '{"path": "README.md"}', "--root", str(sample))
     lines = len((sample / "README.md").read_text().splitlines())

@@ -24,9 +24,9 @@ from bot.ecosystems.record import Use
 from bot.environment.detect import detect
 from bot.environment.detection_result import DetectedCheck, Detection, Omission
 from bot.maintenance.task import read_task
+from bot.policy.check_settings import SetupStep
 from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.load import load_policy
-from bot.policy.run_settings import SetupStep
 from tests.support import warm
 from tests.support.repositories import commit_all, make_repository
 from tests.support.runner import ROOT

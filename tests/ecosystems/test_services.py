@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from bot.ecosystems.services import Service, service_for
-from bot.session.workspaces.trees import _UNTIL
+from bot.session.workspaces.prepared_trees import _UNTIL
 
 pytestmark = pytest.mark.bubblewrap
 

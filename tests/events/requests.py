@@ -12,7 +12,7 @@ from bot.events import resolve_request
 from bot.events.event_request import NO_INPUTS, EventRequest, NoRequestError, RefusedError, WorkflowInputs
 from bot.events.read_event import read_event
 from bot.github.client import GitHub
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from tests.support.threads import Threads, write_payload
 
 

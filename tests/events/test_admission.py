@@ -6,7 +6,7 @@ import pytest
 
 from bot.contracts.request import Request, Tier
 from bot.github.values import Permission
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.verbs.registry import NAMES
 from tests.events.requests import Event, NoRequest, Refusal, build_request, expect
 from tests.support.policies import admitting

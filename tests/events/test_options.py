@@ -9,7 +9,7 @@ from bot.contracts.request import Request, Tier
 from bot.events.event_request import WorkflowInputs
 from bot.github.values import Permission
 from bot.policy.publish_settings import PullRequestPolicy
-from bot.policy.values import OptionsPolicy, Policy
+from bot.policy.settings import OptionsPolicy, Policy
 from bot.verbs.registry import NAMES
 from tests.events.requests import Event, Refusal, build_request, expect
 from tests.support.policies import admitting

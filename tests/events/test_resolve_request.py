@@ -8,7 +8,7 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request, Tier
 from bot.events.event_request import WorkflowInputs
 from bot.github.values import Permission
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.verbs.record import Place
 from bot.verbs.registry import INSTANT, NAMES
 from bot.verbs.registry import VERBS as REGISTRY

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.ecosystems.suite_files import Role, inner_tests, role_of
+from bot.ecosystems.test_files import Role, inner_tests, role_of
 from bot.evidence.base_tests import ChangedSuite, changed_suite, compare, confirmed_tests
 from bot.evidence.labels import as_they_were, confirms
 from bot.evidence.reruns import CheckExecution

@@ -11,9 +11,9 @@ import pytest
 
 from bot.contracts.errors import GateError
 from bot.contracts.plain_text import printable_name
+from bot.gate.change_limits import ChangeLimits
 from bot.gate.confined_folder import open_below
 from bot.gate.judge import Verdict
-from bot.gate.objects import ChangeLimits
 from tests.support.files import write_file
 from tests.support.repositories import Repository, git
 from tests.support.trees import Bench, bench, copy_of_bench

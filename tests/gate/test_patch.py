@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.errors import GateError
+from bot.gate.change_limits import ChangeLimits
 from bot.gate.judge import Verdict, judge_patch
-from bot.gate.objects import ChangeLimits
 from tests.support.repositories import Repository
 from tests.support.trees import Bench, bench
 

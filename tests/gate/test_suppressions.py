@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from bot.gate.additions import suppressed
+from bot.gate.suspicious_additions import suppressed
 from tests.support.changed_lines import changed_lines
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from bot.checkout.git import Git, GitError, git_program
 from bot.contracts.errors import ExitCode
+from bot.gate.change_limits import ChangeLimits
 from bot.gate.errors import OutOfCapacity, capacity_error
 from bot.gate.judge import judge_tree
-from bot.gate.objects import ChangeLimits
 from tests.support.files import write_file
 from tests.support.repositories import Repository, git
 from tests.support.trees import Bench, bench

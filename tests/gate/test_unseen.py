@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from bot.gate.additions import brings_in_unseen, unseen
+from bot.gate.suspicious_additions import brings_in_unseen, unseen
 from bot.gate.weaker_tests import Line
 from tests.support.changed_lines import changed_lines
 

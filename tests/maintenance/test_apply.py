@@ -6,7 +6,7 @@ from bot.maintenance.apply import with_task_instruction, with_task_limits
 from bot.maintenance.task import Task, path_of
 from bot.policy.decide import decide, may_write
 from bot.policy.load import load_policy
-from bot.policy.tiers import Budget
+from bot.policy.tiers_and_budget import Budget
 
 LINKS = Task("links", "Mend links.", paths=("docs/**", "README.md"), limits=Budget(usd=1, turns=10))
 POLICY = load_policy(

@@ -21,8 +21,8 @@ from bot.maintenance.due_tasks import (
 )
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
 from bot.policy.load import load_policy
-from bot.policy.tiers import Budget
-from bot.policy.values import MaintenancePolicy
+from bot.policy.tiers_and_budget import Budget
+from bot.policy.triggers import MaintenancePolicy
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 LINKS = Task("links", "Mend links.", "0 12 * * *")

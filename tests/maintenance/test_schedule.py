@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from bot.maintenance.task import WORDS, checked_schedule, cron
+from bot.maintenance.schedule import WORDS, checked_schedule, cron
 
 
 @pytest.mark.parametrize(

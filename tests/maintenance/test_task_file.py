@@ -5,9 +5,9 @@ import pytest
 
 import bot.maintenance
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter, is_task_file, read_task
+from bot.policy.check_settings import CheckSpec
 from bot.policy.policy_error import PolicyError
-from bot.policy.run_settings import CheckSpec
-from bot.policy.tiers import Budget
+from bot.policy.tiers_and_budget import Budget
 
 WHOLE = """---
 schedule: "0 3 * * 1"

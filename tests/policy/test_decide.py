@@ -9,8 +9,8 @@ from bot.contracts.request import Tier
 from bot.policy.decide import Decision, allows_commands, decide, may_write
 from bot.policy.load import load_policy
 from bot.policy.rule import Effect
+from bot.policy.settings import Policy
 from bot.policy.shell import parse_shell
-from bot.policy.values import Policy
 
 RULES = """\
 rules:

@@ -15,7 +15,7 @@ from bot.environment.detection_result import Detection
 from bot.policy.load import load_policy
 from bot.policy.policy_error import PolicyError
 from bot.policy.schema import schema, schema_text
-from bot.policy.tiers import default_tiers
+from bot.policy.tiers_and_budget import default_tiers
 from tests.docs.test_docs import blocks
 from tests.policy import test_load, test_read_rules
 from tests.policy.json_view import as_json

@@ -6,12 +6,13 @@ from operator import attrgetter
 import pytest
 
 from bot.contracts.request import Tier
+from bot.policy.agent_settings import AgentPolicy, DiagnosticsPolicy, SandboxLimits, ServerPolicy
+from bot.policy.check_settings import CheckSpec
 from bot.policy.load import load_policy
 from bot.policy.model_settings import ModelSettings
 from bot.policy.policy_error import PolicyError
-from bot.policy.run_settings import AgentPolicy, CheckSpec, DiagnosticsPolicy, SandboxLimits, ServerPolicy
-from bot.policy.values import OptionsPolicy
-from bot.session.workspaces.start import in_bytes
+from bot.policy.settings import OptionsPolicy
+from bot.session.workspaces.start_workspaces import in_bytes
 from bot.toolhost.resource_limits import ResourceLimits
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md")

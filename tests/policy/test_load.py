@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Tier
+from bot.policy.check_settings import CheckSpec, SetupStep
 from bot.policy.load import load_policy
 from bot.policy.policy_error import PolicyError
 from bot.policy.publish_settings import Identity, PullRequestPolicy
 from bot.policy.review_settings import ReviewPolicy
-from bot.policy.run_settings import CheckSpec, SetupStep
-from bot.policy.tiers import Budget, default_tiers
-from bot.policy.triggers import FailedRunsPolicy
-from bot.policy.values import MaintenancePolicy, Policy
+from bot.policy.settings import Policy
+from bot.policy.tiers_and_budget import Budget, default_tiers
+from bot.policy.triggers import FailedRunsPolicy, MaintenancePolicy
 from bot.verbs.registry import NAMES
 
 WHOLE = """\

@@ -7,7 +7,7 @@ import pytest
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Trigger
-from bot.publish.body.render import NO_LINKS, Links
+from bot.publish.body.order_and_footer import NO_LINKS, Links
 from bot.publish.bundle import Bundle
 from bot.publish.markdown import folded
 from bot.publish.result import answer_text

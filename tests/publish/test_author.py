@@ -9,7 +9,7 @@ from bot.contracts.errors import PublishError
 from bot.github.errors import GitHubError
 from bot.github.values import Account
 from bot.policy.publish_settings import Identity
-from bot.publish.own_pulls import UNKNOWN, author_of
+from bot.publish.commit_author import UNKNOWN, author_of
 from tests.publish.conftest import REPO, WRITES, World
 
 ACTIONS = Account("github-actions[bot]", 41898282, "Bot")

@@ -36,7 +36,8 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.plan import Plan, PlanStep
 from bot.evidence.look_first import look_first
-from bot.publish.body.render import LIMIT, Links, render_body
+from bot.publish.body.order_and_footer import Links
+from bot.publish.body.render import LIMIT, render_body
 from bot.publish.change.commit import commit_message
 from bot.publish.macros import one_line
 from bot.publish.title import title

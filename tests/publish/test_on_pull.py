@@ -8,7 +8,7 @@ import pytest
 from bot.checkout.git import Git
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.pulls import PullRequest, PullState
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.publish.bundle import Bundle
 from bot.publish.change.on_pull import PullHeadState, may_go_onto, own_target
 from bot.publish.remote import Remote

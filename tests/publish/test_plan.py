@@ -15,7 +15,7 @@ from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.events.event_request import UsageRefusedError
 from bot.publish.approval import continued_plan, find_plan, report_execution
-from bot.publish.body.render import NO_LINKS
+from bot.publish.body.order_and_footer import NO_LINKS
 from bot.publish.bundle import Bundle
 from bot.publish.plan import plan_text, read_plan
 from bot.publish.thread.comments import ThreadRef

@@ -10,7 +10,7 @@ import pytest
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Status, StopReason, WithheldFile
 from bot.github.client import GitHub
-from bot.publish.body.render import NO_LINKS
+from bot.publish.body.order_and_footer import NO_LINKS
 from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.markers import PROGRESS

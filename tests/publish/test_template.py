@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.publish.body.parts import PARTS as NAMES
+from bot.publish.body.order_and_footer import PARTS as NAMES
 from bot.publish.body.repository_template import TEMPLATE_LIMIT, fill_template
 from bot.publish.remote import TEMPLATE_NAME
 

@@ -15,7 +15,8 @@ from bot.contracts.journal import FilesChanged, FileVersion
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import Check
 from bot.session.workspaces.agent_workspace import AgentWorkspace, within_limits
-from bot.session.workspaces.start import CallPosition, limit_notes
+from bot.session.workspaces.start_workspaces import CallPosition
+from bot.session.workspaces.usage_notes import limit_notes
 from bot.workspace.client import ScanResult, Workspace
 from tests.support.repositories import make_repository
 from tests.support.rounds import run_checks

@@ -9,7 +9,7 @@ import pytest
 from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.gate.judge import Verdict
-from bot.run.loop_hooks import StopHook, broken_files, loop_hooks
+from bot.run.stop_hook import StopHook, broken_files, loop_hooks
 from bot.session.context.profiles import profile_of_verb
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.toolbox import CallTracker

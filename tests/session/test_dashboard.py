@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.maintenance.due_tasks import EndedPull, OpenPull, RemainingCaps, TaskState, decide_all
-from bot.maintenance.task import Task, schedule_words
+from bot.maintenance.schedule import schedule_words
+from bot.maintenance.task import Task
 from bot.policy.load import load_policy
 from bot.session.event.dashboard import LastResult, RepositoryPlan, render_dashboard, ticked_tasks
 

@@ -21,7 +21,7 @@ from bot.session.workspaces.diagnostics_monitor import (
     diagnostics_settings,
     refused_servers,
 )
-from bot.session.workspaces.start import CallPosition
+from bot.session.workspaces.start_workspaces import CallPosition
 from bot.workspace.diagnostics import diagnosis
 from tests.support.runs import make_run
 from tests.support.sessions import header

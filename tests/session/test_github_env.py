@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.errors import UsageError
-from bot.gate.redact import known_secrets, mask_all
+from bot.gate.redact import mask_all
+from bot.gate.secrets import known_secrets
 from bot.github.client import connect
 from bot.github.tokens import Access
-from bot.publish.body.render import Links, small_line
+from bot.publish.body.order_and_footer import Links, small_line
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment, signed_in
 from slash_forge.forge import ACTIONS_BOT, Forge
 from tests.support.apps import make_app

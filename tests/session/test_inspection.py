@@ -11,7 +11,7 @@ from bot.contracts.evidence import Answer
 from bot.contracts.outcome import ChangedFile, CheckState
 from bot.evidence.labels import no_figures
 from bot.gate.judge import Verdict
-from bot.run.loop_hooks import StopHook
+from bot.run.stop_hook import StopHook
 from bot.session.checks.inspection import Inspection
 from bot.session.tools.result_tools import ResultTools
 from tests.support.outcomes import REQUEST

@@ -13,7 +13,8 @@ from bot.contracts.errors import UsageError
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import Tier
 from bot.contracts.sandbox import HostUse
-from bot.session.workspaces.start import Network, network_notes
+from bot.session.workspaces.start_workspaces import Network
+from bot.session.workspaces.usage_notes import network_notes
 from tests.session.conftest import Cli
 from tests.support.environment_runs import fixed, states
 from tests.support.fix_script import shell

@@ -11,9 +11,9 @@ from bot.checkout.git import Git
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request, Tier
-from bot.contracts.workspace_tools import SHELL, SHELL_TOOLS, TOOL_SPECS, WRITING
+from bot.contracts.tool_descriptions import SHELL, SHELL_TOOLS, TOOL_SPECS, WRITING
+from bot.policy.agent_settings import AgentPolicy
 from bot.policy.rule import READING_TOOLS, WRITING_TOOLS
-from bot.policy.run_settings import AgentPolicy
 from bot.session.context.instructions import MOST, MOST_A_FILE, instructions
 from bot.session.context.profiles import profile_of, profile_of_verb, why_not_run
 from bot.verbs.record import ASK_USER

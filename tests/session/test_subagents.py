@@ -23,7 +23,7 @@ from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome
 from bot.session.tools.subagents import MAX_REPORT, TURNS, Subagents
 from bot.session.tools.toolbox import CallTracker
-from bot.session.workspaces.start import CallPosition
+from bot.session.workspaces.start_workspaces import CallPosition
 from tests.support.scripted import ScriptedProvider, Turn, call, says
 from tests.support.sessions import header, results_of, spec
 

@@ -8,10 +8,10 @@ from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Status
 from bot.contracts.request import Request, ThreadState, Tier, Triage, TriageThread
-from bot.contracts.workspace_tools import WRITING
+from bot.contracts.tool_descriptions import WRITING
 from bot.maintenance.task import read_task
 from bot.policy.load import load_policy
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.session.context.profiles import profile_of
 from bot.session.tools.result_tools import ResultTools, propose_writes
 from bot.verbs.record import PROPOSE_WRITE, REPORT_FINDING

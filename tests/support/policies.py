@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from bot.contracts.request import Tier
 from bot.policy.review_settings import ReviewPolicy
-from bot.policy.tiers import Bot, default_tiers
+from bot.policy.settings import OptionsPolicy, Policy
+from bot.policy.tiers_and_budget import Bot, default_tiers
 from bot.policy.triggers import FailedRunsPolicy, TriggersPolicy
-from bot.policy.values import OptionsPolicy, Policy
 
 
 def admitting(

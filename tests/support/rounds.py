@@ -17,7 +17,7 @@ from bot.evidence.check import Check
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.rounds import Rounds
 from bot.session.checks.runner import CheckRunner
-from bot.session.workspaces.trees import Trees
+from bot.session.workspaces.prepared_trees import Trees
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off
 from bot.workspace.start import StartOptions

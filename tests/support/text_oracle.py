@@ -140,7 +140,7 @@ def text(source: random.Random) -> str:
 
 def fault(sample: str) -> str:
     """An error in the gate's output for `sample`, or ""."""
-    from bot.gate.text import clean_markdown
+    from bot.gate.clean_text import clean_markdown
     from bot.publish.markdown import safe_markdown
 
     once = clean_markdown(sample, 60_000)

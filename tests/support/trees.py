@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git
+from bot.gate.change_limits import DEFAULT_LIMITS, ChangeLimits
 from bot.gate.judge import Verdict, judge_tree
-from bot.gate.objects import DEFAULT_LIMITS, ChangeLimits
 from tests.support.files import write_file
 from tests.support.repositories import Repository
 

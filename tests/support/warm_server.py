@@ -187,7 +187,7 @@ def _import_all() -> None:
     for name in (*packages.split(), *codecs.split()):
         importlib.import_module(name)
     from bot.contracts.outcome import Outcome
-    from bot.gate import path_rules, sensitive_files
+    from bot.gate import flagged_files, path_rules
     from bot.gate.redact import Redactor
     from bot.policy import read_policy
     from bot.providers.connect import connect
@@ -204,7 +204,7 @@ def _import_all() -> None:
     bundle._adapter(Outcome)
     read_policy.policy_adapter()
     path_rules.withholding("a")
-    sensitive_files.sensitive("a")
+    flagged_files.sensitive("a")
     sandbox_probe.probe = probe_once
     with contextlib.suppress(Exception):  # then each run probes and reports the error
         sandbox_probe.choose("auto")

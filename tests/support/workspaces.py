@@ -18,7 +18,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.tools import ToolOutcome
 from bot.session.workspaces.agent_workspace import AgentWorkspace
-from bot.session.workspaces.start import CallPosition
+from bot.session.workspaces.start_workspaces import CallPosition
 from bot.workspace.client import Answer, Question, ScanResult, Workspace
 from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
 from bot.workspace.sandbox.bubblewrap import Bubblewrap

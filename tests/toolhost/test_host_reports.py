@@ -1,9 +1,11 @@
 """Reports that a check left: read where they are new, refused where they are a trap, and never waited for."""
 
+from pathlib import Path
+
 import pytest
 
 from bot.ecosystems.test_results import ParsedTests
-from bot.toolhost.test_reports import parse_junit
+from bot.toolhost.test_reports import PLACES, find, parse_junit
 
 PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" tests="5">
 <testcase classname="" name="test_b"><error message="collection failure">no</error></testcase>
@@ -31,3 +33,20 @@ def test_a_test_is_its_class_and_its_name_and_an_error_is_a_failure():
 def test_encodings_that_xml_may_have_are_read(encoding: str):
     text = f'<?xml version="1.0" encoding="{encoding}"?><testsuite><testcase name="ü"/></testsuite>'
     assert parsed(text.encode(encoding)).names["passed"] == ["ü"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "junit.xml",
+        "test-reports.xml",
+        "test-results/a.xml",
+        "reports/junit.xml",
+        "target/nextest/ci/junit.xml",
+    ],
+)
+def test_reports_are_found_where_runners_put_them_by_default(path: str, tmp_path: Path):
+    report = tmp_path / path
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text("<testsuite/>")
+    assert list(find(tmp_path, PLACES)) == [path]

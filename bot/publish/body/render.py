@@ -6,17 +6,15 @@ characters.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from bot.contracts.formatting import count_of, duration, money
 from bot.contracts.outcome import ChangedFile, Outcome, Status
 from bot.evidence.look_first import denied, held_back
 from bot.evidence.view import view_of
-from bot.publish.body.parts import PARTS, joined
+from bot.publish.body.order_and_footer import NO_LINKS, PARTS, Links, footer, joined
 from bot.publish.body.repository_template import fill_template
 from bot.publish.macros import folded_sections, macros_of, one_line
-from bot.publish.markdown import safe_line, shortened
+from bot.publish.markdown import shortened
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
 
@@ -25,17 +23,6 @@ _EVIDENCE_SHOWN = 20
 _ROWS_SHOWN = 60
 # The scales of the parts' limits, tried in order until the whole is short enough.
 _SCALES = (1.0, 0.4, 0.1)
-
-
-class Links(NamedTuple):
-    """Addresses of the run, its report and the plan's comment. A report's with a fragment is of an archive."""
-
-    run: str = ""
-    report: str = ""
-    plan: str = ""
-
-
-NO_LINKS = Links()
 
 
 def closing_line(outcome: Outcome, keyword: str) -> str:
@@ -91,32 +78,3 @@ def _view(outcome: Outcome, files: Sequence[ChangedFile], links: Links, scale: f
         "denied": list(map(one_line, denied(outcome.denials))),
         "footer": footer(outcome, links),
     }
-
-
-def footer(outcome: Outcome, links: Links) -> str:
-    """Return the figures of the run and its links, in small print."""
-    return small_line(figures(outcome), links)
-
-
-def small_line(text: str, links: Links) -> str:
-    """Return `text`, escaped, and the links of run and report, in small print."""
-    report = "download the report" if "#" in links.report else "report"
-    named = (("run", links.run), (report, links.report if links.report != links.run else ""))
-    linked = "".join(f" · [{name}]({url})" for name, url in named if url)
-    return f"<sub>{safe_line(text)}{linked}</sub>"
-
-
-def figures(outcome: Outcome) -> str:
-    """Return the model, usage, cost and duration of the run in one line."""
-    started, ended = map(datetime.fromisoformat, (outcome.started_at, outcome.ended_at))
-    return " · ".join(
-        (
-            outcome.model,
-            count_of(outcome.turns, "turn"),
-            f"{outcome.usage.total:,} tokens",
-            money(outcome.cost),
-            duration(max((ended - started).total_seconds(), 0.0)),
-            f"sandbox {outcome.sandbox}",
-            f"slash-agent {outcome.version}",
-        )
-    )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from bot.publish.body.parts import PARTS, blocks, joined
+from bot.publish.body.order_and_footer import PARTS, blocks, joined
 
 TEMPLATE_LIMIT = 12_000
 

@@ -22,19 +22,19 @@ from bot.checkout.git import Git, GitError
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
+from bot.gate.clean_text import clean_message as clean_message_body
 from bot.gate.judge import Verdict, judge_patch
-from bot.gate.markdown import HOSTS, break_foreign_threads
+from bot.gate.links_and_markdown import HOSTS, break_foreign_threads
 from bot.gate.secrets import withhold_if_secret
-from bot.gate.text import clean_message as clean_message_body
 from bot.maintenance.apply import with_task_limits
 from bot.maintenance.task import Task, path_of, read_task
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.load import load_policy
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
+from bot.publish.commit_author import UNKNOWN_NOTE, author_of, noreply_address
 from bot.publish.context import PublishContext
 from bot.publish.convention.read import read_conventions
-from bot.publish.own_pulls import UNKNOWN_NOTE, author_of, noreply_address
 from bot.publish.remote import read_base_file
 from bot.publish.title import title, with_title
 

@@ -19,13 +19,13 @@ from bot.checkout.objects import blobs_at, diff_between
 from bot.checkout.pull import PullBase
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.formatting import count_of
-from bot.contracts.pulls import PullRequest, Side
+from bot.contracts.pulls import BRANCH_PREFIX, PullRequest, Side
 from bot.gate.path_rules import protection
 from bot.github.accounts import account
 from bot.github.errors import GitHubError
 from bot.github.reviews import draft_comment
 from bot.policy.decide import protected_files
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.publish.body.render import render_body
 from bot.publish.change.commit import (
     CheckedCommit,
@@ -41,7 +41,7 @@ from bot.publish.change.pushed import report_pushed
 from bot.publish.context import PublishContext, check_now, check_open, check_request, fetch_ends
 from bot.publish.markdown import block, suggestion_refusal
 from bot.publish.own_pulls import own_pull
-from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs
+from bot.publish.remote import BranchMovedError, ProtectedBranchError, Refs
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import created
 from bot.publish.thread.markers import SUGGESTED, mark, marked, own_fields
@@ -122,7 +122,7 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
 
 def _is_own(context: PublishContext, current: PullRequest) -> bool:
     """Whether we made the pull request: the branch, the mark in the text and the author are ours."""
-    if current.from_fork(context.repository) or not current.head_ref.startswith(PREFIX):
+    if current.from_fork(context.repository) or not current.head_ref.startswith(BRANCH_PREFIX):
         return False
     pulls = context.github.pulls_from(current.head_ref)
     return any(one.number == current.number and own_pull(one, *context.accounts) for one in pulls)

@@ -15,6 +15,7 @@ from bot.checkout.branches import branch_name
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Status, StopReason
+from bot.contracts.pulls import BRANCH_PREFIX
 from bot.contracts.request import Tier
 from bot.github.accounts import account
 from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
@@ -32,7 +33,7 @@ from bot.publish.change.commit import (
 from bot.publish.context import OpeningRefusedError, PublishContext
 from bot.publish.markdown import safe_line
 from bot.publish.own_pulls import OwnPull, is_untouched, own_pull
-from bot.publish.remote import PREFIX, Refs, read_template
+from bot.publish.remote import Refs, read_template
 from bot.publish.result import CancelledAfterPublishing, PublishResult
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 from bot.publish.title import title
@@ -44,7 +45,7 @@ def branch_patterns(number: int | None, name: str) -> tuple[str, ...]:
     """Return patterns for all branches of results for this thread: title and slug may have changed."""
     if number is None:
         return (name, f"{name}-*", f"{name}/*")
-    start = f"{PREFIX}{name.removeprefix(PREFIX).partition('-')[0]}-{number}"
+    start = f"{BRANCH_PREFIX}{name.removeprefix(BRANCH_PREFIX).partition('-')[0]}-{number}"
     return (start, f"{start}-*", f"{start}/*")
 
 
@@ -296,7 +297,7 @@ def publish_on_branch(context: PublishContext) -> PublishResult:
     """The base commit, which has policy and template, must be in the base branch. Raises `PublishError`."""
     thread, base, task = context.request.thread, context.request.base_ref, context.request.task
     number, sha = thread.number if thread and not task else None, context.outcome.base_sha
-    name = f"{PREFIX}task-{task}" if task else branch_name(number, title(context.outcome))
+    name = f"{BRANCH_PREFIX}task-{task}" if task else branch_name(number, title(context.outcome))
     refs = context.remote.refs(base, *branch_patterns(number, name))
     if base not in refs.heads:
         raise PublishError(f"The base branch {base} no longer exists.")

@@ -20,6 +20,7 @@ _QUOTED = r"(?:`[^`]*`\s*|\"[^\"]*\"\s*|'[^']*'\s*)*"
 SMALL, CAPITAL = rf"{_QUOTED}(?![A-Z]).*", rf"{_QUOTED}(?![a-z]).*"
 """Patterns of a subject that begins with a small letter or a capital one, quoted names aside."""
 LONGEST = 120
+"""Characters of a title; the model is asked for fewer (`submission_tools.py`)."""
 
 _HEADER = re.compile(r"(\w+)(?:\(([^()]*)\))?(!)?: +(\S.*)")
 _ALIASES = {"feature": "feat", "bugfix": "fix", "maintenance": "chore"}

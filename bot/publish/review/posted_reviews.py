@@ -24,7 +24,7 @@ from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import own_comments
 from bot.publish.thread.markers import mark, marked, number_in, own_fields
 from bot.review.diff_text import key_of, readable_path
-from bot.review.known_findings import KnownFinding, ReviewMemory, State
+from bot.review.known_findings import DECLINES, KnownFinding, ReviewMemory, State
 
 CHECK = "Slash Agent review"
 REVIEW = "review"
@@ -39,10 +39,6 @@ _HEADLINE = re.compile(r"\*\*(\w+): (.*?)\*\*(?: |$)", re.MULTILINE)
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _IN_BODY = re.compile(r"([0-9a-f]{8,64})-([0-9a-f]{6})")
 _KEY = re.compile("[0-9a-f]{6}")
-_DECLINES = re.compile(
-    r"(?i)\b(wo?n[’']?t ?fix|will not (fix|be fixed)|(as|by) (designed|design|intended)|(is|it[’']?s) intend(ed|ional)"
-    r"|not a (bug|problem)|false positive|working as)\b"
-)
 
 
 class PostedReview(NamedTuple):
@@ -140,7 +136,7 @@ def read_history(github: GitHub, number: int) -> ReviewHistory:
             return finding._replace(state=State.RESOLVED)
         answers = (one for one in comments if one.in_reply_to == finding.comment and one.author.id)
         is_declined = any(
-            _DECLINES.search(one.body) and maintains(one.author.login, one.author.id) for one in answers
+            DECLINES.search(one.body) and maintains(one.author.login, one.author.id) for one in answers
         )
         return finding._replace(state=State.DECLINED) if is_declined else finding
 

@@ -13,8 +13,8 @@ from bot.github.errors import GitHubError
 from bot.github.reviews import draft_comment
 from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
-from bot.policy.values import Policy
-from bot.publish.body.render import figures, small_line
+from bot.policy.settings import Policy
+from bot.publish.body.order_and_footer import figures, small_line
 from bot.publish.context import PublishContext, check_now, check_request, fetch_ends, make_bare
 from bot.publish.markdown import run_link, safe_line
 from bot.publish.remote import read_base_file

@@ -12,7 +12,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.gate.path_rules import refusal
-from bot.policy.protected import ProtectedFiles
+from bot.policy.protected_files import ProtectedFiles
 from bot.policy.review_settings import ReviewPolicy
 from bot.publish.body.render import LIMIT
 from bot.publish.macros import macros_of

@@ -15,7 +15,7 @@ from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import CHECK_MINUTES, Tier
-from bot.ecosystems.suite_files import suite_of
+from bot.ecosystems.test_files import suite_of
 from bot.evidence import no_evidence, reruns
 from bot.evidence.base_tests import (
     NO_TIME,
@@ -29,10 +29,12 @@ from bot.evidence.check import Check
 from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution, CheckPair
 from bot.evidence.summary import may_run_tests
-from bot.session.checks.before_round import MARGIN, MINUTES, NO_CHANGE, BeforeRound, Round
+from bot.policy.tiers_and_budget import MINUTES
+from bot.session.checks.before_round import NO_CHANGE, BeforeRound, Round
 from bot.session.checks.runner import NO_TIME_LEFT, UNNEEDED, CheckRunner, not_run
+from bot.session.checks.time_budget import MARGIN
 from bot.session.context.run import Run
-from bot.session.workspaces.trees import Trees
+from bot.session.workspaces.prepared_trees import Trees
 
 _UNABLE = (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS)
 

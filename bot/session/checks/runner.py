@@ -32,8 +32,8 @@ from bot.evidence.no_evidence import left_out_note
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.session.checks.host_reports import InvalidReport, parse_suite
-from bot.session.workspaces.start import LIMIT_NAMES
-from bot.session.workspaces.trees import command_arguments
+from bot.session.workspaces.prepared_trees import command_arguments
+from bot.session.workspaces.usage_notes import LIMIT_NAMES
 from bot.workspace.client import Workspace
 
 NO_TIME_LEFT = "the time for checks is spent"

@@ -15,9 +15,9 @@ from bot.evidence.check import Check
 from bot.maintenance import apply
 from bot.maintenance.task import Task, path_of, read_task
 from bot.parsing.parser import Parser
+from bot.policy.check_settings import CheckSpec, ServiceSpec, SetupStep
 from bot.policy.load import load_policy
-from bot.policy.run_settings import CheckSpec, ServiceSpec, SetupStep
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.publish.convention.read import Conventions, read_conventions
 from bot.session.context.run import RunSpec
 from bot.skills.folders import SkillSet, Wanted, commit_skills, session_skills

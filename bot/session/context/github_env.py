@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from bot.contracts.errors import UsageError
 from bot.contracts.request import POLICY_FILE
 from bot.events.event_request import NO_INPUTS, WorkflowInputs
-from bot.gate.redact import known_secrets
+from bot.gate.secrets import known_secrets
 from bot.github.tokens import INSTALLATION, Access, TokenKind, token_kind
 from bot.policy.load import policy_file
 

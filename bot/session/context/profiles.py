@@ -11,7 +11,7 @@ from bot.agent.toolbox import Masking, first_and_last_mask, group
 from bot.contracts.journal import Header
 from bot.contracts.outcome import Status
 from bot.contracts.request import Request, Tier
-from bot.contracts.workspace_tools import READING, SHELL, SHELL_TOOLS, WRITING
+from bot.contracts.tool_descriptions import READING, SHELL, SHELL_TOOLS, WRITING
 from bot.verbs.record import (
     ASK_USER,
     DESCRIBE_CHANGE,

@@ -16,8 +16,8 @@ from bot.checkout.objects import diff_between
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import PullRequest, Side
 from bot.contracts.review import Finding, Review
-from bot.ecosystems.suite_files import Role, role_of
-from bot.gate.sensitive_files import sensitive
+from bot.ecosystems.test_files import Role, role_of
+from bot.gate.flagged_files import sensitive
 from bot.review.anchors import advice, anchor
 from bot.review.diff import Diff, DiffError, parse_diff
 from bot.review.diff_text import Piece, key_of, next_part, part_text, pieces_of, unreadable

@@ -23,8 +23,8 @@ from bot.contracts.request import Request, Tier, Triage
 from bot.contracts.sandbox import SandboxInfo
 from bot.gate.redact import Redactor
 from bot.maintenance.apply import with_task_instruction
-from bot.policy.tiers import TierPolicy
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
+from bot.policy.tiers_and_budget import TierPolicy
 from bot.publish.convention.read import Conventions
 from bot.review.known_findings import NO_MEMORY, ReviewMemory
 from bot.session.run_folder import RunFolder

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from bot.github.client import GitHub
 from bot.github.values import IssueData
 from bot.maintenance.due_tasks import NO_PULLS, Decision, RepositoryState, TaskState
-from bot.maintenance.task import FOLDER, Task, schedule_words
-from bot.policy.values import MaintenancePolicy
+from bot.maintenance.schedule import schedule_words
+from bot.maintenance.task import FOLDER, Task
+from bot.policy.triggers import MaintenancePolicy
 from bot.publish.macros import macros_of
 from bot.publish.thread.markers import mark, marked, read_mark
 from bot.session.event.event_context import TEMPLATES

@@ -26,7 +26,7 @@ from bot.events.event_request import COMMENT_EVENTS, CommandSource, EventRequest
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import CommentData, TextKind
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.publish.approval import continued_plan
 from bot.publish.bundle import (
     JOURNAL,

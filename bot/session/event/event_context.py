@@ -27,7 +27,7 @@ from bot.workspace.sandbox.backends import Setting
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
-    from bot.policy.values import Policy
+    from bot.policy.settings import Policy
 
 Say = Callable[[str], None]
 TEMPLATES = Path(__file__).parent

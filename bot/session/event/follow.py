@@ -21,7 +21,7 @@ from bot.github.errors import GitHubError
 from bot.github.stdlib_api import Api
 from bot.github.values import Account
 from bot.policy.follow_up import FollowUpPolicy
-from bot.policy.tiers import least
+from bot.policy.tiers_and_budget import least
 from bot.publish.markdown import unescaped
 from bot.publish.own_pulls import own_pull
 from bot.session.event.event_context import EventContext, EventResult

@@ -3,27 +3,40 @@
 Our progress comments name the Actions runs of a thread; GitHub says whether a run is active.
 """
 
-from datetime import datetime
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
 
 from github.WorkflowRun import WorkflowRun
 
+from bot.contracts.errors import GateError
 from bot.contracts.formatting import duration
 from bot.contracts.request import FOLLOW_UP_FILE, Request
-from bot.events.admission import permits
+from bot.events.admission import permits, unmet_check
+from bot.events.event_request import EventRequest
 from bot.follow_up.act import arm, disarm
 from bot.follow_up.read import is_own
 from bot.follow_up.record import read_record
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.transport import stamp
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
+from bot.providers.connect import MissingKeyError
 from bot.publish.macros import macros_of
+from bot.publish.markdown import safe_plain
 from bot.publish.thread.comments import OwnComment
 from bot.publish.thread.history import is_own_run, read_log
-from bot.publish.thread.markers import ANSWER, PROGRESS, asking_comment
+from bot.publish.thread.markers import ANSWER, PROGRESS, REFUSED, asking_comment, is_ours, read_mark
 from bot.session.event.event_context import TEMPLATES, EventContext
+from bot.session.event.progress_comment import error_text, post_answer
 from bot.verbs.record import Answer, Place
 from bot.verbs.registry import VERBS
+
+_MAX_REASON = 1_000
+_A_DAY = timedelta(days=1)
+PASSES_ON = ("gate", "run")
+"""Modes of the action whose job writes no checks."""
 
 _OPTIONS = ("--model NAME", "--budget USD", "--base BRANCH", "--skill NAME", "--no-draft", "--dry-run")
 _MOST = 5
@@ -145,3 +158,61 @@ def _cancel(github: GitHub, request: Request, run: WorkflowRun, then: str) -> st
             )
         raise
     return f"**Stopping** {link}, for {request.actor.login}. {then}"
+
+
+def answer_outsider(context: EventContext, account: int, kind: str, text: Callable[[], str]) -> bool:
+    """Answer the `account`, which has no access, at most once a day in a thread for each `kind`. Returns whether it was
+    posted."""
+    if not context.thread_ref.number:
+        return False
+    yesterday = (datetime.fromisoformat(context.now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
+    recent = context.thread_ref._replace(since=yesterday)
+    is_posted = False
+    with context.noting("the comment could not be posted"):
+        if any(
+            (read_mark(one.body, kind) or {}).get("to") == str(account)
+            and is_ours(one.author, context.github.me, REFUSED)
+            for one in recent.comments()
+        ):
+            context.say("note: this account got an answer of this kind today, so nothing is posted")
+        else:
+            recent.post(recent.marked(kind, text(), {"to": str(account)}))
+            is_posted = True
+    return is_posted
+
+
+def report_no_result(context: EventContext, reason: str, *, failed: bool = False) -> None:
+    """Report why nothing came of an event without a command. `failed`: by an error, which has the run's address."""
+    if not context.event_request.head_sha:
+        text = error_text(reason, context.where.run_url) if failed else reason
+        post_answer(context, text)
+    elif context.environment.get("SLASH_AGENT_MODE") in PASSES_ON:
+        context.pass_on(reason)
+    else:
+        post_check(context.github, context.event_request, reason, context.where.run_url, context.say)
+
+
+def post_check(
+    github: GitHub, event_request: EventRequest, reason: str, run_url: str, say: Callable[[str], None]
+) -> None:
+    """Put a neutral check on the head of the event's pull request, or note in the log why not."""
+    text = safe_plain(reason, _MAX_REASON) or "No reason was given."
+    try:
+        path = f"/repos/{github.name}/check-runs"
+        github.requester.requestJsonAndCheck("POST", path, input=unmet_check(event_request, text, run_url))
+    except (GitHubError, GateError) as error:
+        say(f"note: The check run with the reason could not be made: {error}")
+
+
+def missing_key(error: MissingKeyError, github: GitHub, workflow: str) -> str:
+    """Return which secret is empty, and the line of `workflow` that passes it on or should."""
+    variable, *others = error.variables
+    text = ""
+    if workflow:
+        with suppress(GitHubError):  # the secret's name is known without it
+            text = github.file(workflow, github.repository.default_branch) or ""
+    name = re.compile(rf"\s*(?:{variable}|{variable.replace('_', '-')})\s*:", re.IGNORECASE)
+    passed = ((line, code) for line, code in enumerate(text.splitlines(), 1) if name.match(code))
+    line, code = next(passed, (0, ""))
+    code = code.partition(" #")[0].strip().replace("`", "")
+    return str(macros_of("answers", TEMPLATES).missing_key(variable, others, workflow, line, code)).strip()

@@ -36,7 +36,7 @@ from bot.maintenance.task import FOLDER, Task, is_task_file, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.policy_error import PolicyError
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.publish.own_pulls import is_untouched, own_pull
 from bot.publish.writes import count_made
 from bot.session.event.dashboard import LastResult, RepositoryPlan, find_dashboard, ticked_tasks

@@ -1,35 +1,25 @@
 """Report to thread and log while an event is handled: the progress comment, each call, and errors that leave no
 bundle."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from bot.contracts.errors import GateError
 from bot.contracts.formatting import money, sentence
 from bot.contracts.journal import BudgetChanged, Note, RequestSent, Response
 from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.progress import Event, View, WaitEvent, Written
-from bot.events.admission import unmet_check
-from bot.events.event_request import EventRequest
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
-from bot.providers.connect import MissingKeyError
-from bot.publish.body.render import Links
-from bot.publish.macros import macros_of
-from bot.publish.markdown import run_link, safe_line, safe_plain
+from bot.publish.body.order_and_footer import Links
+from bot.publish.markdown import run_link, safe_line
 from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.history import ASKED, UNASKED
-from bot.publish.thread.markers import ENDED, REFUSED, is_ours, read_mark
+from bot.publish.thread.markers import ENDED
 from bot.publish.thread.progress_writer import ProgressWriter
-from bot.session.event.event_context import TEMPLATES, EventContext, client_for
+from bot.session.event.event_context import EventContext, client_for
 
 _MAX_ERROR = 1_000
-_A_DAY = timedelta(days=1)
 # What the run itself can say for good: publishing says the same.
 _NOTHING_FOLLOWS = (Status.NO_CHANGE, Status.PARTIAL, Status.REFUSED, Status.FAILED)
 
@@ -128,66 +118,3 @@ def error_text(error_message: str, run_url: str) -> str:
     """Why nothing will come of a request."""
     text = f"**The run failed.** {safe_line(sentence(error_message), _MAX_ERROR)}".rstrip()
     return f"{text}{run_link(run_url)}"
-
-
-def answer_outsider(context: EventContext, account: int, kind: str, text: Callable[[], str]) -> bool:
-    """Answer the `account`, which has no access, at most once a day in a thread for each `kind`. Returns whether it was
-    posted."""
-    if not context.thread_ref.number:
-        return False
-    yesterday = (datetime.fromisoformat(context.now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
-    recent = context.thread_ref._replace(since=yesterday)
-    is_posted = False
-    with context.noting("the comment could not be posted"):
-        if any(
-            (read_mark(one.body, kind) or {}).get("to") == str(account)
-            and is_ours(one.author, context.github.me, REFUSED)
-            for one in recent.comments()
-        ):
-            context.say("note: this account got an answer of this kind today, so nothing is posted")
-        else:
-            recent.post(recent.marked(kind, text(), {"to": str(account)}))
-            is_posted = True
-    return is_posted
-
-
-PASSES_ON = ("gate", "run")
-"""Modes of the action whose job writes no checks."""
-_MAX_REASON = 1_000
-
-
-def report_no_result(context: EventContext, reason: str, *, failed: bool = False) -> None:
-    """Report why nothing came of an event without a command. `failed`: by an error, which has the run's address."""
-    if not context.event_request.head_sha:
-        text = error_text(reason, context.where.run_url) if failed else reason
-        post_answer(context, text)
-    elif context.environment.get("SLASH_AGENT_MODE") in PASSES_ON:
-        context.pass_on(reason)
-    else:
-        post_check(context.github, context.event_request, reason, context.where.run_url, context.say)
-
-
-def post_check(
-    github: GitHub, event_request: EventRequest, reason: str, run_url: str, say: Callable[[str], None]
-) -> None:
-    """Put a neutral check on the head of the event's pull request, or note in the log why not."""
-    text = safe_plain(reason, _MAX_REASON) or "No reason was given."
-    try:
-        path = f"/repos/{github.name}/check-runs"
-        github.requester.requestJsonAndCheck("POST", path, input=unmet_check(event_request, text, run_url))
-    except (GitHubError, GateError) as error:
-        say(f"note: The check run with the reason could not be made: {error}")
-
-
-def missing_key(error: MissingKeyError, github: GitHub, workflow: str) -> str:
-    """Return which secret is empty, and the line of `workflow` that passes it on or should."""
-    variable, *others = error.variables
-    text = ""
-    if workflow:
-        with suppress(GitHubError):  # the secret's name is known without it
-            text = github.file(workflow, github.repository.default_branch) or ""
-    name = re.compile(rf"\s*(?:{variable}|{variable.replace('_', '-')})\s*:", re.IGNORECASE)
-    passed = ((line, code) for line, code in enumerate(text.splitlines(), 1) if name.match(code))
-    line, code = next(passed, (0, ""))
-    code = code.partition(" #")[0].strip().replace("`", "")
-    return str(macros_of("answers", TEMPLATES).missing_key(variable, others, workflow, line, code)).strip()

@@ -19,8 +19,8 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
-from bot.policy.values import Policy
-from bot.publish.body.render import Links
+from bot.policy.settings import Policy
+from bot.publish.body.order_and_footer import Links
 from bot.publish.bundle import Bundle, read_bundle
 from bot.publish.context import PublishContext
 from bot.publish.markdown import safe_line
@@ -33,7 +33,8 @@ from bot.session.context.github_env import WORKFLOW_TOKEN, GitHubEnvironment, re
 from bot.session.event.earlier_run import repeat_request
 from bot.session.event.event_context import client_for, connected, event_thread_ref
 from bot.session.event.follow import begun_round, request_of_round
-from bot.session.event.progress_comment import error_text, post_check
+from bot.session.event.instant_answers import post_check
+from bot.session.event.progress_comment import error_text
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
 

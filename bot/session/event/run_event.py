@@ -13,6 +13,7 @@ from bot.events.command import PLAN_HASH
 from bot.events.event_request import REVIEW_COMMENT, Cause, NoRequestError, RefusedError
 from bot.events.read_event import read_event
 from bot.events.resolve_request import build_request, with_update
+from bot.events.triggers import MOST_TRIES
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.policy.follow_up import FollowUpPolicy
@@ -29,13 +30,11 @@ from bot.session.event.event_context import (
     connected,
     event_thread_ref,
 )
-from bot.session.event.progress_comment import answer_outsider, error_text, post_answer, report_no_result
-from bot.session.event.reply import check_reply
+from bot.session.event.instant_answers import answer_outsider, report_no_result
+from bot.session.event.progress_comment import error_text, post_answer
+from bot.session.event.reply_as_command import check_reply
 from bot.verbs.record import Answer, Earlier
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, needs
-
-_MOST_TRIES = {Cause.FAILED_RUN: 2, Cause.FAILED_UPDATE: 1}
-"""How often failed runs may start a fix of one head."""
 
 
 def run_event(
@@ -111,9 +110,9 @@ def _decide(context: EventContext, request: Request) -> Request:
     """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and an
     `approve` the very plan that it names."""
     event_request = context.event_request
-    if event_request.cause in _MOST_TRIES:
+    if event_request.cause in MOST_TRIES:
         tries, every = count_tries(context.github, event_request.number, event_request.head_sha)
-        most, limits = _MOST_TRIES[event_request.cause], context.policy.follow_up or FollowUpPolicy()
+        most, limits = MOST_TRIES[event_request.cause], context.policy.follow_up or FollowUpPolicy()
         if tries >= most or every >= limits.fix:
             why = (
                 f"the failed run's head was worked on {tries} times already, and its pull request {every} times; "

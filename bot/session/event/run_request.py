@@ -9,14 +9,15 @@ from bot.checkout.clone import Source
 from bot.checkout.pull import PullHead
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.outcome import exit_code
+from bot.contracts.pulls import BRANCH_PREFIX
 from bot.contracts.request import Request, Tier
 from bot.events.event_request import OF_PULLS, Cause, RefusedError, UsageRefusedError
 from bot.maintenance.due_tasks import Start
-from bot.policy.tiers import least
+from bot.policy.tiers_and_budget import least
 from bot.providers.connect import MissingKeyError, check_model, default_model
 from bot.providers.replay import RECORDED
 from bot.publish.convention.read import newest_subjects
-from bot.publish.remote import PREFIX, Remote
+from bot.publish.remote import Remote
 from bot.publish.review.posted_reviews import read_history, read_memory
 from bot.review.known_findings import NO_MEMORY, ReviewMemory
 from bot.run.run import run
@@ -25,6 +26,7 @@ from bot.session.context.run import RunSpec
 from bot.session.event.attachments import load_attachments
 from bot.session.event.earlier_run import fetch_last_bundle, finished_before
 from bot.session.event.event_context import EventContext, EventResult
+from bot.session.event.instant_answers import missing_key
 from bot.session.event.maintain import decide_now, open_pull_of
 from bot.session.event.other_work import (
     close_dead_progress,
@@ -32,7 +34,7 @@ from bot.session.event.other_work import (
     others_at_work,
     resolve_progress_comment,
 )
-from bot.session.event.progress_comment import ProgressComment, missing_key
+from bot.session.event.progress_comment import ProgressComment
 from bot.session.event.quota import check_quota
 from bot.session.event.triage import gather
 from bot.session.run_folder import new_folder
@@ -90,7 +92,7 @@ def _cannot_publish(context: EventContext, request: Request) -> str:
         return f"The repository {name} is {state}, so nothing can be published there. Have it made writable first."
     if not VERBS[request.verb].changes or request.pull is not None:
         return ""
-    root, where = PREFIX.rstrip("/"), context.where
+    root, where = BRANCH_PREFIX.rstrip("/"), context.where
     try:
         # By git, since an API call would count against the quota. It needs no git directory.
         refs = Remote(Path(os.devnull), where.git_url(name), where.token).refs(root)
@@ -99,8 +101,8 @@ def _cannot_publish(context: EventContext, request: Request) -> str:
     if root not in refs.heads:
         return ""
     return (
-        f"The branch {root} exists on the server, and git cannot keep {PREFIX} beside it: rename or delete {root}. "
-        "Then ask again."
+        f"The branch {root} exists on the server, and git cannot keep {BRANCH_PREFIX} beside it: rename or delete "
+        f"{root}. Then ask again."
     )
 
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 from bot.contracts.errors import UsageError
 from bot.contracts.globs import normalise
 from bot.contracts.request import Tier
-from bot.contracts.workspace_tools import SHELL
+from bot.contracts.tool_descriptions import SHELL
 from bot.gate.path_rules import withholding
 from bot.policy.decide import Decision, may_write
 from bot.policy.rule import WRITING_TOOLS, Effect, patched_paths
+from bot.policy.settings import Policy
 from bot.policy.shell import parse_shell
-from bot.policy.values import Policy
 from bot.session.context.profiles import profile_of_verb
 from bot.session.tools.toolbox import Gatekeeper
 from bot.verbs.registry import MODEL_VERBS

@@ -13,13 +13,14 @@ from bot.contracts.errors import UsageError
 from bot.contracts.messages import ToolCall
 from bot.contracts.records import masked
 from bot.contracts.request import Tier
-from bot.contracts.workspace_tools import TOOL_SPECS
-from bot.gate.redact import Redactor, known_secrets
+from bot.contracts.tool_descriptions import TOOL_SPECS
+from bot.gate.redact import Redactor
+from bot.gate.secrets import known_secrets
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.session.interruption import cancelled_by_signals
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.diagnostics_monitor import diagnostics_settings
-from bot.session.workspaces.start import in_bytes
+from bot.session.workspaces.start_workspaces import in_bytes
 from bot.skills.folders import checkout_skills
 from bot.skills.tool import SkillFolder, SkillTool
 from bot.workspace.client import Workspace

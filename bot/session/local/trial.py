@@ -11,7 +11,8 @@ from bot.checkout.clone import Source
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.gate.redact import Redactor, known_secrets
+from bot.gate.redact import Redactor
+from bot.gate.secrets import known_secrets
 from bot.run.parts import make_parts
 from bot.run.run import read_base
 from bot.session.checks.runner import CheckRunner

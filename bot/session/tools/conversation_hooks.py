@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from bot.agent.conversation_context import Hooks, TurnInfo
-from bot.agent.limits import LimitReminder
-from bot.agent.toolbox import requests_left_notice
+from bot.agent.limits import LimitReminder, requests_left_notice
 from bot.contracts.model import Retrying
 from bot.session.context.run import Run
 from bot.session.tools.toolbox import CallTracker

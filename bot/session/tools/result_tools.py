@@ -18,7 +18,7 @@ from bot.gate.secrets import withhold_if_secret
 from bot.maintenance.apply import allowance_of
 from bot.maintenance.task import Task
 from bot.maintenance.thread_fit import mismatch
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.policy.writes import refusal
 from bot.verbs.record import Profile
 

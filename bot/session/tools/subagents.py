@@ -17,8 +17,8 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import AgentStarted
 from bot.contracts.outcome import StopReason
+from bot.contracts.tool_descriptions import TOOL_SPECS
 from bot.contracts.tools import ToolOutcome, ToolSpec
-from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.run import Run
 from bot.session.tools.conversation_hooks import conversation_hooks
 from bot.session.tools.model_choice import ConversationModel, RunModels

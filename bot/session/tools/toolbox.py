@@ -17,14 +17,14 @@ from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import Denial
 from bot.contracts.progress import Inquiry
 from bot.contracts.request import Tier
+from bot.contracts.tool_descriptions import SHELL, SHELL_TOOLS, TOOL_SPECS, WRITING
 from bot.contracts.tools import ToolOutcome
-from bot.contracts.workspace_tools import SHELL, SHELL_TOOLS, TOOL_SPECS, WRITING
 from bot.policy.decide import Decision, decide
 from bot.policy.rule import Effect, patched_paths
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.session.tools.approvals import BY_PERSON_SUFFIX, NO, Approvals
 from bot.session.workspaces.agent_workspace import AgentWorkspace
-from bot.session.workspaces.start import CallPosition
+from bot.session.workspaces.start_workspaces import CallPosition
 from bot.verbs.record import DESCRIBE_CHANGE, TASK, Profile
 from bot.workspace.client import Answer, Question
 

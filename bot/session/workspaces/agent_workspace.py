@@ -1,7 +1,6 @@
 """The agent's workspace, which starts when first needed, is closed for the gate, and started anew after it.
 
-Every tool call of the model passes here. After a command the tree is scanned, and the changes are journalled: the
-checkpoint that a dead run is salvaged from.
+Every call of a tool of the sandbox passes here. After a command the tree is scanned, and the changes are journalled.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -13,14 +12,14 @@ from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, GateError, NoSandboxError
 from bot.contracts.journal import FileVersion
+from bot.contracts.tool_descriptions import SHELL_TOOLS, WRITING
 from bot.contracts.tools import ToolOutcome
-from bot.contracts.workspace_tools import SHELL_TOOLS, WRITING
 from bot.gate.judge import Verdict, judge_tree
-from bot.policy.protected import MayWrite
+from bot.policy.protected_files import MayWrite
 from bot.session.context.run import Run
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor
-from bot.session.workspaces.start import CallPosition
-from bot.session.workspaces.trees import Trees
+from bot.session.workspaces.prepared_trees import Trees
+from bot.session.workspaces.start_workspaces import CallPosition
 from bot.workspace.client import Answer, HostEndedError, Question, ScanResult, Workspace, WorkspaceError
 from bot.workspace.dependencies import links as links_in
 

@@ -13,14 +13,14 @@ from typing import Any
 from bot.contracts import journal as lines
 from bot.contracts.evidence import ServerUse
 from bot.contracts.request import Tier
+from bot.contracts.tool_descriptions import SHELL
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
-from bot.contracts.workspace_tools import SHELL
 from bot.ecosystems.registry import server_names, servers
 from bot.policy.decide import decide
-from bot.policy.values import Policy
+from bot.policy.settings import Policy
 from bot.session.context.run import Run
-from bot.session.workspaces.start import CallPosition
+from bot.session.workspaces.start_workspaces import CallPosition
 from bot.verbs.record import Profile
 from bot.workspace.diagnostics import diagnosis
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bot.contracts.capacity import retry_at_capacity
+from bot.contracts.tool_descriptions import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.contracts.workspace_tools import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost.background import MOST, NO_LIMIT, Job
 from bot.toolhost.context import Context
 from bot.toolhost.files import inside, mention_files

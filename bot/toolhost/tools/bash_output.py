@@ -1,18 +1,16 @@
 """`bash_output`: the new output and the state of a background command; how a command ended and which limit it reached,
 in words for the model."""
 
-import os
-import signal
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from bot.contracts.formatting import signal_name
+from bot.contracts.tool_descriptions import MAX_TIMEOUT, MAX_WAIT
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.contracts.workspace_tools import MAX_TIMEOUT, MAX_WAIT
 from bot.toolhost import output
 from bot.toolhost.background import Job
 from bot.toolhost.context import Context
-from bot.toolhost.resource_limits import GIB, MIB, ResourceLimits
+from bot.toolhost.resource_limits import WHAT_NEXT, reached_kernel_limit, size_text
 from bot.toolhost.shell import CommandResult
 
 _IN_MEMORY = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # noqa: S108 - those of the sandbox
@@ -106,7 +104,7 @@ def ending(ended: CommandResult, timeout: float, output: str = "") -> list[str]:
             f"{silence(ended.quiet, ', and it printed nothing')}. {_LONGER}"
         )
     elif ended.limit is not None:
-        size = _size(ended.limit.allowed)
+        size = size_text(ended.limit.allowed)
         exceeded = {
             "memory": f"more than {size} of memory was held by the command and all it started",
             "processes": f"more than {ended.limit.allowed} processes ran in the workspace at once",
@@ -115,7 +113,7 @@ def ending(ended: CommandResult, timeout: float, output: str = "") -> list[str]:
         notes.append(
             f"stopped: {exceeded}, which is the limit here: {_what(ended)} "
             f"killed{while_running}; what it printed is {where}. "
-            f"{_NEXT[ended.limit.name]}"
+            f"{WHAT_NEXT[ended.limit.name]}"
         )
     elif ended.exit_code < 0:
         notes.append(f"killed by {signal_name(-ended.exit_code)}")
@@ -145,66 +143,3 @@ def _what(ended: CommandResult) -> str:
     if ended.all_ended:
         return "everything that ran in the workspace, background commands and language servers too, was"
     return "the command and all its processes were"
-
-
-_NEXT = {
-    "memory": "Do less at once: fewer workers, one part after the other, a smaller input",
-    "processes": "Start fewer at once (-j 2, --maxWorkers=2), and look for one that starts itself again and again",
-    "disk": "Delete what is not needed (du -sh * shows what is large), then write less",
-    "file": "Write less, or in parts",
-    "open_files": "Close files, or work with fewer at once",
-    "tmpfs": "Delete what is there, or write to $TMPDIR",
-}
-
-_SIGNS = {
-    "file": (b"File too large", b"File size limit exceeded", b"EFBIG"),
-    "memory": (b"Cannot allocate memory", b"MemoryError", b"ENOMEM", b"bad_alloc", b"out of memory"),
-    "processes": (
-        b"fork: Resource temporarily unavailable",
-        b"fork: retry",
-        b"EAGAIN",
-        b"can't start new thread",
-    ),
-    "open_files": (b"Too many open files", b"EMFILE"),
-    "tmpfs": (b"No space left on device", b"ENOSPC"),
-}
-"""How programs report errors of the kernel. Other texts have such words too, so they count only if a command failed."""
-
-_FULL = 64 * 1024
-_TOO_LARGE = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
-
-
-def reached_kernel_limit(
-    exit_code: int, printed: bytes, limits: ResourceLimits, folders: Iterable[str]
-) -> tuple[str, str] | None:
-    """The limit of the kernel that a failed command may have reached: its name, and a sentence. `printed` is the end
-    of its output; `folders` are searched for a full file system."""
-    signs = [name for name, words in _SIGNS.items() if any(word in printed for word in words)]
-    name = "file" if exit_code in _TOO_LARGE else next(iter(signs), "")
-    if name == "tmpfs":
-        full = [f"{folder} ({_size(size)})" for folder in folders if (size := _full(folder))]
-        return (name, f"full: {', '.join(full)}. {_NEXT[name]}") if full else None
-    if not name:
-        return None
-    allowed = {
-        "file": f"one file may have {_size(limits.file)} here, holes included",
-        "memory": f"one process may ask for {_size(limits.memory)} of memory here, all together may hold as much",
-        "processes": f"the workspace may have {limits.processes} processes at once",
-        "open_files": f"one process may have {limits.open_files} open files here",
-    }[name]
-    return name, f"{allowed}. {_NEXT[name]}"
-
-
-def _full(folder: str) -> int:
-    """The size of the file system that holds `folder`, if nothing is left of it; else 0."""
-    try:
-        at = os.statvfs(folder)
-    except OSError:
-        return 0
-    is_full = at.f_bavail * at.f_frsize < _FULL or at.f_favail == 0 != at.f_files
-    return at.f_blocks * at.f_frsize if is_full else 0
-
-
-def _size(count: int) -> str:
-    unit, name = (GIB, "GiB") if count >= GIB else (MIB, "MiB") if count >= MIB else (1024, "KiB")
-    return f"{count / unit:.3g} {name}"

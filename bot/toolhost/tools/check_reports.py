@@ -12,16 +12,7 @@ from bot.ecosystems.test_results import ParsedTests
 from bot.toolhost import test_reports
 from bot.toolhost.context import Context
 from bot.toolhost.open_watch import OpenWatch
-from bot.toolhost.test_reports import ReportError, Stamp
-
-PLACES = (
-    "junit.xml",
-    "test-test_reports.xml",
-    "test-results/*.xml",
-    "reports/junit.xml",
-    "target/nextest/**/junit.xml",
-)
-"""Default paths of JUnit XML; a file is read if the check has written it."""
+from bot.toolhost.test_reports import PLACES, ReportError, Stamp
 
 
 def run(

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from bot.contracts.tool_descriptions import MAX_FILES
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.contracts.workspace_tools import MAX_FILES
 from bot.toolhost.context import Context
 from bot.toolhost.files import inside, readable_folder, relative, search_location
 from bot.toolhost.listing import matcher

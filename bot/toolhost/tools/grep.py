@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.contracts.plain_text import printable_name
+from bot.contracts.tool_descriptions import MAX_MATCHES, MODES
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.contracts.workspace_tools import MAX_MATCHES, MODES
 from bot.toolhost.context import Context
 from bot.toolhost.files import SearchLocation, missing, resolve_readable, search_location
 from bot.toolhost.listing import ScratchRepository, matcher, scratch_repository

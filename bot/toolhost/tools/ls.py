@@ -6,8 +6,8 @@ from itertools import accumulate
 
 from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable_name
+from bot.contracts.tool_descriptions import MAX_ENTRIES
 from bot.contracts.tools import ToolOutcome
-from bot.contracts.workspace_tools import MAX_ENTRIES
 from bot.toolhost.context import Context
 from bot.toolhost.files import failure, readable_folder, relative, search_location
 

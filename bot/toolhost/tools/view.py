@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from bot.contracts.tool_descriptions import MAX_LINES
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.contracts.workspace_tools import MAX_LINES
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context
 from bot.toolhost.encoding import encoding_label, line_ends_label, split_lines

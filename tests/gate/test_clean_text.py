@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.gate import markdown as blocks
-from bot.gate import text as gate_text
-from bot.gate.text import clean_line, clean_markdown, clean_message, split_code
+from bot.gate import clean_text as gate_text
+from bot.gate import links_and_markdown as blocks
+from bot.gate.clean_text import clean_line, clean_markdown, clean_message, split_code
 from bot.publish.change.commit import clean_message as commit_message
 from tests.support.outcomes import make_outcome, make_request
 from tests.support.text_oracle import fault, live

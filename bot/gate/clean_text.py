@@ -17,7 +17,15 @@ from contextlib import suppress
 from itertools import count
 
 from bot.contracts.plain_text import UNSEEN
-from bot.gate.markdown import BREAK, LANGUAGE, CodeBlock, SlowText, code_blocks, live_part, plain_addresses
+from bot.gate.links_and_markdown import (
+    BREAK,
+    LANGUAGE,
+    CodeBlock,
+    SlowText,
+    code_blocks,
+    live_part,
+    plain_addresses,
+)
 
 MAX_CHARACTERS = 65_536
 """GitHub's limit for a body."""

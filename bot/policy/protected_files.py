@@ -1,4 +1,4 @@
-"""Files that the gate withholds because a service or the bot reads its configuration from them (`bot.gate.path_rules`).
+"""The protected files, which the gate withholds (`gate/path_rules.py`): agents, editors, services or the bot obey them.
 
 `SERVICES` are programs outside GitHub Actions that read a file of any pushed branch and then run something, deploy it
 or merge it, most of them with the project's secrets, before anybody has reviewed the change.
@@ -9,6 +9,20 @@ from typing import Literal, NamedTuple, Protocol
 
 from bot.contracts.name_patterns import is_one_of
 
+ROOT_ONLY = (".github",)
+# What programs obey on a maintainer's machine unasked: agents, editors, git and its hooks, package managers.
+ANYWHERE = """
+    codeowners .gitmodules .gitattributes .lfsconfig .git-blame-ignore-revs
+    agent.md agents.md agents.*.md claude.md claude.*.md gemini.md skill.md qwen.md crush.md warp.md
+    copilot-instructions.md *.instructions.md *.prompt.md *.mdc .*rules .*hints .*guidelines .*instructions
+    .cursor* .claude* .codex .agents .gemini* .windsurf* .aider* .cline* .roo* .junie .kiro .amazonq .copilot*
+    .continue .opencode opencode.json* .goose .trae .augment* .qwen .kilocode* .openhands .crush* .factory .tabnine*
+    .cody .serena .rovodev .codebuddy .lingma .mcp* mcp.json
+    .husky .githooks .git-hooks .hooks .pre-commit-*.y*ml prek.toml lefthook* .lefthook* .overcommit.yml
+    .simple-git-hooks.* simple-git-hooks.* .captainhook.json captainhook.json .rusty-hook.toml
+    .devcontainer .devcontainer.json .vscode .vs *.code-workspace .idea .fleet .zed .gitpod.y*ml .gitpod.dockerfile
+    .npmrc pip.conf pip.ini
+"""
 # A pattern matches a file or folder of that name at any depth, with a slash in front only at the root: services can be
 # told to look for a file in a folder of a monorepo, but not for their own folder.
 SERVICES = {

@@ -12,6 +12,9 @@ from bot.policy.egress_hosts import PRESETS
 from bot.policy.field_types import ONCE, about, decimal, key, one_of, raise_problems, repeated, whole, word
 from bot.verbs.registry import NAMES, verbs_of
 
+MINUTES = 10.0
+"""The budget if the policy sets none."""
+
 Limit = TypeVar("Limit", int, float)
 
 Usd = Annotated[float, decimal(1000)]

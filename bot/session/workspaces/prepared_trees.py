@@ -26,12 +26,13 @@ from bot.contracts.errors import NoSandboxError, UsageError
 from bot.contracts.request import Tier
 from bot.ecosystems.record import guarded_folder
 from bot.evidence.no_evidence import left_out_sentence
-from bot.policy.run_settings import ServiceSpec, SetupStep
+from bot.policy.check_settings import ServiceSpec, SetupStep
 from bot.session.context.run import Run
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive
-from bot.session.workspaces.start import SETUP, TreeEnvironment, Workspaces, refusal_notes
+from bot.session.workspaces.start_workspaces import SETUP, TreeEnvironment, Workspaces
+from bot.session.workspaces.usage_notes import refusal_notes
 from bot.session.workspaces.written_folders import move_untracked, remove_special_files
 from bot.workspace.client import Workspace, WorkspaceError
 from bot.workspace.dependencies import dependencies, folders_in

@@ -9,11 +9,11 @@ import pytest
 from bot.contracts.errors import GateError
 from bot.contracts.request import Tier
 from bot.gate.judge import Verdict, judge_tree
+from bot.policy.agent_settings import AgentPolicy
 from bot.policy.decide import may_write
 from bot.policy.load import load_policy
-from bot.policy.protected import MayWrite, ProtectedFiles
+from bot.policy.protected_files import MayWrite, ProtectedFiles
 from bot.policy.publish_settings import DiffPolicy
-from bot.policy.run_settings import AgentPolicy
 from tests.support.repositories import Repository, git
 from tests.support.trees import Bench, bench
 

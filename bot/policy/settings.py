@@ -15,25 +15,31 @@ from pydantic_core.core_schema import int_schema
 
 from bot.contracts.model import ModelOverride
 from bot.contracts.request import Tier
-from bot.policy.field_types import FROZEN, ONCE, Script, key, line, one_of, short, whole, word
+from bot.policy.agent_settings import (
+    AgentPolicy,
+    AttachmentsPolicy,
+    DangerousPolicy,
+    DiagnosticsPolicy,
+    SandboxPolicy,
+)
+from bot.policy.check_settings import Checks, Folders, ServiceSpec, SetupStep
+from bot.policy.field_types import FROZEN, ONCE, Script, key, line, one_of, short, word
 from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.model_settings import OVERRIDE, Model, ModelSettingsPolicy
 from bot.policy.publish_settings import DiffPolicy, Identity, PullRequestPolicy, WritesPolicy
 from bot.policy.read_rules import Rules
 from bot.policy.review_settings import ReviewPolicy
-from bot.policy.run_settings import (
-    AgentPolicy,
-    AttachmentsPolicy,
-    Checks,
-    DangerousPolicy,
-    DiagnosticsPolicy,
-    Folders,
-    SandboxPolicy,
-    ServiceSpec,
-    SetupStep,
+from bot.policy.tiers_and_budget import (
+    Bot,
+    BotId,
+    Budget,
+    TierPolicy,
+    Tiers,
+    default_tiers,
+    least,
+    once_by_id,
 )
-from bot.policy.tiers import Bot, BotId, Budget, TierPolicy, Tiers, default_tiers, least, once_by_id
-from bot.policy.triggers import TriggersPolicy
+from bot.policy.triggers import MaintenancePolicy, TriggersPolicy
 from bot.verbs.registry import READ_ONLY
 
 _Models = Annotated[
@@ -52,17 +58,6 @@ class OptionsPolicy:
     models: Annotated[tuple[_Models, ...], Field(max_length=50), ONCE] | None = key(
         None, "Models that --model accepts; by default all that the job's keys can use."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class MaintenancePolicy:
-    """A task whose pull request somebody closed unmerged rests for `back_off_days`, then twice that, and so on."""
-
-    open_pulls: Annotated[int, whole(0, 100)] = key(5, "Pull requests of tasks that may be open at once.")
-    back_off_days: Annotated[int, whole(1, 365)] = key(
-        14, "Days until a task runs again after its pull request was closed; doubles each time."
-    )
-    dashboard: bool = key(True, "Keep an issue that lists the tasks and their last results.")
 
 
 _WORKFLOW = line(

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.contracts.outcome import CAN_CHANGE_TESTS
-from bot.gate.sensitive_files import runs_tests, sensitive, set_up
+from bot.gate.flagged_files import runs_tests, sensitive, set_up
 from bot.gate.weaker_tests import Line
 
 PYPROJECT = """\
@@ -70,7 +70,7 @@ CONFIGURATION = [
     "docker-compose.dev.yml", "compose.yaml", "flake.nix", "serverless.yml", "mkdocs.yml", "_config.yml", "runtime.txt",
     "tests/.hidden/x.py", ".changeset/a.md", ".editorconfig", ".nvmrc", ".python-version", ".dockerignore",
     ".\u200bprettierrc", "\uff0eprettierrc", "Ruff.TOML", "pylintrc", "nginx.conf",
-    "Directory.Build.props",
+    "Directory.Build.props", "buildSrc/src/x.gradle.kts",
     "settings.newformat", "bin/tool", ".gitignore", "security.toml", "docs/mkdocs.yml",
 ]  # fmt: skip
 
@@ -88,7 +88,8 @@ def test_a70_a_file_that_may_set_something_up_is_named(path: str):
         "CHANGELOG.md", "LICENSE-MIT", "docs/guide.rst", "src/data/x.json", "tests/data/x.yml", "logo.svg",
         "tests/fixtures/Makefile",
         "src/locales/de.yml", "schema.sql", "src/x.test.ts", "scripts/run.sh", "profile.py",
-        "templates/page.html.j2", "web/public/manifest.json", "i18n/de.po", "src/configure.py",
+        "templates/page.html.j2", "web/public/manifest.json", "i18n/de.po", "src/configure.py", "src/app.gleam",
+        "core/main.odin",
     ],
 )  # fmt: skip
 def test_code_documents_and_data_are_not(path: str):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.agent.ask_for_title import title_change
 from bot.agent.conversation_context import ConversationContext, Files, LoopEnd
 from bot.agent.journal import Journal, read_journal
-from bot.agent.title import title_change
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import BudgetChanged

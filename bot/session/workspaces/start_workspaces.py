@@ -1,31 +1,26 @@
-"""Start the workspaces of one run: those of checks and setup, and the agent's; with the hosts that they may reach, and
-their uses of the network."""
+"""Start the workspaces of one run: those of checks and setup, and the agent's; with the hosts that they may reach."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.errors import UsageError
-from bot.contracts.formatting import count_of
-from bot.contracts.sandbox import HostUse
-from bot.contracts.workspace_tools import SHELL_TOOLS
+from bot.contracts.tool_descriptions import SHELL_TOOLS
+from bot.policy.agent_settings import SandboxLimits
+from bot.policy.check_settings import SetupStep
 from bot.policy.egress_hosts import Mirror, mirror, targets
-from bot.policy.run_settings import SandboxLimits, SetupStep
 from bot.session.context.run import Run
 from bot.session.workspaces.build_caches import BuildCache
 from bot.workspace.client import Answer, Question, Workspace
 from bot.workspace.egress.access import CA_VARIABLES, EgressAccess
-from bot.workspace.egress.tunnel_limits import NOT_LISTED, Uses, add_uses
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Dependencies
 from bot.workspace.sandbox.toolchains import Toolchains
 from bot.workspace.start import StartOptions
 
 SETUP = "setup"
 """The name of the workspace in which setup's commands run."""
-
-_MAX_NOTES = 20
 
 
 class CallPosition(NamedTuple):
@@ -39,15 +34,6 @@ class CallPosition(NamedTuple):
 
 
 _MIB = 1 << 20
-LIMIT_NAMES = {
-    "memory": "memory",
-    "processes": "processes at once",
-    "disk": "what may be added to the disk",
-    "file": "the size of one file",
-    "open_files": "open files",
-    "tmpfs": "the size of a folder in memory",
-}
-"""By the name in a result's `limit`."""
 
 
 class TreeEnvironment(NamedTuple):
@@ -139,15 +125,6 @@ def in_bytes(limits: SandboxLimits) -> Mapping[str, int]:
     return {**sizes, "processes": limits.processes}
 
 
-def limit_notes(workspaces: Iterable[Workspace]) -> tuple[str, ...]:
-    """One sentence or none on the limits that commands hit; names that the tool host made up are skipped."""
-    counts = Counter(name for one in workspaces for name in one.limits_met if name in LIMIT_NAMES)
-    if not counts:
-        return ()
-    named = ", ".join(f"{LIMIT_NAMES[name]} ({count} ×)" for name, count in sorted(counts.items()))
-    return (f"Commands met limits of the sandbox: {named}.",)
-
-
 def _authorities(environment: Mapping[str, str]) -> dict[str, Path]:
     """The files of certificates that the machine's owner trusts, by the variables that name them."""
     named = {name: Path(environment.get(name, "")) for name in CA_VARIABLES}
@@ -168,35 +145,3 @@ def _mirrors(named: str) -> tuple[Mirror, ...]:
             problem = f"There is more than one mirror for {preset}"
             raise UsageError(f"{problem}. A preset can have one; leave the others out.")
     return mirrors
-
-
-def uses_of(workspaces: Iterable[Workspace]) -> tuple[HostUse, ...]:
-    """The uses of the network so far, by host and result, refused ones first."""
-    uses: Uses = {}
-    for workspace in workspaces:
-        add_uses(uses, workspace.proxy.uses if workspace.proxy else ())
-    return tuple(sorted(uses.values(), key=lambda use: (use.allowed, use.host, use.why)))
-
-
-def refusal_notes(workspace: Workspace) -> tuple[str, ...]:
-    """The refused uses of `workspace` so far, one sentence for each host and reason."""
-    return network_notes([use for use in uses_of([workspace]) if not use.allowed])
-
-
-def network_notes(uses: Sequence[HostUse]) -> tuple[str, ...]:
-    """One sentence for each host, at most twenty: hosts that were reached, then refused ones."""
-    left = len(uses) - _MAX_NOTES
-    more = (f"Network: {count_of(left, 'further host')}.",) if left > 0 else ()
-    reached_first = sorted(uses, key=lambda use: not use.allowed)
-    return (*map(_sentence, reached_first[:_MAX_NOTES]), *more)
-
-
-def _sentence(use: HostUse) -> str:
-    how = count_of(use.tunnels, "tunnel")
-    if use.why == NOT_LISTED:
-        return f"Network: {count_of(use.tunnels, 'further request')} met a limit, and what for was not noted."
-    if not use.allowed:
-        return f"Network: {use.host or 'a request for an invalid host'} was refused ({how}): {use.why}."
-    kib = (use.down + 1023) // 1024
-    cut = f"; {use.why}" if use.why else ""
-    return f"Network: {use.host}, {how}, {kib} KiB received, {use.up} bytes sent{cut}."

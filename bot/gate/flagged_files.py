@@ -11,11 +11,11 @@ from bot.contracts.formatting import first_of
 from bot.contracts.name_patterns import is_one_of
 from bot.contracts.outcome import CAN_CHANGE_TESTS
 from bot.ecosystems.registry import ecosystems
-from bot.ecosystems.suite_files import Role, loads_itself, role_of
+from bot.ecosystems.test_files import Role, loads_itself, role_of
 from bot.gate.dependencies import is_list
 from bot.gate.path_rules import folded
 from bot.gate.weaker_tests import Line
-from bot.policy.protected import services_of
+from bot.policy.protected_files import services_of
 
 _CI = "action.yml action.yaml codecov.yml .codecov.yml ci.sh ci.py ci-*.sh ci_*.sh"
 _KINDS = ("dependency manifest", "lock file", "configuration")
@@ -25,7 +25,7 @@ _CODE_AND_DOCUMENTS = """
     clj cljs cs fs vb c h cc cpp cxx hh hpp hxx m mm cu go rs zig nim d swift dart rb erb rake php pl pm lua tcl r jl
     ex exs erl hrl hs lhs ml mli elm lisp el scm rkt f f90 pas adb ads asm s v sv vhd sol sh bash zsh fish ps1 bat cmd
     sql proto graphql j2 tmpl md mdx rst txt adoc org tex bib po pot pdf csv tsv png jpg jpeg gif svg ico webp woff
-    woff2 ttf snap
+    woff2 ttf snap cr gleam idr odin purs res roc sml
 """
 _DOCUMENTS = """
     readme license licence copying notice copyright patents changelog changes news history authors contributors
@@ -52,6 +52,7 @@ def sensitive(path: str) -> str:
     stem, _, suffix = name.rpartition(".")
     is_harmless = not any(part.startswith(".") for part in parts) and (
         is_one_of(_CODE_AND_DOCUMENTS if stem else _DOCUMENTS, suffix.partition("-")[0])
+        or plain.endswith(tuple(suffix for one in ecosystems() for suffix in one.suffixes))
         or role_of(plain) in (Role.TEST, Role.DATA)
         or any(is_one_of(_DATA_FOLDERS, folder) for folder in folders)
     )

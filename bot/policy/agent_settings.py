@@ -1,104 +1,19 @@
-"""Keys of what a run is given: checks, setup, instructions, attachments, diagnostics, the sandbox."""
+"""Keys of the agent and its sandbox: instruction files, limits of commands, dangerous commands, attachments,
+diagnostics."""
 
-import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import Field
 
 from bot.contracts.request import Tier
-from bot.ecosystems.checker import MAX_WAIT
 from bot.ecosystems.registry import checker_names, server_names
 from bot.policy.dangerous import NAMES
-from bot.policy.field_types import (
-    FROZEN,
-    ONCE,
-    ONE_OR_MORE,
-    Glob,
-    JsonSchema,
-    Line,
-    Script,
-    about,
-    key,
-    line,
-    one_of,
-    problem,
-    raise_problems,
-    repeated,
-    seconds,
-    short,
-    whole,
-    word,
-)
-from bot.policy.tiers import Egress
+from bot.policy.field_types import FROZEN, ONCE, Line, key, line, one_of, seconds, whole, word
 
-CHECK_TIMEOUT = 600.0
-SETUP_TIMEOUT = 900.0
-MAX_TIMEOUT = 6 * 3600
-
-
-_Reports = Annotated[tuple[Glob, ...], ONE_OR_MORE]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckSpec:
-    """`timeout` is in seconds. `junit` are paths or patterns of the reports that it writes."""
-
-    command: Annotated[Script, about("A shell command; it may have several lines.")]
-    name: Line = key("", "The name of the check; by default its command.")
-    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(CHECK_TIMEOUT, "The longest duration.")
-    junit: _Reports = key((), "The JUnit XML file that it writes; tests are then compared by name.")
-
-
-def _once_by_name(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
-    named = [replace(one, name=one.name or " ".join(one.command.split())[:80]) for one in checks]
-    names = repeated(check.name for check in named)
-    raise_problems(((n,), f"a second check has the name `{name}`") for n, name in names)
-    return tuple(named)
-
-
-Checks = Annotated[
-    tuple[Annotated[CheckSpec, short("command", Script | CheckSpec)], ...], AfterValidator(_once_by_name)
-]
-
-
-@dataclass(frozen=True, slots=True)
-class SetupStep:
-    """`timeout` is in seconds; `egress` are names of presets, whose hosts it may reach."""
-
-    command: Annotated[Script, about("A shell command; it may have several lines.")]
-    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(SETUP_TIMEOUT, "The longest duration.")
-    egress: Egress = key((), "Package registries that this command can reach, by preset.")
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceSpec:
-    """A server for tests, started inside the sandbox. `timeout` is in seconds."""
-
-    name: Annotated[Line, about("The name of the server.")]
-    command: Annotated[Script, about("The shell command of the server, which does not end by itself.")]
-    ready: Annotated[Script, about("A shell command that succeeds once the server is ready.")]
-    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(60.0, "The longest time until the server is ready.")
-
-
-def _folder(folder: str) -> str:
-    plain = posixpath.normpath(folder)
-    if plain.startswith("/") or plain == "." or ".." in plain.split("/"):
-        raise problem("expected a folder inside the repository, relative to its root")
-    if plain.split("/")[0] == ".git":
-        raise problem("the repository's .git is never brought in")
-    return plain
-
-
-_FOLDER: JsonSchema = {
-    "title": "a folder inside the repository, relative to its root",
-    "type": ["string", "number", "boolean"],
-    "pattern": r"^[^/\u0000-\u001f\u007f-\u009f]",
-}
-Folders = tuple[Annotated[Line, AfterValidator(_folder), WithJsonSchema(_FOLDER)], ...]
-
-
+MAX_WAIT = 30
+"""Seconds: the longest time that a policy may let an edit wait for diagnostics. The default is 2."""
 # Only the loader checks characters beyond ASCII: \w differs between regular expression dialects.
 _NAME = r"[^\u0000-,/:-@\[-^`{-\u007f]{1,100}"
 _File = Annotated[
@@ -109,6 +24,9 @@ _File = Annotated[
         schema=rf"(?:(?!\.\.?/){_NAME}/){{0,3}}(?!\.\.?$){_NAME}",
     ),
 ]
+_Mib = Annotated[int, whole(1, 64 * 1024)]
+# A schedule has no author of a text.
+_AUTHORS = (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER, Tier.BOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +37,6 @@ class AgentPolicy:
         ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"),
         "Names of instruction files, read from the base: in each folder the first that is not empty.",
     )
-
-
-_Mib = Annotated[int, whole(1, 64 * 1024)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +64,6 @@ class SandboxPolicy:
     """Resources that a command may use."""
 
     limits: SandboxLimits = key(SandboxLimits(), "Limits of each command and its child processes.")
-
-
-# A schedule has no author of a text.
-_AUTHORS = (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER, Tier.BOT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,19 @@
+"""How large a change may be."""
+
+from typing import NamedTuple
+
+_MIB = 1024 * 1024
+
+
+class ChangeLimits(NamedTuple):
+    """`entries` is the number of files that are read, `depth` the nesting of new folders."""
+
+    files: int = 300
+    file_bytes: int = 5 * _MIB
+    total_bytes: int = 20 * _MIB
+    patch_bytes: int = 40 * _MIB
+    entries: int = 1_000_000
+    depth: int = 100
+
+
+DEFAULT_LIMITS = ChangeLimits()
