@@ -15,9 +15,10 @@ from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
+from bot.doctor.contribution_rules import file_demands
+from bot.doctor.finding import State
 from bot.doctor.init_files import KEYS, ProposedFile, policy_text, propose
 from bot.doctor.local import checkout_policy, detect_environment
-from bot.doctor.requirements import State, file_demands
 from bot.environment.detection_result import Detection
 from bot.policy.load import POLICY_FILE
 from bot.session.local.trial import Trial
