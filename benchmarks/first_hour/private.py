@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 
 from bot.cli.main import run
-from bot.policy import egress_hosts
-from bot.policy.egress_hosts import Target
+from bot.policy import egress_targets
+from bot.policy.egress_targets import Target
 from bot.workspace.egress import access
 
-_own = egress_hosts.targets
+_own = egress_targets.targets
 
 
 def _private(*arguments: object, **named: object) -> frozenset[Target]:
@@ -22,5 +22,5 @@ def _private(*arguments: object, **named: object) -> frozenset[Target]:
 
 
 if __name__ == "__main__":
-    egress_hosts.targets = access.targets = _private  # type: ignore[assignment,attr-defined]
+    egress_targets.targets = access.targets = _private  # type: ignore[assignment,attr-defined]
     raise SystemExit(run(sys.argv[1:]))

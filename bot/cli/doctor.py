@@ -18,9 +18,10 @@ from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
+from bot.doctor.contribution_rules import read_text, unknown
+from bot.doctor.finding import Finding, State
 from bot.doctor.github import check_app, check_github, without_app
 from bot.doctor.local import check_local, checkout_policy
-from bot.doctor.requirements import Finding, State, read_text, unknown
 from bot.evidence.labels import check_title
 from bot.evidence.summary import ecosystem_named, setup_line
 from bot.policy.load import POLICY_FILE

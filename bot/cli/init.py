@@ -16,9 +16,10 @@ from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
 from bot.contracts.request import FOLLOW_UP_FILE
+from bot.doctor.contribution_rules import file_demands
+from bot.doctor.finding import State
 from bot.doctor.init_files import KEYS, ProposedFile, policy_text, propose
 from bot.doctor.local import checkout_policy, detect_environment
-from bot.doctor.requirements import State, file_demands
 from bot.environment.detection_result import Detection
 from bot.policy.load import POLICY_FILE
 from bot.session.local.trial import Trial

@@ -8,26 +8,17 @@ tools, which runs only inside the sandbox: the supervisor needs them before the 
 
 from collections.abc import Mapping
 
+from bot.contracts.tool_limits import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.contracts.tool_schema import Schema, text, whole
 from bot.contracts.tools import ToolSpec
 
 PATCH, SHELL = "patch", "bash"
 """Names of tools."""
 
-MAX_LINES = 2000
-MAX_ENTRIES = 1000
-MAX_FILES = 100
-MAX_MATCHES = 100
 
 MODES = ("lines", "files", "count")
 """Of `grep`."""
 
-DEFAULT_TIMEOUT = 120
-MAX_TIMEOUT = 600
-"""Seconds, the maximum in the schema, by which the supervisor validates the model's calls."""
-
-MAX_WAIT = 100
-"""Seconds. Less than the supervisor waits for a call without a time limit."""
 
 _STRING, _INTEGER = text(), whole()
 _BOOLEAN: Schema = {"type": "boolean"}

@@ -6,7 +6,8 @@ from functools import partial
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.pulls import BRANCH_PREFIX
-from bot.doctor.requirements import Finding, check_demands, missing, ok, unknown, warning
+from bot.doctor.contribution_rules import check_demands, missing, ok, unknown, warning
+from bot.doctor.finding import Finding
 from bot.github.client import GitHub
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.repositories import BranchDemands

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts.errors import AgentError, NoSandboxError
-from bot.doctor.requirements import Finding, State, file_demands, missing, ok, read_text, unknown, warning
+from bot.doctor.contribution_rules import file_demands, missing, ok, read_text, unknown, warning
+from bot.doctor.finding import Finding, State
 from bot.doctor.workflow_files import check_maintenance, check_workflow
 from bot.ecosystems.record import guarded_folder
 from bot.ecosystems.registry import ecosystems

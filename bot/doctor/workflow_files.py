@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from bot.doctor.requirements import OWN_ACTION, WORKFLOWS, Finding, missing, ok, texts, warning
+from bot.doctor.contribution_rules import OWN_ACTION, WORKFLOWS, missing, ok, texts, warning
+from bot.doctor.finding import Finding
 from bot.maintenance.task import FOLDER, is_task_file
 
 # The called workflow, the mode in which the action plans, or a step that runs one task.

@@ -41,7 +41,7 @@ from bot.gate.suspicious_additions import new_credentials, suppressed, unseen
 from bot.gate.text_encoding import wide_text
 from bot.gate.walk import changes, untracked
 from bot.gate.weaker_tests import Line, may_weaken_tests, weaker_tests
-from bot.gate.withheld import refuse_unfit, unfit_paths, withheld_paths
+from bot.gate.withhold import refuse_unfit, unfit_paths, withheld_paths
 from bot.parsing.parser import Parser
 from bot.policy.protected_files import MayWrite
 from bot.review.diff import FileDiff, FileStatus, parse_diff

@@ -27,7 +27,6 @@ ANNOTATIONS = 50
 DETAILED = 3
 # Bytes read of a log; only its last lines are kept.
 LOG_LIMIT = 256 << 20
-_MAX_SUMMARY = 4_000
 
 
 class Checks(Downloads):
@@ -61,7 +60,7 @@ class Checks(Downloads):
             name=run.name,
             conclusion=run.conclusion,
             url=run.html_url or "",
-            summary="\n\n".join(text.strip() for text in texts if text and text.strip())[:_MAX_SUMMARY],
+            summary="\n\n".join(text.strip() for text in texts if text and text.strip()),
             annotations=self._annotations(run) if annotated else (),
             steps=self._steps(run.id) if of_actions else (),  # a job has the id of its check run
         )

@@ -27,6 +27,7 @@ from bot.contracts.request import RunLimits
 from bot.publish.bundle import PATCH, PATCH_LIMIT
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline
+from bot.report.filters import FILTERS
 from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of, suggestion_diff
 from bot.report.text import diff_of, make_visible, safe_link
 from bot.report.timeline import Timeline
@@ -155,7 +156,7 @@ def _template() -> jinja2.Template:
         thousands="{:,}".format,
         limit_words=limit_words,
     )
-    templates.globals.update(style=_asset("page.css"), script=_asset("page.js"))
+    templates.globals.update(filters=FILTERS, style=_asset("page.css"), script=_asset("page.js"))
     return templates.get_template("page.html.j2")
 
 

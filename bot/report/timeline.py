@@ -26,6 +26,7 @@ from bot.contracts.messages import Image, ToolCall, Usage
 from bot.contracts.plain_text import printable_name
 from bot.gate.text_encoding import wide_text
 from bot.policy.rule import patched_paths
+from bot.report.filters import FILTERS
 
 _LARGEST_DIFF = 64 * 1024
 
@@ -173,13 +174,7 @@ class Call:
     @property
     def tags(self) -> str:
         """The filters of the page that it matches."""
-        tags = {
-            "denied": self.state == "denied",
-            "error": self.state not in ("ok", "denied"),
-            "edit": bool(self.changes),
-            "problem": self.new_problems > 0,
-        }
-        return " ".join(tag for tag, true in tags.items() if true)
+        return " ".join(tag for tag, (_, applies) in FILTERS.items() if applies(self))
 
 
 @dataclass(slots=True)

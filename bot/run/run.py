@@ -5,8 +5,8 @@ afterwards.
 1. On threads: import the vendor's package, try the sandboxes, compile the patterns of secrets. Meanwhile the base is
    checked out: the commit to work on, of a pull request its head.
 2. Task, policy and skills are read from it, for an event on a pull request from the tip of its base branch. At a
-   terminal, but for `--pr`, a person's uncommitted policy replaces it and their own skills count too. With these there
-   is one `Run` (`bot/session/context/run.py`).
+   terminal an uncommitted policy replaces it and a person's own skills count too; with `--pr` the default branch's
+   policy does. With these there is one `Run` (`bot/session/context/run.py`).
 3. The parts of the run are made (`parts.py`): trees, the agent's workspace, the gatekeeper of tool calls, the rounds of
    checks. The change of an earlier run is applied. Then the tool host starts in the sandbox. If the tree needs
    preparation (setup, the policy's or detected, `bring:`, or what the job `prepare` left), that begins on a thread, and
@@ -17,17 +17,17 @@ afterwards.
    twice; if the run may change files, it closes the workspace, asks the gate and runs the checks first. A limit, a
    question or a denial can end the loop before that: then step 5 runs the checks. If the model ended by itself, its
    change has no title, and the instruction is too long to be one, a model is asked for it.
-5. Every process of the tool host is killed. The verdict of the gate and the checks make the outcome (`result.py`); the
+5. Every process of the tool host is killed. The loop's end, the gate and the checks make the outcome (`result.py`); the
    checks of step 4 are reused if the tree has not changed since. A change by a run that only reads is dropped.
 6. The bundle is written. `bot/publish` reads it as a stranger's.
 
 - Nothing to do (a review without new lines, a task without a thread): no preparation, tool host or request, then 5, 6.
 - The first signal, however early, ends requests, tool calls, setup and checks; steps 5 and 6 follow. A later Ctrl-C
-  ends the process at once, and `salvage` makes a bundle of the work tree.
+  ends the process at once; the command `salvage` makes a bundle of the work tree.
 - The time limit of a run ends requests and tool calls, but not the wait of one for the preparation. Checks have a time
-  of their own (`check_minutes`), but no check is repeated after the run's.
+  of their own (`check_minutes`), but no whole check is repeated after the run's.
 - An error before the journal's header, which is the last of step 3, is raised and leaves no folder. Later ones of the
-  model, the tools and the setup, and the gate's refusal, are in the outcome; any other is raised and names the folder,
+  model, tools, setup and checks, and the gate's refusal, are in the outcome; any other is raised and names the folder,
   which stays.
 """
 
@@ -148,7 +148,7 @@ def read_base(
     journal = stack.enter_context(Journal(spec.folder.journal, redactor.masked, view=spec.view))
     chosen, skill_set = await_sandbox(), skills.result()
     news += [f"warning: {note}" for note in chosen.sandbox_probe.notes]
-    writes = allowance_of(policy, request, task) is not None
+    proposes = allowance_of(policy, request, task) is not None
     run = Run.of(
         spec,
         request=request,
@@ -156,7 +156,7 @@ def read_base(
         cancel_run=cancel_run,
         checkout=run_checkout,
         policy=policy,
-        profile=granted_profile(spec, policy, continued, writes=writes),
+        profile=granted_profile(spec, policy, continued, writes=proposes),
         confinement=chosen.confinement,
         sandbox_probe=chosen.sandbox_probe,
         journal=journal,

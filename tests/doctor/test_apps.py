@@ -5,8 +5,8 @@ from typing import Literal
 
 import pytest
 
+from bot.doctor.finding import Finding, State
 from bot.doctor.github import check_app, without_app
-from bot.doctor.requirements import Finding, State
 from tests.support.apps import App, make_app
 from tests.support.repositories import sample_repository
 from tests.support.stage import CommandResult, Stage

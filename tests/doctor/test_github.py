@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import responses
 
+from bot.doctor.finding import Finding, State
 from bot.doctor.github import check_github
-from bot.doctor.requirements import Finding, State
 from bot.github.client import connect
 from bot.policy.load import load_policy
 from slash_forge.bundled import MAINTAINER

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.doctor.finding import Finding, State
 from bot.doctor.local import check_local, leftovers, models, sandbox
-from bot.doctor.requirements import Finding, State
 from bot.doctor.workflow_files import check_maintenance, check_workflow
 from bot.workspace.sandbox.backends import bubblewrap
 from bot.workspace.sandbox.remedies import remedy

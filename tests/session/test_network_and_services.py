@@ -15,6 +15,7 @@ from bot.contracts.request import Tier
 from bot.contracts.sandbox import HostUse
 from bot.session.workspaces.start_workspaces import Network
 from bot.session.workspaces.usage_notes import network_notes
+from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
 from tests.support.environment_runs import fixed, states
 from tests.support.fix_script import shell
@@ -137,6 +138,19 @@ def test_setup_that_could_not_fetch_says_what_the_network_refused(stage: Stage, 
     assert (outcome.stop_reason, "ended with exit code 3" in outcome.reason) == (StopReason.ERROR, True)
     refusal = "Network: evil.test was refused (1 tunnel): not on the list of allowed hosts."
     assert outcome.reason.endswith(refusal)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
+def test_setup_in_a_sandbox_that_gives_no_network_is_a_failed_run_with_a_bundle(stage: Stage):
+    setup = "version: 1\nsetup:\n  - command: pip download x\n    egress: [python]\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": setup})
+    steps = [Turn((Say("Done."),))]
+    outcome = run_verb(stage, request_in(stage, "fix"), steps, sandbox="landlock").outcome
+    assert outcome.stop_reason is StopReason.ERROR
+    assert outcome.reason.startswith(
+        "The policy gives this run egress (python), and the sandbox used here (Landlock"
+    )
 
 
 def test_hosts_that_were_refused_crowd_out_none_that_was_reached():

@@ -22,7 +22,7 @@ from bot.checkout.host_programs import find_host_program
 from bot.contracts.background import in_background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
-from bot.contracts.errors import NoSandboxError, UsageError
+from bot.contracts.errors import AgentError, NoSandboxError, UsageError
 from bot.contracts.request import Tier
 from bot.ecosystems.record import guarded_folder
 from bot.evidence.no_evidence import left_out_sentence
@@ -96,7 +96,7 @@ class Trees:
         """Why the preparation failed; empty if it did not. Waits for it."""
         try:
             self.environment()
-        except SetupError as error:
+        except AgentError as error:
             return str(error)
         return ""
 

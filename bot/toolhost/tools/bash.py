@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bot.contracts.capacity import retry_at_capacity
-from bot.contracts.tool_descriptions import DEFAULT_TIMEOUT, MAX_TIMEOUT
+from bot.contracts.tool_limits import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.background import MOST, NO_LIMIT, Job
 from bot.toolhost.context import Context

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 
 from bot.contracts.formatting import signal_name
-from bot.contracts.tool_descriptions import MAX_TIMEOUT, MAX_WAIT
+from bot.contracts.tool_limits import MAX_TIMEOUT, MAX_WAIT
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import output
 from bot.toolhost.background import Job

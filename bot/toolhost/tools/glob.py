@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from bot.contracts.tool_descriptions import MAX_FILES
+from bot.contracts.tool_limits import MAX_FILES
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context
 from bot.toolhost.files import inside, readable_folder, relative, search_location

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.contracts.plain_text import printable_name
-from bot.contracts.tool_descriptions import MAX_MATCHES, MODES
+from bot.contracts.tool_descriptions import MODES
+from bot.contracts.tool_limits import MAX_MATCHES
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context
 from bot.toolhost.files import SearchLocation, missing, resolve_readable, search_location

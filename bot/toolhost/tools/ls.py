@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable_name
-from bot.contracts.tool_descriptions import MAX_ENTRIES
+from bot.contracts.tool_limits import MAX_ENTRIES
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.context import Context
 from bot.toolhost.files import failure, readable_folder, relative, search_location

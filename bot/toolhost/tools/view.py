@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from bot.contracts.tool_descriptions import MAX_LINES
+from bot.contracts.tool_limits import MAX_LINES
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context

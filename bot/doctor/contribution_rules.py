@@ -4,11 +4,11 @@ checkout and from the names of required checks; nothing is parsed but the lock f
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from bot.doctor.finding import Finding, State
 from bot.ecosystems.checker import table
 from bot.parsing.parser import ParseError, Parser
 from bot.parsing.yaml_document import YamlError, read_yaml
@@ -16,25 +16,6 @@ from bot.policy.load import POLICY_FILE
 from bot.policy.settings import Policy
 from bot.publish.convention.form import COMMITLINT, SEMANTIC, WORD
 from bot.publish.convention.form import read_text as read_conventions
-
-
-class State(StrEnum):
-    """`UNKNOWN`: this token, or this machine, may not look. `WARNING`: it works, and not as it should."""
-
-    OK = "ok"
-    WARNING = "warning"
-    MISSING = "missing"
-    UNKNOWN = "unknown"
-
-
-class Finding(NamedTuple):
-    """`name` is the subject of the check, `message` the result, `fix` the remedy, or empty."""
-
-    state: State
-    name: str
-    message: str
-    fix: str = ""
-
 
 ok = partial(Finding, State.OK)
 warning = partial(Finding, State.WARNING)

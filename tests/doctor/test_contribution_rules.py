@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.requirements import LOCK, Finding, State, check_demands, file_demands
+from bot.doctor.contribution_rules import LOCK, check_demands, file_demands
+from bot.doctor.finding import Finding, State
 from bot.policy.load import load_policy
 from tests.support.files import write_files
 

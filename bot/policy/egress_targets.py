@@ -1,4 +1,4 @@
-"""Hosts that the workspace may reach: exact names and ports, by the preset of a package manager.
+"""Hosts that the workspace may reach: exact names and ports, by the presets of `bot/ecosystems`.
 
 A preset never contains GitHub, its object hosts or a model's endpoint: whoever can write to one of them from inside
 the sandbox can send data out.

@@ -1,0 +1,11 @@
+"""Limits of the tools, which the model is told and the schema enforces."""
+
+MAX_LINES = 2000
+MAX_ENTRIES = 1000
+MAX_FILES = 100
+MAX_MATCHES = 100
+DEFAULT_TIMEOUT = 120
+MAX_TIMEOUT = 600
+"""Seconds, the maximum in the schema, by which the supervisor validates the model's calls."""
+MAX_WAIT = 100
+"""Seconds. Less than the supervisor waits for a call without a time limit."""
