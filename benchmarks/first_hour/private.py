@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 
 from bot.cli.main import run
-from bot.policy import egress_targets
-from bot.policy.egress_targets import Target
+from bot.policy import registry_mirrors
+from bot.policy.registry_mirrors import Target
 from bot.workspace.egress import access
 
-_own = egress_targets.targets
+_own = registry_mirrors.targets
 
 
 def _private(*arguments: object, **named: object) -> frozenset[Target]:
@@ -22,5 +22,5 @@ def _private(*arguments: object, **named: object) -> frozenset[Target]:
 
 
 if __name__ == "__main__":
-    egress_targets.targets = access.targets = _private  # type: ignore[assignment,attr-defined]
+    registry_mirrors.targets = access.targets = _private  # type: ignore[assignment,attr-defined]
     raise SystemExit(run(sys.argv[1:]))

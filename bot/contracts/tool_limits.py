@@ -1,4 +1,8 @@
-"""Limits of the tools, which the model is told and the schema enforces."""
+"""Limits of the tools: of their output, and those that the model is told and the schema enforces."""
+
+MAX_OUTPUT = 12_000
+"""Characters of one command's output in a result, without notes."""
+MAX_LINE = 2_000
 
 MAX_LINES = 2000
 MAX_ENTRIES = 1000

@@ -1,8 +1,11 @@
-"""How large a change may be."""
+"""How large a change may be, and how much it may delete."""
 
 from typing import NamedTuple
 
 _MIB = 1024 * 1024
+
+DELETED_OF, DELETED_SHARE = 20, 0.5
+"""A change may delete at most this share of the files, if there are so many."""
 
 
 class ChangeLimits(NamedTuple):

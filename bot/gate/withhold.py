@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from bot.checkout.objects import sizes
 from bot.contracts.errors import GateError
 from bot.contracts.plain_text import quoted
+from bot.gate.change_limits import DELETED_OF, DELETED_SHARE
 from bot.gate.links import is_link, links_of, links_out
 from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, Scratch, TreeDiff, parents
 from bot.gate.path_rules import collisions, folded, refusal, withholding
 from bot.policy.protected_files import Kind, MayWrite
 
 _SEARCHED_FOR_NUL = 8000
-_FEWEST_FILES = 20
-"""Of a smaller repository more than half may be deleted."""
 
 
 def refuse_unfit(scratch: Scratch, changes: Sequence[Change]) -> None:
@@ -83,7 +82,7 @@ def withheld_paths(
     deleted = [change.path for change in diff.changes if change.new is None]
     added = (change.path for change in diff.changes if change.old is None)
     gone = (Counter(map(posixpath.basename, deleted)) - Counter(map(posixpath.basename, added))).total()
-    if may_write and len(base) >= _FEWEST_FILES and gone * 2 > len(base):
+    if may_write and len(base) >= DELETED_OF and gone > len(base) * DELETED_SHARE:
         more = {path: reason for path in deleted if (reason := may_write(path, "deletion"))}
         reasons = more | reasons
     while True:

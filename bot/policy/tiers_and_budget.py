@@ -8,8 +8,8 @@ from typing import Annotated, TypeVar
 from pydantic import AfterValidator, BeforeValidator
 
 from bot.contracts.request import Tier
-from bot.policy.egress_targets import PRESETS
 from bot.policy.field_types import ONCE, about, decimal, key, one_of, raise_problems, repeated, whole, word
+from bot.policy.registry_mirrors import PRESETS
 from bot.verbs.registry import NAMES, verbs_of
 
 MINUTES = 10.0

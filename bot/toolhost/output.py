@@ -17,6 +17,7 @@ from threading import Lock
 
 from bot.contracts.plain_text import CONTROLS, SEQUENCES
 from bot.contracts.tool_descriptions import OUTPUT_NAME
+from bot.contracts.tool_limits import MAX_LINE, MAX_OUTPUT
 
 CAP = 50 * 1024 * 1024
 """Bytes of one command's text that are kept from its beginning."""
@@ -199,14 +200,10 @@ def _overstruck(line: str) -> str:
     return "".join(left)
 
 
-LIMIT = 12_000
-"""Characters of one command's output in a result, without notes."""
-
-LINE_LIMIT = 2_000
 _HEAD_SHARE = 0.3
 _HEAD_BYTES = 256 * 1024
 _TAIL_BYTES = 512 * 1024
-_EDGE = LINE_LIMIT - 100
+_EDGE = MAX_LINE - 100
 _FOLDED_FROM = 6
 """Lines in a row. Of as many alike ones or more the first three and the last are shown."""
 
@@ -242,8 +239,8 @@ def _lines(raw: bytes) -> list[str]:
 
 
 def _cut(line: str) -> str:
-    more = len(line) - LINE_LIMIT
-    return line if more <= 0 else f"{line[:LINE_LIMIT]} [{more} more characters]"
+    more = len(line) - MAX_LINE
+    return line if more <= 0 else f"{line[:MAX_LINE]} [{more} more characters]"
 
 
 def _middle_out(head: list[str], tail: list[str], spill: Spill, length: int) -> str:
@@ -251,15 +248,15 @@ def _middle_out(head: list[str], tail: list[str], spill: Spill, length: int) -> 
 
     `tail` is empty when `head` is all there is. `length` is that of all the text in bytes.
     """
-    if not tail and sum(map(len, head)) <= LIMIT:
+    if not tail and sum(map(len, head)) <= MAX_OUTPUT:
         text = "".join(head)
-        is_cut = any(len(line) > LINE_LIMIT + 1 for line in head)
+        is_cut = any(len(line) > MAX_LINE + 1 for line in head)
         return f"{_ended(text)}[long lines were cut; full output: {spill.name}]\n" if is_cut else text
     head, tail = _folded(head), _folded(tail)
-    if not tail and sum(map(len, head)) <= LIMIT:
+    if not tail and sum(map(len, head)) <= MAX_OUTPUT:
         return f"{_ended(''.join(head))}[alike lines are folded; full output: {spill.name}]\n"
-    first = _fitting(head, int(LIMIT * _HEAD_SHARE))
-    last = _fitting((tail or head[len(first) :])[::-1], LIMIT - int(LIMIT * _HEAD_SHARE))[::-1]
+    first = _fitting(head, int(MAX_OUTPUT * _HEAD_SHARE))
+    last = _fitting((tail or head[len(first) :])[::-1], MAX_OUTPUT - int(MAX_OUTPUT * _HEAD_SHARE))[::-1]
     size = max(length - sum(len(line.encode()) for line in (*first, *last)), 0)
     note = (
         f"[{size} bytes omitted; full output: {spill.name}; page it with view (offset, limit) or search it with "

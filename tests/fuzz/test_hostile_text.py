@@ -15,7 +15,7 @@ from bot.events.page_text import page_text
 from bot.parsing.child import plain, yaml_texts
 from bot.parsing.compose_yaml import compose
 from bot.parsing.parser import ParseError, Parser
-from bot.policy.egress_targets import authority
+from bot.policy.registry_mirrors import authority
 from bot.policy.shell import parse_shell
 from bot.workspace.egress.tunnel import HelloError, record_length, server_name
 from slash_forge.rendering import to_html

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.toolhost.output import LIMIT, LINE_LIMIT, LONGEST, Spill, Terminal, plain, present
+from bot.contracts.tool_limits import MAX_LINE, MAX_OUTPUT
+from bot.toolhost.output import LONGEST, Spill, Terminal, plain, present
 
 
 def shown(raw: bytes, cap: int = 1 << 30) -> str:
@@ -25,12 +26,12 @@ def shown(raw: bytes, cap: int = 1 << 30) -> str:
 
 def test_a_long_line_is_cut_and_says_by_how_much():
     result = shown(b"x" * 5000 + b"\nnext\n")
-    assert f"{'x' * LINE_LIMIT} [3000 more characters]\nnext\n" in result
+    assert f"{'x' * MAX_LINE} [3000 more characters]\nnext\n" in result
 
 
 def test_one_line_without_end_is_bounded():
     text = shown(b"x" * 10_000_000)
-    assert len(text) < 2 * LINE_LIMIT + 500
+    assert len(text) < 2 * MAX_LINE + 500
     assert "[the line goes on]" in text
 
 
@@ -41,7 +42,7 @@ def test_the_omitted_bytes_are_counted_exactly():
     assert match is not None
     left = [line for line in text.splitlines(keepends=True) if line.startswith("line ")]
     assert int(match[1]) == sum(map(len, lines)) - sum(map(len, left))
-    assert 0.9 * LIMIT < sum(map(len, left)) <= LIMIT
+    assert 0.9 * MAX_OUTPUT < sum(map(len, left)) <= MAX_OUTPUT
     assert shown(b"the same line\n" * 500) == "the same line\n" * 500, "what fits is shown as it is"
 
 
@@ -143,7 +144,7 @@ def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path):
 )
 def test_whatever_comes_out_is_bounded_plain_text(pieces: list[bytes], times: int):
     result = shown(b"".join(pieces) * times)
-    assert len(result) <= LIMIT + 1000
+    assert len(result) <= MAX_OUTPUT + 1000
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", result)
 
 

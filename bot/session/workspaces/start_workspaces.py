@@ -10,7 +10,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.tool_descriptions import SHELL_TOOLS
 from bot.policy.agent_settings import SandboxLimits
 from bot.policy.check_settings import SetupStep
-from bot.policy.egress_targets import Mirror, mirror, targets
+from bot.policy.registry_mirrors import Mirror, mirror, targets
 from bot.session.context.run import Run
 from bot.session.workspaces.build_caches import BuildCache
 from bot.workspace.client import Answer, Question, Workspace

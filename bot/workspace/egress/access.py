@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import NoSandboxError
 from bot.ecosystems.registry import ecosystems
-from bot.policy.egress_targets import Mirror, targets
+from bot.policy.registry_mirrors import Mirror, targets
 
 if TYPE_CHECKING:
     from bot.workspace.egress.proxy import Proxy

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.sandbox import HostUse
-from bot.policy.egress_targets import Target
+from bot.policy.registry_mirrors import Target
 from bot.workspace.egress.tunnel import HEADER_LIMIT, Resolve, Serving, hang_up
 from bot.workspace.egress.tunnel_limits import NOT_LISTED, Ledger, TunnelLimits
 

@@ -13,7 +13,7 @@ import ipaddress
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from bot.contracts.sandbox import HostUse
-from bot.policy.egress_targets import Target, authority
+from bot.policy.registry_mirrors import Target, authority
 from bot.workspace.egress.tunnel_limits import Ledger
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]

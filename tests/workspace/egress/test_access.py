@@ -8,7 +8,7 @@ from pathlib import Path
 import pip
 import pytest
 
-from bot.policy.egress_targets import Mirror, Target
+from bot.policy.registry_mirrors import Mirror, Target
 from bot.workspace.client import Workspace
 from bot.workspace.egress.access import EgressAccess
 from bot.workspace.sandbox.backends import bubblewrap

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.contracts.errors import UsageError
-from bot.policy.egress_targets import PRESETS, Mirror, Target, authority, host_name, mirror, targets
+from bot.policy.registry_mirrors import PRESETS, Mirror, Target, authority, host_name, mirror, targets
 
 
 @pytest.mark.parametrize(

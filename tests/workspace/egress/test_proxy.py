@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.sandbox import HostUse
-from bot.policy.egress_targets import Target
+from bot.policy.registry_mirrors import Target
 from bot.workspace.egress.proxy import Proxy
 from bot.workspace.egress.tunnel_limits import NOT_LISTED, TunnelLimits
 from tests.support.loopback import Loopback
