@@ -62,8 +62,9 @@ class Followed:
         )
         return run
 
-    def wake(self, run: int, model: Model = None, **environment: str) -> CommandResult:
-        event = self.forge.workflow_run_event(self.repo, run)
+    def wake(self, run: Any, model: Model = None, **environment: str) -> CommandResult:
+        """Run and publish for the end of a run, or for such an event."""
+        event = self.forge.workflow_run_event(self.repo, run) if isinstance(run, int) else run
         job = self.stage.job()
         ran = self.stage.run(
             model=model, event=event, name="workflow_run", token=self.token, **job, **environment
