@@ -7,29 +7,32 @@ are put on commits of their own, of which one is the others' parent.
 
 import os
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from bot.checkout.branches import Signature, commit_tree
 from bot.checkout.git import Git
-from bot.checkout.objects import tree_with_entries
+from bot.checkout.objects import blobs_at, tree_with_entries
 from bot.ecosystems.registry import lock_tool
 
 _NOBODY = Signature("slash-agent", "slash-agent@localhost")
 _THEN = "2000-01-01T00:00:00Z"
-_MARKER = re.compile(rb"^(?:<{7}|>{7}) ([0-9a-f]{40,64})$", re.MULTILINE)
+_MARKER = re.compile(rb"^(?:<{7}|={7}|>{7})(?:[ \r].*)?$", re.MULTILINE)
 
 
 class Merge(NamedTuple):
-    """The merge as a commit `sha` on both. The files `conflicted` have markers, which name `labels`, but a lock file is
-    the base's, for its package manager to write it anew."""
+    """The merge as a commit `sha` on both. The files `conflicted` have markers, but a lock file is the base's, for its
+    package manager to write it anew."""
 
     sha: str
     conflicted: tuple[str, ...]
-    labels: frozenset[bytes]
 
-    def has_marker(self, content: bytes) -> bool:
-        """Whether a marker of this merge is left in the bytes of a file."""
-        return any(one in self.labels for one in _MARKER.findall(content))
+
+def markers(git: Git, commit: str, paths: Iterable[str]) -> set[tuple[str, bytes]]:
+    """Return the lines of these files of a commit that look like conflict markers, with their path. Raises
+    `GitError`."""
+    files = blobs_at(git, commit, paths)
+    return {(path, line) for path, content in files.items() for line in _MARKER.findall(content)}
 
 
 def merged(git: Git, merge_base: str, head: str, tip: str) -> Merge:
@@ -51,4 +54,4 @@ def merged(git: Git, merge_base: str, head: str, tip: str) -> Merge:
         entries = os.fsdecode(git.run("--literal-pathspecs", "ls-tree", "-z", theirs, "--", *locks))
         tree = tree_with_entries(git, tree, entries.split("\0")[:-1])
     sha = commit_tree(git, tree, (head, tip), "x", author=_NOBODY, committer=_NOBODY, when=_THEN)
-    return Merge(sha, tuple(filter(None, paths)), frozenset((ours.encode(), theirs.encode())))
+    return Merge(sha, tuple(filter(None, paths)))

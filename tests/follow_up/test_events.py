@@ -7,6 +7,7 @@ from base64 import b64decode
 import pytest
 
 from slash_forge.bundled import MAINTAINER
+from slash_forge.call import Call as RestCall
 from tests.follow_up.conftest import BRANCH, Followed, mark_fields
 from tests.support.files import write_file
 from tests.support.model_script import Call, Say
@@ -118,44 +119,42 @@ def _id(followed: Followed) -> int:
     )
 
 
-def test_a_conflict_is_resolved_by_a_merge_of_two_parents(followed: Followed):
-    forge, repo = followed.forge, followed.repo
-    forge.commit(repo, {"notes.txt": "two\n", "other.txt": "other\n"})
-    followed.policy()
-    head, tip = followed.head, forge.branch_sha(repo)
-    model = [
-        Call("write", {"path": "notes.txt", "content": "one and two\n"}),
-        Call("describe_change", {"title": "Merge main", "summary": "Both notes are kept."}),
-        Say("Done."),
-    ]
-    done = followed.wake(followed.ci(None), [Call("view", {"path": "notes.txt"}), *model])
-    assert done.code == 0, done.output
-    assert "<<<<<<<" in str(done.requests[1].json)
-    merge = followed.stage.get(f"commits/{followed.head}")
-    assert [one["sha"] for one in merge["parents"]] == [head, tip]
-    assert mark_fields(followed.comment)["conflict"] == "1"
+BOTH = "printf 'both\\n=======\\n' > notes.txt; echo both > more.txt"
 
 
 @pytest.mark.parametrize(
-    ("path", "content", "reason"),
-    [("other.txt", "mine\n", "has no conflict"), ("notes.txt", None, "conflict marker is left")],
+    ("edit", "refused"),
+    [
+        (BOTH, ""),  # the line was in notes.txt before
+        (f"{BOTH}; echo mine > other.txt", "changes other.txt, which has no conflict"),
+        ("echo both > more.txt; echo more >> notes.txt", "conflict marker is left in notes.txt"),
+        ("printf 'both\\n=======\\n' | tee notes.txt > more.txt", "conflict marker is left in more.txt"),
+        (BOTH, "GitHub made a different commit"),
+    ],
 )
-def test_a_merge_that_changes_more_or_keeps_a_marker_is_refused(
-    followed: Followed, path: str, content: str | None, reason: str
+def test_a_merge_has_two_parents_and_differs_in_resolved_conflicts_alone(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch, edit: str, refused: str
 ):
-    forge, repo = followed.forge, followed.repo
-    forge.commit(repo, {"notes.txt": "two\n", "other.txt": "other\n"})
-    before = followed.head
-    edit = (
-        {"command": "echo more >> notes.txt"}
-        if content is None
-        else {"command": f"echo mine > {path}; echo both > notes.txt"}
-    )
-    model = [Call("bash", edit), Call("describe_change", {"title": "Merge", "summary": "x"}), Say("Done.")]
+    forge, repo, names = followed.forge, followed.repo, RestCall.names
+    files = {"notes.txt": "one\n=======\n", "more.txt": "one\n"}
+    head = forge.commit(repo, files, branch=BRANCH, author=BOT)
+    tip = forge.commit(repo, {"notes.txt": "two\n", "other.txt": "other\n", "more.txt": "two\n"})
+    if refused.startswith("GitHub"):  # a third parent
+        followed.policy("{}\npull_request: {signed: true}")
+        monkeypatch.setattr(RestCall, "names", lambda call, name: [*names(call, name), tip])
+    model = [
+        Call("view", {"path": "notes.txt"}), Call("bash", {"command": edit}),
+        Call("describe_change", {"title": "Merge main", "summary": "Both."}), Say("Done."),
+    ]  # fmt: skip
     done = followed.wake(followed.ci(None), model)
-    assert done.code == 7, done.output
-    assert reason in done.output
-    assert followed.head == before
+    assert "<<<<<<<" in str(done.requests[1].json)
+    assert mark_fields(followed.comment)["conflict"] == "1"
+    assert refused in done.output
+    if refused:
+        assert followed.head == head
+    else:
+        merge = followed.stage.get(f"commits/{followed.head}")
+        assert [one["sha"] for one in merge["parents"]] == [head, tip]
 
 
 def test_five_threads_are_answered_in_one_round(followed: Followed):

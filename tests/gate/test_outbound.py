@@ -128,7 +128,7 @@ def test_a43_no_field_of_any_write_takes_a_secret_out(
         return
     except GitHubError:
         pass
-    if name == "create_blob" and text != f"see {CANARY}":
+    if place[-1] == "content" and name != "add_reaction" and text != f"see {CANARY}":
         return  # the content of a file is the diff gate's: what looks like a key may be a test's
     assert came
     assert text not in json.dumps(came)

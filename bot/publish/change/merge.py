@@ -7,8 +7,7 @@ difference goes through the gate: the rest is the base's own and the head's own.
 from collections.abc import Callable
 
 from bot.checkout.git import GitError
-from bot.checkout.merge import Merge, merged
-from bot.checkout.objects import blobs_at
+from bot.checkout.merge import Merge, markers, merged
 from bot.checkout.pull import PullBase
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Status
@@ -47,9 +46,9 @@ def publish_merge(
     other = [file.path for file in commit.verdict.files if file.path not in automatic.conflicted]
     if other:
         raise GateError(f"The merge changes {other[0]}, which has no conflict.")
-    left = blobs_at(context.git, commit.sha, list(automatic.conflicted))
-    if marked := [path for path, content in left.items() if automatic.has_marker(content)]:
-        raise GateError(f"A conflict marker is left in {marked[0]}.")
+    new, *known = (markers(context.git, one, automatic.conflicted) for one in (commit.sha, head, tip))
+    if left := new.difference(*known):
+        raise GateError(f"A conflict marker is left in {min(left)[0]}.")
     check_ci_wait(context)
     commit, refs = signed(context, commit, ()), context.remote.refs()
     if context.github.is_dry:
