@@ -140,6 +140,12 @@ class Request(NamedTuple):
         return self.options.get("dry-run") == "true"
 
     @property
+    def counts_as(self) -> str:
+        """The kind of round that it counts as on its pull request, empty for none. A fix of a failed run is one, too."""
+        by_run = self.trigger is not None and self.trigger.event == "workflow_run"
+        return self.round or ("fix" if by_run else "")
+
+    @property
     def keeps_tests(self) -> bool:
         """Whether a change that weakens tests is refused: people asked for no change in particular."""
         return self.round not in ("", REVIEW)

@@ -46,7 +46,7 @@ def read_followed(
     status = github.pull_status(number)
     if not is_own(status, github.name, github.me):
         return None
-    record = read_record(github, number, status.commits)
+    record = read_record(github, number, (one.message for one in status.commits))
     reader = _Reader(github, number, limits, status)
     emails = {author_of(github.me, one, status.url).email for one in (identity, Identity())}
     over = "in the merge queue" if status.queued else status.state.lower() if status.state != "OPEN" else ""

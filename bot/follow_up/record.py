@@ -1,7 +1,7 @@
 """The one comment that a followed pull request has: what people read of it, and what the next wake-up knows by it.
 
 The mark holds everything that only grows. Anybody can copy a mark, so only those by our account count; and the numbers
-in it are raised to those of the branch's own commits. With `GITHUB_TOKEN` each workflow writes as the same account: a
+in it are raised to those of the branch's own commits and of the fixes that failed runs began. With `GITHUB_TOKEN` each workflow writes as the same account: a
 forged mark can stop the loop, never prolong it.
 """
 
@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from bot.contracts.formatting import count_of, money
+from bot.contracts.request import ROUND_ARTIFACT
 from bot.events.event_request import NoRequestError
 from bot.follow_up.situation import ROUNDS, Kind, Spent
 from bot.github.client import GitHub
-from bot.github.pull_status import CommitStatus
 from bot.github.values import CommentData
 from bot.publish.change.commit import ROUND_TRAILER
 from bot.publish.markdown import safe_line
 from bot.publish.thread.comments import OwnComment, own_comments
-from bot.publish.thread.markers import mark, mark_of, marked
+from bot.publish.thread.markers import TRIES, mark, mark_of, marked
 
 FOLLOWED = "followed"
 """The kind of the comment."""
@@ -34,7 +34,7 @@ class Record(NamedTuple):
     `login` are the account that armed it, 0 and empty for the policy. `stopped` is why nothing more is done, `ready`
     the head that was said to be ready. `run` is the Actions run
     that works on a round of `kind` for `head`, 0 for none. `most_rounds` and `most_usd` are the policy's limits, 0 if
-    unknown."""
+    unknown. `tries` are the keys of the requests that failed runs made."""
 
     comment: CommentData | None = None
     spent: Spent = Spent()
@@ -48,6 +48,7 @@ class Record(NamedTuple):
     kind: str = ""
     most_rounds: int = 0
     most_usd: float = 0.0
+    tries: frozenset[str] = frozenset()
 
     @property
     def used(self) -> str:
@@ -63,14 +64,14 @@ class Record(NamedTuple):
         return f"{self.comment.body.partition(chr(10))[0].strip()} {self.used}" if self.comment else ""
 
 
-def read_record(github: GitHub, number: int, commits: Iterable[CommitStatus] = ()) -> Record:
-    """Return what our comment on the pull request says. Raises `GitHubError`."""
-    found = [
-        one for one in own_comments(github, github.comments(number)) if one.kind == FOLLOWED and one.ours
-    ]
-    if not found:
-        return Record(spent=_raised(Spent(), commits))
-    own = found[0]
+def read_record(github: GitHub, number: int, messages: Iterable[str] = ()) -> Record:
+    """Return what our comments on the pull request say. `messages` are those of its commits. Raises `GitHubError`."""
+    found = list(own_comments(github, github.comments(number)))
+    tries = frozenset(one.key for one in found if one.key.startswith(TRIES))
+    own = next((one for one in found if one.kind == FOLLOWED and one.ours), None)
+    spent = _raised(_spent(own) if own else Spent(), len(tries), messages)
+    if own is None:
+        return Record(spent=spent, tries=tries)
     fields, data = own.fields, own.data
     lines = tuple(
         line for line in data.body.splitlines() if line.startswith("| ") and not line.startswith("| Head")
@@ -78,7 +79,7 @@ def read_record(github: GitHub, number: int, commits: Iterable[CommitStatus] = (
     stopped = re.search(r"^\*\*Stopped:\*\* (.+?)(?: Next: .+)?$", data.body, re.MULTILINE)
     return Record(
         comment=data,
-        spent=_raised(_spent(own), commits),
+        spent=spent,
         rows=lines[1:] if lines and set(lines[0]) <= set("| -") else lines,
         armed_by=own.number("by"),
         login=fields.get("login", ""),
@@ -89,6 +90,7 @@ def read_record(github: GitHub, number: int, commits: Iterable[CommitStatus] = (
         kind=fields.get("round", ""),
         most_rounds=own.number("rounds"),
         most_usd=own.number("most") / 100,
+        tries=tries,
     )
 
 
@@ -106,10 +108,16 @@ def _spent(own: OwnComment) -> Spent:
     )
 
 
-def _raised(spent: Spent, commits: Iterable[CommitStatus]) -> Spent:
-    """Return `spent` with at least as many rounds of each kind as the branch has commits of them."""
-    made = [kind for one in commits for kind in _TRAILERS.findall(one.message)]
-    return spent._replace(counts={kind: max(spent.counts.get(kind, 0), made.count(kind)) for kind in Kind})
+def _raised(spent: Spent, tries: int, messages: Iterable[str]) -> Spent:
+    """Return `spent` with at least as many rounds of each kind as the branch has commits and failed runs began."""
+    made = [kind for one in messages for kind in _TRAILERS.findall(one)]
+    counts = {kind: max(spent.counts.get(kind, 0), made.count(kind)) for kind in Kind}
+    return spent._replace(counts={**counts, Kind.FIX: max(counts[Kind.FIX], tries)})
+
+
+def count_rounds(github: GitHub, number: int, spent: Spent) -> Spent:
+    """Return `spent` with the rounds whose bundles Actions keeps: one request. Raises `GitHubError`."""
+    return spent._replace(bundles=github.count_artifacts(f"{ROUND_ARTIFACT}{number}"))
 
 
 def write_record(github: GitHub, number: int, record: Record, headline: str) -> Record:

@@ -97,6 +97,11 @@ class Followed:
         return [one["id"] for one in self.stage.get(f"pulls/{self.number}/comments")[-remarks:]]
 
     @property
+    def calls(self) -> list[str]:
+        """The bot's requests to the API until now."""
+        return [line for line in self.stage.bot_requests() if " /api/" in line]
+
+    @property
     def comment(self) -> str:
         """The one comment that is edited; empty before it exists."""
         comments = self.stage.get(f"issues/{self.number}/comments?per_page=100")

@@ -8,6 +8,7 @@ import pytest
 
 from slash_forge.bundled import MAINTAINER
 from slash_forge.call import Call as RestCall
+from tests.attacks.test_fence_of_the_prompt import outside, user_texts
 from tests.follow_up.conftest import BRANCH, Followed, mark_fields
 from tests.support.files import write_file
 from tests.support.model_script import Call, Say
@@ -45,14 +46,14 @@ def test_a_red_check_is_fixed_once(followed: Followed):
     assert mark_fields(followed.comment)["fix"] == "1"
 
 
-def test_an_idle_event_takes_few_calls_and_writes_nothing_twice(followed: Followed):
-    run = followed.ci(None)
+def test_one_red_check_waits_for_the_others_and_an_idle_event_takes_few_calls(followed: Followed):
+    run = followed.ci()
+    followed.ci(None, name="lint")
+    assert followed.wake(run, [Say("unused")]).requests == []
+    assert followed.comment.startswith("**Following this pull request.** Lint has not ended. Next: CI.")
+    before, writes = len(followed.calls), len(followed.stage.writes())
     followed.wake(run)
-    assert "**Following this pull request.**" in followed.comment
-    before, writes = len(followed.stage.bot_requests()), len(followed.stage.writes())
-    followed.wake(run)
-    calls = [line for line in followed.stage.bot_requests()[before:] if " /api/" in line]
-    assert len(calls) <= 6, calls
+    assert 0 < len(followed.calls) - before <= 6, followed.calls[before:]
     assert len(followed.stage.writes()) == writes
 
 
@@ -395,7 +396,7 @@ def test_a_red_dependency_update_is_fixed_once(followed: Followed, mixed: bool):
         repo, "dependabot[bot]", "dependabot/x", title="Bump x", body="Release notes: y is gone."
     )
     triggers = f"triggers: {{failed_runs: {{authors: [{bot}], verbs: [fix]}}}}"
-    forge.commit(repo, {".github/agent.yml": f"version: 1\nchecks: []\n{triggers}\n"})
+    followed.policy(f"{{}}\n{triggers}")
     followed.number = number
     run = forge.add_run(
         repo, event="pull_request", pull=number, conclusion="failure", actor="dependabot[bot]"
@@ -406,12 +407,17 @@ def test_a_red_dependency_update_is_fixed_once(followed: Followed, mixed: bool):
         assert "has commits of other accounts" in done.output
         return
     assert done.code == 0, done.output
-    assert "Release notes: y is gone." in str(done.requests[0].json)
+    text = user_texts(done.requests[0].json)
+    assert "Release notes: y is gone." in text
+    assert "Release notes" not in outside(text)
     stacked = [one for one in followed.stage.pulls() if one["base"]["ref"] == "dependabot/x"]
     assert len(stacked) == 1
     assert stacked[0]["draft"]
     again = followed.wake(run)
-    assert "1 times already" in again.output or "done already" in again.output, again.output
+    assert "1 times already" in again.output, again.output
+    followed.number = stacked[0]["number"]
+    followed.wake(followed.ci(None))
+    assert mark_fields(followed.comment)["fix"] == "1"  # of the draft's rounds
 
 
 def reply(followed: Followed, comment: int, body: str) -> Call:
@@ -579,10 +585,14 @@ def test_failing_checks_of_a_persons_pull_request_are_fixed_on_request_in_one_ro
 
 
 @pytest.mark.parametrize(
-    ("repeated_by", "again"), [(MAINTAINER, "head was worked on 1 times"), ("", "pull request 3 times")]
-)
-def test_a_red_update_is_known_by_its_author_and_counted_on_the_pull_request(
-    followed: Followed, repeated_by: str, again: str
+    ("repeated_by", "counted_by", "again"),
+    [
+        (MAINTAINER, "comments", "head was worked on 1 times"), ("", "comments", "its pull request 3 times"),
+        ("", "commits", "its pull request 3 times"), ("", "bundles", "its pull request 3 times"),
+    ],
+)  # fmt: skip
+def test_a_red_update_is_known_by_its_author_and_counted_as_rounds_are(
+    followed: Followed, repeated_by: str, counted_by: str, again: str
 ):
     """Whoever the event names, also a person who ran CI again."""
     forge, repo = followed.forge, followed.repo
@@ -593,10 +603,17 @@ def test_a_red_update_is_known_by_its_author_and_counted_on_the_pull_request(
         repo, {".github/agent.yml": f"checks: []\ntriggers: {{failed_runs: {{authors: [{bot}]}}}}\n"}
     )
     head = forge.branch_sha(repo, "dependabot/x") or ""
-    tried = [head] if repeated_by else ["b" * 40, "c" * 40, "d" * 40]
-    for number, one in enumerate(tried):
+    for number, one in enumerate([head] if repeated_by else ["b" * 40, "c" * 40, "d" * 40]):
         written = f"<!-- slash-agent progress request=w{one[:12]}-{number} run=7 state=over -->"
-        forge.comment(repo, followed.number, BOT, f"Done.\n\n{written}\n")
+        match counted_by:
+            case "comments":
+                forge.comment(repo, followed.number, BOT, f"Done.\n\n{written}\n")
+            case "commits":
+                words = {"author": BOT, "message": f"Fix {number}\n\nAgent-Round: fix"}
+                forge.commit(repo, {"fix.txt": f"{number}\n"}, branch="dependabot/x", **words)
+            case _:
+                bundle = f"slash-agent-bundle-round-{followed.number}"
+                forge.add_artifact(repo, followed.ci(None), bundle, {"a": b""})
     actor = repeated_by or "dependabot[bot]"
     run = forge.add_run(repo, event="pull_request", pull=followed.number, conclusion="failure", actor=actor)
     done = followed.wake(run)

@@ -111,7 +111,9 @@ def test_three_jobs_run_a_round_and_the_comment_and_the_report_tell_all_of_them(
     followed: Followed, jobs: Jobs
 ):
     first = followed.head
-    assert jobs(red(followed)) == ALL
+    event, before = red(followed), len(followed.calls)
+    assert jobs(event) == ALL
+    assert len(followed.calls) - before <= 40, followed.calls[before:]  # the number in the docs
     second = followed.head
     again = [Call("write", {"path": "again.txt", "content": "fixed\n"}), *FIX[1:]]
     assert jobs(red(followed, name="lint", log="error: other"), model=again) == ALL
@@ -217,6 +219,8 @@ def test_a_red_dependency_update_goes_through_the_same_jobs(followed: Followed, 
     run = forge.add_run(repo, event="pull_request", pull=followed.number, conclusion="failure", actor=login)
     forge.add_job(repo, run, "test", conclusion="failure")
     assert jobs(forge.workflow_run_event(repo, run)) == ALL
+    kept = followed.stage.get(f"actions/artifacts?name=slash-agent-bundle-round-{followed.number}")
+    assert kept["total_count"] == 1  # it counts as a round
     [stacked] = [one for one in followed.stage.pulls() if one["base"]["ref"] == "dependabot/x"]
     assert (stacked["draft"], stacked["user"]["login"]) == (True, BOT)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Trigger
+from bot.follow_up.record import read_record
 from bot.github.client import connect
-from bot.publish.thread.history import count_tries
-from bot.publish.thread.markers import trigger_key
+from bot.publish.thread.markers import tries_key, trigger_key
 from slash_forge.bundled import MAINTAINER
 from slash_forge.runs import Step as JobStep
 from tests.support.fix_script import fix_steps
@@ -85,7 +85,9 @@ def test_tries_are_the_requests_that_failed_runs_made_at_that_head(
         body = f"said\n\n<!-- slash-agent progress request={key} run=7 state=over -->"
         stage.forge.comment(stage.repo, stage.sample.issue, login, body)
     github = connect(stage.sample.run_token, stage.forge.api_url, stage.repo)
-    assert count_tries(github, stage.sample.issue, HEAD) == tried
+    record = read_record(github, stage.sample.issue)
+    assert (sum(key.startswith(tries_key(HEAD)) for key in record.tries), len(record.tries)) == tried
+    assert record.spent.rounds == tried[1]
 
 
 def test_every_other_event_has_the_key_of_the_comment_that_asked():

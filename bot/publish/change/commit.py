@@ -233,8 +233,8 @@ def with_trailers(message: str, request: Request, rules: BaseRules, url: str) ->
         trailers.append(f"Co-authored-by: {actor.login} <{address}>")
     if rules.policy.pull_request.sign_off:
         trailers.append(f"Signed-off-by: {name} <{email}>")
-    if request.round:
-        trailers.append(f"{ROUND_TRAILER}: {request.round}")
+    if request.counts_as:
+        trailers.append(f"{ROUND_TRAILER}: {request.counts_as}")
     return "\n\n".join([message, "\n".join(trailers)]).strip() + "\n"
 
 

@@ -19,12 +19,10 @@ from bot.publish.thread.markers import (
     ENDED,
     PROGRESS,
     REFUSED,
-    TRIES,
     WRITE,
     asking_comment,
     may_be_ours,
     read_mark,
-    tries_key,
 )
 
 _KINDS = (PROGRESS, ENDED, ANSWER)
@@ -64,13 +62,6 @@ def comes_before(key: str, own: str) -> bool:
     """Whether a request came before `own`. Comments in a conversation and on lines are numbered separately."""
     (one, on_lines), (other, of_lines) = asking_comment(key), asking_comment(own)
     return one < other if one and other and on_lines == of_lines else key != own
-
-
-def count_tries(github: GitHub, number: int, head_sha: str) -> tuple[int, int]:
-    """Return how many runs were started for failed checks at this head of a pull request, and at all of its heads."""
-    own = own_comments(github, github.comments(number))
-    keys = {one.key for one in own if one.kind in _KINDS and one.key.startswith(TRIES)}
-    return sum(key.startswith(tries_key(head_sha)) for key in keys), len(keys)
 
 
 _HEADS_WORKFLOW = ("pull_request", "pull_request_review", "pull_request_review_comment")

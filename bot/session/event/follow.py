@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import islice
 
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.request import ROUND_ARTIFACT, Tier
+from bot.contracts.request import Tier
 from bot.environment.prepared import commit_to_prepare
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.resolve_request import build_request
 from bot.follow_up.act import Actions
 from bot.follow_up.decide import decide
 from bot.follow_up.read import read_followed
-from bot.follow_up.record import Record, read_record
+from bot.follow_up.record import Record, count_rounds, read_record
 from bot.follow_up.situation import StartRound
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -93,8 +93,8 @@ def _next_step(context: EventContext, number: int, chosen: Actions | None) -> Ac
     actions = _actions(context, number)
     step = decide(actions.now, actions.limits)
     if isinstance(step, StartRound):
-        kept = context.github.count_artifacts(f"{ROUND_ARTIFACT}{number}")
-        step = decide(actions.now._replace(spent=actions.now.spent._replace(bundles=kept)), actions.limits)
+        spent = count_rounds(context.github, number, actions.now.spent)
+        step = decide(actions.now._replace(spent=spent), actions.limits)
     if isinstance(step, StartRound) and chosen is not None:
         context.say(f"#{number} is next: one round at a time")
         return chosen

@@ -19,8 +19,7 @@ from bot.github.tokens import Access
 from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.load import load_policy
 from bot.policy.policy_error import PolicyError
-from bot.publish.thread.history import count_tries
-from bot.publish.thread.markers import ANSWER, REFUSED
+from bot.publish.thread.markers import ANSWER, REFUSED, tries_key
 from bot.session.context.github_env import read_github_environment
 from bot.session.event.event_context import (
     EventContext,
@@ -111,11 +110,16 @@ def _decide(context: EventContext, request: Request) -> Request:
     `approve` the very plan that it names."""
     event_request = context.event_request
     if event_request.cause in MOST_TRIES:
-        tries, every = count_tries(context.github, event_request.number, event_request.head_sha)
-        most, limits = MOST_TRIES[event_request.cause], context.policy.follow_up or FollowUpPolicy()
-        if tries >= most or every >= limits.fix:
+        from bot.follow_up.record import count_rounds, read_record
+
+        github, number = context.github, event_request.number
+        record = read_record(github, number, (one.commit.message for one in github.pull_commits(number)))
+        rounds = count_rounds(github, number, record.spent).rounds
+        tries = sum(key.startswith(tries_key(event_request.head_sha)) for key in record.tries)
+        limits = context.policy.follow_up or FollowUpPolicy()
+        if tries >= MOST_TRIES[event_request.cause] or rounds >= limits.fix:
             why = (
-                f"the failed run's head was worked on {tries} times already, and its pull request {every} times; "
+                f"the failed run's head was worked on {tries} times already, and its pull request {rounds} times; "
                 f"`/agent {DEFAULT}` tries once more"
             )
             raise NoRequestError(why, unmet=True)
