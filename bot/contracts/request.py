@@ -141,9 +141,9 @@ class Request(NamedTuple):
 
     @property
     def counts_as(self) -> str:
-        """The kind of round that it counts as on its pull request, empty for none. A fix of a failed run is one, too."""
+        """The kind of round that it counts as on its pull request: a fix of a failed run is one, too. Empty for none."""
         by_run = self.trigger is not None and self.trigger.event == "workflow_run"
-        return self.round or ("fix" if by_run else "")
+        return self.round or (self.verb if by_run else "")
 
     @property
     def keeps_tests(self) -> bool:

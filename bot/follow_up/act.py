@@ -102,11 +102,10 @@ class Actions:
         self._write(headline, row(head, what, "running"))
 
     def lose_round(self) -> None:
-        """The job of the round under way is gone, so the round does not count."""
+        """The job of the round under way is gone, so the round does not count. The next step writes that."""
         spent, rows = _ended_early(self.record), with_result(self.record.rows, "its job ended early")
         self.record = self.record._replace(spent=spent, rows=rows, run=0)
         self.now = self.now._replace(running=False, spent=spent)
-        self._write("**Following this pull request.** The last round ended early. Next: this bot.")
 
     def _ready(self) -> None:
         head = self.now.head
@@ -120,14 +119,11 @@ class Actions:
             with self._noting("auto-merge is not on"):
                 self.github.enable_auto_merge(self.status.id, self.number, head)
         self.record = self.record._replace(ready=head)
-        checks = "all checks pass" if self.now.checks else "there are no checks"
-        self._write(_ready_text(self.now), row(head, checks, "ready for review"))
+        self._write(_ready_text(self.now), row(head, _checks_text(self.now), "ready for review"))
 
     def stop(self, reason: str, who: str = "a maintainer") -> None:
-        self.record = self.record._replace(stopped=reason, run=0)
-        last = row(self.now.head, "stopped", reason)
-        rows = () if self.record.rows[-1:] == (last,) else (last,)
-        self._write(f"**Stopped:** {safe_line(reason)} Next: {who}.", *rows)
+        record = self.record._replace(head=self.now.head)
+        stop_record(self.github, self.number, record, safe_line(reason), who)
 
     def _count(self, kind: Kind, **more: object) -> None:
         counts = dict(self.record.spent.counts)
@@ -211,9 +207,12 @@ def _ended_early(record: Record) -> Spent:
     return record.spent._replace(counts=counts, lost=record.spent.lost + 1, failures=failures)
 
 
+def _checks_text(now: Situation) -> str:
+    return "All checks pass" if now.checks else "There are no checks"
+
+
 def _ready_text(now: Situation) -> str:
-    said = "All checks pass" if now.checks else "There are no checks"
-    return f"**Ready for review.** {said} at {now.head[:12]}. Next: a reviewer."
+    return f"**Ready for review.** {_checks_text(now)} at {now.head[:12]}. Next: a reviewer."
 
 
 def arm(github: GitHub, number: int, by: int, login: str) -> str:
@@ -226,17 +225,19 @@ def arm(github: GitHub, number: int, by: int, login: str) -> str:
     return "I follow this pull request until it can be merged."
 
 
-def disarm(github: GitHub, number: int) -> Record | None:
-    """Stop following, if the pull request is followed. Returns what was known until now, `None` if it was not."""
+def disarm(github: GitHub, number: int) -> Record:
+    """Stop following, if the pull request is followed. Returns what was known until now, nothing if it was not."""
     record = read_record(github, number)
     if record.comment is None or record.stopped:
-        return None
+        return Record()
     stop_record(github, number, record, "`/agent stop`.")
     return record
 
 
-def stop_record(github: GitHub, number: int, record: Record, reason: str) -> None:
+def stop_record(
+    github: GitHub, number: int, record: Record, reason: str, who: str = "a maintainer"
+) -> None:
     """Stop following, whatever is under way. `reason` is a sentence in Markdown."""
-    rows = with_result(record.rows, reason) if record.run else record.rows
-    headline = f"**Stopped:** {reason} Next: a maintainer."
-    write_record(github, number, record._replace(stopped=reason, rows=rows, run=0), headline)
+    rows = record.rows if record.run else (*record.rows, row(record.head, "stopped", ""))
+    record = record._replace(stopped=reason, rows=with_result(rows, reason), run=0)
+    write_record(github, number, record, f"**Stopped:** {reason} Next: {who}.")

@@ -1,8 +1,8 @@
 """The one comment that a followed pull request has: what people read of it, and what the next wake-up knows by it.
 
 The mark holds everything that only grows. Anybody can copy a mark, so only those by our account count; and the numbers
-in it are raised to those of the branch's own commits and of the fixes that failed runs began. With `GITHUB_TOKEN` each workflow writes as the same account: a
-forged mark can stop the loop, never prolong it.
+in it are raised to those of the branch's own commits and of the fixes of failed runs. With `GITHUB_TOKEN` each workflow
+writes as the same account: a forged mark can stop the loop, never prolong it.
 """
 
 import re
@@ -73,14 +73,12 @@ def read_record(github: GitHub, number: int, messages: Iterable[str] = ()) -> Re
     if own is None:
         return Record(spent=spent, tries=tries)
     fields, data = own.fields, own.data
-    lines = tuple(
-        line for line in data.body.splitlines() if line.startswith("| ") and not line.startswith("| Head")
-    )
+    lines = (line for line in data.body.splitlines() if line.startswith("| "))
     stopped = re.search(r"^\*\*Stopped:\*\* (.+?)(?: Next: .+)?$", data.body, re.MULTILINE)
     return Record(
         comment=data,
         spent=spent,
-        rows=lines[1:] if lines and set(lines[0]) <= set("| -") else lines,
+        rows=tuple(line for line in lines if not line.startswith(("| Head", "| ---"))),
         armed_by=own.number("by"),
         login=fields.get("login", ""),
         stopped=(stopped.group(1) if stopped else _REASON_GONE) if fields.get("state") == "stopped" else "",

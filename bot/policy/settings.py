@@ -169,6 +169,11 @@ class Policy:
         return replace(own, **lowered | {"usd": least(lowered["usd"], requested_usd)})
 
     @property
+    def rounds(self) -> FollowUpPolicy:
+        """Return the limits of the rounds for a pull request, also of one that is followed on request."""
+        return self.follow_up or FollowUpPolicy()
+
+    @property
     def model_names(self) -> tuple[str, ...]:
         """Return the models that runs may ask by themselves, each once."""
         names = (self.model, *self.model_settings.model_names)

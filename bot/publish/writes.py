@@ -26,7 +26,6 @@ from bot.maintenance.apply import allowance_of
 from bot.maintenance.task import Task
 from bot.maintenance.thread_fit import mismatch
 from bot.parsing.parser import Parser
-from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.settings import Policy
 from bot.policy.writes import refusal
 from bot.publish.body.order_and_footer import Links
@@ -261,7 +260,7 @@ def validate_writes(context: PublishContext) -> ValidatedWrites | None:
     # GitHub's times are whole seconds, so activity in the second of the reading is compared with what was read.
     triaged = request.triage.threads if request.triage else ()
     known = {one.state.number: one.state.quiet_since for one in triaged}
-    resolves = request.round and (policy.follow_up or FollowUpPolicy()).resolve
+    resolves = request.round and policy.rounds.resolve
     patch, links = context.bundle.patch if resolves else b"", context.links
     return ValidatedWrites(outcome, writes.writes, allowance.threads, task, since, known, links, patch)
 

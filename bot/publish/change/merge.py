@@ -12,8 +12,8 @@ from bot.checkout.pull import PullBase
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest
-from bot.publish.change.commit import build_commit, check_ci_wait, read_rules, signed, start_workflows
-from bot.publish.change.pushed import report_pushed
+from bot.publish.change.commit import build_commit, read_rules, signed
+from bot.publish.change.pushed import push_onto_head
 from bot.publish.context import PublishContext, check_now, check_open, fetch_ends
 from bot.publish.result import PublishResult
 
@@ -49,18 +49,8 @@ def publish_merge(
     new, *known = (markers(context.git, one, automatic.conflicted) for one in (commit.sha, head, tip))
     if left := new.difference(*known):
         raise GateError(f"A conflict marker is left in {min(left)[0]}.")
-    check_ci_wait(context)
-    commit, refs = signed(context, commit, ()), context.remote.refs()
-    if context.github.is_dry:
-        context.github.requester.record(
-            f"push: put a merge on {current.head_ref}, the head of #{current.number}"
-        )
-    else:
-        never = frozenset({refs.default, current.base_ref})
-        context.remote.push_onto(commit.sha, current.head_ref, expected=head, never=never, merged=tip)
-    published = report_pushed(context, current, commit)
-    start_workflows(context, commit.policy, current.head_ref, foreign=False)
-    return published
+    commit = signed(context, commit, ())
+    return push_onto_head(context, current, commit, context.remote.refs().default, (head, tip))
 
 
 def _merge_of_run(context: PublishContext, ends: PullBase, head: str) -> tuple[str, Merge]:

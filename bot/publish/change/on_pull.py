@@ -30,18 +30,16 @@ from bot.publish.body.render import render_body
 from bot.publish.change.commit import (
     CheckedCommit,
     build_commit,
-    check_ci_wait,
     read_rules,
     signed,
-    start_workflows,
 )
 from bot.publish.change.merge import publish_merge
 from bot.publish.change.pull_request import Proposal, branch_patterns, propose, with_target
-from bot.publish.change.pushed import report_pushed
+from bot.publish.change.pushed import push_onto_head, report_pushed
 from bot.publish.context import PublishContext, check_now, check_open, check_request, fetch_ends
 from bot.publish.markdown import block, suggestion_refusal
 from bot.publish.own_pulls import own_pull
-from bot.publish.remote import BranchMovedError, ProtectedBranchError, Refs
+from bot.publish.remote import BranchMovedError, ProtectedBranchError
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import created
 from bot.publish.thread.markers import SUGGESTED, mark, marked, own_fields
@@ -95,7 +93,7 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     if may_go_onto(head, commit.policy, refs.default):
         check_open(current)
         try:
-            return _push(context, head, commit, refs)
+            return push_onto_head(context, current, commit, refs.default, (base_sha,))
         except ProtectedBranchError as error:
             if head.ours:
                 raise
@@ -126,22 +124,6 @@ def _is_own(context: PublishContext, current: PullRequest) -> bool:
         return False
     pulls = context.github.pulls_from(current.head_ref)
     return any(one.number == current.number and own_pull(one, *context.accounts) for one in pulls)
-
-
-def _push(context: PublishContext, head: PullHeadState, commit: CheckedCommit, refs: Refs) -> PublishResult:
-    check_ci_wait(context)
-    current = head.current
-    if context.github.is_dry:
-        context.github.requester.record(
-            f"push: put one commit on {current.head_ref}, the head of {head.mention}"
-        )
-    else:
-        never = frozenset({refs.default, current.base_ref})
-        expected = context.outcome.base_sha
-        context.remote.push_onto(commit.sha, current.head_ref, expected=expected, never=never)
-    published = report_pushed(context, current, commit)
-    start_workflows(context, commit.policy, current.head_ref, foreign=False)
-    return published
 
 
 class PullHeadState(NamedTuple):

@@ -1,12 +1,31 @@
-"""Report a commit on the head of a pull request by a comment there, once for a request."""
+"""Put a commit on the head of a pull request, and report it by a comment there, once for a request."""
+
+from collections.abc import Sequence
 
 from bot.contracts.pulls import PullRequest
 from bot.publish.body.render import render_body
-from bot.publish.change.commit import CheckedCommit, ci_note
+from bot.publish.change.commit import CheckedCommit, check_ci_wait, ci_note, start_workflows
 from bot.publish.context import PublishContext
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.markers import PUSHED
+
+
+def push_onto_head(
+    context: PublishContext, current: PullRequest, commit: CheckedCommit, default: str, parents: Sequence[str]
+) -> PublishResult:
+    """Put a commit with these parents on the head, the first of them, and report it. `default` is the default branch.
+    Raises `PublishError`."""
+    check_ci_wait(context)
+    branch = current.head_ref
+    if context.github.is_dry:
+        context.github.requester.record(f"push: put one commit on {branch}, the head of #{current.number}")
+    else:
+        never = frozenset({default, current.base_ref})
+        context.remote.push_onto(commit.sha, branch, parents=parents, never=never)
+    published = report_pushed(context, current, commit)
+    start_workflows(context, commit.policy, branch, foreign=False)
+    return published
 
 
 def report_pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> PublishResult:

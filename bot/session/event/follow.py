@@ -9,7 +9,7 @@ from itertools import islice
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.request import Tier
 from bot.environment.prepared import commit_to_prepare
-from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
+from bot.events.event_request import EventRequest, NoRequestError, RefusedError
 from bot.events.resolve_request import build_request
 from bot.follow_up.act import Actions
 from bot.follow_up.decide import decide
@@ -20,14 +20,12 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.stdlib_api import Api
 from bot.github.values import Account
-from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.tiers_and_budget import least
 from bot.publish.markdown import unescaped
 from bot.publish.own_pulls import own_pull
 from bot.session.event.event_context import EventContext, EventResult
 
 _MOST_PULLS = 300
-_NO_ROUND = "No pull request needs a round."
 _NOT_OWN = "it is not a pull request of this bot's own"
 _NOT_FOLLOWED = "the policy has no `follow_up`, and nobody wrote `/agent follow` on the pull request"
 
@@ -35,22 +33,30 @@ _NOT_FOLLOWED = "the policy has no `follow_up`, and nobody wrote `/agent follow`
 def follow(context: EventContext) -> EventResult:
     """Take the next step of the event's pull request, or of all that are followed. Raises `NoRequestError` if that of
     the event is not."""
-    github, number, mode = (
-        context.github,
-        context.event_request.number,
-        context.environment.get("SLASH_AGENT_MODE"),
-    )
+    mode, chosen = context.environment.get("SLASH_AGENT_MODE"), None
     if mode == "run":
-        number, record = begun_round(github, number, context.where.run)
-        if not number:
-            return EventResult(ExitCode.DONE, _NO_ROUND)
-        try:
-            return _run_round(context, number, record)
-        except (RefusedError, UsageError) as error:
-            context.pass_on(str(error))
-            return EventResult(ExitCode.DONE, str(error), answered=True)
-    chosen = None
-    for each in [number] if number else _own_open(github):
+        number, record = begun_round(context.github, context.event_request.number, context.where.run)
+    else:
+        chosen = _choose(context)
+        number, record = (chosen.number, chosen.record) if chosen else (0, Record())
+    if not number:
+        return EventResult(ExitCode.DONE, "No pull request needs a round.", answered=True)
+    if mode == "follow":
+        where, asked = context.where, round_request(context.event_request, number, record)
+        commit = commit_to_prepare(asked, Api(where.api_url, where.token), context.environment)
+        reason = f"The next job runs a round for #{number}."
+        return EventResult(ExitCode.DONE, reason, answered=True, pull=number, commit=commit)
+    try:
+        return _run_round(context, number, record)
+    except (RefusedError, UsageError) as error:
+        (chosen.stop if chosen else context.pass_on)(str(error))
+        return EventResult(ExitCode.DONE, str(error), answered=True)
+
+
+def _choose(context: EventContext) -> Actions | None:
+    """Take the next step of each pull request, and return the round that this job is to run."""
+    number, chosen = context.event_request.number, None
+    for each in [number] if number else _own_open(context.github):
         try:
             chosen = _next_step(context, each, chosen)
         except NoRequestError:
@@ -60,25 +66,7 @@ def follow(context: EventContext) -> EventResult:
             if number or error.failure.rate_limited:
                 raise
             context.say(f"note: #{each} is left until the next time: {error}")
-    if chosen is None:
-        return EventResult(ExitCode.DONE, _NO_ROUND, answered=True)
-    number, record = chosen.number, chosen.record
-    if mode == "follow":
-        where, asked = context.where, round_request(context.event_request, number, record)
-        commit = commit_to_prepare(asked, Api(where.api_url, where.token), context.environment)
-        reason = f"The next job runs a round for #{number}."
-        return EventResult(ExitCode.DONE, reason, answered=True, pull=number, commit=commit)
-    try:
-        result = _run_round(context, number, record)
-    except (RefusedError, UsageError) as error:
-        chosen.stop(str(error))
-        return EventResult(ExitCode.DONE, str(error), answered=True)
-    except BaseException:
-        chosen.lose_round()
-        raise
-    if result.bundle is None:
-        chosen.lose_round()
-    return result
+    return chosen
 
 
 def begun_round(github: GitHub, number: int, run: int) -> tuple[int, Record]:
@@ -115,7 +103,7 @@ def _actions(context: EventContext, number: int) -> Actions:
     if me is None:  # then nothing shows which commits and comments are ours
         raise NoRequestError("GitHub does not say which account the token is of")
     as_app = not me.login.startswith("github-actions")
-    limits = policy.follow_up or FollowUpPolicy()
+    limits = policy.rounds
     followed = read_followed(github, number, limits, policy.identity, may_push_workflows=as_app)
     if followed is None or (policy.follow_up is None and followed.record.comment is None):
         why = _NOT_OWN if followed is None else _NOT_FOLLOWED
@@ -139,15 +127,6 @@ def round_request(event_request: EventRequest, number: int, record: Record) -> E
     )
 
 
-def request_of_round(event_request: EventRequest, github: GitHub, run: int, number: int) -> EventRequest:
-    """Return what a round was requested by, for the job that publishes it, if our comment on the pull request `number`
-    has this very Actions run; else the event itself."""
-    record = read_record(github, number)
-    if event_request.cause is not Cause.FOLLOW_UP or not record.kind or record.run != run:
-        return event_request
-    return round_request(event_request, number, record)
-
-
 def _run_round(context: EventContext, number: int, record: Record) -> EventResult:
     """Run the round that `record` says is begun."""
     from bot.session.event.run_request import run_request
@@ -157,7 +136,7 @@ def _run_round(context: EventContext, number: int, record: Record) -> EventResul
     request = build_request(asked, context.github, context.policy)
     rounds = tuple(map(unescaped, record.rows))
     request = request._replace(policy_file=context.where.policy_file, round=record.kind, rounds=rounds)
-    left = (context.policy.follow_up or FollowUpPolicy()).usd - record.spent.usd
+    left = context.policy.rounds.usd - record.spent.usd
     if left < context.policy.tiers[request.actor.tier].usd:
         context.options = context.options._replace(budget_usd=least(context.options.budget_usd, left))
     return run_request(context, request)

@@ -100,7 +100,7 @@ def _following(context: EventContext, request: Request, kind: Answer | None) -> 
         anchor = record.comment.anchor if record.comment else ""
         return f"{record.state} [What was done]({context.thread_ref.url}#{anchor})" if anchor else ""
     stopped = disarm(github, number)
-    if stopped is None or stopped.comment is None:
+    if stopped.comment is None:
         return ""
     disarmed = "I do not follow this pull request any more. `/agent follow` goes on."
     run = _active_run(context, stopped.run, stopped.comment.updated_at) if stopped.run else None

@@ -32,7 +32,7 @@ from bot.publish.thread.markers import OVER, PROGRESS
 from bot.session.context.github_env import WORKFLOW_TOKEN, GitHubEnvironment, read_github_environment
 from bot.session.event.earlier_run import repeat_request
 from bot.session.event.event_context import client_for, connected, event_thread_ref
-from bot.session.event.follow import begun_round, request_of_round
+from bot.session.event.follow import begun_round, round_request
 from bot.session.event.instant_answers import post_check
 from bot.session.event.progress_comment import error_text
 from bot.verbs.record import Earlier
@@ -253,7 +253,9 @@ def _event_difference(
         return load_policy(text, where.policy_file)
 
     if request.round and request.pull is not None:
-        event_request = request_of_round(event_request, github, where.run, request.pull.number)
+        number, record = begun_round(github, request.pull.number, where.run)
+        if number and event_request.cause is Cause.FOLLOW_UP:
+            event_request = round_request(event_request, number, record)
     if event_request.cause is Cause.FAILED_RUN:
         with suppress(NoRequestError):  # then it is no update, and differs
             event_request = with_update(event_request, github, read_policy())

@@ -16,7 +16,6 @@ from bot.events.resolve_request import build_request, with_update
 from bot.events.triggers import MOST_TRIES
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
-from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.load import load_policy
 from bot.policy.policy_error import PolicyError
 from bot.publish.thread.markers import ANSWER, REFUSED, tries_key
@@ -116,8 +115,7 @@ def _decide(context: EventContext, request: Request) -> Request:
         record = read_record(github, number, (one.commit.message for one in github.pull_commits(number)))
         rounds = count_rounds(github, number, record.spent).rounds
         tries = sum(key.startswith(tries_key(event_request.head_sha)) for key in record.tries)
-        limits = context.policy.follow_up or FollowUpPolicy()
-        if tries >= MOST_TRIES[event_request.cause] or rounds >= limits.fix:
+        if tries >= MOST_TRIES[event_request.cause] or rounds >= context.policy.rounds.fix:
             why = (
                 f"the failed run's head was worked on {tries} times already, and its pull request {rounds} times; "
                 f"`/agent {DEFAULT}` tries once more"
