@@ -224,5 +224,7 @@ class Outcome(NamedTuple):
     @property
     def round_artifact(self) -> str:
         """The name of the artifact by which rounds are counted; empty for a run that counts as none."""
-        pull = self.request.pull if self.request.counts_as and self.stop_reason not in INFRASTRUCTURE else None
+        pull = (
+            self.request.pull if self.request.counts_as and self.stop_reason not in INFRASTRUCTURE else None
+        )
         return f"{ROUND_ARTIFACT}{pull.number}" if pull else ""

@@ -141,7 +141,7 @@ class Request(NamedTuple):
 
     @property
     def counts_as(self) -> str:
-        """The kind of round that it counts as on its pull request: a fix of a failed run is one, too. Empty for none."""
+        """The kind of round that it counts as on its pull request: a fix of a failed run is one, too. Empty: none."""
         by_run = self.trigger is not None and self.trigger.event == "workflow_run"
         return self.round or (self.verb if by_run else "")
 

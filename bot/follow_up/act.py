@@ -95,8 +95,8 @@ class Actions:
             lines=spent.lines or self.now.lines,
         )
         number = self.record.spent.count(*ROUNDS)
-        subject = names_of(step.checks) or (count_of(step.threads, "thread") if step.threads else "")
-        what = f"{_WHAT[step.kind]}{': ' if subject else ''}{subject}"
+        threads = count_of(step.threads, "thread") if step.threads else ""
+        what = ": ".join(filter(None, [_WHAT[step.kind], names_of(step.checks), threads]))
         self.record = self.record._replace(run=self.run, head=head, kind=step.kind.value)
         headline = f"**Round {number} of {self.limits.rounds}:** {safe_line(what)}. Next: this bot."
         self._write(headline, row(head, what, "running"))
@@ -234,9 +234,7 @@ def disarm(github: GitHub, number: int) -> Record:
     return record
 
 
-def stop_record(
-    github: GitHub, number: int, record: Record, reason: str, who: str = "a maintainer"
-) -> None:
+def stop_record(github: GitHub, number: int, record: Record, reason: str, who: str = "a maintainer") -> None:
     """Stop following, whatever is under way. `reason` is a sentence in Markdown."""
     rows = record.rows if record.run else (*record.rows, row(record.head, "stopped", ""))
     record = record._replace(stopped=reason, rows=with_result(rows, reason), run=0)

@@ -89,8 +89,8 @@ class _Reader:
         """Yield the checks of the head. Failures are looked at if every check has ended."""
         ended = [(one, ended_by(one.state)) for one in self.status.checks]
         of_base = {one.name: one for one in self.status.base_checks}
-        settled = not any(how in (Ended.PENDING, Ended.UNAPPROVED) for _, how in ended)
-        red = settled and any(how is Ended.FAILED for _, how in ended)
+        ends = {how for _, how in ended}
+        red = Ended.FAILED in ends and ends.isdisjoint((Ended.PENDING, Ended.UNAPPROVED))
         details = {one.name: one for one in self.github.failed_checks(self.status.head)} if red else {}
         before, flaky = self._before() if red else ({}, frozenset[str]())
         for one, how in ended:
@@ -104,7 +104,7 @@ class _Reader:
                 url=one.url,
                 run=one.run,
                 fingerprint=fingerprint(failed or FailedCheck(one.name, one.state, one.url))
-                if how is Ended.FAILED and settled
+                if how is Ended.FAILED and red
                 else "",
                 on_merge_base=before.get(one.name),
                 on_base_tip=ended_by(base.state) if base else None,

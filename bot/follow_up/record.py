@@ -109,8 +109,9 @@ def _spent(own: OwnComment) -> Spent:
 def _raised(spent: Spent, tries: int, messages: Iterable[str]) -> Spent:
     """Return `spent` with at least as many rounds of each kind as the branch has commits and failed runs began."""
     made = [kind for one in messages for kind in _TRAILERS.findall(one)]
-    counts = {kind: max(spent.counts.get(kind, 0), made.count(kind)) for kind in Kind}
-    return spent._replace(counts={**counts, Kind.FIX: max(counts[Kind.FIX], tries)})
+    begun = {Kind.FIX: tries}
+    counts = {kind: max(spent.counts.get(kind, 0), made.count(kind), begun.get(kind, 0)) for kind in Kind}
+    return spent._replace(counts=counts)
 
 
 def count_rounds(github: GitHub, number: int, spent: Spent) -> Spent:

@@ -106,6 +106,7 @@ class _Thread:
         self.issue = github.issue(number)
         self.comments = tuple(github.comments(number))
         self.state = thread_state(self.issue, self.comments, github.me, self.task)
+        self.remarks = {one.id: one for one in request.unresolved}
 
     def has(self, write: Write) -> bool:
         """Whether the thread is already as the write would leave it."""
@@ -162,7 +163,8 @@ class _Thread:
 
     def resolve(self, write: Write) -> str:
         """Resolve the thread of a reply in a round that changed its lines. Return why GitHub refused, or empty."""
-        if not (write.kind == "reply" and any(map(self._changes_lines, self._about(write)))):
+        lines = self.remarks.get(write.comment_id)
+        if lines is None or not self._changes_lines(lines):
             return ""
         try:
             if thread := self.github.unresolved_threads(self.number).get(write.comment_id):
@@ -170,10 +172,6 @@ class _Thread:
         except GitHubError as error:
             return str(error)
         return ""
-
-    def _about(self, write: Write) -> list[ReviewThread]:
-        """Return the thread on lines that a reply is for, as the run read it."""
-        return [one for one in self.proposed.outcome.request.unresolved if one.id == write.comment_id]
 
     def _changes_lines(self, lines: ReviewThread) -> bool:
         """Whether the change has lines of the thread; of its file, for a thread without a line of the head."""
@@ -185,8 +183,8 @@ class _Thread:
 
     def _follows(self, write: Write) -> bool:
         """Whether the change of a round that answers a review touches the file that the reply is about."""
-        paths = [one.path for one in self._about(write)]
-        return any(file.path in paths for file in self.proposed.outcome.files)
+        lines = self.remarks.get(write.comment_id)
+        return lines is not None and any(file.path == lines.path for file in self.proposed.outcome.files)
 
     def _body(self, write: Write) -> str:
         """Return the filtered text with its author and a mark."""

@@ -27,12 +27,7 @@ from bot.github.reviews import draft_comment
 from bot.policy.decide import protected_files
 from bot.policy.settings import Policy
 from bot.publish.body.render import render_body
-from bot.publish.change.commit import (
-    CheckedCommit,
-    build_commit,
-    read_rules,
-    signed,
-)
+from bot.publish.change.commit import CheckedCommit, build_commit, read_rules, signed
 from bot.publish.change.merge import publish_merge
 from bot.publish.change.pull_request import Proposal, branch_patterns, propose, with_target
 from bot.publish.change.pushed import push_onto_head, report_pushed
