@@ -179,7 +179,7 @@ def end_round(
             "**Following this pull request.** The last round ended early and is repeated. Next: this bot."
         )
     elif moved:
-        spent, result = spent._replace(void=spent.void + 1), problem
+        spent, result = spent._replace(void=spent.void + 1, failures=_failures_before(record)), problem
         headline = "**Following this pull request.** The last round was void. Next: this bot."
     else:
         result, stopped = "it changed nothing", f"The round changed nothing. {outcome.reason}"
@@ -201,10 +201,14 @@ def end_round(
 
 def _ended_early(record: Record) -> Spent:
     """Return what was done without the round under way, which the infrastructure ended."""
-    counts, kind = dict(record.spent.counts), record.kind
-    counts[kind] = max(0, counts.get(kind, 0) - 1)
-    failures = {name: head for name, head in record.spent.failures.items() if head != record.head}
-    return record.spent._replace(counts=counts, lost=record.spent.lost + 1, failures=failures)
+    spent, kind = record.spent, record.kind
+    counts = {**spent.counts, kind: max(0, spent.counts.get(kind, 0) - 1)}
+    return spent._replace(counts=counts, lost=spent.lost + 1, failures=_failures_before(record))
+
+
+def _failures_before(record: Record) -> dict[str, str]:
+    """Return the failures that earlier rounds worked on: nothing of the last one was pushed."""
+    return {name: head for name, head in record.spent.failures.items() if head != record.head}
 
 
 def _checks_text(now: Situation) -> str:

@@ -109,9 +109,8 @@ def _spent(own: OwnComment) -> Spent:
 def _raised(spent: Spent, tries: int, messages: Iterable[str]) -> Spent:
     """Return `spent` with at least as many rounds of each kind as the branch has commits and failed runs began."""
     made = [kind for one in messages for kind in _TRAILERS.findall(one)]
-    begun = {Kind.FIX: tries}
-    counts = {kind: max(spent.counts.get(kind, 0), made.count(kind), begun.get(kind, 0)) for kind in Kind}
-    return spent._replace(counts=counts)
+    made += [Kind.FIX] * (tries - made.count(Kind.FIX))
+    return spent._replace(counts={kind: max(spent.counts.get(kind, 0), made.count(kind)) for kind in Kind})
 
 
 def count_rounds(github: GitHub, number: int, spent: Spent) -> Spent:

@@ -32,6 +32,10 @@ def test_without_the_policy_nothing_starts(followed: Followed):
 
 
 def test_a_red_check_is_fixed_once(followed: Followed):
+    merge_base = followed.stage.get(f"compare/main...{BRANCH}")["merge_base_commit"]["sha"]
+    followed.forge.add_check_run(followed.repo, merge_base, "test", "success")
+    required = {"required_status_checks": [{"context": "test"}]}
+    followed.forge.add_rule(followed.repo, "main", "required_status_checks", required)
     before, run = followed.head, followed.ci()
     done = followed.wake(run, FIX)
     assert done.code == 0, done.output
@@ -66,10 +70,11 @@ def test_green_marks_it_ready_and_requests_a_review_once(followed: Followed):
     assert followed.wake(run).code == 0
     assert followed.pull["draft"] is False
     assert [one["login"] for one in followed.pull["requested_reviewers"]] == [MAINTAINER]
-    assert (
-        "**Ready for review.** There are no checks at" in followed.comment
-        or "All checks pass" in followed.comment
-    )
+    assert "**Ready for review.** All checks pass at" in followed.comment
+    writes = len(followed.stage.writes())
+    followed.wake(run)
+    assert len(followed.stage.writes()) == writes
+    assert (followed.pull["merged"], followed.pull["auto_merge"]) == (False, None)
 
 
 def test_a_commit_of_somebody_else_ends_it(followed: Followed):
@@ -147,9 +152,11 @@ def test_a_merge_has_two_parents_and_differs_in_resolved_conflicts_alone(
         Call("view", {"path": "notes.txt"}), Call("bash", {"command": edit}),
         Call("describe_change", {"title": "Merge main", "summary": "Both."}), Say("Done."),
     ]  # fmt: skip
-    done = followed.wake(followed.ci(None), model)
+    run = forge.add_run(repo, event="pull_request", pull=followed.number, conclusion="success")  # no check
+    done = followed.wake(run, model)
     assert "<<<<<<<" in str(done.requests[1].json)
     assert mark_fields(followed.comment)["conflict"] == "1"
+    assert "Ready" not in followed.comment
     assert refused in done.output
     if refused:
         assert followed.head == head
@@ -257,6 +264,9 @@ def test_a_head_that_moved_makes_the_round_void(followed: Followed):
     assert followed.head == moved
     assert mark_fields(followed.comment)["void"] == "1"
     assert len(followed.stage.pulls()) == 1
+    followed.wake(followed.ci(), FIX)
+    assert "void" not in mark_fields(followed.comment)
+    assert followed.head != moved
 
 
 def test_a_killed_round_is_given_back_and_repeated(followed: Followed):
