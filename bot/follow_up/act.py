@@ -72,7 +72,7 @@ class Actions:
                     with self._noting(f"run {one} could not be repeated"):
                         self.github.rerun_failed_jobs(one)
             case Update(why):
-                self._count(Kind.UPDATE, done=self.record.spent.done | {self.now.base_tip})
+                self._spend(Kind.UPDATE, done=self.record.spent.done | {self.now.base_tip})
                 merging = f"**Merging the base branch.** {sentence(why)} Next: CI."
                 self._write(merging, row(head, "base merged", why))
                 self.github.update_branch(self.number, head)
@@ -87,7 +87,7 @@ class Actions:
         """Record the begin of a round: it counts from now on."""
         spent, head = self.record.spent, self.now.head
         failures = {one.fingerprint: head for one in step.checks if one.fingerprint}
-        self._count(
+        self._spend(
             step.kind,
             failures={**spent.failures, **failures},
             done=spent.done.union(str(bot) for bot in step.threads if bot),
@@ -125,13 +125,11 @@ class Actions:
         record = self.record._replace(head=self.now.head)
         stop_record(self.github, self.number, record, safe_line(reason), who)
 
-    def _count(self, kind: Kind, **more: object) -> None:
-        counts = dict(self.record.spent.counts)
-        counts[kind] = counts.get(kind, 0) + 1
-        self._spend(counts=counts, **more)
-
-    def _spend(self, **fields: object) -> None:
-        self.record = self.record._replace(spent=self.record.spent._replace(**fields))  # type: ignore[arg-type]
+    def _spend(self, *kinds: Kind, **fields: object) -> None:
+        spent = self.record.spent
+        counts = dict(spent.counts)
+        counts.update((kind, spent.count(kind) + 1) for kind in kinds)
+        self.record = self.record._replace(spent=spent._replace(counts=counts, **fields))  # type: ignore[arg-type]
 
     def _write(self, headline: str, *rows: str) -> None:
         record = self.record._replace(rows=(*self.record.rows, *rows))
@@ -191,7 +189,8 @@ def end_round(
             result = "it has a question"
             stopped = f"The round needs an answer: {outcome.question or outcome.reason}"
         headline = f"**Stopped:** {safe_line(stopped)} Next: a maintainer."
-    cost = f"[{money(outcome.cost or 0)}]({report})" if report else money(outcome.cost or 0)
+    cost = money(outcome.cost or 0)
+    cost = f"[{cost}]({report})" if report else cost
     rows = with_result(record.rows, safe_line(result), cost)
     with suppress(NoRequestError):  # the stop stays
         write_record(

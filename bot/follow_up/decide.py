@@ -6,7 +6,7 @@ event twice costs nothing. The order: over, running, stopped by a limit, conflic
 
 from collections.abc import Iterable
 
-from bot.contracts.formatting import count_of
+from bot.contracts.formatting import count_of, first_of
 from bot.follow_up.situation import (
     AskApproval,
     Check,
@@ -134,6 +134,4 @@ def _green(now: Situation) -> Step:
 
 def names_of(checks: Iterable[Check]) -> str:
     """Return the names of checks for a sentence, at most three."""
-    names = list(dict.fromkeys(one.name for one in checks))
-    more = [f"{len(names) - 3} more"] if len(names) > 3 else []
-    return ", ".join([*names[:3], *more])
+    return first_of(list(dict.fromkeys(one.name for one in checks)), 3)

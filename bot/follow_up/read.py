@@ -81,9 +81,11 @@ def _is_person(author: ThreadComment | ReviewStatus) -> bool:
     return author.insider and author.author.kind == "User"
 
 
-class _Reader:
-    def __init__(self, github: GitHub, number: int, limits: FollowUpPolicy, status: PullStatus) -> None:
-        self.github, self.number, self.limits, self.status = github, number, limits, status
+class _Reader(NamedTuple):
+    github: GitHub
+    number: int
+    limits: FollowUpPolicy
+    status: PullStatus
 
     def checks(self) -> Iterator[Check]:
         """Yield the checks of the head. Failures are looked at if every check has ended."""

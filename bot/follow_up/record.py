@@ -121,7 +121,10 @@ def count_rounds(github: GitHub, number: int, spent: Spent) -> Spent:
 def write_record(github: GitHub, number: int, record: Record, headline: str) -> Record:
     """Write the comment, unless it says all that already. Raises `GitHubError`, and `NoRequestError` if it was stopped
     since `record` was read."""
-    body = marked(_text(record, headline), mark(FOLLOWED, **_fields(record)))
+    head = ["", "| Head | What was done | Result | Cost |", "| --- | --- | --- | --- |"]
+    last = f"<sub>{record.used} `/agent stop` ends this, `/agent follow` goes on.</sub>"
+    text = "\n".join([headline, *(head if record.rows else []), *record.rows, "", last])
+    body = marked(text, mark(FOLLOWED, **_fields(record)))
     if record.comment is None:
         return record._replace(comment=github.create_comment(number, body))
     if record.comment.body.replace("\r\n", "\n").strip() != body.strip():
@@ -142,12 +145,6 @@ def rounds_of(github: GitHub, account: int, now: str) -> set[str]:
     today = own_comments(github, github.comments_of_all(f"{now[:10]}T00:00:00Z"))
     armed = (one.fields for one in today if one.ours and one.kind == FOLLOWED and one.number("by") == account)
     return {run for fields in armed for run in _listed(fields, "runs")}
-
-
-def _text(record: Record, headline: str) -> str:
-    head = ["", "| Head | What was done | Result | Cost |", "| --- | --- | --- | --- |"]
-    last = f"<sub>{record.used} `/agent stop` ends this, `/agent follow` goes on.</sub>"
-    return "\n".join([headline, *(head if record.rows else []), *record.rows, "", last])
 
 
 def row(head: str, done: str, result: str) -> str:

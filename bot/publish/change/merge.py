@@ -4,8 +4,6 @@ The automatic merge is computed again here. The bundle may differ from it in the
 difference goes through the gate: the rest is the base's own and the head's own.
 """
 
-from collections.abc import Callable
-
 from bot.checkout.git import GitError
 from bot.checkout.merge import Merge, markers, merged
 from bot.checkout.pull import PullBase
@@ -13,7 +11,7 @@ from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest
 from bot.publish.change.commit import build_commit, read_rules, signed
-from bot.publish.change.pushed import push_onto_head
+from bot.publish.change.pushed import is_own_head, push_onto_head
 from bot.publish.context import PublishContext, check_now, check_open, fetch_ends
 from bot.publish.result import PublishResult
 
@@ -21,10 +19,8 @@ _MOST_TIPS = 30
 """Commits of the base branch that may be pushed during a round."""
 
 
-def publish_merge(
-    context: PublishContext, reviewed: PullRequest, own: Callable[[PullRequest], bool]
-) -> PublishResult:
-    """Push the merge to the head of the pull request, if that is our `own` or the policy allows it. Raises
+def publish_merge(context: PublishContext, reviewed: PullRequest) -> PublishResult:
+    """Push the merge to the head of the pull request, if that is our own or the policy allows it. Raises
     `PublishError`, and `GateError` for other changes."""
     current = context.github.pull(reviewed.number)
     check_now(context.request, current)
@@ -37,7 +33,9 @@ def publish_merge(
     ends = fetch_ends(context, head)
     tip, automatic = _merge_of_run(context, ends, head)
     context, rules = read_rules(context, ends.policy_sha)
-    if current.from_fork(context.repository) or not (rules.policy.push_to_head or own(current)):
+    if current.from_fork(context.repository) or not (
+        rules.policy.push_to_head or is_own_head(context, current)
+    ):
         raise PublishError(
             f"The base is not merged into #{current.number}: that takes `push_to_head: true` in the policy, and a "
             "branch of this repository."

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 from github.PullRequestReview import PullRequestReview
@@ -19,7 +18,7 @@ from bot.checkout.objects import blobs_at, diff_between
 from bot.checkout.pull import PullBase
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.formatting import count_of
-from bot.contracts.pulls import BRANCH_PREFIX, PullRequest, Side
+from bot.contracts.pulls import PullRequest, Side
 from bot.gate.path_rules import protection
 from bot.github.accounts import account
 from bot.github.errors import GitHubError
@@ -30,10 +29,9 @@ from bot.publish.body.render import render_body
 from bot.publish.change.commit import CheckedCommit, build_commit, read_rules, signed
 from bot.publish.change.merge import publish_merge
 from bot.publish.change.pull_request import Proposal, branch_patterns, propose, with_target
-from bot.publish.change.pushed import push_onto_head, report_pushed
+from bot.publish.change.pushed import is_own_head, push_onto_head, report_pushed
 from bot.publish.context import PublishContext, check_now, check_open, check_request, fetch_ends
 from bot.publish.markdown import block, suggestion_refusal
-from bot.publish.own_pulls import own_pull
 from bot.publish.remote import BranchMovedError, ProtectedBranchError
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import created
@@ -47,7 +45,7 @@ from bot.verbs.registry import merges_base
 def publish_on_pull(context: PublishContext) -> PublishResult:
     reviewed_pull = check_request(context.request, context.outcome.base_sha)
     if merges_base(context.request):
-        return publish_merge(context, reviewed_pull, own=partial(_is_own, context))
+        return publish_merge(context, reviewed_pull)
     try:
         return _on_head(context, reviewed_pull)
     except BranchMovedError:
@@ -84,7 +82,7 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     commit = signed(context, plain, [*refs.heads.values(), *later])
     if moved and context.github.contains(current.head_sha, commit.sha):
         return report_pushed(context, current, commit)
-    head = PullHeadState(current, fork, _is_own(context, current), moved)
+    head = PullHeadState(current, fork, is_own_head(context, current), moved)
     if may_go_onto(head, commit.policy, refs.default):
         check_open(current)
         try:
@@ -111,14 +109,6 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
         if fork:
             _check_foreign(context, head, commit.policy, ends)
     return propose(context.with_notes(note), proposal)
-
-
-def _is_own(context: PublishContext, current: PullRequest) -> bool:
-    """Whether we made the pull request: the branch, the mark in the text and the author are ours."""
-    if current.from_fork(context.repository) or not current.head_ref.startswith(BRANCH_PREFIX):
-        return False
-    pulls = context.github.pulls_from(current.head_ref)
-    return any(one.number == current.number and own_pull(one, *context.accounts) for one in pulls)
 
 
 class PullHeadState(NamedTuple):

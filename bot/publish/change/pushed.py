@@ -2,13 +2,22 @@
 
 from collections.abc import Sequence
 
-from bot.contracts.pulls import PullRequest
+from bot.contracts.pulls import BRANCH_PREFIX, PullRequest
 from bot.publish.body.render import render_body
 from bot.publish.change.commit import CheckedCommit, check_ci_wait, ci_note, start_workflows
 from bot.publish.context import PublishContext
+from bot.publish.own_pulls import own_pull
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.markers import PUSHED
+
+
+def is_own_head(context: PublishContext, current: PullRequest) -> bool:
+    """Whether we made the pull request: the branch, the mark in the text and the author are ours."""
+    if current.from_fork(context.repository) or not current.head_ref.startswith(BRANCH_PREFIX):
+        return False
+    pulls = context.github.pulls_from(current.head_ref)
+    return any(one.number == current.number and own_pull(one, *context.accounts) for one in pulls)
 
 
 def push_onto_head(

@@ -92,7 +92,7 @@ def _next_step(context: EventContext, number: int, chosen: Actions | None) -> Ac
 
 def _own_open(github: GitHub) -> Iterator[int]:
     for pull in islice(github.pulls(), _MOST_PULLS):
-        if own_pull(pull, github.me) is not None:
+        if own_pull(pull, github.me):
             yield pull.number
 
 
