@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bot.contracts.pulls import BRANCH_PREFIX, FailedCheck
+from bot.events.event_request import NoRequestError
 from bot.follow_up.failures import ended_by, fingerprint, lost_in
 from bot.follow_up.record import Record, read_record
 from bot.follow_up.situation import Check, Ended, Mergeable, Situation
 from bot.github.client import GitHub
 from bot.github.pull_status import PullStatus, ReviewStatus, ThreadComment
+from bot.github.tokens import ACTIONS_LOGIN
 from bot.github.values import Account
 from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.publish_settings import Identity
@@ -39,16 +41,14 @@ def is_own(status: PullStatus, repository: str, *accounts: Account | None) -> bo
     )
 
 
-def read_followed(
-    github: GitHub, number: int, limits: FollowUpPolicy, identity: Identity, *, may_push_workflows: bool
-) -> Followed | None:
-    """Return the pull request `number`; `None` if it is not ours. Raises `GitHubError`."""
-    status = github.pull_status(number)
-    if not is_own(status, github.name, github.me):
-        return None
+def read_followed(github: GitHub, number: int, limits: FollowUpPolicy, identity: Identity) -> Followed:
+    """Return the pull request `number`. Raises `GitHubError`, and `NoRequestError` if it is not ours."""
+    status, me = github.pull_status(number), github.me
+    if me is None or not is_own(status, github.name, me):  # without `me` nothing shows what is ours
+        raise NoRequestError(f"#{number} is not a pull request of this bot's own")
     record = read_record(github, number, (one.message for one in status.commits))
-    reader = _Reader(github, number, limits, status)
-    emails = {author_of(github.me, one, status.url).email for one in (identity, Identity())}
+    reader = _Reader(github, number, limits, status, me)
+    emails = {author_of(me, one, status.url).email for one in (identity, Identity())}
     over = "in the merge queue" if status.queued else status.state.lower() if status.state != "OPEN" else ""
     mergeable = _MERGEABLE.get(status.mergeable, Mergeable.UNKNOWN)
     checks = tuple(reader.checks()) if not (over or record.stopped) else ()
@@ -70,7 +70,7 @@ def read_followed(
         approved=any(one.state == "APPROVED" and _is_person(one) for one in status.reviews),
         ready=record.ready == status.head,
         lines=status.lines,
-        workflows_block=merges and not may_push_workflows and reader.base_changes_workflows(),
+        workflows_block=merges and me.login == ACTIONS_LOGIN and reader.base_changes_workflows(),
         spent=record.spent,
     )
     return Followed(status, record, situation)
@@ -86,6 +86,7 @@ class _Reader(NamedTuple):
     number: int
     limits: FollowUpPolicy
     status: PullStatus
+    me: Account
 
     def checks(self) -> Iterator[Check]:
         """Yield the checks of the head. Failures are looked at if every check has ended."""
@@ -132,11 +133,11 @@ class _Reader(NamedTuple):
         """Return what begins a round, threads whose last comment is by somebody who may and reviews of this head; and
         in how many threads people have to act. What only outsiders wrote counts as neither, nor does what we followed
         and the token could not resolve. Nothing is declined twice, and no question is repeated."""
-        found, people, me = [], 0, self.github.me
+        found, people, me = [], 0, self.me.id
         for one in filter(None, self.status.threads):
             last = one[-1]
-            marks = [set(mark_of(each.body)[1]) for each in one if me and each.author.id == me.id]
-            by_us = me is not None and last.author.id == me.id
+            marks = [set(mark_of(each.body)[1]) for each in one if each.author.id == me]
+            by_us = last.author.id == me
             if by_us and not marks[-1] & {"declined", "asked"}:
                 continue
             bot = None if by_us or any("declined" in mark for mark in marks) else self._cause(last)

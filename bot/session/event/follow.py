@@ -26,8 +26,6 @@ from bot.publish.own_pulls import own_pull
 from bot.session.event.event_context import EventContext, EventResult
 
 _MOST_PULLS = 300
-_NOT_OWN = "it is not a pull request of this bot's own"
-_NOT_FOLLOWED = "the policy has no `follow_up`, and nobody wrote `/agent follow` on the pull request"
 
 
 def follow(context: EventContext) -> EventResult:
@@ -99,16 +97,10 @@ def _own_open(github: GitHub) -> Iterator[int]:
 def _actions(context: EventContext, number: int) -> Actions:
     """Return what may be done for a pull request. Raises `NoRequestError` if it is not followed or not ours."""
     github, policy = context.github, context.policy
-    me = github.me
-    if me is None:  # then nothing shows which commits and comments are ours
-        raise NoRequestError("GitHub does not say which account the token is of")
-    as_app = not me.login.startswith("github-actions")
-    limits = policy.rounds
-    followed = read_followed(github, number, limits, policy.identity, may_push_workflows=as_app)
-    if followed is None or (policy.follow_up is None and followed.record.comment is None):
-        why = _NOT_OWN if followed is None else _NOT_FOLLOWED
-        raise NoRequestError(f"#{number}: {why}")
-    actions = Actions(github, followed, limits, context.where.run, context.say)
+    followed = read_followed(github, number, policy.rounds, policy.identity)
+    if policy.follow_up is None and followed.record.comment is None:
+        raise NoRequestError(f"the policy has no `follow_up`, and nobody wrote `/agent follow` on #{number}")
+    actions = Actions(github, followed, policy.rounds, context.where.run, context.say)
     if followed.situation.running and github.active_run(followed.record.run) is None:
         actions.lose_round()
     return actions
