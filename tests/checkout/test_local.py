@@ -32,25 +32,19 @@ def checked_out(
     return check_out(Source(str(repository.path), revision), tmp_path / "run", **options)  # type: ignore[arg-type]
 
 
-def test_the_tree_holds_the_base_commit(repository: Repository, tmp_path: Path):
+def test_the_tree_holds_the_base_commit_with_a_git_of_its_own(repository: Repository, tmp_path: Path):
     checkout = checked_out(repository, tmp_path)
     assert checkout.base_sha == repository.head
     assert (checkout.tree / "a.txt").read_text() == "one\n"
     assert os.access(checkout.tree / "bin/run", os.X_OK)
     assert os.readlink(checkout.tree / "link") == "a.txt"
-
-
-def test_git_works_inside_the_tree(repository: Repository, tmp_path: Path):
-    checkout = checked_out(repository, tmp_path)
+    # Git works in it.
     assert git(checkout.tree, "status", "--porcelain") == ""
     assert git(checkout.tree, "log", "--format=%s") == "Second"
     assert git(checkout.tree, "branch", "--show-current") == "main"
     (checkout.tree / "a.txt").write_text("changed\n")
     assert "-one\n+changed" in git(checkout.tree, "diff")
-
-
-def test_the_disposable_git_shares_no_file_with_the_trusted_one(repository: Repository, tmp_path: Path):
-    checkout = checked_out(repository, tmp_path)
+    # It shares no file with the trusted one.
     own = {p.stat().st_ino for p in (checkout.tree / ".git").rglob("*") if p.is_file()}
     trusted = {p.stat().st_ino for p in checkout.git.git_dir.rglob("*") if p.is_file()}
     assert not own & trusted
