@@ -19,14 +19,6 @@ from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage, open_stage
 
 
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    """A model that would answer, and must not be asked."""
-    with ModelServer([Say("Asked!")]) as server:
-        yield server
-        assert server.requests == []
-
-
 def exit_code(stage: Stage, model: ModelServer, event: Any) -> int:
     """Of a run for the event. An error that no person can act on raises."""
     environment = stage.environment(stage.sample.run_token, **model.environment(), **stage.job())

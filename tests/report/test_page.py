@@ -90,6 +90,9 @@ SAMPLE = [
     "✓ python3 -m unittest 1 flaky, 1 fixed, 2 appeared failed (1 of 23), exit 1, 1.4 s passed (24, 1 skipped)",
     "Output of python3 -m unittest before the change FAILED (failures=1)",
     "10,140 tokens, 86 % of the input from cache, $0.0126",
+    # The files of edits and of commands.
+    "tidytime/format.py +2 −5 by edit",
+    "notes.txt by bash",
 ]
 ENDED = (
     Response(1, (Text("Done."),), "end_turn", "stop_sequence", Usage(1300, 1800, 40, 82), 0.0143),

@@ -14,10 +14,10 @@ from tests.support.files import write_file
 from tests.support.fix_script import VIEW, fix_steps
 from tests.support.model_script import Call, Say, Step
 from tests.support.repositories import commit_all, git
+from tests.support.stage import MODEL
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-5-5"
 SUBMIT = Call(
     "submit_plan",
     {

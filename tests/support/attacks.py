@@ -11,9 +11,8 @@ from tests.support import warm
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Step
 from tests.support.model_server import ModelServer
-from tests.support.stage import CommandResult, command
+from tests.support.stage import MODEL, CommandResult, command
 
-MODEL = "anthropic/claude-sonnet-5-5"
 KEY = "sk-test-canary-5e1f0c9a7b3d"
 
 

@@ -16,12 +16,11 @@ from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import LEFT_OUT, commit_all, git, sample_repository
-from tests.support.stage import command, processes_naming
+from tests.support.stage import MODEL, command, processes_naming
 from tests.support.terminals import Terminal
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-5-5"
 ASKS = f"""version: 1
 checks: [{LEFT_OUT!r}]
 rules:
