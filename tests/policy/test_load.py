@@ -226,6 +226,12 @@ def test_a_file_over_the_limit_is_refused_unread():
     assert _problems("#" + "x" * 70_000) == [".github/agent.yml:1:1: the file is over 64 kB"]
 
 
+def test_aliases_that_multiply_are_refused():
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 8)]
+    assert "values with its aliases" in _problems("\n".join(lines))[0]
+
+
 def test_an_alias_stands_for_its_anchor():
     policy = load_policy("tiers:\n  bot: &t {usd: 4}\n  contributor: *t\n")
     assert policy.tiers[Tier.CONTRIBUTOR].usd == 4

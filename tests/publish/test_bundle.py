@@ -138,6 +138,13 @@ def test_a_file_that_is_not_the_stated_one_is_noticed(folder: Path, name: str):
         read_bundle(folder)
 
 
+def test_an_outcome_over_the_size_cap_is_not_read(folder: Path):
+    with (folder / "outcome.json").open("ab") as file:
+        file.truncate(9 << 20)
+    with pytest.raises(BundleError, match="limit"):
+        read_bundle(folder)
+
+
 Change = Callable[[dict[str, Any]], object]
 TAMPERED: dict[str, Change] = {
     "unknown field": lambda o: o.update(extra=1),
