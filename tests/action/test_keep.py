@@ -20,6 +20,7 @@ from tests.attacks.test_prepared_environment import BASE
 from tests.session.test_event_unasked import READING
 from tests.support.files import write_file
 from tests.support.fix_script import fix_steps
+from tests.support.programs import run_program
 from tests.support.repositories import git
 from tests.support.runner import ACTION, ROOT, read_outputs
 from tests.support.stage import Stage
@@ -61,9 +62,7 @@ class Prepared:
         """As a job would whose code writes what it likes: the digest is of the new file."""
         with tarfile.open(self.file, "a") as tar:
             change(tar)
-        self.digest = subprocess.run(
-            ["sha256sum", self.file], capture_output=True, text=True, check=True
-        ).stdout.split()[0]
+        self.digest = run_program(["sha256sum", self.file], check=True).stdout.split()[0]
 
 
 def machine(stage: Stage) -> dict[str, str]:

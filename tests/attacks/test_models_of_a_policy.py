@@ -5,7 +5,6 @@ import importlib.util
 import itertools
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from tests.support.files import write_file
 from tests.support.fix_script import DONE
 from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Think, Turn
 from tests.support.model_server import ModelServer
+from tests.support.programs import run_program
 from tests.support.provider_runs import BASH, MODELS, NO_DELAY, completed, failed, run, user
 from tests.support.repositories import commit_all, git
 
@@ -192,12 +192,9 @@ def test_a102_no_variable_of_the_machine_changes_a_request(model: str):
         machine = {name: value_of(name, elsewhere.url) for name in named}
         keyed = server.environment()
         passed = [keyed, {name: value for name, value in keyed.items() if name.endswith("_URL")}]
-        done = subprocess.run(
+        done = run_program(
             [sys.executable, "-c", PROGRAM, model, json.dumps(passed)],
             env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(__file__).parents[2]), **machine},
-            capture_output=True,
-            text=True,
-            check=False,
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         assert [one.headers.get("authorization") for one in server.requests] == ["Bearer test-key", None]

@@ -12,6 +12,7 @@ import pytest
 from bot.checkout.clone import Checkout, Source, check_out, materialise
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.local import resolve
+from tests.support.programs import run_program
 from tests.support.repositories import Repository, git
 
 
@@ -206,10 +207,9 @@ def test_a_full_disk_is_one_sentence(repository: Repository, tmp_path: Path):
     )
     # A file system of 2 MB, for this process alone.
     small = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--size", "2000000", "--tmpfs", "/mnt"]
-    done = subprocess.run(
-        [*small, sys.executable, "-c", code, str(repository.path)],
-        cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_program(
+        [*small, sys.executable, "-c", code, str(repository.path)], cwd=Path(__file__).parents[2]
+    )
     assert done.stderr == ""
     assert done.stdout.startswith("the checkout in /mnt/run failed: ")
     assert done.stdout.count("\n") == 1

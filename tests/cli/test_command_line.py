@@ -16,6 +16,7 @@ import pytest
 from bot import __version__
 from bot.cli.main import VERBS, load_verb, run
 from tests.support import warm
+from tests.support.programs import run_program
 from tests.support.stage import CommandResult, command
 
 
@@ -52,7 +53,7 @@ def test_the_version_imports_no_room():
         "import sys; from bot.cli.main import run\n"
         "try: run(['--version'])\nexcept SystemExit: print(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    done = run_program([sys.executable, "-P", "-c", code], check=True)
     ours = {name for name in done.stdout.split() if name.startswith("bot.")}
     cli = {"bot.cli", "bot.cli.main"}
     assert {name for name in ours if not name.startswith(("bot.verbs", "bot.contracts"))} == cli
@@ -198,7 +199,7 @@ def test_bash_completes_verbs_actions_options_and_values(line: str, offered: lis
         f'function=$1; shift; COMP_WORDS=("$@"); COMP_CWORD={len(words) - 1}; '
         '"$function" slash-agent "${COMP_WORDS[COMP_CWORD]}"; printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(["bash", "-c", asked, "bash", *words], capture_output=True, text=True, check=True)
+    done = run_program(["bash", "-c", asked, "bash", *words], check=True)
     assert set(offered) <= set(done.stdout.split()), done.stderr
     assert not line or done.stdout.split() == offered
 
@@ -209,7 +210,7 @@ def test_fish_completes_the_same(line: str, offered: list[str], tmp_path: Path):
     script = tmp_path / "completion"
     script.write_text(cli("completion", "fish").out)
     asked = f'source {script}; complete -C "slash-agent {line}"'
-    done = subprocess.run(["fish", "--no-config", "-c", asked], capture_output=True, text=True, check=True)
+    done = run_program(["fish", "--no-config", "-c", asked], check=True)
     assert [row.split("\t")[0] for row in done.stdout.splitlines()] == offered
 
 
@@ -218,7 +219,5 @@ def test_zsh_takes_the_script(tmp_path: Path):
     script = tmp_path / "_slash-agent"
     script.write_text(cli("completion", "zsh").out)
     asked = f"fpath=({tmp_path} $fpath); autoload -U compinit && compinit -u; print ${{_comps[slash-agent]}}"
-    done = subprocess.run(
-        ["zsh", "-f", "-c", asked], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
+    done = run_program(["zsh", "-f", "-c", asked], check=True, cwd=tmp_path)
     assert "slash" in done.stdout

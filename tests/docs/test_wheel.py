@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.fix_script import fix_steps
 from tests.support.model_server import ModelServer
+from tests.support.programs import run_program
 from tests.support.repositories import git, sample_repository
 
 ROOT = Path(__file__).parents[2]
@@ -73,18 +74,11 @@ def test_the_program_in_it_runs_the_demo_lists_its_skills_and_sets_a_repository_
 
     def run(*arguments: str) -> str:
         argv = [sys.executable, "-P", "-m", "bot", *arguments]
-        completed = subprocess.run(
-            argv, cwd=repo, env=environment, capture_output=True, text=True, check=False
-        )
+        completed = run_program(argv, cwd=repo, env=environment)
         assert completed.returncode == 0, completed.stdout + completed.stderr
         return completed.stdout
 
-    where = subprocess.run(
-        [sys.executable, "-P", "-c", "import bot; print(bot.__file__)"],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    where = run_program([sys.executable, "-P", "-c", "import bot; print(bot.__file__)"], env=environment)
     assert where.stdout.startswith(str(installed))
     assert "✔ 3 files changed in a draft pull request" in run("demo")
     bundled = sorted(path.parent.name for path in ROOT.glob("skills/*/SKILL.md"))
@@ -121,9 +115,7 @@ def test_the_image_starts_the_program_that_the_action_installs():
     )
     assert install and (ROOT / install["script"]).is_file()
     assert python == f"{install['folder']}/bin/python"
-    done = subprocess.run(
-        [sys.executable, *options, "--version"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = run_program([sys.executable, *options, "--version"], cwd=ROOT, check=True)
     assert done.stdout.startswith("slash-agent ")
 
 
@@ -139,17 +131,12 @@ def test_a_user_without_a_name_gets_a_branch_under_landlock(tmp_path: Path):
     if subprocess.run([*nobody, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this kernel lets nobody make a user namespace")
     with ModelServer(fix_steps()) as server:
-        done = subprocess.run(
+        done = run_program(
             [*nobody, sys.executable, *options, *command_of_the_page(), "--sandbox", "landlock"],
             cwd=repo,
             env=server.environment() | {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
         )
     assert done.returncode == 0, done.stderr
     assert "sandbox   Landlock" in done.stdout
-    branches = subprocess.run(
-        ["git", "-C", str(repo), "branch", "--list", "agent/*"], capture_output=True, text=True, check=True
-    )
+    branches = run_program(["git", "-C", str(repo), "branch", "--list", "agent/*"], check=True)
     assert branches.stdout.strip()

@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import TAIL_LIMIT, classify_run, relative_paths, report_command, rerun_command
+from tests.support.programs import run_program
 
 
 def state(exit_code: int | None, output: str) -> CheckState:
@@ -212,11 +212,9 @@ def test_the_environment_keeps_a_folder_with_a_space_together(tmp_path: Path):
     script = report_command(
         "python3 -c 'import os; print(os.environ[\"PYTEST_ADDOPTS\"])'; true", "r.xml"
     ).command
-    done = subprocess.run(
+    done = run_program(
         ["bash", "-c", script],
         env={"PATH": os.environ["PATH"], "TMPDIR": "/a b", "PYTEST_ADDOPTS": "-x"},
-        capture_output=True,
-        text=True,
         check=True,
     )
     assert done.stdout == "-x --junitxml='/a b/r.xml'\n"
@@ -229,10 +227,9 @@ def test_go_names_its_tests_behind_make_too(tmp_path: Path):
     (tmp_path / "a_test.go").write_text('package m\nimport "testing"\nfunc TestA(t *testing.T) {}\n')
     (tmp_path / "Makefile").write_text("test:\n\t@go vet ./...\n\t@go test ./...\n")
     script = report_command("make test", "r.xml").command
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env={**os.environ, "GOFLAGS": "-count=1"}, capture_output=True,
-        text=True, check=True,
-    )  # fmt: skip
+    done = run_program(
+        ["bash", "-c", script], cwd=tmp_path, env={**os.environ, "GOFLAGS": "-count=1"}, check=True
+    )
     assert "--- PASS: TestA" in done.stdout
 
 

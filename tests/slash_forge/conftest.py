@@ -20,6 +20,7 @@ from github.Repository import Repository
 from slash_forge import Forge
 from tests.slash_forge import graphql
 from tests.support import openapi
+from tests.support.programs import run_program
 
 REPO = "acme/lib"
 
@@ -74,9 +75,7 @@ def git(tmp_path: Path) -> Run:
             "GIT_COMMITTER_EMAIL": "ada@example.org",
             "LC_ALL": "C",
         }
-        completed = subprocess.run(
-            ["git", *args], cwd=cwd or tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+        completed = run_program(["git", *args], cwd=cwd or tmp_path, env=environment)
         assert not check or completed.returncode == 0, completed.stderr
         return completed
 

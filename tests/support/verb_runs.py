@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from bot.session.run_folder import RunFolder
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Script, Step
 from tests.support.model_server import ModelServer
+from tests.support.programs import run_program
 from tests.support.stage import MODEL, Stage
 
 
@@ -119,10 +119,7 @@ def pull_head(stage: Stage, request: Request) -> PullHead | None:
     if request.pull is None:
         return None
     git = stage.forge.git_folder(stage.repo)
-    found = subprocess.run(
-        ["git", "-C", git, "merge-base", request.base_ref, request.pull.head_sha],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    found = run_program(["git", "-C", git, "merge-base", request.base_ref, request.pull.head_sha])
     return PullHead(request.pull.number, request.pull.head_sha, found.stdout.strip())
 
 
