@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from bot.parsing.parser import Parser
-from bot.publish.convention.form import Convention, mended, observed, of_json, read_text
+from bot.publish.convention.form import Convention, mended, of_json
+from bot.publish.convention.from_files import read_text
+from bot.publish.convention.from_history import observed
 from bot.publish.convention.read import Conventions
 from tests.publish.conftest import REPO, World, open_world
 
