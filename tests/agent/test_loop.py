@@ -296,18 +296,6 @@ def test_a_journal_that_cannot_be_written_ends_the_run(tmp_path: Path):
     assert end.reason == "The journal cannot be written: No space left on device."
 
 
-def test_the_host_may_send_the_model_back_twice_and_no_more(tmp_path: Path):
-    asked: list[int] = []
-
-    def before_end() -> str:
-        asked.append(1)
-        return "a check fails"
-
-    bench, end = played([says("Done.")] * 4, tmp_path, hooks=Hooks(before_end=before_end))
-    assert (end.stop, end.turns, len(asked)) == (StopReason.END_TURN, 3, 2)
-    assert bench.provider.requests[1][-1].text == "a check fails"
-
-
 def test_texts_after_results_follow_them_and_are_journalled_as_added(tmp_path: Path):
     def after(info: TurnInfo) -> list[str]:
         return [f"after the call {info.calls[0].id}"] if info.calls[0].id == "a" else []
