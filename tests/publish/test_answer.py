@@ -3,7 +3,6 @@
 import re
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from bot.publish.thread.progress_writer import ProgressWriter
 from bot.session.event.progress_comment import working_text
 from tests.publish.conftest import FIXED, REPO, World
 from tests.support.outcomes import OUTCOME, make_outcome
+from tests.support.workspaces import eventually
 
 ANSWER = "Each line is rounded by itself, see `invoice.py:2`.\n\n```python\nround(line)\n```"
 
@@ -155,13 +155,6 @@ def place_in(world: World, key: str = "11") -> ThreadRef:
     return ThreadRef(world.github(), world.issue, key)
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
-
-
 def progress_comments(world: World) -> list[str]:
     return [body for body in world.comments() if re.search("<!-- slash-agent (progress|ended)", body)]
 
@@ -180,9 +173,9 @@ def test_edits_are_apart_by_the_interval(world: World):
     progress = ProgressWriter(world.github, place_in(world), interval=0.3)
     began = time.monotonic()
     progress.update("one")
-    wait_for(lambda: len(progress_comments(world)) == 1)
+    assert eventually(lambda: len(progress_comments(world)) == 1)
     progress.update("two")
-    wait_for(lambda: "two" in progress_comments(world)[0])
+    assert eventually(lambda: "two" in progress_comments(world)[0])
     assert time.monotonic() - began >= 0.3
     progress.close("two")
 
@@ -207,7 +200,7 @@ def test_nobody_waits_for_a_slow_github(world: World):
 def test_a_comment_deleted_during_the_run_is_not_written_again(world: World):
     progress = ProgressWriter(world.github, place_in(world), interval=0)
     progress.update("one")
-    wait_for(lambda: len(progress_comments(world)) == 1)
+    assert eventually(lambda: len(progress_comments(world)) == 1)
     found = place_in(world).find(PROGRESS)
     assert found is not None
     world.forge.delete_comment(REPO, found.data.id)
