@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from bot.environment.prepared import FACTS, HOME, MOST_BYTES, MOST_CACHED, OUTSIDE, WORKSPACE  # noqa: E402
 from bot.environment.prepared import facts, is_lock_file, kept_at_their_path, kept_in_home  # noqa: E402
 from bot.github.actions import Actions  # noqa: E402
-from bot.policy.egress_hosts import PRESETS, targets  # noqa: E402
+from bot.policy.registry_mirrors import PRESETS, targets  # noqa: E402
 
 # Where a registry of somebody's own is named.
 SETTINGS = (".npmrc", ".yarnrc", ".yarnrc.yml", "pip.conf", ".pypirc", "uv.toml", "nuget.config", ".bundle/config")

@@ -65,8 +65,6 @@ def _run_turns(conversation: Conversation, first: str, images: Sequence[Image]) 
             return stop
 
 
-MAX_REMINDERS = 2
-
 EMPTY_RESPONSE = (
     "Your last answer held neither text nor a tool call. If the work is done, say so in a sentence; "
     "if it is not, go on with the next tool call."
@@ -82,7 +80,6 @@ class Conversation:
         self.final_text = ""
         self._history = MessageHistory(fixed_tokens(context.system, context.toolbox.specs))
         self._truncations = 0
-        self._reminders = 0
         self._empty_before = False
         self._provider = context.provider
         self._long_cache = False
@@ -257,10 +254,7 @@ class Conversation:
     def _end_or_remind(self, info: TurnInfo) -> Stop | None:
         """Return a stop, unless `more_work` or `before_end` has a text for the model, which is appended."""
         hooks = self.context.hooks
-        text: str | None = hooks.more_work(info)
-        if not text and self._reminders < MAX_REMINDERS:
-            text = hooks.before_end()
-            self._reminders += bool(text)
+        text = hooks.more_work(info) or hooks.before_end()
         if not text:
             return Stop(StopReason.END_TURN, "The model ended its turn.")
         self.add_user_text(text, "host")

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from bot.cli.next_commands import git_at
 from bot.cli.options import add_flag, add_repo, confirm
-from bot.cli.print_result import git_at
 from bot.cli.terminal.printer import Mark, Printer, Style
 from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, UsageError

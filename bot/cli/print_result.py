@@ -1,10 +1,7 @@
 """The result of a run for people: a headline, what to do next, the details, and the model's notes for the reviewer."""
 
-import os
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from bot.cli.terminal.printer import Mark, Printer, Style
 from bot.contracts.formatting import count_of, money
@@ -222,9 +219,3 @@ def _print_review(review: Review, printer: Printer) -> None:
         printer.line()
     for left_out in review.left_out:
         printer.field("left out", left_out)
-
-
-def git_at(repo: Path) -> str:
-    """`git` as it is called from here for `repo`."""
-    same = os.path.realpath(repo) == os.path.realpath(".")
-    return "git" if same else f"git -C {shlex.quote(str(repo))}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
 from contextlib import suppress
 from functools import partial
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from bot.checkout.github_remotes import parse_thread_name
 from bot.checkout.local import repository_root
+from bot.cli.next_commands import next_commands, patch_file
 from bot.cli.options import (
     OUT,
     add_flag,
@@ -30,7 +30,7 @@ from bot.cli.options import (
     option_value,
     usd,
 )
-from bot.cli.print_result import git_at, print_result
+from bot.cli.print_result import print_result
 from bot.cli.review import add_review_options, finish_review, with_review_options, write_sarif
 from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
@@ -38,22 +38,17 @@ from bot.cli.terminal.viewer import Viewer
 from bot.contracts.errors import ExitCode, PublishError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.journal import Note
-from bot.contracts.outcome import Status, StopReason
+from bot.contracts.outcome import Status
 from bot.contracts.progress import EndEvent
 from bot.contracts.records import as_data
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL
 from bot.github.actions import json_text
-from bot.publish.bundle import PATCH, PLAN, REPORT
-from bot.session.interruption import recovery_commands
 from bot.session.local.fix import FixOptions, FixResult, fix
 from bot.session.local.review import NothingToReviewError
 from bot.verbs.record import Earlier, Local, Verb
-from bot.verbs.registry import DEFAULT, VERBS
 
 if TYPE_CHECKING:
     from bot.session.event.from_checkout import CheckoutOnGitHub
-
-_UNFINISHED = (Status.PARTIAL, Status.FAILED)
 
 
 class LocalVerb:
@@ -203,28 +198,9 @@ def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) 
 
 
 def _print_result(result: FixResult, arguments: argparse.Namespace, options: FixOptions) -> None:
-    git, where, next = git_at(arguments.repo), f"on {result.branch}" if result.branch else "", []
-    bundle, folder = result.bundle, result.bundle.folder
-    if result.pull_url:
-        next = [("look", result.pull_url)]
-    elif result.branch:
-        next = [("look", f"{git} diff HEAD...{result.branch}"), ("merge", f"{git} merge {result.branch}")]
-    elif result.outcome.files:
-        file = options.patch or folder / PATCH
-        patch, where = shlex.quote(str(file)), f"in {file}"
-        next = [("look", f"cat {patch}"), ("apply", f"{git} apply {patch}")]
-    if bundle.plan is not None:
-        next.append(("carry out", f"{_fix(arguments)} --plan {shlex.quote(str(folder / PLAN))}"))
-    go_on = f"{_fix(arguments)} --continue {shlex.quote(str(folder))}"
-    if result.outcome.status is Status.NEEDS_INPUT:
-        next.append(("answer", f'{go_on} "your answer"'))
-    elif not (result.kept_run or VERBS[options.verb].reviews) and (
-        result.outcome.status in _UNFINISHED or result.outcome.stop_reason is StopReason.CHECKS_FAILING
-    ):
-        next.append(("go on", go_on))
-    if result.kept_run:
-        next += recovery_commands(result.kept_run, can_continue=True)
-    next.append(("report", str(folder / REPORT)))
+    where = f"on {result.branch}" if result.branch else ""
+    if result.outcome.files and not (result.branch or result.pull_url):
+        where = f"in {patch_file(result, options)}"
     notes = list(result.notes)
     if result.unseen and options.dirty:
         unseen = count_of(result.unseen, "untracked file")
@@ -236,17 +212,5 @@ def _print_result(result: FixResult, arguments: argparse.Namespace, options: Fix
         notes.append(
             f"The run's work tree is kept, since no patch has what was withheld or refused: {result.kept_run.tree}"
         )
-    printer = Printer()
-    print_result(result.outcome, printer, where, next, bundle.review, notes, bundle.plan)
-
-
-def _fix(arguments: argparse.Namespace) -> str:
-    """The command that goes on from this run, with the options of this one that it needs."""
-    words = ["slash-agent", DEFAULT]
-    if os.path.realpath(arguments.repo) != os.path.realpath("."):
-        words += ["--repo", str(arguments.repo)]
-    if arguments.model:
-        words += ["--model", arguments.model]
-    if arguments.sandbox != "auto":
-        words += ["--sandbox", arguments.sandbox]
-    return shlex.join(words)
+    next = next_commands(result, arguments, options)
+    print_result(result.outcome, Printer(), where, next, result.bundle.review, notes, result.bundle.plan)

@@ -14,8 +14,8 @@ from bot.parsing.parser import ParseError, Parser
 from bot.parsing.yaml_document import YamlError, read_yaml
 from bot.policy.load import POLICY_FILE
 from bot.policy.settings import Policy
-from bot.publish.convention.form import COMMITLINT, SEMANTIC, WORD
-from bot.publish.convention.form import read_text as read_conventions
+from bot.publish.convention.from_files import COMMITLINT, SEMANTIC, WORD
+from bot.publish.convention.from_files import read_text as read_conventions
 
 ok = partial(Finding, State.OK)
 warning = partial(Finding, State.WARNING)

@@ -1,6 +1,6 @@
 """Git plumbing of the gate: read objects of the base, write blobs and trees, render the difference as a patch.
 
-Also the values that the gate exchanges about a change, and `ChangeLimits`, how much a change may contain.
+Also the values that the gate exchanges about a change.
 """
 
 import hashlib

@@ -1,39 +1,19 @@
 """The one configured HTTP client that each vendor's package is given: no redirects, nothing from the process
-environment, a limit on what a server may send, and a socket that another thread can cut."""
+environment, and a socket that another thread can cut."""
 
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 import httpx2
 
 from bot.providers.endpoint import Endpoint
-from bot.providers.failures import AnswerTooLong
+from bot.providers.response_body import ResponseBody
 
-MAX_RESPONSE = 128 * 2**20
-"""Bytes of one response, with what the format adds to the answer: the longest answers take 40 MB of events."""
 # The packages add telemetry, and whatever their own environment variables name.
 _PASSED = frozenset({"connection", "accept", "content-type", "content-length"})
-
-
-class _Limited(httpx2.SyncByteStream):
-    """A response's bytes, up to `MAX_RESPONSE`."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __iter__(self) -> Iterator[bytes]:
-        left = MAX_RESPONSE
-        for piece in self._stream:
-            left -= len(piece)
-            if left < 0:
-                raise AnswerTooLong
-            yield piece
-
-    def close(self) -> None:
-        self._stream.close()
 
 
 class HttpClient(httpx2.Client):
@@ -88,7 +68,7 @@ class HttpClient(httpx2.Client):
         response.request.extensions["timeout"]["read"] = self._idle
         # None was asked for, and a megabyte may unpack to any number.
         response.headers.pop("content-encoding", None)
-        response.stream = _Limited(response.stream)
+        response.stream = ResponseBody(response.stream, self.cut)
 
     def _trace(self, name: str, info: Mapping[str, Any]) -> None:
         if name.endswith("connect_tcp.complete"):

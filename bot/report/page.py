@@ -27,7 +27,7 @@ from bot.contracts.request import RunLimits
 from bot.publish.bundle import PATCH, PATCH_LIMIT
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline
-from bot.report.filters import FILTERS
+from bot.report.call_filters import FILTERS
 from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of, suggestion_diff
 from bot.report.text import diff_of, make_visible, safe_link
 from bot.report.timeline import Timeline

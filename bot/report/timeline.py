@@ -26,7 +26,7 @@ from bot.contracts.messages import Image, ToolCall, Usage
 from bot.contracts.plain_text import printable_name
 from bot.gate.text_encoding import wide_text
 from bot.policy.rule import patched_paths
-from bot.report.filters import FILTERS
+from bot.report.call_filters import FILTERS
 
 _LARGEST_DIFF = 64 * 1024
 

@@ -28,6 +28,8 @@ from bot.session.tools.conversation_hooks import conversation_hooks
 from bot.session.workspaces.lock_files import write_lock_files
 from bot.verbs.record import SUBMIT_PLAN
 
+MAX_REMINDERS = 2
+"""Messages of `StopHook` in a run."""
 _LOADS_REPORT = 2
 """The request after which the report is loaded: the first must not be slowed down."""
 
@@ -116,12 +118,13 @@ _MAX_ROWS = 20
 @dataclass(slots=True)
 class StopHook:
     """The message to a model that says it is done: a missing plan, open items of its list, files that the gate
-    leaves out, new errors of checkers, failing checks. The loop asks at most twice a session; what
+    leaves out, new errors of checkers, failing checks. At most `MAX_REMINDERS` times; what
     the model did nothing about is not repeated. A check that the request names must pass."""
 
     run: Run
     parts: Parts
     _reported: set[object] = field(default_factory=set, init=False)
+    _reminders: int = field(default=0, init=False)
 
     def changed(self) -> bool:
         """Whether the work tree differs from the base, or the gate refuses it."""
@@ -130,7 +133,11 @@ class StopHook:
 
     def before_end(self) -> str | None:
         """What is missing, in one message; `None` lets the session end."""
-        return self.run.redact("\n\n".join(self._missing())) or None
+        if self._reminders >= MAX_REMINDERS:
+            return None
+        text = self.run.redact("\n\n".join(self._missing()))
+        self._reminders += bool(text)
+        return text or None
 
     def _missing(self) -> Iterator[str]:
         results, review = self.parts.results, self.parts.review

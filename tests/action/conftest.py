@@ -4,14 +4,14 @@ import fcntl
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from slash_forge import Forge
+from tests.session.conftest import checks, stage
 from tests.support.runner import ROOT
-from tests.support.stage import Stage, open_stage
+
+__all__ = ["checks", "stage"]
 
 
 @pytest.fixture(scope="session")
@@ -27,9 +27,3 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             subprocess.run([sys.executable, ROOT / ".github" / "action" / "install.py", venv], check=True)
             completed.touch()
     return venv
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    with Forge() as forge:
-        yield open_stage(forge, tmp_path / "stage", checks=False)

@@ -12,6 +12,7 @@ import yaml
 
 from bot.doctor.init_files import workflow_text
 from tests.support.npm import installed
+from tests.support.programs import run_program
 from tests.support.runner import ACTION, ROOT, WORKFLOW
 
 BIN = Path(sys.executable).parent
@@ -23,17 +24,14 @@ DESCRIBED: dict[str, Any] = yaml.safe_load(ACTION.read_text())
 
 
 def test_the_workflows_are_clean_to_actionlint():
-    completed = subprocess.run(
-        [BIN / "actionlint", *WORKFLOWS, *TO_COPY], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    completed = run_program([BIN / "actionlint", *WORKFLOWS, *TO_COPY], cwd=ROOT)
     assert completed.returncode == 0, completed.stdout
 
 
 def test_action_and_workflows_are_clean_to_zizmor():
-    completed = subprocess.run(
-        [BIN / "zizmor", "--offline", "--persona", "pedantic", ACTION, *WORKFLOWS, *TO_COPY],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    completed = run_program(
+        [BIN / "zizmor", "--offline", "--persona", "pedantic", ACTION, *WORKFLOWS, *TO_COPY], cwd=ROOT
+    )
     assert completed.returncode == 0, completed.stdout
 
 
@@ -47,7 +45,7 @@ def test_githubs_own_checker_finds_nothing_in_action_and_workflows(tmp_path: Pat
     path = {"NODE_PATH": str(modules), "PATH": "/usr/local/bin:/usr/bin:/bin"}
     subprocess.run([bundler, script, *how], env=path, check=True)
     argv = ["node", bundle, ACTION, *WORKFLOWS]
-    completed = subprocess.run(argv, capture_output=True, text=True, check=True)
+    completed = run_program(argv, check=True)
     found = {one["path"]: one["found"] for one in map(json.loads, completed.stdout.splitlines())}
     assert found == {str(file): [] for file in (ACTION, *WORKFLOWS)}
 

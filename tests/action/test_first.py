@@ -5,7 +5,6 @@ import functools
 import io
 import os
 import re
-import subprocess
 import sys
 import types
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from bot.policy.load import load_policy
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.events.requests import Event, build_request
 from tests.support.loopback import Listener, Response
+from tests.support.programs import run_program
 from tests.support.runner import ROOT
 from tests.support.stage import Stage
 from tests.support.verb_runs import fork_pull
@@ -68,14 +68,7 @@ def first(
 
 
 def run_step(environment: dict[str, str]) -> tuple[int, str]:
-    completed = subprocess.run(
-        [sys.executable, "-I", "-S", SCRIPT],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    completed = run_program([sys.executable, "-I", "-S", SCRIPT], env=environment, timeout=60)
     return completed.returncode, completed.stdout + completed.stderr
 
 
@@ -451,13 +444,7 @@ def test_without_a_token_the_input_is_named(stage: Stage):
 
 
 def test_nothing_beyond_the_standard_library_is_imported(stage: Stage):
-    completed = subprocess.run(
-        [sys.executable, "-I", "-S", "-X", "importtime", SCRIPT],
-        env={},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    completed = run_program([sys.executable, "-I", "-S", "-X", "importtime", SCRIPT], env={})
     imported = {
         line.rpartition("|")[2].strip().partition(".")[0]
         for line in completed.stderr.splitlines()

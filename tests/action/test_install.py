@@ -10,16 +10,16 @@ import pytest
 
 from bot import __version__
 from tests.support.files import write_file
+from tests.support.programs import run_program
 from tests.support.runner import ROOT
 
 pytestmark = pytest.mark.slow
 
 
 def test_the_program_runs_in_what_was_installed(installed: Path):
-    completed = subprocess.run(
-        [installed / "bin" / "python", "-P", "-m", "bot", "--version"],
-        cwd="/", env={}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    completed = run_program(
+        [installed / "bin" / "python", "-P", "-m", "bot", "--version"], cwd="/", env={}, check=True
+    )
     assert completed.stdout == f"slash-agent {__version__}\n"
 
 
@@ -50,10 +50,7 @@ def test_everything_installed_is_in_the_lock_at_its_version(installed: Path):
 def test_an_index_that_does_not_answer_is_one_sentence_below_the_installers_own(tmp_path: Path, index: str):
     script = ROOT / ".github" / "action" / "install.py"
     closed = {index: "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "UV_HTTP_RETRIES": "0"}
-    failed = subprocess.run(
-        [sys.executable, script, tmp_path / "venv"],
-        env={**os.environ, **closed}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    failed = run_program([sys.executable, script, tmp_path / "venv"], env={**os.environ, **closed})
     assert failed.returncode == 1
     assert failed.stderr.endswith("as printed above. Is the package index reachable?\n")
     assert "Traceback" not in failed.stderr
@@ -64,11 +61,8 @@ def test_a_python_without_pip_installs_too(tmp_path: Path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
     script = ROOT / ".github" / "action" / "install.py"
     subprocess.run([bare / "bin" / "python", script, tmp_path / "venv"], check=True)
-    completed = subprocess.run(
-        [tmp_path / "venv" / "bin" / "python", "-P", "-m", "bot", "--version"],
-        capture_output=True,
-        text=True,
-        check=True,
+    completed = run_program(
+        [tmp_path / "venv" / "bin" / "python", "-P", "-m", "bot", "--version"], check=True
     )
     assert completed.stdout == f"slash-agent {__version__}\n"
 
@@ -82,19 +76,14 @@ def test_checkers_come_with_their_extra_and_leave_the_rest_as_it_was(installed: 
     assert not {"pytest", "mypy", "pip", "uv"} & programs
     assert not {"ruff", "ty"} & {path.name for path in (installed / "bin").iterdir()}
     lock = (ROOT / "requirements.lock").read_text()
-    output = subprocess.run(
-        [tmp_path / "venv" / "bin" / "ty", "--version"], capture_output=True, text=True, check=True
-    )
+    output = run_program([tmp_path / "venv" / "bin" / "ty", "--version"], check=True)
     assert f"ty=={output.stdout.split()[1]} " in lock
 
 
 @pytest.mark.parametrize("name", ["dev", "chekers", "--index-url=http://x"])
 def test_an_extra_that_is_not_offered_is_named_before_anything_is_installed(tmp_path: Path, name: str):
     script = ROOT / ".github" / "action" / "install.py"
-    completed = subprocess.run(
-        [sys.executable, script, tmp_path / "venv", f"--extras={name}"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    completed = run_program([sys.executable, script, tmp_path / "venv", f"--extras={name}"])
     assert completed.returncode != 0
     assert f"there is no extra '{name}'; `extras` takes bedrock, checkers, vertex" in completed.stderr
     assert not (tmp_path / "venv").exists()
@@ -108,9 +97,7 @@ def test_a_package_that_is_not_what_the_lock_says_is_not_installed(tmp_path: Pat
     lock = copy / "requirements.lock"
     lock.write_text(_with_other_hashes(lock.read_text(), package))
     script = copy / ".github" / "action" / "install.py"
-    completed = subprocess.run(
-        [sys.executable, script, tmp_path / "venv"], capture_output=True, text=True, check=False
-    )
+    completed = run_program([sys.executable, script, tmp_path / "venv"])
     assert completed.returncode != 0
     assert "hash" in completed.stderr.lower()
     assert not list((tmp_path / "venv").glob("lib/python*/site-packages/slash_agent.pth"))

@@ -1,8 +1,6 @@
 """The workflow for maintenance over a list of repositories, with a GitHub App's id and key."""
 
 import json
-import urllib.request
-from typing import Any
 
 import pytest
 import yaml
@@ -18,15 +16,6 @@ from tests.support.warm import warm_venv
 TASK = "---\nschedule: '* * * * *'\n---\nWrite down what {name} is.\n"
 NOTES, SHUT = "riverbend/notes", "riverbend/shut"
 KEY = "sk-canary-7be2"
-
-
-def pulls(stage: Stage, repository: str) -> list[Any]:
-    request = urllib.request.Request(
-        f"{stage.forge.api_url}/repos/{repository}/pulls",
-        headers={"Authorization": f"Bearer {stage.forge.token('riverbend')}"},
-    )
-    with urllib.request.urlopen(request, timeout=120) as answer:
-        return list(json.load(answer))
 
 
 @pytest.mark.slow
@@ -70,10 +59,10 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
         name.format(entry) for entry in entries for name in names
     }
     for name, login in ((NOTES, "my-app[bot]"), (stage.repo, "github-actions[bot]")):
-        [pull] = pulls(stage, name)
+        [pull] = stage.get("pulls", name)
         assert (pull["draft"], pull["head"]["ref"]) == (True, "agent/task-links"), log
         assert pull["user"]["login"] == login
-    assert pulls(stage, SHUT) == []
+    assert stage.get("pulls", SHUT) == []
     secret = [line for line in app.key.splitlines() if not line.startswith("-----")]
     assert not [line for line in [KEY, *secret] if line in log]
 

@@ -1,25 +1,18 @@
 """The attacks: the real program as a process, a model that obeys an attacker, and everything else hostile too."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from slash_forge import Forge
-from tests.session.conftest import Cli
+from tests.session.conftest import Cli, checks, cli, model, stage
 from tests.support.attacks import AttackResult, fix_with
 from tests.support.model_script import Step
 from tests.support.repositories import make_repository
-from tests.support.stage import Stage, open_stage
+
+__all__ = ["checks", "cli", "model", "stage"]
 
 Attack = Callable[..., AttackResult]
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    home = tmp_path / "home"
-    home.mkdir()
-    return Cli(home)
 
 
 @pytest.fixture
@@ -43,9 +36,3 @@ def attack(cli: Cli, repo: Path) -> Attack:
         return fix_with(cli.home, repo, steps, cli.environment(**environment), cold=False)
 
     return run
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    with Forge() as forge:
-        yield open_stage(forge, tmp_path / "stage", checks=False)

@@ -20,7 +20,7 @@ LIMIT = 5_000
 @pytest.fixture(autouse=True)
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assembly, "MAX_ANSWER", LIMIT)
-    monkeypatch.setattr("bot.providers.http_client.MAX_RESPONSE", 40 * LIMIT)
+    monkeypatch.setattr("bot.providers.response_body.MAX_RESPONSE", 40 * LIMIT)
 
 
 def answer(model: str, *parts: object, **turn: object) -> Complete:

@@ -137,7 +137,7 @@ def test_a62_nor_does_what_a_task_or_a_word_of_the_host_is_made_of(text: str):
 
 
 def request_of(text: str) -> Any:
-    from tests.agent.test_first_message import pulled
+    from tests.agent.test_prompt import pulled
 
     request = pulled()
     assert request.pull is not None

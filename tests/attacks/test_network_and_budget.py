@@ -1,7 +1,7 @@
 """Draining the budget (A-37), and getting out through what is allowed (A-40). What the proxy makes of each hostile
 request by itself is in tests/workspace/egress, and so is A-41."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from socketserver import BaseRequestHandler
 
@@ -13,6 +13,7 @@ from bot.session.event.run_event import run_event
 from tests.support.fix_script import DONE, shell
 from tests.support.loopback import Listener, Loopback, Response
 from tests.support.model_server import ModelServer
+from tests.support.registry import name_mirror
 from tests.support.stage import Stage
 from tests.support.tls import make_authority
 from tests.support.verb_runs import request_in, run_verb
@@ -69,15 +70,8 @@ class Sink(BaseRequestHandler):
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, dict[str, str]]]:
     """The registry's port, and the environment that names it as the workflow's mirror."""
     trusted, server = make_authority(tmp_path, [HOST, "evil.test"])
-
-    async def resolve(host: str, port: int) -> Sequence[str]:
-        return ("127.0.0.1",)
-
-    monkeypatch.setattr("bot.workspace.egress.proxy.system_addresses", resolve)
     with Loopback(Sink, certificate=server) as index:
-        port = index.port
-        named = {"SSL_CERT_FILE": str(trusted), "SLASH_AGENT_MIRRORS": f"python=https://{HOST}:{port}/simple"}
-        yield port, named
+        yield index.port, name_mirror(monkeypatch, HOST, index.port, trusted)
 
 
 @pytest.mark.bubblewrap

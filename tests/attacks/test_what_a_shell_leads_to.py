@@ -77,10 +77,6 @@ CANARIES = {
 }
 
 
-def write(path: Path, text: str, mode: int = 0o644) -> None:
-    write_file(path, text, mode)
-
-
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
@@ -100,14 +96,14 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 @pytest.mark.parametrize("back_end", [*EACH_BACK_END, EACH_THAT_SEVERS[0]])
 def test_a119_tools_work_and_no_secret_round_them_is_shown(home: Path, bench: Bench, back_end: str):
     for name in TOOLS:
-        write(home / name, "#!/bin/sh\necho $(basename $0) works\n", 0o755)
+        write_file(home / name, "#!/bin/sh\necho $(basename $0) works\n", 0o755)
     for folder in (".local/share/pipx/venvs/one", ".local/share/uv/tools/two", "environments/app"):
-        write(home / folder / "pyvenv.cfg", "home = /usr/bin\n")
+        write_file(home / folder / "pyvenv.cfg", "home = /usr/bin\n")
     (home / ".local/bin").mkdir()
     for name in TOOLS[:4]:
         (home / ".local/bin" / Path(name).name).symlink_to(home / name)
     for name, text in CANARIES.items():
-        write(home / name, text)
+        write_file(home / name, text)
         (bench.tree / f"link-{name.replace('/', '-')}").symlink_to(home / name)
     for place in ("bin", "lib"):
         (home / f".local/{place}/up").symlink_to(home)
@@ -135,10 +131,10 @@ def test_a118_a_socket_or_a_fifo_that_appears_later_leads_nowhere(
     home: Path, bench: Bench, back_end: str, tmp_path: Path
 ):
     tool, app, packages = home / ".pyenv/bin", tmp_path / "app/.venv", tmp_path / "app/node_modules"
-    write(tool / "hello", "#!/bin/sh\necho hello\n", 0o755)
-    write(app / "pyvenv.cfg", "home = /usr/bin\n")
-    write(packages / "one/index.js", "1")
-    write(home / ".nuget/packages/one/1.0/one.nupkg", "1")
+    write_file(tool / "hello", "#!/bin/sh\necho hello\n", 0o755)
+    write_file(app / "pyvenv.cfg", "home = /usr/bin\n")
+    write_file(packages / "one/index.js", "1")
+    write_file(home / ".nuget/packages/one/1.0/one.nupkg", "1")
     folders = EnvironmentFolder(app, ".venv", "bin"), EnvironmentFolder(packages, "node_modules", ".bin")
     workspace = bench.start(
         BACK_ENDS[back_end](),

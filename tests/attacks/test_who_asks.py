@@ -2,7 +2,6 @@
 
 import copy
 import json
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,14 +16,6 @@ from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage, open_stage
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    """A model that would answer, and must not be asked."""
-    with ModelServer([Say("Asked!")]) as server:
-        yield server
-        assert server.requests == []
 
 
 def exit_code(stage: Stage, model: ModelServer, event: Any) -> int:
@@ -164,26 +155,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoRuns]:
         forged = {forge.comment(stage.repo, number, REPORTER, mark)[0]: mark for mark in marks}
         forge.edit_comment(stage.repo, early, "INJECTED by an edit", at="2099-01-01T00:00:00Z")
         forge.comment(stage.repo, number, REPORTER, "INJECTED by a later comment")
-        edit_issue(stage, number, {"title": "INJECTED"})
+        stage.edit(f"issues/{number}", title="INJECTED")
         with ModelServer([Say("No change."), Say("No change.")]) as server:
             for _ in range(2):
                 result = stage.run(model=server, event=event)
                 assert result.code == 0, result.output
             assert stage.publish().code == 0
-            edit_issue(stage, number, {"body": "INJECTED into the issue"})
+            stage.edit(f"issues/{number}", body="INJECTED into the issue")
             refused = stage.run(model=server, event=event)
             request_bodies = tuple(request.body for request in server.requests)
         yield TwoRuns(stage, number, request_bodies, forged, refused)
-
-
-def edit_issue(stage: Stage, number: int, fields: dict[str, str]) -> None:
-    edited = urllib.request.Request(
-        f"{stage.forge.api_url}/repos/{stage.repo}/issues/{number}",
-        data=json.dumps(fields).encode(),
-        headers={"Authorization": f"Bearer {stage.sample.maintainer_token}"},
-        method="PATCH",
-    )
-    urllib.request.urlopen(edited, timeout=120).close()
 
 
 @pytest.mark.bubblewrap

@@ -80,7 +80,7 @@ def test_a_taken_name_gets_a_number(repository: Repository, checkout: Checkout):
     assert repository.git("rev-parse", "agent/fix") == checkout.base_sha
 
 
-@pytest.mark.parametrize("ref", ["refs/tags/agent/fix", "refs/agent/fix"])
+@pytest.mark.parametrize("ref", ["refs/heads/agent/fix", "refs/tags/agent/fix", "refs/agent/fix"])
 def test_a_name_that_git_would_read_as_another_ref_is_taken(
     repository: Repository, checkout: Checkout, ref: str
 ):

@@ -22,8 +22,10 @@ def repo(tmp_path: Path) -> Path:
     return make_repository(tmp_path / "repo", FILES)
 
 
-def dirty_base(repo: Path, *include: str) -> DirtyBase | None:
-    return make_dirty_base(repo, [repo / name for name in include], repo.parent / "dirty.git")
+def dirty_base(repo: Path, *include: str | Path) -> DirtyBase:
+    base = make_dirty_base(repo, [repo / name for name in include], repo.parent / "dirty.git")
+    assert base is not None
+    return base
 
 
 def test_tracked_changes_and_named_files_are_in_it_and_the_repository_is_only_read(repo: Path):
@@ -41,7 +43,6 @@ def test_tracked_changes_and_named_files_are_in_it_and_the_repository_is_only_re
         git(repo, "for-each-ref"),
     )
     base = dirty_base(repo, "new", "named.log", "a.py")
-    assert base is not None
     assert base.paths == ("a.py", "b.py", "gone.py", "named.log", "new/one.py", "staged.py")
     assert git(base.git_dir, "show", "HEAD:a.py") == "one\nTWO\nthree\n".strip()
     assert git(base.git_dir, "ls-tree", "HEAD", "b.py").startswith("100755")
@@ -58,7 +59,7 @@ def test_tracked_changes_and_named_files_are_in_it_and_the_repository_is_only_re
 
 def test_without_changes_there_is_none(repo: Path):
     (repo / "left.py").write_text("new\n")
-    assert dirty_base(repo) is None
+    assert make_dirty_base(repo, [], repo.parent / "dirty.git") is None
 
 
 @pytest.mark.parametrize(("line", "applies"), [(20, True), (2, False)])
@@ -68,7 +69,6 @@ def test_a_change_of_its_own_is_committed_on_head_alone(repo: Path, line: int, a
     commit_all(repo, "Long")
     (repo / "a.py").write_text(text.replace("line 2\n", "line two\n"))
     base = dirty_base(repo)
-    assert base is not None
     named = "line two\n" if line == 2 else f"line {line}\n"
     patched = make_repository(repo.parent / "patched", {"a.py": (repo / "a.py").read_text()})
     file = patched / "a.py"
@@ -145,9 +145,7 @@ def test_a138_names_of_secrets_are_refused_tracked_or_not(repo: Path, name: str)
 @pytest.mark.parametrize("name", [".env.example", "environment.py", "keys.py", "secretary.py", "monkey"])
 def test_other_names_are_not(repo: Path, name: str):
     (repo / name).write_text("x\n")
-    base = dirty_base(repo, name)
-    assert base is not None
-    assert base.paths == (name,)
+    assert dirty_base(repo, name).paths == (name,)
 
 
 def test_a138_no_filter_hook_or_monitor_of_the_repository_runs(repo: Path):
@@ -156,9 +154,7 @@ def test_a138_no_filter_hook_or_monitor_of_the_repository_runs(repo: Path):
         git(repo, "config", key, f"touch {trap}; cat")
     (repo / ".gitattributes").write_text("* filter=x\n")
     (repo / "a.py").write_text("changed\n")
-    base = dirty_base(repo, ".gitattributes")
-    assert base is not None
-    assert base.paths == (".gitattributes", "a.py")
+    assert dirty_base(repo, ".gitattributes").paths == (".gitattributes", "a.py")
     assert not trap.exists()
 
 
@@ -170,8 +166,7 @@ def test_a_folder_in_place_of_a_file_odd_names_and_a_way_by_a_link(repo: Path):
         (repo / name).write_text("x\n")
     (repo.parent / "way").symlink_to(repo)
     way = repo.parent / "way"
-    base = make_dirty_base(repo, [way / "a.py", way / odd], repo.parent / "dirty.git")
-    assert base is not None
+    base = dirty_base(repo, way / "a.py", way / odd)
     assert base.paths == ("a.py", "a.py/inner.py", odd)
     base.note.encode()
 
@@ -181,7 +176,6 @@ def test_in_a_linked_work_tree_and_with_a_link(repo: Path):
     git(repo, "worktree", "add", "-q", str(linked))
     (linked / "a.py").write_text("changed\n")
     os.symlink("/etc/passwd", linked / "link")
-    base = make_dirty_base(linked, [linked / "link"], repo.parent / "dirty.git")
-    assert base is not None
+    base = dirty_base(linked, "link")
     assert base.paths == ("a.py", "link")
     assert git(base.git_dir, "show", "HEAD:link") == "/etc/passwd"

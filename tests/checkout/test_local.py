@@ -12,6 +12,7 @@ import pytest
 from bot.checkout.clone import Checkout, Source, check_out, materialise
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.local import resolve
+from tests.support.programs import run_program
 from tests.support.repositories import Repository, git
 
 
@@ -32,25 +33,19 @@ def checked_out(
     return check_out(Source(str(repository.path), revision), tmp_path / "run", **options)  # type: ignore[arg-type]
 
 
-def test_the_tree_holds_the_base_commit(repository: Repository, tmp_path: Path):
+def test_the_tree_holds_the_base_commit_with_a_git_of_its_own(repository: Repository, tmp_path: Path):
     checkout = checked_out(repository, tmp_path)
     assert checkout.base_sha == repository.head
     assert (checkout.tree / "a.txt").read_text() == "one\n"
     assert os.access(checkout.tree / "bin/run", os.X_OK)
     assert os.readlink(checkout.tree / "link") == "a.txt"
-
-
-def test_git_works_inside_the_tree(repository: Repository, tmp_path: Path):
-    checkout = checked_out(repository, tmp_path)
+    # Git works in it.
     assert git(checkout.tree, "status", "--porcelain") == ""
     assert git(checkout.tree, "log", "--format=%s") == "Second"
     assert git(checkout.tree, "branch", "--show-current") == "main"
     (checkout.tree / "a.txt").write_text("changed\n")
     assert "-one\n+changed" in git(checkout.tree, "diff")
-
-
-def test_the_disposable_git_shares_no_file_with_the_trusted_one(repository: Repository, tmp_path: Path):
-    checkout = checked_out(repository, tmp_path)
+    # It shares no file with the trusted one.
     own = {p.stat().st_ino for p in (checkout.tree / ".git").rglob("*") if p.is_file()}
     trusted = {p.stat().st_ino for p in checkout.git.git_dir.rglob("*") if p.is_file()}
     assert not own & trusted
@@ -212,10 +207,9 @@ def test_a_full_disk_is_one_sentence(repository: Repository, tmp_path: Path):
     )
     # A file system of 2 MB, for this process alone.
     small = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--size", "2000000", "--tmpfs", "/mnt"]
-    done = subprocess.run(
-        [*small, sys.executable, "-c", code, str(repository.path)],
-        cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_program(
+        [*small, sys.executable, "-c", code, str(repository.path)], cwd=Path(__file__).parents[2]
+    )
     assert done.stderr == ""
     assert done.stdout.startswith("the checkout in /mnt/run failed: ")
     assert done.stdout.count("\n") == 1

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ import pytest
 from bot import __version__
 from bot.cli.main import VERBS, load_verb, run
 from tests.support import warm
+from tests.support.programs import run_program
 from tests.support.stage import CommandResult, command
 
 
@@ -51,7 +53,7 @@ def test_the_version_imports_no_room():
         "import sys; from bot.cli.main import run\n"
         "try: run(['--version'])\nexcept SystemExit: print(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    done = run_program([sys.executable, "-P", "-c", code], check=True)
     ours = {name for name in done.stdout.split() if name.startswith("bot.")}
     cli = {"bot.cli", "bot.cli.main"}
     assert {name for name in ours if not name.startswith(("bot.verbs", "bot.contracts"))} == cli
@@ -172,3 +174,50 @@ def test_an_error_that_quotes_a_secret_is_masked(
     said = capsys.readouterr().err
     assert "/nonexistent/[redacted FORGE_TOKEN]/journal" in said
     assert secret not in said
+
+
+# Completion
+
+
+WORDS = [
+    ("fix --bud", ["--budget"]),
+    ("policy exp", ["explain"]),
+    ("policy explain --ti", ["--tier"]),
+    ("policy explain --tier ma", ["maintainer"]),
+    ("skills list --fo", ["--for-model"]),
+    ("completion z", ["zsh"]),
+]
+
+
+@pytest.mark.parametrize(("line", "offered"), [("", sorted(VERBS)), ("dem", ["demo"]), *WORDS])
+def test_bash_completes_verbs_actions_options_and_values(line: str, offered: list[str], tmp_path: Path):
+    script = tmp_path / "completion"
+    script.write_text(cli("completion", "bash").out)
+    words = ["slash-agent", *line.split(" ")]
+    asked = (
+        f'source {script}; set -- $(complete -p slash-agent | sed -n "s/.*-F \\([^ ]*\\).*/\\1/p") "$@"; '
+        f'function=$1; shift; COMP_WORDS=("$@"); COMP_CWORD={len(words) - 1}; '
+        '"$function" slash-agent "${COMP_WORDS[COMP_CWORD]}"; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = run_program(["bash", "-c", asked, "bash", *words], check=True)
+    assert set(offered) <= set(done.stdout.split()), done.stderr
+    assert not line or done.stdout.split() == offered
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
+@pytest.mark.parametrize(("line", "offered"), [("dem", ["demo"]), *WORDS])
+def test_fish_completes_the_same(line: str, offered: list[str], tmp_path: Path):
+    script = tmp_path / "completion"
+    script.write_text(cli("completion", "fish").out)
+    asked = f'source {script}; complete -C "slash-agent {line}"'
+    done = run_program(["fish", "--no-config", "-c", asked], check=True)
+    assert [row.split("\t")[0] for row in done.stdout.splitlines()] == offered
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
+def test_zsh_takes_the_script(tmp_path: Path):
+    script = tmp_path / "_slash-agent"
+    script.write_text(cli("completion", "zsh").out)
+    asked = f"fpath=({tmp_path} $fpath); autoload -U compinit && compinit -u; print ${{_comps[slash-agent]}}"
+    done = run_program(["zsh", "-f", "-c", asked], check=True, cwd=tmp_path)
+    assert "slash" in done.stdout

@@ -95,15 +95,6 @@ def test_a_reason_for_which_many_files_are_withheld_is_printed_once():
     ]
 
 
-def test_the_name_of_a_built_in_rule_is_not_called_a_rule_twice():
-    denials = (
-        Denial("bash", "git push", "the built-in rule git-push", "no"),
-        Denial("bash", "x", "rules[0]", "no"),
-    )
-    lines = [line for line in result_lines(OUTCOME._replace(denials=denials)) if "denied" in line]
-    assert [line.split("no ")[1] for line in lines] == ["(the built-in rule git-push)", "(rule rules[0])"]
-
-
 def test_after_the_headline_comes_what_to_do_and_last_what_is_for_the_reviewer():
     lines = result_lines(
         OUTCOME, where="on agent/x", next=[("look", "git diff HEAD...agent/x")], notes=["Mind."]
@@ -162,10 +153,13 @@ def test_beside_named_tests_each_other_failing_check_has_the_last_lines_of_its_o
 
 
 def test_a_denied_call_is_told_once_with_its_rule():
-    denial = Denial("bash", "git push", "rules[0]", "not yours to do")
-    lines = result_lines(make_outcome(denials=(denial, denial)))
-    told = "  denied    bash git push: not yours to do (rule rules[0], 2 times)"
-    assert [line for line in lines if line.startswith("  denied")] == [told]
+    by_policy = Denial("bash", "git push", "rules[0]", "not yours to do")
+    built_in = Denial("bash", "git push", "the built-in rule git-push", "no")
+    lines = result_lines(make_outcome(denials=(by_policy, by_policy, built_in)))
+    assert [line for line in lines if line.startswith("  denied")] == [
+        "  denied    bash git push: not yours to do (rule rules[0], 2 times)",
+        "  denied    bash git push: no (the built-in rule git-push)",
+    ]
 
 
 # On terminals

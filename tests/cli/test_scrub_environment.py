@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import bot
+from tests.support.programs import run_program
 
 _SHOW = """
 import json, os, sys
@@ -37,12 +38,10 @@ _SECRETS = {
 
 
 def shown(*arguments: str, **environment: str) -> Any:
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-P", "-c", _SHOW, *arguments],
         env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": _ROOT, **environment},
         input="from standard input",
-        capture_output=True,
-        text=True,
         timeout=60,
         check=True,
     )
@@ -113,14 +112,7 @@ def test_a_kill_between_the_two_processes_leaves_nothing(tmp_path: Path):
 @pytest.mark.parametrize("program", [["-P", "-m", "bot"], [str(Path(sys.executable).parent / "slash-agent")]])
 def test_every_way_to_start_it_works(program: list[str], tmp_path: Path):
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **_SECRETS}
-    done = subprocess.run(
-        [sys.executable, *program, "tool", "--help"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_program([sys.executable, *program, "tool", "--help"], env=environment, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert "usage: slash-agent tool" in done.stdout
 

@@ -1,6 +1,5 @@
 """Threads and processes that the system has no room for at first."""
 
-import subprocess
 import sys
 import textwrap
 
@@ -8,6 +7,7 @@ import pytest
 
 from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import AgentError
+from tests.support.programs import run_program
 
 # A limit of memory is what holds for every user: a thread's stack does not fit, and Python says of it what it says
 # of a limit of processes.
@@ -25,13 +25,7 @@ def full():
 
 
 def said(script: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", BEGINNING + textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+    done = run_program([sys.executable, "-c", BEGINNING + textwrap.dedent(script)], check=True, timeout=60)
     return done.stdout.strip()
 
 

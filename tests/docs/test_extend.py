@@ -15,6 +15,7 @@ from tests.support.files import write_file, write_files
 from tests.support.fix_script import fix_steps
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
+from tests.support.programs import run_program
 from tests.support.repositories import commit_all, git, sample_repository
 
 ROOT = Path(__file__).parents[2]
@@ -65,14 +66,7 @@ class Tree:
             "PYTHONPATH": str(self.root),
             **environment,
         }
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.root,
-            env=variables,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return run_program([sys.executable, *arguments], cwd=self.root, env=variables)
 
     def fix(self, repo: Path, steps: list[Step], *options: str, path: str = "") -> dict[str, object]:
         """Return the outcome of `slash-agent fix` with a model that takes these steps."""

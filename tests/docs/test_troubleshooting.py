@@ -67,3 +67,26 @@ def test_a_command_prints_it(line: str, environment: dict[str, str], begins: str
     variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **environment}
     done = warm.run(command(*line.split()), variables, repo)
     assert pattern(message).search(done.stdout + done.stderr)
+
+
+# Forms for complaints
+
+
+ROWS = re.findall(
+    r"^\| (\d+) \|.*\| `(tests/\S+\.py)::(test_\w+)` \|$",
+    (ROOT / "docs" / "complaints.md").read_text(),
+    re.MULTILINE,
+)
+
+
+def test_there_are_twenty():
+    assert [int(number) for number, _, _ in ROWS] == list(range(1, 21))
+
+
+def test_each_names_a_test_that_is_there():
+    missing = [
+        f"{file}::{name}"
+        for _, file, name in ROWS
+        if not re.search(rf"^def {name}\(", (ROOT / file).read_text(), re.MULTILINE)
+    ]
+    assert missing == []

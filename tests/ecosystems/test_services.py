@@ -4,12 +4,12 @@ import glob
 import os
 import shutil
 import socket
-import subprocess
 
 import pytest
 
 from bot.ecosystems.services import Service, service_for
 from bot.session.workspaces.prepared_trees import _UNTIL
+from tests.support.programs import run_program
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -56,10 +56,11 @@ def asked(
     bounded = (
         'export TMPDIR=/tmp HOME=/tmp PATH=/usr/bin:/bin; timeout 60 bash -c "$SCRIPT" || cat /tmp/*.log >&2'
     )
-    done = subprocess.run(
+    done = run_program(
         [*(NOBODY if is_root and kind == "postgres" else ()), *ALONE, "bash", "-c", bounded],
-        env={**os.environ, "SCRIPT": script}, capture_output=True, text=True, timeout=90, check=False,
-    )  # fmt: skip
+        env={**os.environ, "SCRIPT": script},
+        timeout=90,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip() or done.stderr
 

@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from bot.environment.detect import detect
+from bot.environment.scripts import statements
 from tests.support.files import write_files
 
 BUILD_AND_TEST = "cmake --build build -j 4 && ctest --test-dir build --output-on-failure"
@@ -108,3 +110,22 @@ def test_an_install_is_frozen_only_if_there_is_a_lock_file(manager: str, extra: 
     files = {"package.json": json.dumps(package), **extra}
     [step] = detect(files, files.get).setup
     assert f"; then {install}; else" in step.command
+
+
+# Scripts
+
+
+BEYOND_THE_TABLE = ["{\U0010ffff", "{1\U000fffff..3}", "{1..\U0010ffff}", "{1..2\uffff}", "{\ud800"]
+
+
+def test_no_letter_is_beyond_what_the_parsers_scanner_can_look_up():
+    """In a process of its own: it was the end of it."""
+    code = f"from bot.environment.scripts import statements\nfor c in {BEYOND_THE_TABLE!r} * 50: statements('ls ' + c)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_script_that_takes_the_parser_too_long_is_one_statement():
+    script = "ls " + "[a;" * 2_700
+    started = time.process_time()
+    assert [one.text for one in statements(script)] == [script]
+    assert time.process_time() - started < 3

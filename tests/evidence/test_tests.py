@@ -41,10 +41,14 @@ def reading(
     return SuiteResult(source, count_names(names), counts, whole, note=note)
 
 
-def changes(before: dict[str, str], after: dict[str, str], **more: bool) -> TestChanges:
-    changes_seen = compare_tests(reading(before, **more), reading(after, **more))
+def compared(before: SuiteResult, after: SuiteResult | None, flaky: tuple[str, ...] = ()) -> TestChanges:
+    changes_seen = compare_tests(before, after, flaky)
     assert changes_seen is not None
     return changes_seen
+
+
+def changes(before: dict[str, str], after: dict[str, str], **more: bool) -> TestChanges:
+    return compared(reading(before, **more), reading(after, **more))
 
 
 def moved(changes_seen: TestChanges) -> dict[str, tuple[str, ...]]:
@@ -92,8 +96,7 @@ def test_one_broken_import_mends_nothing():
 
 def test_no_run_without_tests_is_one_that_mended_them():
     for after in (None, SuiteResult("", whole=False, note="junit.xml is a link"), reading({})):
-        changes_seen = compare_tests(reading({"a": "f", "b": "p"}), after)
-        assert changes_seen is not None
+        changes_seen = compared(reading({"a": "f", "b": "p"}), after)
         assert (changes_seen.mended, changes_seen.broken) == ((), ())
         assert changes_seen.note or changes_seen.vanished
     assert compare_tests(None, None) is None
@@ -113,8 +116,7 @@ MANY = SuiteResult("report", {}, TestCounts(900_000, 1, 0), named=False)
     ids=["two sources", "too many to name", "a note of one"],
 )  # fmt: skip
 def test_what_is_not_compared_is_counted_and_noted(before: SuiteResult, after: SuiteResult, note: str):
-    changes_seen = compare_tests(before, after)
-    assert changes_seen is not None
+    changes_seen = compared(before, after)
     assert (moved(changes_seen), changes_seen.note) == ({}, note)
     assert (changes_seen.before, changes_seen.after) == (before.counts, after.counts)
 
@@ -136,16 +138,14 @@ def test_a_runner_that_names_only_failures_mends_nothing():
 
 
 def test_of_names_before_and_failures_after_a_new_one_is_told_from_a_broken_one():
-    changes_seen = compare_tests(reading({"a": "p", "b": "s"}), reading({"a": "f", "c": "f"}, whole=False))
-    assert changes_seen is not None
+    changes_seen = compared(reading({"a": "p", "b": "s"}), reading({"a": "f", "c": "f"}, whole=False))
     assert moved(changes_seen) == {"broken": ("a",), "new_failing": ("c",)}
 
 
 def test_a_flaky_test_is_neither_broken_nor_mended():
-    changes_seen = compare_tests(
+    changes_seen = compared(
         reading({"a": "p", "b": "f", "c": "p"}), reading({"a": "f", "b": "p", "c": "f"}), ("a", "b")
     )
-    assert changes_seen is not None
     assert moved(changes_seen) == {"broken": ("c",), "flaky": ("a", "b")}
     assert changes_seen.newly_flaky == ("a",)
     assert dict(changes_seen.counts)["newly_flaky"] == 1

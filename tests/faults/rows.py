@@ -106,12 +106,8 @@ MODEL = (
                 "the first request": (step, *_EDITED, DESCRIBE, DONE),
                 "a request after tool calls": (*_EDITED, step, DESCRIBE, DONE),
             }.items()
-        },
-        exit=0, says="1 file changed", work=Work.BRANCH, status="changed",
-    ),
-    *rows(
-        "The model's API fails once",
-        {
+        }
+        | {
             ("silent for 90 s", "within an answer"): fix(
                 *_EDITED, Turn((Say("I shall look"), VIEW), stall=700), DESCRIBE, DONE
             )
@@ -161,12 +157,8 @@ GITHUB = (
             (fault, f"`run`, reading {what}"): run(before=make(*where))
             for fault, make in {"server error (502)": partial(answers, 502), "connection dropped": drops}.items()
             for what, where in _BLOCKED.items()
-        },
-        exit=0, says="", work=Work.PUBLISH,
-    ),
-    *rows(
-        "GitHub's API fails once",
-        {
+        }
+        | {
             ("silent for 30 s", "`run`, reading who asks"): run(before=silent("GET", "/permission")),
             ("silent for 30 s", "`publish`, opening the pull request"): publish(silent(*_PULLS)),
         },

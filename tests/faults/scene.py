@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 from bot.session.run_folder import RunFolder, is_busy
 from bot.toolhost.descendants import below
@@ -303,6 +303,13 @@ class Scene:
 
 Play = Callable[[Scene], CommandResult]
 Fault = Callable[[Scene], None]
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+def later(act: Callable[Concatenate[Scene, _Given], _Answer]) -> Callable[_Given, Callable[[Scene], _Answer]]:
+    """`act` for a row: it is given all but the scene now, and the scene when the row is played."""
+    return lambda *given, **named: lambda scene: act(scene, *given, **named)
 
 
 def _has_one_tree(root: Path) -> bool:
@@ -334,57 +341,45 @@ def run(
     return _with_model("run", steps, options, before, environment)
 
 
+@later
 def _with_model(
-    verb: str, steps: Sequence[Step], options: Sequence[object], before: Fault | None, environment: dict[str, str]
-) -> Play:  # fmt: skip
-    def play(scene: Scene) -> CommandResult:
-        if before:
-            before(scene)
-        # The gate may have a word before the model ends.
-        return scene.play_model(
-            [*(steps or fix_steps()), DONE, DONE], scene.argv(verb, *options), **environment
-        )
-
-    return play
+    scene: Scene, verb: str, steps: Sequence[Step], options: Sequence[object], before: Fault | None,
+    environment: dict[str, str],
+) -> CommandResult:  # fmt: skip
+    if before:
+        before(scene)
+    # The gate may have a word before the model ends.
+    return scene.play_model([*(steps or fix_steps()), DONE, DONE], scene.argv(verb, *options), **environment)
 
 
-def publish(*faults: Fault, in_job: bool = False) -> Play:
+@later
+def publish(scene: Scene, *faults: Fault, in_job: bool = False) -> CommandResult:
     """`slash-agent publish` of a good run's bundle, after `faults`; with `in_job` in a job of the event, which says in
     which thread somebody waits."""
-
-    def play(scene: Scene) -> CommandResult:
-        scene.mend()
-        for fault in faults:
-            fault(scene)
-        event = {
-            "GITHUB_EVENT_NAME": "issue_comment",
-            "GITHUB_EVENT_PATH": str(scene.stage.event_file(scene.stage.sample.event)),
-        }
-        return scene.call(scene.argv("publish"), **(event if in_job else {}))
-
-    return play
+    scene.mend()
+    for fault in faults:
+        fault(scene)
+    event = {
+        "GITHUB_EVENT_NAME": "issue_comment",
+        "GITHUB_EVENT_PATH": str(scene.stage.event_file(scene.stage.sample.event)),
+    }
+    return scene.call(scene.argv("publish"), **(event if in_job else {}))
 
 
-def in_bundle(path: str, change: Callable[[bytes], bytes]) -> Fault:
+@later
+def in_bundle(scene: Scene, path: str, change: Callable[[bytes], bytes]) -> None:
     """A file of the bundle is not what the run wrote."""
-
-    def fault(scene: Scene) -> None:
-        file = scene.stage.bundle / path
-        file.write_bytes(change(file.read_bytes()))
-
-    return fault
+    file = scene.stage.bundle / path
+    file.write_bytes(change(file.read_bytes()))
 
 
-def published_before() -> Play:
+@later
+def published_before(scene: Scene) -> CommandResult:
     """`run` for an event whose result is published already."""
-
-    def play(scene: Scene) -> CommandResult:
-        scene.mend()
-        published = scene.call(scene.argv("publish"))
-        assert published.code == 0, published.output
-        return scene.play_model([], scene.argv("run"))
-
-    return play
+    scene.mend()
+    published = scene.call(scene.argv("publish"))
+    assert published.code == 0, published.output
+    return scene.play_model([], scene.argv("run"))
 
 
 def without_bundle(scene: Scene) -> None:
@@ -404,17 +399,14 @@ def begun_twice(scene: Scene) -> CommandResult:
     return ran
 
 
-def publish_after(end: Callable[[Scene, int], object]) -> Play:
+@later
+def publish_after(scene: Scene, end: Callable[[Scene, int], object]) -> CommandResult:
     """`publish` of a bundle that was published before, after `end` of its pull request."""
-
-    def play(scene: Scene) -> CommandResult:
-        scene.mend()
-        published = scene.call(scene.argv("publish"))
-        assert published.code == 0, published.output
-        end(scene, scene.stage.pulls()[0]["number"])
-        return scene.call(scene.argv("publish"))
-
-    return play
+    scene.mend()
+    published = scene.call(scene.argv("publish"))
+    assert published.code == 0, published.output
+    end(scene, scene.stage.pulls()[0]["number"])
+    return scene.call(scene.argv("publish"))
 
 
 def squashed_and_deleted(scene: Scene, number: int) -> None:
@@ -427,24 +419,19 @@ def closed(scene: Scene, number: int) -> None:
     scene.forge.set_thread(scene.stage.repo, number, state="closed")
 
 
-def publish_twice_at_once(*, push_waits: bool = True) -> Play:
+@later
+def publish_twice_at_once(scene: Scene, *, push_waits: bool = True) -> CommandResult:
     """Two jobs with the same bundle, of which the one waits for the other's push, or that simply race. What the slower
     one says."""
-
-    def play(scene: Scene) -> CommandResult:
-        scene.mend()
-        if push_waits:
-            scene.forge.delay_next("POST", "git-receive-pack$", seconds=1.0)
-        variables = scene.environment("publish")
-        with subprocess.Popen(
-            scene.argv("publish"), env=variables, stdout=subprocess.PIPE, text=True
-        ) as other:
-            wait_for(lambda: not scene.forge.faults_waiting)
-            ran = scene.call(scene.argv("publish"))
-            said, _ = other.communicate(timeout=_LIMIT)
-            return CommandResult(other.returncode or ran.code, ran.out + said, ran.err)
-
-    return play
+    scene.mend()
+    if push_waits:
+        scene.forge.delay_next("POST", "git-receive-pack$", seconds=1.0)
+    variables = scene.environment("publish")
+    with subprocess.Popen(scene.argv("publish"), env=variables, stdout=subprocess.PIPE, text=True) as other:
+        wait_for(lambda: not scene.forge.faults_waiting)
+        ran = scene.call(scene.argv("publish"))
+        said, _ = other.communicate(timeout=_LIMIT)
+        return CommandResult(other.returncode or ran.code, ran.out + said, ran.err)
 
 
 def change_and(*commands: str) -> tuple[Step, ...]:
@@ -455,19 +442,16 @@ def change_and(*commands: str) -> tuple[Step, ...]:
 # -- faults of GitHub's API and of its git server; `path` is a regular expression
 
 
+@later
 def answers(
-    status: int, method: str, path: str, message: str = "Blocked", times: int = 1, **headers: str
-) -> Fault:
+    scene: Scene, status: int, method: str, path: str, message: str = "Blocked", times: int = 1
+) -> None:
     """GitHub answers so, and does nothing."""
-
-    def fault(scene: Scene) -> None:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        body: object = {"message": message}
-        if "info/refs" in path:  # git shows people plain text alone
-            named["Content-Type"], body = "text/plain", f"{message}\n"
-        scene.forge.fail_next(method, path, status, body=body, headers=named, times=times)
-
-    return fault
+    headers: dict[str, str] = {}
+    body: object = {"message": message}
+    if "info/refs" in path:  # git shows people plain text alone
+        headers["Content-Type"], body = "text/plain", f"{message}\n"
+    scene.forge.fail_next(method, path, status, body=body, headers=headers, times=times)
 
 
 def drops(method: str, path: str, *, after: bool = False, times: int = 1) -> Fault:
@@ -520,47 +504,38 @@ def token_ends(requests: int) -> Fault:
     return lambda scene: scene.forge.kill_token(scene.stage.sample.publish_token, after=requests)
 
 
-def nth(number: int, fault: Fault) -> Fault:
+@later
+def nth(scene: Scene, number: int, fault: Fault) -> None:
     """`fault` for the request `number`, counted from 1; those before are answered as always."""
-
-    def later(scene: Scene) -> None:
-        scene.forge.delay_next(seconds=0.0, times=number - 1)
-        fault(scene)
-
-    return later
+    scene.forge.delay_next(seconds=0.0, times=number - 1)
+    fault(scene)
 
 
 # -- damage to the folder of a run that died
 
 
-def damaged(path: str, change: Callable[[bytes], bytes] | None = None) -> Fault:
+@later
+def damaged(scene: Scene, path: str, change: Callable[[bytes], bytes] | None = None) -> None:
     """`change` a file of the run's folder; without it the file or folder is removed."""
-
-    def fault(scene: Scene) -> None:
-        [file] = [file for root in scene.runs for file in root.glob(path)]
-        if change is not None:
-            file.write_bytes(change(file.read_bytes()))
-        elif file.is_dir():
-            for _ in range(100):  # processes may still write in it
-                shutil.rmtree(file, ignore_errors=True)
-                if not file.exists():
-                    break
-        else:
-            file.unlink()
-
-    return fault
+    [file] = [file for root in scene.runs for file in root.glob(path)]
+    if change is not None:
+        file.write_bytes(change(file.read_bytes()))
+    elif file.is_dir():
+        for _ in range(100):  # processes may still write in it
+            shutil.rmtree(file, ignore_errors=True)
+            if not file.exists():
+                break
+    else:
+        file.unlink()
 
 
 # -- machines on which something is wrong
 
 
-def inside(*command: str) -> Fault:
+@later
+def inside(scene: Scene, *command: str) -> None:
     """Every command of the row is run by `command`."""
-
-    def fault(scene: Scene) -> None:
-        scene.inside = command
-
-    return fault
+    scene.inside = command
 
 
 def shell_first(script: str) -> Fault:
@@ -568,15 +543,12 @@ def shell_first(script: str) -> Fault:
     return inside("bash", "-c", f'{script}; exec "$@"', "bash")
 
 
-def small_disk(path: str, size: int) -> Fault:
+@later
+def small_disk(scene: Scene, path: str, size: int) -> None:
     """A folder of the stage is a disk of so many bytes, which is gone afterwards."""
-
-    def fault(scene: Scene) -> None:
-        folder = scene.stage.folder / path
-        folder.mkdir(exist_ok=True)
-        scene.inside = ("bwrap", "--dev-bind", "/", "/", "--size", str(size), "--tmpfs", str(folder), "--")
-
-    return fault
+    folder = scene.stage.folder / path
+    folder.mkdir(exist_ok=True)
+    scene.inside = ("bwrap", "--dev-bind", "/", "/", "--size", str(size), "--tmpfs", str(folder), "--")
 
 
 def with_out(path: str, before: Fault) -> Play:
@@ -584,16 +556,13 @@ def with_out(path: str, before: Fault) -> Play:
     return lambda scene: fix(options=("--out", scene.stage.folder / path / "bundle"), before=before)(scene)
 
 
-def few_inodes(path: str, number: int) -> Fault:
+@later
+def few_inodes(scene: Scene, path: str, number: int) -> None:
     """A folder of the stage is a disk that takes so many files, which is gone afterwards."""
-
-    def fault(scene: Scene) -> None:
-        folder = scene.stage.folder / path
-        folder.mkdir(exist_ok=True)
-        mount = f"mount -t tmpfs -o nr_inodes={number} tmpfs {shlex.quote(str(folder))}"
-        scene.inside = ("unshare", "-rm", "bash", "-c", f'{mount} && exec "$@"', "bash")
-
-    return fault
+    folder = scene.stage.folder / path
+    folder.mkdir(exist_ok=True)
+    mount = f"mount -t tmpfs -o nr_inodes={number} tmpfs {shlex.quote(str(folder))}"
+    scene.inside = ("unshare", "-rm", "bash", "-c", f'{mount} && exec "$@"', "bash")
 
 
 def read_only_repository(scene: Scene) -> None:
@@ -601,14 +570,11 @@ def read_only_repository(scene: Scene) -> None:
     scene.inside = ("bwrap", "--dev-bind", "/", "/", "--ro-bind", repo, repo, "--")
 
 
-def missing_object(name: str) -> Fault:
+@later
+def missing_object(scene: Scene, name: str) -> None:
     """An object is gone from the local repository."""
-
-    def fault(scene: Scene) -> None:
-        sha = git(scene.repo, "rev-parse", name)
-        (scene.repo / ".git/objects" / sha[:2] / sha[2:]).unlink()
-
-    return fault
+    sha = git(scene.repo, "rev-parse", name)
+    (scene.repo / ".git/objects" / sha[:2] / sha[2:]).unlink()
 
 
 def damaged_pack_index(scene: Scene) -> None:
@@ -680,30 +646,24 @@ def branch_agent(scene: Scene) -> None:
 # -- signals, each at a point of the program
 
 
-At = Callable[[Scene, ModelServer], bool]
+At = Callable[[Scene], bool]
 
 
-def at_call(text: str, damage: Fault | None = None) -> At:
+@later
+def at_call(scene: Scene, text: str, damage: Fault | None = None) -> bool:
     """Once the run's journal has `text`; then `damage` is done, too."""
-
-    def at(scene: Scene, model: ModelServer) -> bool:
-        reached = text in scene.journal
-        if reached and damage:
-            damage(scene)
-        return reached
-
-    return at
+    reached = text in scene.journal
+    if reached and damage:
+        damage(scene)
+    return reached
 
 
-def at_process(text: str, damage: Fault) -> At:
+@later
+def at_process(scene: Scene, text: str, damage: Fault) -> bool:
     """Once a process of the program has a command line that starts with `text`; then `damage` is done."""
-
-    def at(scene: Scene, model: ModelServer) -> bool:
-        if reached := any(command_line(number).startswith(text) for number in below(scene.program)):
-            damage(scene)
-        return reached
-
-    return at
+    if reached := any(command_line(number).startswith(text) for number in below(scene.program)):
+        damage(scene)
+    return reached
 
 
 def command_line(number: int) -> str:
@@ -720,79 +680,62 @@ def kill_sandbox(scene: Scene) -> None:
             os.kill(number, signal.SIGKILL)
 
 
+@later
 def struck(
-    verb: str, by: signal.Signals, at: At, *steps: Step, options: Sequence[object] = (), before: Fault | None = None
-) -> Play:  # fmt: skip
+    scene: Scene, verb: str, by: signal.Signals, at: At, *steps: Step, options: Sequence[object] = (),
+    before: Fault | None = None,
+) -> CommandResult:  # fmt: skip
     """The verb gets the signal `by` at a point."""
-
-    def play(scene: Scene) -> CommandResult:
-        if before:
-            before(scene)
-        with ModelServer(steps) as model:
-            variables = scene.environment(verb, **scene.model_variables(model))
-            ran = _strike(scene, verb, by, lambda: at(scene, model), variables, *options)
-            scene.requests = len(model.requests)
-        return ran
-
-    return play
+    if before:
+        before(scene)
+    with ModelServer(steps) as model:
+        variables = scene.environment(verb, **scene.model_variables(model))
+        ran = _strike(scene, verb, by, lambda: at(scene), variables, *options)
+        scene.requests = len(model.requests)
+    return ran
 
 
-def at_work(verb: str) -> Play:
+@later
+def at_work(scene: Scene, verb: str) -> CommandResult:
     """`verb` is given the folder of a run that is at work."""
+    ran = CommandResult(0, "", "")
 
-    def play(scene: Scene) -> CommandResult:
-        ran = CommandResult(0, "", "")
-
-        def reached() -> bool:
-            nonlocal ran
-            if "sleep 600" not in scene.journal:
-                return False
-            [root] = scene.runs
-            ran = scene.call(
-                scene.argv("fix", "--continue", root)
-                if verb == "fix"
-                else command(verb, root, *(("--yes",) if verb == "clean" else ()))
-            )
-            return True
-
-        with ModelServer([VIEW, Turn(EDITS), shell("sleep 600")]) as model:
-            _strike(
-                scene,
-                "fix",
-                signal.SIGTERM,
-                reached,
-                scene.environment("fix", **scene.model_variables(model)),
-            )
-        return ran
-
-    return play
-
-
-def killed_then(verb: str, damage: Fault) -> Play:
-    """A local run is killed while a command runs, `damage` is done, and `verb` takes it up."""
-
-    def play(scene: Scene) -> CommandResult:
-        struck("fix", signal.SIGKILL, at_call("sleep 600"), VIEW, Turn(EDITS), shell("sleep 600"))(scene)
-        damage(scene)
+    def reached() -> bool:
+        nonlocal ran
+        if "sleep 600" not in scene.journal:
+            return False
         [root] = scene.runs
-        if verb == "salvage":
-            return scene.call(command("salvage", root))
-        return scene.play_model([DESCRIBE, DONE, DONE], scene.argv("fix", "--continue", root))
-
-    return play
-
-
-def struck_at_github(by: signal.Signals, number: int) -> Play:
-    """`publish` gets the signal while it waits for the answer to its request number `number`, counted from 1."""
-
-    def play(scene: Scene) -> CommandResult:
-        scene.mend()
-        nth(number, lambda scene: scene.forge.drop_next(seconds=_LIMIT))(scene)
-        return _strike(
-            scene, "publish", by, lambda: not scene.forge.faults_waiting, scene.environment("publish")
+        ran = scene.call(
+            scene.argv("fix", "--continue", root)
+            if verb == "fix"
+            else command(verb, root, *(("--yes",) if verb == "clean" else ()))
         )
+        return True
 
-    return play
+    with ModelServer([VIEW, Turn(EDITS), shell("sleep 600")]) as model:
+        _strike(
+            scene, "fix", signal.SIGTERM, reached, scene.environment("fix", **scene.model_variables(model))
+        )
+    return ran
+
+
+@later
+def killed_then(scene: Scene, verb: str, damage: Fault) -> CommandResult:
+    """A local run is killed while a command runs, `damage` is done, and `verb` takes it up."""
+    struck("fix", signal.SIGKILL, at_call("sleep 600"), VIEW, Turn(EDITS), shell("sleep 600"))(scene)
+    damage(scene)
+    [root] = scene.runs
+    if verb == "salvage":
+        return scene.call(command("salvage", root))
+    return scene.play_model([DESCRIBE, DONE, DONE], scene.argv("fix", "--continue", root))
+
+
+@later
+def struck_at_github(scene: Scene, by: signal.Signals, number: int) -> CommandResult:
+    """`publish` gets the signal while it waits for the answer to its request number `number`, counted from 1."""
+    scene.mend()
+    nth(number, lambda scene: scene.forge.drop_next(seconds=_LIMIT))(scene)
+    return _strike(scene, "publish", by, lambda: not scene.forge.faults_waiting, scene.environment("publish"))
 
 
 def _strike(

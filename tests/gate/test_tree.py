@@ -60,22 +60,6 @@ def test_a_change_is_found_and_described(desk: Bench):
     assert b"-two\n+2\n three\n+four\n" in verdict.patch
 
 
-def test_what_the_trees_own_index_and_the_stat_data_say_is_not_believed(desk: Bench):
-    before = (desk.tree / "a.txt").stat()
-    desk.write("a.txt", "one\nTWO\nthree\n")
-    os.utime(desk.tree / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
-    git(desk.tree, "update-index", "--assume-unchanged", "a.txt")
-    git(desk.tree, "update-ref", "HEAD", git(desk.tree, "commit-tree", "-m", "x", "HEAD^{tree}"))
-    assert [file.path for file in desk.judge().files] == ["a.txt"]
-
-
-def test_a_tree_whose_git_folder_is_gone_is_judged_the_same(desk: Bench):
-    desk.write("a.txt", "changed\n")
-    expected = desk.judge()
-    shutil.rmtree(desk.tree / ".git")
-    assert desk.judge() == expected
-
-
 def test_new_files_arrive_as_they_are(desk: Bench):
     names = ["sp ace", 'quo"te', "it's", "grün-日本", ":(top)x", "-rf", "a\u0301", "tab~", "#x", "in/a.py"]
     contents = [b"a\r\nb\r\n", b"\xe4\xf6", b"\0\1", b"", *[b"x\n"] * 6]

@@ -9,13 +9,13 @@ from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
 from bot.github.runs import PIECE
-from tests.support.loopback import Handler, Loopback, Request
+from tests.support.loopback import Listener, Request, Response
 
 NAME = "octo/hello"
 TOKEN = "ghs_secret-token-value"
 
 
-class Storage(Loopback):
+class Storage(Listener):
     """`content` is the body, `size` the announced length: `None` is its real length, -1 announces nothing. Every path
     but `/signed` redirects to `redirect`, if set."""
 
@@ -24,26 +24,16 @@ class Storage(Loopback):
         self.size: int | None = None
         self.redirect = ""
         self.statuses: list[int] = []
-        self.requests: list[Request] = []
-        super().__init__(_Storing)
+        super().__init__(self._stored)
 
-
-class _Storing(Handler):
-    server: Storage
-
-    def do_GET(self) -> None:
-        storage = self.server
-        received = {name.lower(): value for name, value in self.headers.items()}
-        storage.requests.append(Request(self.path, received, b""))
-        if storage.statuses:
-            self.answer(storage.statuses.pop(0), b"", {})
-        elif storage.redirect and not self.path.startswith("/signed"):
-            self.answer(302, b"", {"Location": storage.redirect})
-        else:
-            self.close_connection = True
-            length = len(storage.content) if storage.size is None else storage.size
-            headers = {"Connection": "close"} if length < 0 else {"Content-Length": str(length)}
-            self.answer(200, storage.content, headers)
+    def _stored(self, request: Request) -> Response:
+        if self.statuses:
+            return Response(self.statuses.pop(0))
+        if self.redirect and not request.path.startswith("/signed"):
+            return Response(302, headers={"Location": self.redirect})
+        length = len(self.content) if self.size is None else self.size
+        announced = {} if length < 0 else {"Content-Length": str(length)}
+        return Response(200, self.content, {"Connection": "close", **announced})
 
 
 @pytest.fixture

@@ -1,9 +1,12 @@
 """The client against the forge, over real HTTP: pull requests, reviews, checks, runs, issues."""
 
 import io
+import os
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,7 @@ from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
 from slash_forge.forge import Forge
+from tests.support import openapi
 
 NAME = "octo/hello"
 OLD = "".join(f"line {n}\n" for n in range(1, 21))
@@ -146,3 +150,40 @@ def test_a_dry_run_reads_and_does_not_write(world: World):
     assert said[0] == f"would comment on {NAME}#{number}:\n    first\n\n    second"
     assert said[1] == f"would edit the new comment in {NAME}:\n    third"
     assert len(said) == 2
+
+
+# The newest comments
+
+
+REPO = "acme/lib"
+
+
+@pytest.fixture
+def forge(tmp_path: Path) -> Iterator[Forge]:
+    with Forge() as forge:
+        forge.create_repository("acme", "lib")
+        forge.add_user("eve")
+        yield forge
+        if os.environ.get("SLASH_AGENT_TEST_EVERYTHING"):
+            assert [str(finding) for finding in openapi.findings(forge.requests)] == []
+
+
+def _thread(forge: Forge, comments: int) -> tuple[GitHub, int]:
+    number = forge.create_issue(REPO, "eve", "It breaks")
+    for index in range(comments):
+        forge.comment(REPO, number, "eve", f"{index}")
+    return connect(forge.token(permissions={"issues": "read"}, repo=REPO), forge.api_url, REPO), number
+
+
+@pytest.mark.parametrize(("comments", "calls"), [(0, 1), (1, 1), (100, 1), (101, 2), (250, 3)])
+def test_all_comments_come_newest_first(forge: Forge, comments: int, calls: int):
+    github, number = _thread(forge, comments)
+    read = [int(comment.body) for comment in github.newest_comments(number)]
+    assert read == list(range(comments - 1, -1, -1))
+    assert len(forge.requests) == calls
+
+
+def test_a_page_that_nobody_wants_is_not_asked_for(forge: Forge):
+    github, number = _thread(forge, 450)
+    assert len(list(islice(github.newest_comments(number), 50))) == 50
+    assert len(forge.requests) == 2

@@ -229,11 +229,6 @@ def test_a_file_over_the_limit_is_refused_unread():
     assert _problems("#" + "x" * 70_000) == [".github/agent.yml:1:1: the file is over 64 kB"]
 
 
-@pytest.mark.parametrize("opening", ["[", "{", "- ", "? ", "a: {", "!!seq ["])
-def test_a_file_nested_without_end_is_refused(opening: str):
-    assert len(_problems(opening * 3_000)) == 1
-
-
 def test_aliases_that_multiply_are_refused():
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 8)]

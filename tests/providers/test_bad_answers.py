@@ -33,17 +33,13 @@ pytestmark = pytest.mark.parametrize("model", MODELS)
 
 
 def test_401_names_the_variable_that_holds_the_refused_key(model: str):
-    end, requests = run(model, [Status(401, "invalid x-api-key")])
+    end, requests = run(model, [Status(401, "invalid x-api-key: test-key.")])
     end = failed(end)
     variable = "ANTHROPIC_API_KEY" if model.startswith("anthropic") else "OPENAI_API_KEY"
     assert f"refused the key in {variable} (401)" in end.message
     assert "invalid x-api-key" in end.message
+    assert "test-key" not in end.message, "the key itself, which the server repeats"
     assert (end.status, len(requests)) == (401, 1)
-
-
-def test_the_key_is_never_in_a_message_even_where_the_server_repeats_it(model: str):
-    end, _ = run(model, [Status(401, "Incorrect API key provided: test-key.")])
-    assert "test-key" not in failed(end).message
 
 
 def test_404_names_model_and_base_url(model: str):
@@ -219,8 +215,6 @@ def test_a_token_that_fired_before_sends_nothing(model: str):
 
 
 def test_the_connection_is_kept_from_turn_to_turn(model: str):
-    if model.startswith("openai-chat"):
-        pytest.skip("the package leaves the response before its end")
     with ModelServer(lambda _: Call("bash", {"command": "ls"})) as server:
         provider = connect(model, server.environment())
         for _ in range(5):

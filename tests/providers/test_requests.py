@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from bot.contracts.messages import Message, Text, Thinking, ToolCall, ToolResult
 from bot.providers.connect import connect
 from tests.support.model_script import Call, Say, Think, Turn
 from tests.support.model_server import ModelServer
+from tests.support.programs import run_program
 from tests.support.provider_runs import MODELS, ask, completed, raw_values, run, user
 
 MESSAGES, CHAT, RESPONSES = MODELS
@@ -297,10 +297,9 @@ def test_the_same_session_makes_the_same_bytes_in_another_process_with_another_s
         "json.dump([[body.decode() for body in session(model, 2)] for model in MODELS], sys.stdout)"
     )
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    other = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True, text=True, check=True, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed},
-    )  # fmt: skip
+    other = run_program(
+        [sys.executable, "-c", program], check=True, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}
+    )
     bodies = dict(zip(MODELS, json.loads(other.stdout), strict=True))
     for model in MODELS:
         assert bodies[model] == [body.decode() for body in session(model, 2)], model

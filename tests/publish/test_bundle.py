@@ -126,14 +126,6 @@ def test_a_missing_file_is_refused(folder: Path, name: str):
         read_bundle(folder)
 
 
-@pytest.mark.parametrize("name", ["outcome.json", "changes.patch", "withheld.patch", "message.md"])
-def test_a_link_in_place_of_a_file_is_not_followed(folder: Path, tmp_path: Path, name: str):
-    (folder / name).rename(tmp_path / name)
-    (folder / name).symlink_to(tmp_path / name)
-    with pytest.raises(BundleError, match="not a regular file"):
-        read_bundle(folder)
-
-
 @pytest.mark.parametrize("name", ["changes.patch", "review.json", "plan.json"])
 def test_a_file_that_is_not_the_stated_one_is_noticed(folder: Path, name: str):
     content = (folder / name).read_bytes()

@@ -1,5 +1,6 @@
 """What the loop hears of a run in between."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -55,6 +56,19 @@ def test_open_items_of_the_list_are_recalled_once(verb: str, described: bool, is
     told = _said(verb, results)
     assert len(told) == is_told
     assert all("2. [ ] Say so" in text for text in told)
+
+
+class Insistent(StopHook):
+    """One that always misses something."""
+
+    def _missing(self) -> Iterator[str]:
+        yield "a check fails"
+
+
+def test_a_model_is_sent_back_twice_and_no_more():
+    run: Any = SimpleNamespace(redact=str)
+    hook = Insistent(run, run)
+    assert [hook.before_end() for _ in range(3)] == ["a check fails", "a check fails", None]
 
 
 @pytest.mark.parametrize("planned", [False, True])

@@ -15,6 +15,7 @@ import pytest
 from tests.session.conftest import Cli
 from tests.support.environment_runs import both, fixed, states
 from tests.support.model_script import Call
+from tests.support.programs import run_program
 from tests.support.repositories import make_repository
 
 POLICY = "version: 1\ndiagnostics: {{checkers: []}}\nbring: [{bring}]\nchecks: [{check}]\n"
@@ -35,9 +36,7 @@ def run(*command: str) -> Callable[[Path], None]:
         }
         if (rustup := Path.home() / ".rustup").is_dir():
             environment["RUSTUP_HOME"] = str(rustup)
-        ran = subprocess.run(
-            ["sh", "-ec", *command], cwd=repo, env=environment, capture_output=True, text=True
-        )
+        ran = run_program(["sh", "-ec", *command], cwd=repo, env=environment)
         if ran.returncode:
             pytest.skip(f"the environment cannot be made here: {(ran.stdout + ran.stderr).strip()[:300]}")
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import signal
 import subprocess
 import time
@@ -9,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.publish.bundle import read_bundle
 from tests.session.conftest import Cli
-from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git, make_repository
@@ -164,3 +166,112 @@ def test_a_signal_during_setup_cancels_the_run(cli: Cli, tmp_path: Path):
             process.send_signal(signal.SIGTERM)
     assert process.returncode == 130
     assert json.loads((out / "outcome.json").read_text())["stop_reason"] == "canceled"
+
+
+# With uncommitted changes
+
+
+def test_the_run_begins_with_the_changes_and_the_branch_has_only_its_own(cli: Cli, repo: Path):
+    file = repo / "tidytime" / "units.py"
+    file.write_text(f"{file.read_text()}MINE = 1\n")
+    for name in ("named.py", "left.py"):
+        (repo / name).write_text("NAMED = 1\n")
+    look = Call("bash", {"command": "tail -n 1 tidytime/units.py; cat named.py; ls; git status --short"})
+    ran = cli.on(
+        repo, "fix", "--json", "--dirty", "--include", repo / "named.py", "round it",
+        model=[look, *fix_steps()],
+    )  # fmt: skip
+    result = json.dumps(ran.requests[1].json["messages"][-1])
+    assert ran.code == 0, ran.err
+    assert "MINE = 1" in result
+    assert "NAMED = 1" in result
+    assert "left.py" not in result
+    assert git(repo, "diff", "--name-only", f"main...{ran.json['branch']}") == "tidytime/format.py"
+    [note] = [one for one in ran.json["outcome"]["notes"] if "uncommitted changes" in one]
+    assert "named.py" in note
+    assert "tidytime/units.py" in note
+    assert ran.json["unseen"] == 1
+
+
+@pytest.mark.slow
+def test_a_change_of_changed_lines_is_a_patch_and_no_commit(cli: Cli, repo: Path):
+    file = repo / "tidytime" / "format.py"
+    file.write_text(file.read_text().replace("abs(seconds)", "abs(float(seconds))"))
+    edit = Call("edit", {"path": "tidytime/format.py", "old": "abs(float(", "new": "round(float("})
+    ran = cli.on(repo, "fix", "--dirty", "round it", model=[VIEW, edit, DESCRIBE, DONE])
+    assert ran.code == 0, ran.err
+    assert "so it is a patch and no commit" in ran.out
+    assert git(repo, "branch", "--list", "agent/*") == ""
+    [apply] = [
+        line.split("apply", 1)[1] for line in ran.out.splitlines() if " apply " in line and "git" in line
+    ]
+    git(repo, *apply.split()[3:])
+    assert "round(float(seconds))" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--dirty", "--pr"], "so it cannot open a pull request"),
+        (["--include", "x"], "--include names untracked files for --dirty"),
+    ],
+)
+def test_options_that_do_not_go_together(cli: Cli, repo: Path, words: list[str], why: str):
+    ran = cli("fix", "--repo", repo, *words, "round it")
+    assert ran.code == 2
+    assert why in ran.err
+
+
+# From places with odd names, and with a policy that is not committed
+
+
+LATIN = os.fsdecode(b"caf\xe9")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "instruction",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("repository", "home", "branch", "--out")),
+    ],
+)
+def test_bytes_that_are_not_utf8_lose_no_run(cli: Cli, repo: Path, tmp_path: Path, where: str):
+    options: list[object] = []
+    if where == "repository":
+        repo = repo.rename(tmp_path / LATIN)
+    elif where == "home":
+        cli = Cli(tmp_path / LATIN)
+        cli.home.mkdir()
+    elif where == "branch":
+        git(repo, "switch", "-q", "-c", LATIN)
+    elif where == "--out":
+        options = ["--out", tmp_path / LATIN / "bundle"]
+        (tmp_path / LATIN).mkdir()
+    instruction = f"order {LATIN}" if where == "instruction" else "x"
+    ran = cli.on(repo, "fix", "--json", *options, instruction, model=fix_steps())
+    assert ran.code == 0, ran.err
+    bundle = read_bundle(Path(ran.json["bundle"]))
+    assert bundle.outcome.request.instruction == instruction.replace("\udce9", "\ufffd")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("is_new", "note"),
+    [
+        (True, "Your policy .github/agent.yml is not committed and held for this run all the same."),
+        (False, "Your changes to .github/agent.yml are not committed and held for this run all the same."),
+    ],
+)
+def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: bool, note: str):
+    if is_new:
+        git(repo, "rm", "-q", "--cached", ".github/agent.yml")
+        git(repo, "commit", "-q", "-m", "No policy")
+    else:
+        with (repo / ".github" / "agent.yml").open("a") as policy:
+            policy.write("bring: [nowhere]\n")
+    ran = cli.on(repo, "fix", "x", model=fix_steps())
+    assert note in ran.err
+    if is_new:
+        assert note in ran.out
+    else:
+        assert "brings nowhere, but there is no folder" in " ".join(ran.out.split())

@@ -1,7 +1,6 @@
 """Maintenance of a list of repositories from one of them, by a GitHub App: planned, run, published and told in each."""
 
 import json
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -80,15 +79,6 @@ def writing(name: str = "note.txt") -> list[Step]:
     return [Call("write", {"path": name, "content": "known\n"}), described, DONE]
 
 
-def all_in(stage: Stage, repository: str, path: str) -> Any:
-    request = urllib.request.Request(
-        f"{stage.forge.api_url}/repos/{repository}/{path}",
-        headers={"Authorization": f"Bearer {stage.forge.token('riverbend')}"},
-    )
-    with urllib.request.urlopen(request, timeout=120) as answer:
-        return json.load(answer)
-
-
 @pytest.mark.slow
 def test_a_bundle_for_another_entry_than_the_jobs_is_refused(entries: Entries, stage: Stage):
     with ModelServer(writing()) as model:
@@ -123,7 +113,7 @@ def test_the_token_that_was_made_for_the_run_leaks_nowhere(entries: Entries, sta
     assert ran.code == 0, ran.output
     [secret] = [token.value for token in stage.forge.tokens_of(BOT)]
     done = entries.publish(NOTES)
-    said = [ran.output, done.output, *(json.dumps(pull) for pull in all_in(stage, NOTES, "pulls"))]
+    said = [ran.output, done.output, *(json.dumps(pull) for pull in stage.get("pulls", NOTES))]
     said += [file.read_text(errors="replace") for file in stage.bundle.iterdir()]
     assert not [text for text in said if secret in text or secret[::-1] in text]
     assert "[redacted GITHUB_APP_TOKEN]" in (stage.bundle / "journal.jsonl").read_text()
@@ -136,7 +126,7 @@ def test_who_starts_a_task_elsewhere_by_hand_must_be_allowed_it_there(
     entries: Entries, stage: Stage, login: str, code: int
 ):
     stage.forge.grant(NOTES, MAINTAINER, "write")
-    sender = all_in(stage, stage.repo, f"collaborators/{login}/permission")["user"]
+    sender = stage.get(f"collaborators/{login}/permission", stage.repo)["user"]
     event = {"inputs": {}, "repository": stage.sample.event["repository"], "sender": sender}
     by_hand = {
         "GITHUB_EVENT_NAME": "workflow_dispatch",

@@ -3,7 +3,7 @@
 import json
 import shutil
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from tests.support.fix_script import shell
 from tests.support.loopback import Loopback
 from tests.support.model_script import Say, Turn
 from tests.support.outcomes import REQUEST
-from tests.support.registry import Registry
+from tests.support.registry import Registry, name_mirror
 from tests.support.repositories import make_repository
 from tests.support.runs import make_run
 from tests.support.stage import Stage
@@ -53,14 +53,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
 @pytest.fixture
 def mirror(authority: tuple[Path, int], monkeypatch: pytest.MonkeyPatch) -> Mirror:
     trusted, port = authority
-
-    async def resolve(host: str, port: int) -> Sequence[str]:
-        return ("127.0.0.1",)
-
-    monkeypatch.setattr("bot.workspace.egress.proxy.system_addresses", resolve)
-    return Mirror(
-        port, {"SSL_CERT_FILE": str(trusted), "SLASH_AGENT_MIRRORS": f"python=https://{HOST}:{port}/simple"}
-    )
+    return Mirror(port, name_mirror(monkeypatch, HOST, port, trusted))
 
 
 @pytest.mark.slow

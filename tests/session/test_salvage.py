@@ -24,13 +24,11 @@ from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, sample_repository
-from tests.support.stage import Stage
+from tests.support.stage import MODEL, Stage
 from tests.support.verb_runs import VerbRun, request_in, run_verb
 from tests.support.workspaces import eventually
 
 pytestmark = pytest.mark.bubblewrap
-
-MODEL = "anthropic/claude-sonnet-5-5"
 
 
 SUBMIT = Call("submit_plan", {"title": "Round first", "steps": [{"text": "Round first."}]})

@@ -1,10 +1,10 @@
 """What Ctrl-C does to a process that is at work: once, twice by one press, and twice."""
 
-import subprocess
 import sys
 
 import pytest
 
+from tests.support.programs import run_program
 from tests.support.stage import processes_naming
 
 _PROGRAM = """
@@ -34,9 +34,7 @@ print("ended", cancel.reason, flush=True)
 
 def _run(between: str, then: str, seconds: str = "0.1") -> tuple[int, str, str]:
     program = _PROGRAM.format(between=between, then=then, seconds=seconds)
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_program([sys.executable, "-P", "-c", program], timeout=120)
     return done.returncode, done.stdout, done.stderr
 
 

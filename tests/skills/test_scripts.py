@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.files import write_file
+from tests.support.programs import run_program
 
 SKILLS = Path(__file__).parents[2] / "skills"
 FAILING = SKILLS / "fix-failing-test/scripts/failing_tests.py"
@@ -28,10 +29,7 @@ more">trace</failure></testcase>
 
 
 def run(script: Path, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-I", "-S", script, *map(str, arguments)],
-        cwd=cwd, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+    return run_program([sys.executable, "-I", "-S", script, *map(str, arguments)], cwd=cwd, timeout=60)
 
 
 @pytest.mark.parametrize("script", sorted(SKILLS.glob("*/scripts/*")), ids=lambda path: path.name)

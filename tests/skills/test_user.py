@@ -1,13 +1,20 @@
 """Skills of the person at the machine: their folders."""
 
+import os
+import stat
+import subprocess
 from pathlib import Path
 
 import pytest
+import skills_ref
 
-from bot.skills.folders import SkillSet, checkout_skills
+from bot.checkout.git import Git
+from bot.session.run_folder import RunFolder
+from bot.skills.folders import BUNDLED, SkillSet, bundled, checkout_skills, choose_skills, commit_skills
 from bot.skills.tool import SkillFolder
-from tests.skills.corpus import text, write
-from tests.support.repositories import make_repository
+from tests.skills.corpus import skill, text, write
+from tests.support.files import write_file
+from tests.support.repositories import commit_all, make_repository
 
 
 def names(found: SkillSet, origin: str) -> list[str]:
@@ -63,3 +70,75 @@ def test_a_folder_that_is_linked_into_the_users_is_read_and_no_link_within_it(tm
     SkillFolder(tmp_path / "shelf", "/shown").document(b)
     assert (tmp_path / "shelf/b/x").read_text() == "1"
     assert any("c/shadow: plain-files" in note for note in found.notes)
+
+
+# Bundled skills
+
+
+ROOT = Path(__file__).parents[2]
+NAMES = [
+    "docs-drift", "fix-failing-test", "resolve-conflict", "review-pull-request", "triage-issue",
+    "update-dependencies", "write-tests",
+]  # fmt: skip
+
+
+def test_they_are_these_and_nothing_is_wrong_with_them():
+    found = bundled()
+    assert [judged.folder for judged in found.skills] == NAMES
+    assert [finding for judged in found.skills for finding in judged.findings] == []
+    assert found.notes == ()
+    assert BUNDLED.resolve() == ROOT / "skills"
+    assert found.source.name == "skills"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_is_short_and_grants_itself_nothing(name: str):
+    text = (ROOT / "skills" / name / "SKILL.md").read_text()
+    assert len(text) / 3 < 5_000, "at three characters a token, the specification's recommendation"
+    [skill] = [held for held in choose_skills([bundled()]).skills if held.name == name]
+    assert len(skill.description) <= 300
+    assert skill.allowed_tools == ""
+    for line in text.splitlines():
+        for word in line.split():
+            if word.startswith("scripts/"):
+                assert (ROOT / "skills" / name / word).is_file()
+
+
+def test_the_bundled_skills_are_good_by_the_specifications_own_reference():
+    folders = sorted(path.parent for path in Path("skills").resolve().glob("*/SKILL.md"))
+    assert {folder.name: skills_ref.validate(folder) for folder in folders} == {
+        one.name: [] for one in folders
+    }
+
+
+# The folder that commands see
+
+
+def test_a_skill_of_a_commit_is_copied_with_modes_and_nothing_writable(tmp_path: Path):
+    repo = make_repository(
+        tmp_path / "r",
+        {
+            ".agents/skills/a/SKILL.md": skill("name: a\ndescription: Says hello.\n"),
+            ".agents/skills/a/scripts/run.sh": "#!/bin/sh\necho hello\n",
+            ".agents/skills/a/assets/x.bin": b"\0\xff",
+        },
+    )
+    (repo / ".agents/skills/a/scripts/run.sh").chmod(0o755)
+    commit_all(repo)
+    [held] = choose_skills(commit_skills(Git(repo / ".git"), "HEAD")).skills
+    shelf = SkillFolder(tmp_path / "run" / "skills", "/shown")
+    assert shelf.document(held).startswith(b"---\nname: a")
+    copied = tmp_path / "run" / "skills" / "a"
+    assert subprocess.run([copied / "scripts/run.sh"], capture_output=True, check=True).stdout == b"hello\n"
+    assert (copied / "assets/x.bin").read_bytes() == b"\0\xff"
+    for path in (copied, *copied.rglob("*")):
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o222, path
+    assert sorted(os.listdir(tmp_path / "run" / "skills")) == ["a"]
+    RunFolder(tmp_path / "run").drop()
+    assert not (tmp_path / "run").exists(), "what is read-only can still be cleared away"
+
+
+def test_what_stands_in_the_way_is_replaced(tmp_path: Path):
+    [held, *_] = choose_skills([bundled()]).skills
+    write_file(tmp_path / held.name / "SKILL.md", "planted")
+    assert b"planted" not in SkillFolder(tmp_path, "/shown").document(held)

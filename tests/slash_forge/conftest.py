@@ -20,6 +20,8 @@ from github.Repository import Repository
 from slash_forge import Forge
 from tests.slash_forge import graphql
 from tests.support import openapi
+from tests.support.programs import run_program
+from tests.support.repositories import ENVIRONMENT
 
 REPO = "acme/lib"
 
@@ -63,20 +65,8 @@ def git(tmp_path: Path) -> Run:
     """Run git as an ordinary client would, knowing nothing and asking nobody."""
 
     def git(*args: str, cwd: Path | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
-        environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(tmp_path),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_AUTHOR_NAME": "Ada",
-            "GIT_AUTHOR_EMAIL": "ada@example.org",
-            "GIT_COMMITTER_NAME": "Ada",
-            "GIT_COMMITTER_EMAIL": "ada@example.org",
-            "LC_ALL": "C",
-        }
-        completed = subprocess.run(
-            ["git", *args], cwd=cwd or tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+        own = {"HOME": str(tmp_path), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        completed = run_program(["git", *args], cwd=cwd or tmp_path, env=ENVIRONMENT | own)
         assert not check or completed.returncode == 0, completed.stderr
         return completed
 

@@ -1,10 +1,13 @@
 """Pushes and changed files: what git knows, in GitHub's words."""
 
+from pathlib import Path
+
+import pytest
 from github.Repository import Repository
 
 from bot.github.client import connect as connect_client
 from slash_forge import Forge
-from tests.slash_forge.conftest import REPO
+from tests.slash_forge.conftest import REPO, Run, with_token
 
 
 def test_pushes_are_listed_newest_first(forge: Forge, bot_token: str):
@@ -45,3 +48,63 @@ def test_every_kind_of_change_has_its_status(forge: Forge, repo: Repository):
     assert files["new näme.txt"].patch.endswith("+more")
     assert files["bin"].raw_data.get("patch") is None
     assert files["empty"].raw_data.get("patch") is None
+
+
+# Forks
+
+
+@pytest.fixture
+def number(forge: Forge) -> int:
+    fork = forge.fork(REPO, "eve")
+    forge.commit(fork, {"calc.py": "def add(a, b):\n    return a + b\n"}, branch="fix", author="eve")
+    return forge.open_pull(REPO, "eve", "eve:fix", title="From outside")
+
+
+@pytest.fixture
+def work(forge: Forge, git: Run, number: int, tmp_path: Path) -> Path:
+    git("clone", "-q", forge.clone_url(REPO), "work")
+    return tmp_path / "work"
+
+
+def head_of(git: Run, work: Path, number: int, kind: str = "head") -> str:
+    git("fetch", "-q", "origin", f"+refs/pull/{number}/{kind}:refs/private/{kind}", cwd=work)
+    return git("rev-parse", f"refs/private/{kind}", cwd=work).stdout.strip()
+
+
+def test_its_head_and_merge_are_fetched_from_the_base_repository(
+    forge: Forge, git: Run, number: int, work: Path
+):
+    assert head_of(git, work, number) == forge.branch_sha("eve/lib", "fix")
+    head_of(git, work, number, "merge")
+    assert "a + b" in git("show", "refs/private/merge:calc.py", cwd=work).stdout
+
+
+NOT_HERE = "only the head of the pull request"
+
+
+@pytest.mark.parametrize(
+    ("login", "branch", "words"),
+    [
+        *(("ada", branch, NOT_HERE) for branch in ("main", "fix2", "Fix", "new")),
+        ("tom", "fix", "denied to tom"),
+        ("github-actions[bot]", "fix", "denied"),
+        ("ada after a change of the setting", "fix", "denied to ada"),
+        ("ada after it was closed", "fix", "denied to ada"),
+    ],
+)
+def test_a_push_to_it_is_refused(
+    forge: Forge, git: Run, number: int, work: Path, login: str, branch: str, words: str
+):
+    login, _, change = login.partition(" after ")
+    if "setting" in change:
+        forge.set_pull(REPO, number, maintainer_can_modify=False)
+    elif change:
+        forge.set_thread(REPO, number, state="closed")
+    token = forge.token(login, {"contents": "write"} if "[bot]" in login else None)
+    url = forge.clone_url("eve/lib")
+    git("fetch", "-q", url, "fix", cwd=work)
+    git("checkout", "-q", "FETCH_HEAD", cwd=work)
+    git("commit", "-q", "--allow-empty", "-m", "By somebody else", cwd=work)
+    pushed = git("push", "-q", with_token(url, token), f"HEAD:refs/heads/{branch}", cwd=work, check=False)
+    assert pushed.returncode != 0
+    assert words in pushed.stderr

@@ -2,13 +2,13 @@
 
 import os
 import resource
-import subprocess
 import sys
 from pathlib import Path
 
 from slash_forge import Forge
 from slash_forge.bundled import set_up
 from tests.slash_forge.conftest import Run, Wire
+from tests.support.programs import run_program
 
 
 def test_exactly_one_test_fails_and_the_suite_is_quick(git: Run, tmp_path: Path):
@@ -17,9 +17,7 @@ def test_exactly_one_test_fails_and_the_suite_is_quick(git: Run, tmp_path: Path)
     environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "unittest"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    completed = subprocess.run(
-        command, cwd=tmp_path / "sample", env=environment, capture_output=True, text=True, check=False
-    )
+    completed = run_program(command, cwd=tmp_path / "sample", env=environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert completed.returncode == 1
     assert "FAILED (failures=1)" in completed.stderr

@@ -9,11 +9,10 @@ from typing import Any
 
 from tests.support import warm
 from tests.support.fix_script import DONE, shell
-from tests.support.model_script import Step
+from tests.support.model_script import ScriptRequest, Step
 from tests.support.model_server import ModelServer
-from tests.support.stage import CommandResult, command
+from tests.support.stage import MODEL, CommandResult, command
 
-MODEL = "anthropic/claude-sonnet-5-5"
 KEY = "sk-test-canary-5e1f0c9a7b3d"
 
 
@@ -70,7 +69,7 @@ def fix_with(
         request_bodies = b"".join(request.body for request in server.requests)
     return AttackResult(
         CommandResult(completed.returncode, completed.stdout, completed.stderr),
-        tuple(_results(bodies)),
+        tuple(ScriptRequest(0, "", bodies[-1]).results) if bodies else (),
         request_bodies,
         bundle,
     )
@@ -81,14 +80,3 @@ def encodings_of(secret: str) -> list[bytes]:
     raw = secret.encode()
     shifted = [base64.b64encode(b"\0" * shift + raw)[-(-shift * 8 // 6) :][:-4] for shift in range(3)]
     return [raw, raw[::-1], raw.hex().encode(), base64.b64encode(base64.b64encode(raw))[:-4], *shifted]
-
-
-def _results(bodies: Sequence[Any]) -> list[str]:
-    """The tool results of the last request, which holds those of the whole conversation."""
-    results: list[str] = []
-    for message in bodies[-1]["messages"] if bodies else []:
-        for part in message["content"] if isinstance(message["content"], list) else []:
-            if part.get("type") == "tool_result":
-                content = part["content"]
-                results.append(content if isinstance(content, str) else json.dumps(content))
-    return results

@@ -136,19 +136,18 @@ class ScriptRequest:
 
     @property
     def results(self) -> list[str]:
+        """The texts of all tool results, in order."""
         results = []
         for message in self.body.get("messages", []):
             content = message.get("content")
             if message.get("role") == "tool":
-                results.append(content if isinstance(content, str) else json.dumps(content))
+                results.append(content)
             elif isinstance(content, list) and message.get("type") != "message":
-                results += [
-                    block.get("content", "") for block in content if block.get("type") == "tool_result"
-                ]
+                results += [block["content"] for block in content if block.get("type") == "tool_result"]
         for item in self.body.get("input", []):
             if item.get("type") == "function_call_output":
                 results.append(item.get("output", ""))
-        return results
+        return [result if isinstance(result, str) else json.dumps(result) for result in results]
 
 
 def as_answer(step: Step) -> Answer:

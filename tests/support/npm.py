@@ -4,7 +4,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.support.programs import run_program
 
 CACHE = Path(__file__).parents[2] / ".cache" / "npm"
 
@@ -70,14 +71,7 @@ _failed: list[str] = []
 def _npm(*args: str, cwd: Path) -> None:
     """Run npm. If that fails, tests are skipped, unless everything is required."""
     if not _failed:
-        completed = subprocess.run(
-            ["npm", *args, "--fetch-retries=1"],
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        completed = run_program(["npm", *args, "--fetch-retries=1"], cwd=cwd, timeout=300)
         if completed.returncode == 0:
             return
         _failed.append(f"npm {args[0]} failed: {completed.stderr.strip()[-500:]}")

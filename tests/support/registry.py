@@ -4,6 +4,10 @@ import hashlib
 import io
 import tarfile
 import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
 
 from tests.support.loopback import Handler
 
@@ -53,3 +57,14 @@ class Registry(Handler):
             served[f"/simple/{package}/"] = ("text/html", link.encode())
         kind, body = served.get(self.path, ("text/plain", b"nothing here"))
         self.answer(200, body, {"Content-Type": kind})
+
+
+def name_mirror(patch: pytest.MonkeyPatch, host: str, port: int, authority: Path) -> dict[str, str]:
+    """`host` is this machine from now on; the environment that names it as the workflow's mirror of packages."""
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        return ("127.0.0.1",)
+
+    patch.setattr("bot.workspace.egress.proxy.system_addresses", resolve)
+    mirrors = f"python=https://{host}:{port}/simple"
+    return {"SSL_CERT_FILE": str(authority), "SLASH_AGENT_MIRRORS": mirrors}

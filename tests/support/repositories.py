@@ -22,7 +22,7 @@ diagnostics: {{checkers: none}}
 {_OWN_POLICY[_OWN_POLICY.index("rules:") :]}"""
 """The sample's policy without its tests and without checkers."""
 
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "PATH": os.environ["PATH"],
     "HOME": "/nonexistent",
     "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -45,7 +45,7 @@ _ENVIRONMENT = {
 def git(repo: Path, *args: str, input: bytes | None = None, **environment: str) -> str:
     """What `git <args>` prints in `repo`."""
     ran = subprocess.run(
-        ["git", *args], cwd=repo, env=_ENVIRONMENT | environment, input=input, capture_output=True
+        ["git", *args], cwd=repo, env=ENVIRONMENT | environment, input=input, capture_output=True
     )
     assert ran.returncode == 0, f"git {args}: {ran.stderr.decode()}"
     return ran.stdout.decode("utf-8", "surrogateescape").strip()

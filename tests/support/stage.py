@@ -241,24 +241,23 @@ class Stage:
 
     # -- results
 
-    def get(self, path: str) -> Any:
-        """The API's response to a maintainer for `path` of the repository."""
-        request = urllib.request.Request(
-            f"{self.forge.api_url}/repos/{self.repo}/{path}",
-            headers={"Authorization": f"Bearer {self.sample.maintainer_token}"},
-        )
-        with urllib.request.urlopen(request, timeout=120) as response:
-            return json.load(response)
+    def get(self, path: str, repository: str = "") -> Any:
+        """The API's response for `path` to a maintainer of the repository, or to the owner of another `repository`."""
+        if repository:
+            return self._ask("GET", f"{repository}/{path}", self.forge.token(repository.partition("/")[0]))
+        return self._ask("GET", f"{self.repo}/{path}", self.sample.maintainer_token)
 
     def edit(self, path: str, **fields: str) -> None:
         """A maintainer's PATCH of `path` of the repository."""
-        request = urllib.request.Request(
-            f"{self.forge.api_url}/repos/{self.repo}/{path}",
-            data=json.dumps(fields).encode(),
-            method="PATCH",
-            headers={"Authorization": f"Bearer {self.sample.maintainer_token}"},
-        )
-        urllib.request.urlopen(request, timeout=120).close()
+        self._ask("PATCH", f"{self.repo}/{path}", self.sample.maintainer_token, fields)
+
+    def _ask(self, method: str, path: str, token: str, fields: Mapping[str, str] | None = None) -> Any:
+        data = json.dumps(fields).encode() if fields else None
+        headers = {"Authorization": f"Bearer {token}"}
+        url = f"{self.forge.api_url}/repos/{path}"
+        request = urllib.request.Request(url, data, headers, method=method)
+        with urllib.request.urlopen(request, timeout=120) as response:
+            return json.load(response)
 
     def bot_comments(self, number: int = 0) -> list[str]:
         """The bot's comments in a thread, oldest first."""

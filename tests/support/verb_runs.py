@@ -1,8 +1,6 @@
 """Whole runs of a verb on a forge, without an event: a request, a scripted model and the bundle."""
 
-import json
 import os
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +19,9 @@ from bot.run.run import run
 from bot.session.context.run import RunResult, RunSpec
 from bot.session.run_folder import RunFolder
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.model_script import Script, Step
+from tests.support.model_script import Script, ScriptRequest, Step
 from tests.support.model_server import ModelServer
+from tests.support.programs import run_program
 from tests.support.stage import MODEL, Stage
 
 
@@ -51,14 +50,7 @@ class VerbRun:
     @property
     def results(self) -> list[str]:
         """Every tool result in the last request, in order."""
-        results: list[str] = []
-        for message in self.model_requests[-1]["messages"]:
-            blocks = message["content"] if isinstance(message["content"], list) else []
-            for block in blocks:
-                if block.get("type") == "tool_result":
-                    content = block["content"]
-                    results.append(content if isinstance(content, str) else json.dumps(content))
-        return results
+        return ScriptRequest(0, "", self.model_requests[-1]).results
 
 
 def _text(message: Any) -> str:
@@ -119,10 +111,7 @@ def pull_head(stage: Stage, request: Request) -> PullHead | None:
     if request.pull is None:
         return None
     git = stage.forge.git_folder(stage.repo)
-    found = subprocess.run(
-        ["git", "-C", git, "merge-base", request.base_ref, request.pull.head_sha],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    found = run_program(["git", "-C", git, "merge-base", request.base_ref, request.pull.head_sha])
     return PullHead(request.pull.number, request.pull.head_sha, found.stdout.strip())
 
 

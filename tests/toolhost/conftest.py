@@ -1,7 +1,5 @@
 """A workspace's context on a real folder, without a process around it: the tools are called as the host does."""
 
-import os
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -13,8 +11,7 @@ import pytest
 from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
 from bot.toolhost.context import Context, Records
 from tests.support.files import write_file
-
-_PATH = os.environ["PATH"]
+from tests.support.repositories import git
 
 
 @dataclass
@@ -48,21 +45,11 @@ class Bench:
         return str(caught.value)
 
     def git(self, *arguments: str, cwd: Path | None = None) -> None:
-        identity = (
-            "-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main",
-        )  # fmt: skip
-        environment = {"PATH": _PATH, "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
-        subprocess.run(
-            ["git", *identity, *arguments],
-            cwd=cwd or self.root,
-            env=environment,
-            check=True,
-            capture_output=True,
-        )
+        git(cwd or self.root, *arguments)
 
     def commit_all(self) -> None:
         if not (self.root / ".git").exists():
-            self.git("init", "-q")
+            self.git("init", "-q", "-b", "main")
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", "base")
 

@@ -1,13 +1,13 @@
 """Whose process is whose, and how everything in a workspace is ended together. In a process of its own, since all that
 it started is."""
 
-import subprocess
 import sys
 import textwrap
 
 import pytest
 
 from bot.toolhost import descendants
+from tests.support.programs import run_program
 
 BEGINNING = """
 import ctypes, os, subprocess, sys, time
@@ -41,13 +41,7 @@ descendants.sweep()
 
 
 def said(script: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", BEGINNING + textwrap.dedent(script) + END],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = run_program([sys.executable, "-c", BEGINNING + textwrap.dedent(script) + END], timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -86,9 +80,7 @@ def test_a49_the_kernel_counts_them_where_the_user_is_the_sandbox_s_own():
         "limit_this_process(ResourceLimits(processes=60)); print(resource.getrlimit(resource.RLIMIT_NPROC))"
     )
     confined = ["bwrap", "--unshare-user", "--uid", "1000", "--ro-bind", "/", "/", "--proc", "/proc"]
-    done = subprocess.run(
-        [*confined, sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
-    )
+    done = run_program([*confined, sys.executable, "-c", script], check=True, timeout=60)
     assert done.stdout.startswith("(240, ")
 
 

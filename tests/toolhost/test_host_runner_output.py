@@ -6,16 +6,20 @@ from pathlib import Path
 import pytest
 
 from bot.ecosystems.test_results import ParsedTests
-from bot.toolhost.test_reports import parse_output
+from bot.toolhost.test_reports import PLACES, find, parse_junit, parse_output
 from bot.toolhost.test_reports import parse_output as parse
 
 RECORDED = Path(__file__).parent / "runner_output"
 
 
-def read(name: str) -> ParsedTests:
-    tests = parse_output((RECORDED / f"{name}.txt").read_text(), "/repo/")
+def told(text: str, root: str = "") -> ParsedTests:
+    tests = parse_output(text, root)
     assert tests is not None
     return tests
+
+
+def read(name: str) -> ParsedTests:
+    return told((RECORDED / f"{name}.txt").read_text(), "/repo/")
 
 
 @pytest.mark.parametrize(
@@ -133,9 +137,7 @@ def test_a_reason_is_one_line_without_colour_and_of_few_characters():
         + "x" * 5_000
         + "\n1 failed in 0.1s\n"
     )
-    tests = parse_output(text)
-    assert tests is not None
-    (reason,) = tests.reasons.values()
+    (reason,) = told(text).reasons.values()
     assert reason.startswith("assert xxx")
     assert len(reason) == 200
 
@@ -162,26 +164,20 @@ Ran 1 test in 0.001s
 
 FAILED (failures=1)
 """
-    tests = parse_output(text)
-    assert tests is not None
-    assert tests.reasons == {"t.A.test_b": "AssertionError: Lists differ: [1] != [2]"}
+    assert told(text).reasons == {"t.A.test_b": "AssertionError: Lists differ: [1] != [2]"}
 
 
 def test_a_runner_that_prints_no_reason_is_given_none():
     """pytest leaves it out where its line would be too long."""
     text = "== short test summary info ==\nFAILED a.py::b\nFAILED a.py::c - no\n2 failed in 0.1s\n"
-    tests = parse_output(text)
-    assert tests is not None
-    assert tests.reasons == {"a.py::c": "no"}
+    assert told(text).reasons == {"a.py::c": "no"}
 
 
 def test_of_testify_what_was_expected_is_the_reason():
     error = ["Error Trace:\t/r/a_test.go:9", "Error:      \tNot equal:", "  expected: 1", "  actual  : 2"]
     block = "".join(f"        \t{line}\n" for line in error)
     text = f"--- FAIL: TestX (0.00s)\n    a_test.go:9:\n{block}FAIL\nFAIL\texample.com/app\t0.002s\n"
-    tests = parse_output(text)
-    assert tests is not None
-    assert tests.reasons == {"example.com/app.TestX": "Error: Not equal:; expected: 1; actual : 2"}
+    assert told(text).reasons == {"example.com/app.TestX": "Error: Not equal:; expected: 1; actual : 2"}
 
 
 def test_what_a_unittest_prints_itself_hides_no_test():
@@ -199,15 +195,13 @@ def test_what_a_unittest_prints_itself_hides_no_test():
 
 def test_before_python_3_11_the_method_stands_before_its_class():
     text = "test_x (tests.test_a.A) ... ok\ntests.b (unittest.loader._FailedTest) ... ERROR\n" + "-" * 70
-    tests = parse_output(f"{text}\nRan 2 tests in 0.001s\n\nFAILED (errors=1)\n")
-    assert tests is not None
+    tests = told(f"{text}\nRan 2 tests in 0.001s\n\nFAILED (errors=1)\n")
     assert (tests.names["passed"], tests.names["failed"]) == (["tests.test_a.A.test_x"], ["tests.b"])
 
 
 def test_two_runners_in_one_check_are_told_together():
     both = "".join((RECORDED / f"{name}.txt").read_text() for name in ("cargo", "mocha"))
-    tests = parse_output(both)
-    assert tests is not None
+    tests = told(both)
     assert tests.source == "mocha's output, cargo test's output"
     assert tests.figures() == {"passed": 6, "failed": 2, "skipped": 2}
 
@@ -308,3 +302,51 @@ def test_the_numbers_are_read(output: str, counts: tuple[int, int, int]):
 @pytest.mark.parametrize("output", ["", MAVEN.format(0), "ok", f"x {MAVEN.format(1)}"])
 def test_no_number_is_made_up(output: str):
     assert parse(output) is None
+
+
+# Reports that a check left
+
+
+PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" tests="5">
+<testcase classname="" name="test_b"><error message="collection failure">no</error></testcase>
+<testcase classname="test_a" name="test_good" time="0.000" />
+<testcase classname="test_a" name="test_p[b c]"><failure message="x">no &amp; no</failure></testcase>
+<testcase classname="test_a" name="test_x"><skipped type="pytest.xfail" message="" /></testcase>
+<testcase classname="test_a.TestK" name="test_k"><error message="setup"/></testcase>
+</testsuite></testsuites>"""
+
+
+def parsed(content: bytes | str) -> ParsedTests:
+    return parse_junit(content if isinstance(content, bytes) else content.encode(), "JUnit report")
+
+
+def test_a_test_is_its_class_and_its_name_and_an_error_is_a_failure():
+    found = parsed(PYTEST)
+    assert found.names == {
+        "passed": ["test_a::test_good"],
+        "failed": ["test_b", "test_a::test_p[b c]", "test_a.TestK::test_k"],
+        "skipped": ["test_a::test_x"],
+    }
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "windows-1252"])
+def test_encodings_that_xml_may_have_are_read(encoding: str):
+    text = f'<?xml version="1.0" encoding="{encoding}"?><testsuite><testcase name="ü"/></testsuite>'
+    assert parsed(text.encode(encoding)).names["passed"] == ["ü"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "junit.xml",
+        "test-reports.xml",
+        "test-results/a.xml",
+        "reports/junit.xml",
+        "target/nextest/ci/junit.xml",
+    ],
+)
+def test_reports_are_found_where_runners_put_them_by_default(path: str, tmp_path: Path):
+    report = tmp_path / path
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text("<testsuite/>")
+    assert list(find(tmp_path, PLACES)) == [path]

@@ -11,6 +11,7 @@ import pytest
 from bot.toolhost import write_changes
 from bot.toolhost.write_changes import Step, StepFailed, apply_steps
 from tests.support.files import write_file
+from tests.support.programs import run_program
 from tests.toolhost.conftest import Bench
 
 
@@ -101,12 +102,8 @@ except StepFailed as failed:
 def test_a_write_that_fails_half_way_leaves_the_old_bytes(bench: Bench):
     path = bench.write("a.txt", "old\n" * 500)
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
-    ran = subprocess.run(
-        [sys.executable, "-c", _LIMITED, str(path)],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=Path(write_changes.__file__).parents[2],
+    ran = run_program(
+        [sys.executable, "-c", _LIMITED, str(path)], check=True, cwd=Path(write_changes.__file__).parents[2]
     )
     assert ran.stdout.strip() == str(errno.EFBIG)
     assert path.read_text() == "old\n" * 500

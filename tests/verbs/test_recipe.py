@@ -12,6 +12,7 @@ import pytest
 from tests.support.fix_script import VIEW
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
+from tests.support.programs import run_program
 from tests.support.repositories import sample_repository
 
 ROOT = Path(__file__).parents[2]
@@ -64,9 +65,7 @@ def in_tree(tree: Path, *arguments: str, **environment: str) -> subprocess.Compl
         "PYTHONPATH": str(tree),
         **environment,
     }
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=tree, env=everything, capture_output=True, text=True, check=False
-    )
+    return run_program([sys.executable, *arguments], cwd=tree, env=everything)
 
 
 @pytest.mark.slow

@@ -1,19 +1,16 @@
-"""The form of titles: where a repository writes down what a title has to be, and the nearest title that is.
+"""The form of titles, and the nearest title that has it: Conventional Commits 1.0.0, `type(scope)!: subject`, with
+the limits of its sources (`from_files.py`, `from_history.py`).
 
-The form is that of Conventional Commits 1.0.0, `type(scope)!: subject`, with the limits of its sources: the
-configuration of commitlint, the step of action-semantic-pull-request in a workflow, and `.github/semantic.yml` of the
-app semantic-pull-requests. This runs in the child of
-`bot/parsing`, with its limits, since the patterns are the repository's: standard library and PyYAML only.
+This runs in the child of `bot/parsing`, with its limits, since the patterns are the repository's: standard library and
+PyYAML only.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import PurePosixPath
-from typing import Any, Literal, NamedTuple
-
-from bot.parsing.child import yaml_texts
+from typing import Literal, NamedTuple
 
 TYPES = ("feat", "fix", "docs", "style", "refactor", "perf", "test", "build", "ci", "chore", "revert")
 _QUOTED = r"(?:`[^`]*`\s*|\"[^\"]*\"\s*|'[^']*'\s*)*"
@@ -22,7 +19,7 @@ SMALL, CAPITAL = rf"{_QUOTED}(?![A-Z]).*", rf"{_QUOTED}(?![a-z]).*"
 LONGEST = 120
 """Characters of a title; the model is asked for fewer (`submission_tools.py`)."""
 
-_HEADER = re.compile(r"(\w+)(?:\(([^()]*)\))?(!)?: +(\S.*)")
+HEADER = re.compile(r"(\w+)(?:\(([^()]*)\))?(!)?: +(\S.*)")
 _ALIASES = {"feature": "feat", "bugfix": "fix", "maintenance": "chore"}
 _ADDS = re.compile(r"(?:add|allow|enable|implement|introduce|support)\b", re.IGNORECASE)
 # A type by what all changed files are.
@@ -49,7 +46,7 @@ class Convention(NamedTuple):
             return False
         if self.header:
             return re.search(self.header, title) is not None
-        header = _HEADER.fullmatch(title)
+        header = HEADER.fullmatch(title)
         if header is None:
             return False
         kind, scope, _, subject = header.groups()
@@ -88,7 +85,7 @@ def _parts(
     """Return the types and the scopes to try, each in order; the mark of a breaking change; and the subject."""
     types = [kind for one in conventions for kind in one.types]
     literal = [scope for one in conventions for scope in one.scopes if re.fullmatch(r"[\w-]+", scope)]
-    header = _HEADER.fullmatch(title)
+    header = HEADER.fullmatch(title)
     kind, scope, mark, subject = header.groups() if header else ("", "", "", title)
     lowered = kind.lower()
     known = [one for one in (kind, lowered, _ALIASES.get(lowered, "")) if one in types]
@@ -126,166 +123,3 @@ def mend_text(request: str) -> str:
 def of_json(value: dict[str, object]) -> Convention:
     """Return a convention from its fields, whose lists JSON does not tell from tuples."""
     return Convention(**{name: tuple(one) if isinstance(one, list) else one for name, one in value.items()})  # type: ignore[arg-type]  # the child made it of a Convention
-
-
-def observed(subjects: Sequence[str]) -> Convention | None:
-    """Return the convention that 18 of the 20 newest `subjects` follow, or that share of at least ten."""
-    newest = subjects[:20]
-    headers = [header for one in newest if (header := _HEADER.fullmatch(one)) and header[1].lower() in TYPES]
-
-    def most(count: int, of: Sequence[object]) -> bool:
-        return count * 20 >= 18 * len(of)
-
-    if len(newest) < 10 or not most(len(headers), newest):
-        return None
-    small = sum(header[4][0].islower() for header in headers)
-    return Convention(
-        "",
-        types=tuple(_once([header[1] for header in headers] + list(TYPES))),
-        scope="always" if most(sum(bool(header[2]) for header in headers), headers) else "",
-        subjects=(SMALL,) if most(small, headers) else (),
-        longest=max(100, *map(len, newest)),
-    )
-
-
-# Where a repository writes it down
-
-COMMITLINT = re.compile(r"(?:\.config/)?(?:\.commitlintrc|commitlint\.config)(?:\.[a-z]{1,4})?")
-SEMANTIC = re.compile(r"\.github/semantic\.ya?ml")
-WORKFLOW = re.compile(r"\.github/workflows/[^/]+\.ya?ml")
-WORD = re.compile(r"action-semantic-pull-request|commitlint")
-"""A word of each workflow and manifest that has a convention."""
-
-_ACTION = re.compile(r"[\w.-]+/action-semantic-pull-request(?:@|$)")
-_NAME = re.compile(r"\w{1,40}")
-_SCOPE = re.compile(r"[^\x00-\x1f`,;<>@#]{1,80}")
-_MOST = 200
-
-
-def read_text(request: str) -> list[Any]:
-    """Return the conventions in files, texts by path as JSON, and a sentence for each file that cannot be read."""
-    conventions, problems = [], []
-    for path, text in json.loads(request).items():
-        try:
-            conventions += [one._asdict() for one in _read(path, text)]
-        except Exception as error:  # noqa: BLE001  Parsers raise classes of their own.
-            reason = " ".join(str(error).split())[:200]
-            problems.append(f"The convention for titles in {path} is not read: {reason}.")
-    return [conventions, problems]
-
-
-def _read(path: str, text: str) -> Iterable[Convention]:
-    if WORKFLOW.fullmatch(path):
-        return _of_workflow(path, yaml_texts(text))
-    if re.search(r"\.[cm]?[jt]s$", path):
-        text = _exported(text)
-    data = json.loads(text) if path.endswith(".json") else yaml_texts(text)
-    if not isinstance(data, dict):
-        raise ValueError("it holds no mapping")
-    if SEMANTIC.fullmatch(path):
-        return _of_app(path, data)
-    own = data if COMMITLINT.fullmatch(path) else data.get("commitlint")  # a key of a manifest
-    return [_of_commitlint(path, own)] if isinstance(own, dict) else []
-
-
-def _of_workflow(path: str, workflow: Any) -> Iterator[Convention]:
-    for job in _mapping(_mapping(workflow).get("jobs")).values():
-        for step in _mapping(job).get("steps") or ():
-            if not _ACTION.match(str(_mapping(step).get("uses") or "")):
-                continue
-            inputs = {
-                name: str(one) for name, one in _mapping(step.get("with")).items() if "${{" not in str(one)
-            }
-            pattern, header = inputs.get("subjectPattern", ""), inputs.get("headerPattern", "")
-            re.compile(pattern)
-            re.compile(header)
-            yield Convention(
-                path,
-                types=_names(inputs.get("types", "").splitlines()) or TYPES,
-                scopes=_scopes(inputs.get("scopes", "").splitlines()),
-                scope="always" if inputs.get("requireScope", "").lower() == "true" else "",
-                subjects=(pattern,) if pattern else (),
-                header=header,
-            )
-
-
-def _of_app(path: str, settings: Mapping[str, Any]) -> Iterator[Convention]:
-    if str(settings.get("enabled", "true")).lower() != "false":
-        types, scopes = (map(str, settings.get(name) or ()) for name in ("types", "scopes"))
-        yield Convention(path, types=_names(types) or TYPES, scopes=tuple(map(re.escape, _scopes(scopes))))
-
-
-_COMMENT = re.compile(r"(?<![:'\"\w])//[^\n]*|/\*.*?\*/", re.DOTALL)
-_EXPORTED = re.compile(r"(?:module\.exports\s*=|\bexport\s+default)\s*(?:\w+\()?(?=\{)")
-_ASSIGNED = re.compile(r"=\s*(?=\{)")
-
-
-def _exported(program: str) -> str:
-    """Return the object that a program exports, else the first one that it assigns. Its literals are YAML as well."""
-    code = _COMMENT.sub("", program)
-    begin = _EXPORTED.search(code) or _ASSIGNED.search(code)
-    if begin is None:
-        raise ValueError("it exports no object")
-    depth = 0
-    for end, character in enumerate(code[begin.end() :], begin.end() + 1):
-        depth += {"{": 1, "}": -1}.get(character, 0)
-        if not depth:
-            return code[begin.end() : end]
-    raise ValueError("a brace is not closed")
-
-
-def _of_commitlint(path: str, data: Mapping[str, Any]) -> Convention:
-    """Return the rules of commitlint, with those of its conventional configuration if another is extended."""
-    rules = {
-        name: rule if isinstance(rule, list) else [rule] for name, rule in _mapping(data.get("rules")).items()
-    }
-
-    def when(name: str, usual: str = "") -> str:
-        """`always`, `never`, or empty for a rule that is off; `usual` is that of the conventional configuration."""
-        rule = rules.get(name)
-        if rule is None:
-            return usual if data.get("extends") else ""
-        return "" if str(rule[0]) == "0" else str(rule[1]) if len(rule) > 1 else "always"
-
-    def values(name: str) -> list[str]:
-        value = rules[name][2] if len(rules.get(name, ())) > 2 else []
-        return [str(one) for one in (value if isinstance(value, list) else [value])]
-
-    def number(name: str) -> int:
-        numbers = [int(one) for one in values(name) if one.isdecimal()]
-        return (numbers[0] if numbers else 100) if when(name, "always") else 0
-
-    cases = tuple(_cases(when("subject-case", "never"), values("subject-case")))
-    return Convention(
-        path,
-        types=(_names(values("type-enum")) if when("type-enum") == "always" else ()) or TYPES,
-        scopes=tuple(map(re.escape, _scopes(values("scope-enum")))) if when("scope-enum") == "always" else (),
-        scope={"never": "always", "always": "never"}.get(when("scope-empty"), ""),  # type: ignore[arg-type]  # one of three
-        subjects=(*cases, *([r".*[^.]"] if when("subject-full-stop", "never") == "never" else [])),
-        longest=number("header-max-length"),
-        body_width=number("body-max-line-length"),
-    )
-
-
-def _cases(when: str, cases: list[str]) -> Iterator[str]:
-    has_capital = not cases or any(re.match("sentence|start|pascal|upper", case) for case in cases)
-    if when == "never":
-        yield SMALL if has_capital else CAPITAL
-    elif when == "always":
-        yield CAPITAL if has_capital else SMALL if "camel-case" in cases else r"[^A-Z]*"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _names(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(one for value in values if _NAME.fullmatch(one := value.strip()))[:_MOST]
-
-
-def _scopes(values: Iterable[str]) -> tuple[str, ...]:
-    """Return the scopes, each a pattern that can be compiled."""
-    scopes = tuple(one for value in values if _SCOPE.fullmatch(one := value.strip()))[:_MOST]
-    for scope in scopes:
-        re.compile(scope)
-    return scopes

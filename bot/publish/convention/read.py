@@ -12,8 +12,9 @@ from bot.contracts.plain_text import quoted, quoted_names
 from bot.ecosystems.registry import ecosystems
 from bot.github.errors import GitHubError
 from bot.parsing.parser import ParseError, Parser
-from bot.publish.convention import form
+from bot.publish.convention import form, from_files
 from bot.publish.convention.form import Convention
+from bot.publish.convention.from_history import observed
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
@@ -67,11 +68,11 @@ def read_conventions(
     conventions: list[Convention] = []
     if texts:
         try:
-            read, unread = parser.parse(form.read_text, json.dumps(texts))
+            read, unread = parser.parse(from_files.read_text, json.dumps(texts))
             conventions, problems = [form.of_json(one) for one in read], [str(one) for one in unread]
         except ParseError as error:
             problems = [f"The convention for titles in {', '.join(texts)} is not read: {error}."]
-    if not conventions and (seen := form.observed(recent())):
+    if not conventions and (seen := observed(recent())):
         conventions = [seen]
     return Conventions(tuple(conventions), tuple(problems))
 
@@ -82,12 +83,14 @@ def _texts(git: Git, sha: str) -> Iterator[tuple[str, str]]:
     listing = git.run("ls-tree", "-z", "--full-tree", "--name-only", sha, "--", *folders)
     names = listing.decode(errors="surrogateescape").split("\0")
     manifests = {name for one in ecosystems() for name in one.manifests if name.endswith(".json")}
-    own = [name for name in names if form.COMMITLINT.fullmatch(name) or form.SEMANTIC.fullmatch(name)]
-    shared = [name for name in names if name in manifests or form.WORKFLOW.fullmatch(name)]
+    own = [
+        name for name in names if from_files.COMMITLINT.fullmatch(name) or from_files.SEMANTIC.fullmatch(name)
+    ]
+    shared = [name for name in names if name in manifests or from_files.WORKFLOW.fullmatch(name)]
     blobs = blobs_at(git, sha, [*own, *shared])
     for name in filter(blobs.__contains__, [*own, *shared]):
         text = blobs[name][:_LARGEST_FILE].decode(errors="replace")
-        if name not in shared or form.WORD.search(text):
+        if name not in shared or from_files.WORD.search(text):
             yield name, text
 
 

@@ -68,7 +68,7 @@ def answer(context: EventContext, request: Request) -> str:
         return following
     if not active:
         last = next((one for one in reversed(own) if one.kind != ANSWER), None)
-        return str(macros_of("answers", TEMPLATES).idle(last, context.thread_ref.url)).strip()
+        return str(macros_of("instant_answers", TEMPLATES).idle(last, context.thread_ref.url)).strip()
     if kind is Answer.CANCELLATION:
         texts = [_cancel(context.github, request, run, _KEPT) for _, run in active]
     else:
@@ -120,7 +120,7 @@ def help_text(request: Request, policy: Policy) -> str:
     limits = policy.tiers[actor.tier] if any(verb.profile for verb in verbs) else None
     closed = {"--no-draft": policy.pull_request.always_draft, "--model NAME": policy.options.models == ()}
     options = [option for option in _OPTIONS if not closed.get(option)]
-    return str(macros_of("answers", TEMPLATES).commands(actor, verbs, limits, options)).strip()
+    return str(macros_of("instant_answers", TEMPLATES).commands(actor, verbs, limits, options)).strip()
 
 
 def _active_run(context: EventContext, run_id: int, written_at: str) -> WorkflowRun | None:
@@ -141,7 +141,7 @@ def _status(context: EventContext, comment: OwnComment, run: WorkflowRun) -> str
     comment_id, on_lines = asking_comment(comment.key)
     comment_anchor = f"{'discussion_r' if on_lines else 'issuecomment-'}{comment_id}" if comment_id else ""
     arguments = duration(max(age, 0)), comment, comment_anchor, context.thread_ref.url
-    return str(macros_of("answers", TEMPLATES).active(run, *arguments)).strip()
+    return str(macros_of("instant_answers", TEMPLATES).active(run, *arguments)).strip()
 
 
 def _cancel(github: GitHub, request: Request, run: WorkflowRun, then: str) -> str:
@@ -215,4 +215,6 @@ def missing_key(error: MissingKeyError, github: GitHub, workflow: str) -> str:
     passed = ((line, code) for line, code in enumerate(text.splitlines(), 1) if name.match(code))
     line, code = next(passed, (0, ""))
     code = code.partition(" #")[0].strip().replace("`", "")
-    return str(macros_of("answers", TEMPLATES).missing_key(variable, others, workflow, line, code)).strip()
+    return str(
+        macros_of("instant_answers", TEMPLATES).missing_key(variable, others, workflow, line, code)
+    ).strip()

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,12 +16,12 @@ from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import LEFT_OUT, commit_all, git, sample_repository
-from tests.support.stage import command, processes_naming
+from tests.support.stage import MODEL, command, processes_naming
 from tests.support.terminals import Terminal
+from tests.support.workspaces import eventually
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-5-5"
 ASKS = f"""version: 1
 checks: [{LEFT_OUT!r}]
 rules:
@@ -117,7 +117,7 @@ def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lie
     steps = [shell(f"echo kept > new.txt; setsid sleep {seconds} & sleep {seconds}"), DONE]
     with ModelServer(steps) as server, fix(repo, server) as terminal:
         terminal.wait_for(f"sleep {seconds}")
-        _eventually(lambda: len(processes_naming(f"sleep {seconds}")) >= 2)
+        assert eventually(lambda: len(processes_naming(f"sleep {seconds}")) >= 2)
         terminal.kill(signal.SIGINT)
         terminal.wait_for("SIGINT: stopping")
         time.sleep(0.05)
@@ -146,13 +146,6 @@ def test_ctrl_c_while_the_change_is_checked_is_a_cancelled_run(repo: Path):
     assert code == 130, terminal.text
     assert "! Not finished (cancelled): 1 file changed" in terminal.text
     assert "The run was cancelled while its change was checked." in terminal.text
-
-
-def _eventually(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + warm.LIMIT
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.mark.slow

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from bot.checkout.git import Git
-from bot.workspace.dependencies import environment_folders
+from bot.workspace.dependencies import dependencies, environment_folders, links, place_folders
+from bot.workspace.environment import of_dependencies
+from bot.workspace.sandbox.confinement import STORE, EnvironmentFolder
 from tests.support.files import write_file
 from tests.support.repositories import git, make_repository
 
@@ -149,3 +151,164 @@ def test_a_submodule_that_was_fetched_is_shown_and_one_that_was_not_is_no_folder
     [folder] = environment_folders(top, Git(top / ".git"), tracked, {})
     assert (folder.path, folder.programs) == ("tests/data", "")
     assert list(folder.credentials()) == [".git"]
+
+
+# Editable installs
+
+
+TRACKED = ("src/app/__init__.py", "libs/one/one.py", "flat/__init__.py")
+FINDER = "from x import y\nMAPPING: dict[str, str] = {mapping}\nNAMESPACES: dict[str, list[str]] = {{}}\n"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    folder = tmp_path / "app/.venv/lib/python3.11/site-packages"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def imports(tmp_path: Path) -> tuple[str, ...]:
+    folder = EnvironmentFolder(tmp_path / "app/.venv", ".venv", "bin")
+    return dependencies([folder], [tmp_path / "app"], TRACKED).import_from
+
+
+def test_lines_of_paths_lead_into_the_tree(site: Path, tmp_path: Path):
+    (site / "_app.pth").write_text(f"{tmp_path}/app/src\n")
+    (site / "one.egg-link").write_text(f"{tmp_path}/app/libs/one\n.")
+    (site / "two.pth").write_text("../../../../libs/one\n")
+    (site / "other.pth").write_text("import sys\n# a comment\n/opt/other\n")
+    assert set(imports(tmp_path)) == {"src", "libs/one"}
+
+
+def test_a_finder_leads_into_the_tree_if_names_and_folders_agree(site: Path, tmp_path: Path):
+    app = f"{tmp_path}/app"
+    mapping = {"app": f"{app}/src/app", "one": f"{app}/libs/one/one.py", "flat": f"{app}/flat"}
+    (site / "__editable___app_finder.py").write_text(FINDER.format(mapping=mapping))
+    (site / "__editable___odd_finder.py").write_text(FINDER.format(mapping={"odd": f"{app}/src/app"}))
+    assert set(imports(tmp_path)) == {"src", "libs/one", "."}
+
+
+@pytest.mark.parametrize("line", ["{top}/build/made", "{top}/.git", "{top}/src\n{top}/elsewhere"])
+def test_what_the_commit_does_not_have_is_not_covered(site: Path, tmp_path: Path, line: str):
+    (site / "app.pth").write_text(line.format(top=tmp_path / "app"))
+    assert imports(tmp_path) == ()
+
+
+def test_the_tree_comes_before_a_copy_that_is_installed(site: Path, tmp_path: Path):
+    """On both back ends: a copy is the changed tree at no path."""
+    for name in ("app", "tests", "other"):
+        (site / name).mkdir()
+        (site / name / "__init__.py").touch()
+    (site / "flat").symlink_to(tmp_path)
+    (site / "single.py").touch()
+    folder = EnvironmentFolder(tmp_path / "app/.venv", ".venv", "bin")
+    tracked = (*TRACKED, "tests/__init__.py", "single.py")
+    dependencies_of_tree = dependencies([folder], [tmp_path / "app"], tracked)
+    assert dependencies_of_tree.before_copies == ("src", ".")
+    for moved in (True, False):
+        variables = of_dependencies(dependencies_of_tree, "/tree", "/usr/bin", moved=moved)
+        assert variables["PYTHONPATH"] == "/tree/src:/tree"
+
+
+def test_a_link_or_a_pipe_in_its_place_is_not_opened(site: Path, tmp_path: Path):
+    (tmp_path / "secret").write_text(f"{tmp_path}/app/src\n")
+    (site / "app.pth").symlink_to(tmp_path / "secret")
+    assert imports(tmp_path) == ()
+
+
+# Where they are placed
+
+
+BOTH = pytest.mark.parametrize("moves", [True, False])
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> EnvironmentFolder:
+    """A workspace with one package of its own, one of a scope, two links and a cache."""
+    top = tmp_path / "app"
+    for name in ("left/index.js", "@scope/right/index.js", ".cache/x", ".bin/x"):
+        (top / "node_modules" / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / "node_modules" / name).touch()
+    (top / "node_modules/own").symlink_to("../packages/own")
+    (top / "node_modules/@scope/own").symlink_to(top / "packages/own")
+    (top / "node_modules/.bin/left").symlink_to("../left/index.js")
+    (top / "node_modules/out").symlink_to("../../secrets")
+    return EnvironmentFolder(top / "node_modules", "node_modules")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "tree/packages/own").mkdir(parents=True)
+    (tmp_path / "tree/.git/info").mkdir(parents=True)
+    return tmp_path / "tree"
+
+
+def links_in(tree: Path) -> dict[str, str]:
+    found = {
+        os.path.relpath(os.path.join(folder, name), tree): os.readlink(os.path.join(folder, name))
+        for folder, folders, files in os.walk(tree)
+        for name in (*folders, *files)
+        if os.path.islink(os.path.join(folder, name))
+    }
+    return dict(sorted(found.items()))
+
+
+@BOTH
+def test_links_to_packages_of_the_repository_lead_into_the_tree(
+    node: EnvironmentFolder, tree: Path, moves: bool
+):
+    assert place_folders(tree, [node], moves=moves) == (node,)
+    found = links_in(tree)
+    assert found == dict(sorted(links([node], moves=moves).items()))
+    assert (tree / "node_modules/own").resolve() == tree / "packages/own"
+    assert (tree / "node_modules/@scope/own").resolve() == tree / "packages/own"
+    store = tree / "node_modules" / STORE if moves else node.source
+    ends = {path: os.path.normpath(tree / os.path.dirname(path) / end) for path, end in found.items()}
+    assert ends["node_modules/left"] == str(store / "left")
+    # As package-json-from-dist does, a package looks for itself below the last `node_modules` of its real path.
+    assert ends["node_modules/left"].rpartition("/node_modules/")[2] == "left"
+    assert ends["node_modules/@scope/right"] == str(store / "@scope/right")
+    assert found["node_modules/.bin/left"] == "../left/index.js"
+    assert not any(name in path for path in found for name in ("out", ".cache"))
+
+
+@BOTH
+def test_a_link_on_the_way_is_never_followed(tmp_path: Path, tree: Path, moves: bool):
+    (tmp_path / "home").mkdir()
+    (tree / "web").symlink_to(tmp_path / "home")
+    (tree / "venv").symlink_to(tmp_path / "home")
+    for path in ("web/node_modules", "venv"):
+        (tmp_path / "app" / path / "a").mkdir(parents=True)
+        folder = EnvironmentFolder(tmp_path / "app" / path, path)
+        assert place_folders(tree, [folder], moves=moves) == (() if moves or "web" in path else (folder,))
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_what_stands_in_the_place_of_a_link_stays(tmp_path: Path, tree: Path):
+    (tree / ".venv").mkdir()
+    folder = EnvironmentFolder(tmp_path / "app/.venv", ".venv")
+    place_folders(tree, [folder], moves=False)
+    assert not (tree / ".venv").is_symlink()
+
+
+def test_a_place_without_its_parent_is_left_out(tmp_path: Path, tree: Path):
+    folder = EnvironmentFolder(tmp_path / "app/gone/node_modules", "gone/node_modules")
+    assert place_folders(tree, [folder], moves=True) == ()
+    assert not (tree / "gone").exists()
+
+
+def test_git_of_the_tree_does_not_see_them_and_its_own_word_stays(tmp_path: Path, tree: Path):
+    folder = EnvironmentFolder(tmp_path / "app/.venv", ".venv")
+    place_folders(tree, [folder], moves=False)
+    assert (tree / ".git/info/exclude").read_text() == "/.venv\n"
+    (tree / ".git/info/exclude").write_text("mine\n")
+    place_folders(tree, [folder], moves=False)
+    assert (tree / ".git/info/exclude").read_text() == "mine\n"
+
+
+@BOTH
+def test_no_names_are_read_through_a_link(tmp_path: Path, node: EnvironmentFolder, tree: Path, moves: bool):
+    (tmp_path / "home/id_rsa").mkdir(parents=True)
+    (node.source / "@keys").symlink_to(tmp_path / "home")
+    (node.source / ".bin2").symlink_to("../../home")
+    assert not any("keys" in path or "id_rsa" in path for path in links([node], moves=moves))
