@@ -204,8 +204,7 @@ def read_base_file(git: Git, sha: str, path: str) -> str | None:
 def read_template(git: Git, sha: str) -> str:
     """Return the repository's pull-request template at the base commit, or an empty string."""
     folders = [folder or "./" for folder in _TEMPLATE_FOLDERS]
-    listing = git.run("ls-tree", "-z", "--full-tree", "--name-only", sha, "--", *folders)
-    paths = sorted(listing.decode(errors="replace").split("\0"))
+    paths = sorted(git.listed("ls-tree", "-z", "--full-tree", "--name-only", sha, "--", *folders))
     for folder in _TEMPLATE_FOLDERS:
         for path in paths:
             if path.startswith(folder) and TEMPLATE_NAME.fullmatch(path.removeprefix(folder)):
