@@ -38,72 +38,65 @@ class When(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The calls fail with `error`, always or if all of `when` holds. A machine without such a call needs no rule."""
+    """The calls, named with spaces between them, fail with `error`, always or if all of `when` holds. A machine without
+    such a call needs no rule."""
 
     error: int
-    calls: tuple[str, ...]
+    calls: str
     when: tuple[When, ...] = ()
 
 
 REFUSED = (
+    # A namespace inside the sandbox could make more paths visible, and exposes more of the kernel to attacks.
     Rule(
         errno.EPERM,
-        (
-            # A namespace inside the sandbox could make more paths visible, and exposes more of the kernel to attacks.
-            "unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr",
-            "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
-            # Into other processes.
-            "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp",
-            "pidfd_getfd", "move_pages",
-            "bpf", "perf_event_open", "userfaultfd", "add_key", "request_key", "keyctl", "fanotify_init",
-            "open_by_handle_at", "name_to_handle_at", "lookup_dcookie",
-            # The machine itself.
-            "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module",
-            "acct", "swapon", "swapoff", "quotactl", "quotactl_fd",
-            "reboot", "sethostname", "setdomainname", "settimeofday", "clock_settime", "syslog",
-            "vhangup", "ioperm", "iopl", "modify_ldt", "uselib",
-        ),
+        "unshare setns mount umount2 pivot_root chroot open_tree open_tree_attr move_mount fsopen fsconfig fsmount "
+        "fspick mount_setattr",
     ),
-    Rule(errno.EPERM, ("clone",), (When(0, (0,), none=True, mask=_NEW_NAMESPACES),)),
-    Rule(errno.EPERM, ("ioctl",), (When(1, _PUTS_WORDS_INTO_A_TERMINAL),)),
+    # Into other processes.
+    Rule(
+        errno.EPERM,
+        "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp pidfd_getfd move_pages bpf "
+        "perf_event_open userfaultfd add_key request_key keyctl fanotify_init open_by_handle_at name_to_handle_at "
+        "lookup_dcookie",
+    ),
+    # The machine itself.
+    Rule(
+        errno.EPERM,
+        "kexec_load kexec_file_load init_module finit_module delete_module acct swapon swapoff quotactl quotactl_fd "
+        "reboot sethostname setdomainname settimeofday clock_settime syslog vhangup ioperm iopl modify_ldt uselib",
+    ),
+    Rule(errno.EPERM, "clone", (When(0, (0,), none=True, mask=_NEW_NAMESPACES),)),
+    Rule(errno.EPERM, "ioctl", (When(1, _PUTS_WORDS_INTO_A_TERMINAL),)),
     # One's own limits are asked for as those of process 0. A bound on another's CPU time would be a signal to it: it
     # ended the guardian, or any program of the same user, where no process namespace is between them.
-    Rule(errno.EPERM, ("prlimit64",), (When(0, (0,), none=True),)),
-    Rule(
-        errno.ENOSYS,
-        (
-            "clone3",  # its flags are in memory, where no filter can look; every libc then asks for `clone`
-            "memfd_secret",  # memory that no account of a process shows
-            # It opens files and sockets without asking for them by calls that a filter sees.
-            "io_uring_setup", "io_uring_enter", "io_uring_register",
-        ),
-    ),
-)  # fmt: skip
+    Rule(errno.EPERM, "prlimit64", (When(0, (0,), none=True),)),
+    # The flags of `clone3` are in memory, where no filter can look; every libc then asks for `clone`. No account of a
+    # process shows the memory of `memfd_secret`. An io_uring opens files and sockets without calls that a filter sees.
+    Rule(errno.ENOSYS, "clone3 memfd_secret io_uring_setup io_uring_enter io_uring_register"),
+)
 
 PLAIN_SOCKETS = (
-    Rule(errno.EAFNOSUPPORT, ("socket",), (When(0, (_UNIX, _INTERNET, _INTERNET_6, _NETLINK), none=True),)),
-    Rule(errno.EAFNOSUPPORT, ("socket",), (When(0, (_NETLINK,)), When(2, (_ROUTE,), none=True))),
+    Rule(errno.EAFNOSUPPORT, "socket", (When(0, (_UNIX, _INTERNET, _INTERNET_6, _NETLINK), none=True),)),
+    Rule(errno.EAFNOSUPPORT, "socket", (When(0, (_NETLINK,)), When(2, (_ROUTE,), none=True))),
     Rule(
         errno.EPERM,
-        ("socket",),
+        "socket",
         (When(0, (_NETLINK,), none=True), When(1, (_STREAM, _DATAGRAM, _SEQUENCED), none=True, mask=_TYPE)),
     ),
-    Rule(errno.EAFNOSUPPORT, ("socketpair",), (When(0, (_UNIX,), none=True),)),
+    Rule(errno.EAFNOSUPPORT, "socketpair", (When(0, (_UNIX,), none=True),)),
 )
 """Where a network namespace bounds the rest: no packet, vsock, raw or stranger sockets, of netlink the one protocol."""
 
 NO_SOCKETS = (
-    Rule(errno.EAFNOSUPPORT, ("socket",)),
-    Rule(errno.EAFNOSUPPORT, ("socketpair",), (When(0, (_UNIX,), none=True),)),
+    Rule(errno.EAFNOSUPPORT, "socket"),
+    Rule(errno.EAFNOSUPPORT, "socketpair", (When(0, (_UNIX,), none=True),)),
     # Segments, queues and semaphores have no file: those of other programs could be used, and ours would outlive us.
     Rule(
         errno.ENOSYS,
-        (
-            "shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop",
-            "semctl", "mq_open", "mq_unlink",
-        ),
+        "shmget shmat shmctl msgget msgsnd msgrcv msgctl semget semop semtimedop semctl mq_open mq_unlink",
     ),
-)  # fmt: skip
+)
 """Where nothing else bounds them: what leads nowhere but to oneself."""
 
 
@@ -255,7 +248,7 @@ def _program(machine: Machine, rules: Sequence[Rule]) -> Iterator[Instruction]:
     yield _JUMP_IF_AT_LEAST, 0, 1, NEWEST + 1  # newer ones, and those of x32
     yield _RETURN, 0, 0, _ERROR | errno.ENOSYS
     for rule in rules:
-        for name in rule.calls:
+        for name in rule.calls.split():
             if (number := machine.calls.get(name)) is not None:
                 looking = _refuse(rule)
                 yield _JUMP_IF_EQUAL, 0, len(looking), number
