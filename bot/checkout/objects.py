@@ -14,8 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import Git
+from bot.checkout.git import CheckoutError, Git
 from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format_of
 
 

@@ -12,11 +12,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from bot.checkout.errors import CheckoutError, MissingRevisionError, RemoteGitError, UnavailableError
 from bot.checkout.git import (
     CPU_LIMIT,
     FETCH,
+    CheckoutError,
     Git,
+    MissingRevisionError,
+    RemoteGitError,
+    UnavailableError,
     clean_environment,
     git_program,
     last_line,

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bot.checkout import remote as transport
 from bot.checkout.branches import OWN_BRANCH
-from bot.checkout.errors import RemoteGitError
-from bot.checkout.git import Git, last_line
+from bot.checkout.git import Git, RemoteGitError, last_line
 from bot.checkout.pull import branch_ref
 from bot.contracts.errors import AgentError, PublishError
 from bot.contracts.pulls import BRANCH_PREFIX

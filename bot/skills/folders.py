@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import Git
+from bot.checkout.git import CheckoutError, Git
 from bot.checkout.local import resolve
 from bot.contracts.errors import UsageError
 from bot.ecosystems.test_files import role_of

@@ -8,7 +8,7 @@ import pytest
 
 from bot.checkout import git, objects, remote
 from bot.checkout.clone import Source, check_out
-from bot.checkout.errors import CheckoutError
+from bot.checkout.git import CheckoutError
 from slash_forge import Forge
 from tests.support.repositories import Repository
 

@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 from github.InputGitTreeElement import InputGitTreeElement
 
 from bot.checkout.branches import Signature, commit_tree
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import Git, GitError
+from bot.checkout.git import CheckoutError, Git, GitError
 from bot.checkout.objects import raw_changes
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Outcome

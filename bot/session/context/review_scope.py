@@ -10,8 +10,7 @@ from bot.agent.first_message import fenced_data
 from bot.agent.limits import LimitShare
 from bot.checkout import remote
 from bot.checkout.clone import Checkout, Source
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import GitError
+from bot.checkout.git import CheckoutError, GitError
 from bot.checkout.objects import diff_between
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import PullRequest, Side

@@ -4,8 +4,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from bot.checkout.errors import CheckoutError, MissingRevisionError
-from bot.checkout.git import Git, GitError
+from bot.checkout.git import CheckoutError, Git, GitError, MissingRevisionError
 from bot.checkout.local import LocalCommit, git_beside, git_dir_of, resolve
 from bot.checkout.objects import diff_between
 from bot.contracts.errors import ExitCode, UsageError
