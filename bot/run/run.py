@@ -43,8 +43,8 @@ from bot.agent.loop import run_loop
 from bot.checkout.clone import check_out
 from bot.checkout.git import require_git
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
-from bot.contracts.background import in_background
 from bot.contracts.cancel import CancelToken
+from bot.contracts.capacity import in_background
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
