@@ -124,18 +124,18 @@ ECOSYSTEM = Ecosystem(
     checkers=(
         Checker(
             "shellcheck",
-            ("-f", "json1"),
+            "-f json1",
             suffixes=(".sh", ".bash"),
-            settings=("**/.shellcheckrc", "**/shellcheckrc"),
+            settings="**/.shellcheckrc **/shellcheckrc",
             hides=r"SC1\d{3}",
         ),
         Checker(
             "bash",
-            ("-c", 'for file; do bash -n "$file"; done; exit 0', "bash"),
+            "-c 'for file; do bash -n \"$file\"; done; exit 0' bash",
             PATH,
             suffixes=(".sh", ".bash"),
             together=True,
-            display_command=("bash", "-n"),
+            display_command="bash -n",
         ),
     ),
 )
