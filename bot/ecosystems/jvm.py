@@ -70,7 +70,7 @@ ECOSYSTEM = Ecosystem(
     locks=listed("""
         pom.xml; *.gradle; *.gradle.kts; gradle.lockfile; *.versions.toml;
         *-wrapper.properties"""),
-    home_packages=(".m2/repository", ".m2/wrapper", ".gradle/caches/modules-2", ".gradle/wrapper"),
+    home_packages=listed(".m2/repository; .m2/wrapper; .gradle/caches/modules-2; .gradle/wrapper"),
     compiles=True,
     suffixes=_SUFFIXES,
     test="mvn test",
@@ -108,7 +108,7 @@ ECOSYSTEM = Ecosystem(
         "lock file": "gradle.lockfile",
         "configuration": "gradlew.bat mvnw.cmd *.kts",
     },
-    hosts=("repo.maven.apache.org", "repo1.maven.org", "plugins.gradle.org", "plugins-artifacts.gradle.org"),
+    hosts=listed("repo.maven.apache.org; repo1.maven.org; plugins.gradle.org; plugins-artifacts.gradle.org"),
     interpreters=("java",),
     actions={
         "actions/setup-java": Action(
