@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from bot.agent.context_window import fixed_tokens, tokens_of
 from bot.agent.conversation_context import ConversationContext
+from bot.agent.message_history import fixed_tokens, tokens_of
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError
