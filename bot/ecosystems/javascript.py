@@ -151,7 +151,7 @@ ECOSYSTEM = Ecosystem(
         npm run; npm run-script; pnpm run; pnpm -r; pnpm -r run; pnpm; yarn run; yarn; bun
         run; nr; turbo run; turbo; nx run-many -t; nx"""),
     launchers=listed("npx; bunx; pnpm exec; pnpm dlx; yarn exec; yarn dlx; c8; nyc; cross-env"),
-    values=frozenset(listed("-p; --package; --filter; -w; --workspace")),
+    values=listed("-p; --package; --filter; -w; --workspace"),
     syncs=listed("npm ci; npm install; npm i; pnpm install; pnpm i; yarn install; yarn; bun install"),
     runs_no_test=re.compile(r"--(listTests|list|dry-run|showConfig|passWithNoTests --listTests)\b"),
     checks=_checks,

@@ -18,7 +18,7 @@ from bot.ecosystems.test_files import Role, role_of
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec"})
 # What a module at the top of the import path must not be called, the standard library apart.
 _FRAMEWORKS = frozenset(
-    {"pytest", "_pytest", "pluggy", "iniconfig", "coverage", "nose", "nose2", "mock", "hypothesis", "xdist"}
+    listed("pytest; _pytest; pluggy; iniconfig; coverage; nose; nose2; mock; hypothesis; xdist")
 )
 _TOP = frozenset({"", "src", "lib", *_TEST_FOLDERS})
 
@@ -94,11 +94,9 @@ ECOSYSTEM = Ecosystem(
     launchers=listed("""
         python -m; uv run; poetry run; pdm run; pipenv run; rye run; uvx; pipx run; coverage
         run -m"""),
-    values=frozenset(
-        listed("""
+    values=listed("""
         --with; --group; --extra; --python; -p; --from; --package; --only-group;
-        --directory; --no-group; --env-file; -w; -e; --environment; --source""")
-    ),
+        --directory; --no-group; --env-file; -w; -e; --environment; --source"""),
     syncs=listed("uv sync; poetry sync; pdm sync; pip-sync; pipenv sync"),
     isolates=("tox", "nox"),
     runs_no_test=re.compile(

@@ -125,7 +125,7 @@ def _launched(words: Words, ecosystem: Ecosystem) -> list[str]:
     return []
 
 
-def _without_options(words: Words, values: frozenset[str]) -> list[str]:
+def _without_options(words: Words, values: Names) -> list[str]:
     remaining = list(words)
     while remaining and _OPTION.match(remaining[0]):
         option = remaining.pop(0)
