@@ -115,18 +115,6 @@ def _run_briefly(task: Callable[[], None]) -> None:
         thread.join(_REPORT_SECONDS)
 
 
-@contextmanager
-def cancelled_after(cancel: CancelToken, minutes: float) -> Iterator[None]:
-    """Fire `cancel` with the reason "time" when `minutes` of wall time are over."""
-    timer = threading.Timer(minutes * 60, cancel.fire, args=("time",))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 def cut_off(spec: RunSpec) -> None:
     """Tell people where the work of a run is whose processes were all killed. A run that had not begun leaves no
     folder."""
