@@ -6,7 +6,6 @@ state the expected value of the ref, so that no push of somebody else is overwri
 
 from __future__ import annotations
 
-import base64
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,8 +108,7 @@ class Remote:
         try:
             return transport.run_remote_command(self.git_dir, self.url, self.token, arguments, self.pace)
         except RemoteGitError as error:
-            encoded = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
-            hidden = [self.token, encoded] if self.token else []
+            hidden = transport.hidden_forms(self.token)
             raise _push_error(branch, doing, f"{error.stdout}\n{error.stderr}", hidden) from None
 
 

@@ -1,4 +1,4 @@
-"""Interrupt a run by a signal or a time limit, and say where an interrupted run left its work.
+"""Interrupt a run by a signal, and say where an interrupted run left its work.
 
 SIGINT, SIGTERM and SIGHUP cancel a run, so that its work still passes the gate and is bundled and reported. A second
 Ctrl-C ends the process, and everything it started, at once.
