@@ -11,7 +11,7 @@ from statistics import median
 
 from benchmarks.table import Row
 from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity
+from bot.contracts.pulls import Finding, Severity
 from bot.review.anchors import anchor
 from bot.review.diff import parse_diff
 from tests.publish.conftest import open_world

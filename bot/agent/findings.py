@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Kind, Severity, same_fault
+from bot.contracts.pulls import Finding, Kind, Severity, Side, same_fault
 from bot.contracts.tools import ToolOutcome, ToolSpec
 
 MAX_TITLE = 120

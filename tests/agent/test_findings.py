@@ -6,7 +6,7 @@ import pytest
 
 from bot.agent.findings import AnchoredFinding, ReportFinding
 from bot.agent.toolbox import CallExecution
-from bot.contracts.review import Finding, Kind, Severity
+from bot.contracts.pulls import Finding, Kind, Severity
 from tests.support.sessions import execute
 
 

@@ -13,8 +13,7 @@ from bot.checkout.clone import Checkout, Source
 from bot.checkout.git import CheckoutError, GitError
 from bot.checkout.objects import diff_between
 from bot.contracts.formatting import count_of
-from bot.contracts.pulls import PullRequest, Side
-from bot.contracts.review import Finding, Review
+from bot.contracts.pulls import Finding, PullRequest, Review, Side
 from bot.ecosystems.test_files import Role, role_of
 from bot.gate.flagged_files import sensitive
 from bot.review.anchors import advice, anchor
