@@ -7,7 +7,7 @@ import pytest
 
 from bot.checkout.clone import Source, check_out
 from bot.environment.detect import detect
-from bot.gate.dependencies import new_dependencies
+from bot.gate.flagged_files import new_dependencies
 from bot.gate.weaker_tests import Line
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy

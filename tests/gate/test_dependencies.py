@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.gate.dependencies import new_dependencies, new_sources
-from bot.gate.flagged_files import sensitive
+from bot.gate.flagged_files import new_dependencies, new_sources, sensitive
 from bot.gate.weaker_tests import Line
 from bot.parsing.parser import Parser
 from tests.support.changed_lines import changed_lines
