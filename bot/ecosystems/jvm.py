@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Suite, listed, uses
 
-_SUFFIXES = (".java", ".kt", ".kts", ".scala", ".groovy")
+_SUFFIXES = listed(".java; .kt; .kts; .scala; .groovy")
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
 _ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
 
