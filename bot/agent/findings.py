@@ -27,7 +27,7 @@ REPORT_FINDING = ToolSpec(
         "of one kind on the same lines are one."
     ),
     parameters=schema.record(
-        ["path", "line", "severity", "kind", "title", "body"],
+        "path line severity kind title body",
         path=schema.text("The file, as the diff names it", minLength=1),
         line=schema.whole("The last line it is about", minimum=0),
         start_line=schema.whole("The first line, where it is about several of one hunk", minimum=0),
