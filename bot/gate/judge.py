@@ -20,8 +20,9 @@ from bot.contracts.errors import AgentError, GateError
 from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.contracts.plain_text import printable_name, quoted
 from bot.gate.change_limits import DEFAULT_LIMITS, ChangeLimits
+from bot.gate.dependencies import new_dependencies, new_sources
 from bot.gate.errors import capacity_error
-from bot.gate.flagged_files import has_sections, new_dependencies, new_sources, runs_tests, sensitive, set_up
+from bot.gate.flagged_files import has_sections, runs_tests, sensitive, set_up
 from bot.gate.links import is_link, links_of
 from bot.gate.objects import (
     GITLINK,

@@ -12,7 +12,7 @@ from bot.doctor.init_files import policy_text, workflow_text
 from bot.ecosystems.record import Use
 from bot.environment.detect import detect
 from bot.environment.detection_result import DetectedCheck, Detection
-from bot.gate.flagged_files import new_dependencies
+from bot.gate.dependencies import new_dependencies
 from bot.gate.weaker_tests import Line
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy

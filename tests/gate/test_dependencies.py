@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from bot.contracts.outcome import CAN_CHANGE_TESTS
-from bot.gate.flagged_files import new_dependencies, new_sources, runs_tests, sensitive, set_up
+from bot.gate.dependencies import new_dependencies, new_sources
+from bot.gate.flagged_files import runs_tests, sensitive, set_up
 from bot.gate.weaker_tests import Line
 from bot.parsing.parser import Parser
 from tests.support.changed_lines import changed_lines
