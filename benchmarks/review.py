@@ -10,8 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.table import Row
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity
+from bot.contracts.pulls import Finding, Severity, Side
 from bot.review.anchors import anchor
 from bot.review.diff import parse_diff
 from tests.publish.conftest import open_world

@@ -7,11 +7,10 @@ One extra request with a timeout; without a response the instruction's first wor
 from collections.abc import Callable
 
 from bot.agent.conversation_context import ConversationContext, LoopEnd
-from bot.agent.limits import limit_stop
+from bot.agent.limits import SessionUsage, limit_stop
 from bot.agent.prompt import new_marker, render
 from bot.agent.receive import receive
 from bot.agent.submission_tools import MAX_CHANGE_TITLE
-from bot.agent.usage import SessionUsage
 from bot.contracts.journal import BudgetChanged
 from bot.contracts.messages import FinishReason, Message, Text
 from bot.contracts.model import Complete, ModelRequest, Provider

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.agent.conversation_context import ConversationContext, Files
-from bot.agent.limits import Stop, cancel_stop, limit_stop
+from bot.agent.limits import SessionUsage, Stop, cancel_stop, limit_stop
 from bot.agent.repetition import Repetition
 from bot.agent.toolbox import CallExecution, Mask, error_result
-from bot.agent.usage import SessionUsage
 from bot.contracts.journal import CallStarted, PermissionDecision, Result
 from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.outcome import StopReason

@@ -7,9 +7,15 @@ result.
 
 from collections.abc import Sequence
 
-from bot.agent.context_window import max_response, tokens_of, tokens_of_text
 from bot.agent.conversation_context import ConversationContext, Files
-from bot.agent.message_history import MessageHistory, cut_middle, transcript_text
+from bot.agent.message_history import (
+    MessageHistory,
+    cut_middle,
+    max_response,
+    tokens_of,
+    tokens_of_text,
+    transcript_text,
+)
 from bot.agent.prompt import new_marker, render
 from bot.agent.receive import receive
 from bot.contracts.journal import CompactionRecord

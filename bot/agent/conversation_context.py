@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bot.agent.journal import Journal
-from bot.agent.limits import LimitShare, RequestState, Stop
+from bot.agent.limits import LimitShare, RequestState, SessionUsage, Stop
 from bot.agent.toolbox import Masking, Toolbox
-from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Record
 from bot.contracts.messages import ToolCall, Usage

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Kind, Severity, same_fault
+from bot.contracts.pulls import Finding, Kind, Severity, Side, same_fault
 from bot.contracts.tools import ToolOutcome, ToolSpec
 
 MAX_TITLE = 120
@@ -28,7 +27,7 @@ REPORT_FINDING = ToolSpec(
         "of one kind on the same lines are one."
     ),
     parameters=schema.record(
-        ["path", "line", "severity", "kind", "title", "body"],
+        "path line severity kind title body",
         path=schema.text("The file, as the diff names it", minLength=1),
         line=schema.whole("The last line it is about", minimum=0),
         start_line=schema.whole("The first line, where it is about several of one hunk", minimum=0),

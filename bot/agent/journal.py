@@ -28,7 +28,7 @@ from bot.contracts.messages import PARTS, FinishReason, Message, ToolCall
 from bot.contracts.model import Complete
 from bot.contracts.progress import View, Written
 from bot.contracts.records import masked
-from bot.contracts.regular_files import read_regular
+from bot.contracts.regular_files import TO_CREATE, read_regular
 
 _TAGS: Mapping[type, str] = {cls: tag for tags in (RECORDS, PARTS) for tag, cls in tags.items()}
 
@@ -60,9 +60,8 @@ class Journal:
         self._lock = threading.Lock()
         self._redact = redact
         self._empty = True
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            self._fd = os.open(path, flags, 0o600)
+            self._fd = os.open(path, TO_CREATE | os.O_APPEND, 0o600)
         except OSError as error:
             raise JournalError(f"The journal {path} cannot be created: {error.strerror}.") from error
 

@@ -1,16 +1,32 @@
-"""The limits of a run: what it used, the reminders to the model before a limit ends the run (S-120), and when a
-conversation ends, with the sentences for people."""
+"""What a run used, its limits, the reminders to the model before a limit ends the run (S-120), and when a conversation
+ends, with the sentences for people."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import money
-from bot.contracts.messages import FinishReason
+from bot.contracts.messages import FinishReason, Usage
 from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
+
+
+@dataclass(slots=True)
+class SessionUsage:
+    """Requests, tokens, USD, commands, and the commands' output in bytes."""
+
+    requests: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    commands: int = 0
+    output: int = 0
+
+    def add(self, usage: Usage, cost: float) -> None:
+        self.usage += usage
+        self.cost += cost
+
 
 NOTICE_AT = 3
 """Number of remaining requests at which the model is told."""

@@ -10,14 +10,12 @@ from typing import Literal
 
 from bot.agent.calls import MAX_TRUNCATIONS, CallRunner
 from bot.agent.compaction import SummaryCompaction
-from bot.agent.context_window import fixed_tokens, max_response
 from bot.agent.conversation_context import ConversationContext, Files, LoopEnd, TurnInfo
 from bot.agent.journal import JournalError
-from bot.agent.limits import RequestState, Stop, cancel_stop, ending, limit_shares, limit_stop
-from bot.agent.message_history import MessageHistory
+from bot.agent.limits import RequestState, SessionUsage, Stop, cancel_stop, ending, limit_shares, limit_stop
+from bot.agent.message_history import MessageHistory, fixed_tokens, max_response
 from bot.agent.receive import receive
 from bot.agent.toolbox import Mask
-from bot.agent.usage import SessionUsage
 from bot.contracts.journal import (
     BudgetChanged,
     ModelChanged,

@@ -4,14 +4,12 @@ Some servers report no tokens, and for an interrupted response vendors report th
 Without an estimate, neither the limits on tokens and money nor compaction would take effect.
 """
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from bot.agent.context_window import fixed_tokens, tokens_of
 from bot.agent.conversation_context import ConversationContext
+from bot.agent.message_history import fixed_tokens, tokens_of
 from bot.contracts.cancel import CancelToken
-from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError
 from bot.contracts.idle import IdleReporter
 from bot.contracts.messages import Message, Usage
@@ -22,14 +20,11 @@ from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, Provide
 def _within(cancel: CancelToken, seconds: float) -> Iterator[CancelToken]:
     """A token that fires with `cancel`, or after `seconds`."""
     token = CancelToken()
-    timer = threading.Timer(seconds, token.fire, args=("time",))
-    timer.daemon = True
-    retry_at_capacity(timer.start)
     forget = cancel.on_fire(lambda: token.fire(cancel.reason))
     try:
-        yield token
+        with token.firing_after(seconds):
+            yield token
     finally:
-        timer.cancel()
         forget()
 
 

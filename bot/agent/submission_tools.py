@@ -23,7 +23,7 @@ DESCRIBE_CHANGE = ToolSpec(
     name="describe_change",
     description="Hand over your change; it ends the run.",
     parameters=schema.record(
-        ["title", "summary"],
+        "title summary",
         title=schema.text("imperative", maxLength=MAX_CHANGE_TITLE),
         summary=schema.text("cause and fix, Markdown"),
         notes=schema.text("risks"),
@@ -55,13 +55,13 @@ SUBMIT_PLAN = ToolSpec(
         "approve is carried out step by step, as it stands here."
     ),
     parameters=schema.record(
-        ["title", "steps"],
+        "title steps",
         title=schema.text(
             "What the plan achieves, in the imperative, one line", minLength=1, maxLength=MAX_TITLE
         ),
         steps=schema.array(
             schema.record(
-                ["text"],
+                "text",
                 text=schema.text(
                     "What is done, exactly enough for somebody who did not read the code",
                     minLength=1,
@@ -127,7 +127,7 @@ ASK_USER = ToolSpec(
         "Ask the requester one question, which ends the run: only if a wrong guess would waste the work. Otherwise "
         "choose, and say what you chose."
     ),
-    parameters=schema.record(["question"], question=schema.text(maxLength=MAX_QUESTION)),
+    parameters=schema.record("question", question=schema.text(maxLength=MAX_QUESTION)),
 )
 
 
@@ -168,7 +168,7 @@ PROPOSE_WRITE = ToolSpec(
         "title, body or both."
     ),
     parameters=schema.record(
-        ["kind", "number"],
+        "kind number",
         kind=schema.text(enum=list(FIELDS)),
         number=schema.whole("The issue or pull request", minimum=1),
         body=schema.text(

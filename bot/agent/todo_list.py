@@ -21,9 +21,9 @@ TODO = ToolSpec(
     name="todo",
     description="Your list of steps, whole each time.",
     parameters=schema.record(
-        ["items"],
+        "items",
         items=schema.array(
-            schema.record(["text", "status"], text=schema.text(), status=schema.text(enum=list(_BOXES)))
+            schema.record("text status", text=schema.text(), status=schema.text(enum=list(_BOXES)))
         ),
     ),
 )

@@ -20,6 +20,7 @@ from urllib3.exceptions import HTTPError
 
 from bot.contracts.journal import AttachedFile
 from bot.contracts.plain_text import quoted
+from bot.contracts.regular_files import TO_CREATE
 
 _PIECE = 1 << 16
 _REDIRECTS = 3
@@ -202,10 +203,7 @@ class AttachedFiles:
         path = folder / (_UNUSUAL.sub("_", name)[-100:].lstrip(".") or "file")
         try:
             folder.mkdir(mode=0o700, parents=True)
-            descriptor = os.open(
-                path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-            )
-            with open(descriptor, "wb") as file:
+            with open(os.open(path, TO_CREATE, 0o600), "wb") as file:
                 file.write(data)
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)

@@ -8,6 +8,7 @@ import os
 import select
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -52,20 +53,20 @@ def kind_of(data: bytes) -> str:
     return "webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else ""
 
 
+@dataclass
 class Redrawer:
     """`folder` is empty and used only here: it replaces the work tree of the process, which may take `seconds`."""
 
-    def __init__(self, confinement: Confinement, folder: Path, seconds: float = 30.0) -> None:
-        self._confinement = confinement
-        self._folder = folder
-        self._seconds = seconds
+    confinement: Confinement
+    folder: Path
+    seconds: float = 30.0
 
     def __call__(self, data: bytes) -> RedrawnPicture:
         """Raises `Omitted`."""
         kind = kind_of(data)
         if not kind:
             raise Omitted(_NO_PICTURE)
-        if not self._confinement.confines:
+        if not self.confinement.confines:
             raise Omitted("there is no sandbox to decode it in")
         packages = _pillow()
         if not packages:
@@ -75,15 +76,15 @@ class Redrawer:
     def _run(self, arguments: tuple[str, ...], packages: tuple[Path, ...], data: bytes) -> bytes:
         """Return the output of the program for `data`, which it reads from standard input after an eight-byte length.
         `packages` are the folders that it may import."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        empty = self._folder.resolve()
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        empty = self.folder.resolve()
         parts = ((part, str(part)) for part in (PROGRAM, *packages))
         mounts = Mounts(empty, str(empty), program=(*start.host_program(), *parts))
         argv = [start.interpreter(), "-I", "-S", str(PROGRAM), *arguments]
         try:
-            host = Host(self._confinement, argv, mounts)
+            host = Host(self.confinement, argv, mounts)
             try:
-                return _exchange(*host.pipes, data, time.monotonic() + self._seconds)
+                return _exchange(*host.pipes, data, time.monotonic() + self.seconds)
             finally:
                 host.end()
         except (WorkspaceError, NoSandboxError) as error:

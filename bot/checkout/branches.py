@@ -7,8 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import Git, GitError, clean_environment
+from bot.checkout.git import CheckoutError, Git, GitError, clean_environment
 from bot.checkout.local import git_dir_of
 from bot.contracts.pulls import BRANCH_PREFIX
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bot.checkout import layout, local, remote
-from bot.checkout.errors import CheckoutError, UnavailableError
-from bot.checkout.git import Git, GitError
+from bot.checkout.git import CheckoutError, Git, GitError, UnavailableError
 from bot.checkout.merge import merged
 from bot.checkout.objects import blobs_at, tree_with_entries
 from bot.checkout.pull import OBJECT_ID, PullHead, branch_ref, fetch_pull

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bot.checkout.host_programs import find_host_program, host_path
 from bot.contracts.capacity import CapacityError, retry_at_capacity
-from bot.contracts.errors import READ_ONLY, AgentError, shortage_remedy
+from bot.contracts.errors import READ_ONLY, AgentError, ExitCode, UsageError, shortage_remedy
 from bot.contracts.formatting import cut_short, exit_text
 
 # Settings of the command scope: they win over every configuration file a repository may hold.
@@ -46,6 +46,30 @@ CPU_LIMIT = 3600
 _OLDEST_VERSION = (2, 39)
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 _SHORTEST_SECRET = 8
+
+
+class CheckoutError(UsageError):
+    """The repository could not be checked out: it is missing, empty, damaged or hostile, or the token has no access.
+    The message is one sentence, as in the errors below."""
+
+
+class RemoteGitError(CheckoutError):
+    """A git command that talks to a server failed."""
+
+    def __init__(self, stdout: str, stderr: str) -> None:
+        super().__init__("a git command that talks to a server failed")
+        self.stdout = stdout
+        self.stderr = stderr
+
+
+class UnavailableError(CheckoutError):
+    """The server did not answer. The same request may succeed later."""
+
+    exit_code = ExitCode.UNAVAILABLE
+
+
+class MissingRevisionError(CheckoutError):
+    """The repository has no such branch or commit."""
 
 
 class GitError(AgentError):

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import Git, GitError
+from bot.checkout.git import CheckoutError, Git, GitError
 from bot.checkout.local import git_dir_of
 from bot.checkout.remote import LOOPBACK
 from bot.contracts.errors import UsageError

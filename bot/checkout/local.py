@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.checkout import layout
-from bot.checkout.errors import CheckoutError, MissingRevisionError
-from bot.checkout.git import FETCH, Git, GitError
+from bot.checkout.git import FETCH, CheckoutError, Git, GitError, MissingRevisionError
 from bot.checkout.objects import check_tree
 
 # Before git 2.39.4 upload-pack fetches what a partial clone lacks, by whatever program the clone's settings name

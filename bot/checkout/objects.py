@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import Git
+from bot.checkout.git import CheckoutError, Git
 from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format_of
 
 
@@ -114,6 +114,24 @@ def diff_between(git: Git, base: str, head: str) -> bytes:
         own, format_ = Path(folder, "git"), object_format_of(head)
         make_git_dir(own, bare=True, object_format=format_, attributes=READABLE_ATTRIBUTES)
         return Git(own).run("-c", threshold, "diff-tree", *_DIFF_OPTIONS, *ends, env=objects)
+
+
+class RawChange(NamedTuple):
+    """A path that differs between two trees, with its modes, its object ids and the letter of git's status."""
+
+    path: str
+    old_mode: str
+    new_mode: str
+    old_sha: str
+    new_sha: str
+    status: str
+
+
+def raw_changes(git: Git, old: str, new: str) -> Iterator[RawChange]:
+    """Yield what differs between two commits or trees, a renamed file as two paths. Raises `GitError`."""
+    words = iter(git.listed("diff-tree", "-r", "-z", "--raw", "--no-renames", f"{old}^{{tree}}", new))
+    for fields in words:
+        yield RawChange(next(words), *fields.removeprefix(":").split(" "))
 
 
 def tree_with_patch(git: Git, tree: str, patch: bytes, *options: str) -> str:

@@ -8,8 +8,7 @@ import re
 from typing import NamedTuple
 
 from bot.checkout import remote
-from bot.checkout.errors import CheckoutError, MissingRevisionError
-from bot.checkout.git import Git, GitError
+from bot.checkout.git import CheckoutError, Git, GitError, MissingRevisionError
 
 _HEAD = "refs/agent/head"
 _POLICY = "refs/agent/policy"

@@ -12,11 +12,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from bot.checkout.errors import CheckoutError, MissingRevisionError, RemoteGitError, UnavailableError
 from bot.checkout.git import (
     CPU_LIMIT,
     FETCH,
+    CheckoutError,
     Git,
+    MissingRevisionError,
+    RemoteGitError,
+    UnavailableError,
     clean_environment,
     git_program,
     last_line,
@@ -181,9 +184,13 @@ def fetch(
         check_tree(Git(git_dir), ref.removeprefix("+").rpartition(":")[2])
 
 
+def hidden_forms(token: str) -> list[str]:
+    """Return what git's output must not show of a token: itself, and as it is in the header."""
+    return [token, base64.b64encode(f"{USER}:{token}".encode()).decode()] if token else []
+
+
 def _checkout_error(git_dir: Path, url: str, refs: list[str], token: str, stderr: str) -> AgentError:
-    hidden = [token, base64.b64encode(f"{USER}:{token}".encode()).decode()] if token else []
-    detail = last_line(stderr.replace("stderr: '", "").rstrip("'\n"), hidden)
+    detail = last_line(stderr.replace("stderr: '", "").rstrip("'\n"), hidden_forms(token))
     if any(sign in stderr for sign in _NO_SUCH_REF):
         wanted = refs[0].split(":")[0].removeprefix("+").removeprefix("refs/heads/")
         with suppress(RemoteGitError):

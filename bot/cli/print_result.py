@@ -7,8 +7,7 @@ from bot.cli.terminal.printer import Mark, Printer, Style
 from bot.contracts.formatting import count_of, money
 from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.plan import Plan
-from bot.contracts.pulls import Side
-from bot.contracts.review import Review, Severity
+from bot.contracts.pulls import Review, Severity, Side
 from bot.evidence.labels import short_tail
 from bot.evidence.look_first import denied, held_back
 from bot.evidence.styled_line import plain

@@ -13,7 +13,7 @@ from bot.cli.options import add_flag, add_path, add_value
 from bot.cli.terminal.viewer import Viewer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.journal import Note
-from bot.contracts.review import Review, Severity
+from bot.contracts.pulls import Review, Severity
 from bot.review.sarif import to_sarif
 from bot.session.context.preflight import check_file
 from bot.session.local.fix import FixOptions, FixResult

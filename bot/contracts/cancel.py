@@ -1,7 +1,10 @@
 """The cancel token of a run: signals, time limits and callers fire it, and waiting threads wake up."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from bot.contracts.capacity import retry_at_capacity
 
 
 class CancelToken:
@@ -50,3 +53,14 @@ class CancelToken:
     def wait(self, seconds: float) -> bool:
         """Sleep up to `seconds`; returns true as soon as the token fires."""
         return self._fired.wait(seconds)
+
+    @contextmanager
+    def firing_after(self, seconds: float) -> Iterator[None]:
+        """Fire with the reason "time" when `seconds` of wall time are over."""
+        timer = threading.Timer(seconds, self.fire, args=("time",))
+        timer.daemon = True
+        retry_at_capacity(timer.start)
+        try:
+            yield
+        finally:
+            timer.cancel()

@@ -1,7 +1,9 @@
-"""Retry the start of a thread or process while the machine is at its limit, for example during a fork bomb."""
+"""Start threads and processes, again and again while the machine is at its limit, for example during a fork bomb."""
 
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import TypeVar
 
 from bot.contracts.errors import AgentError
@@ -38,3 +40,18 @@ def retry_at_capacity(start: Callable[[], T], patience: float = PATIENCE) -> T:
                 "Raise it (ulimit -u; a container's limit), or find what else is running."
             ) from refusal
         time.sleep(_PAUSE)
+
+
+def in_background(task: Callable[[], T], name: str) -> Future[T]:
+    """Start `task` on a thread of this name, and return its result to come. Raises `CapacityError` if no thread can be
+    started."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(task())
+        except BaseException as error:  # noqa: BLE001 - raised again on the thread that asks
+            future.set_exception(error)
+
+    retry_at_capacity(threading.Thread(target=run, name=name, daemon=True).start)
+    return future

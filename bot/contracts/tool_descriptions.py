@@ -6,8 +6,6 @@ part before it is the tool whose group it belongs to (`bash_output`). The descri
 tools, which runs only inside the sandbox: the supervisor needs them before the first request.
 """
 
-from collections.abc import Mapping
-
 from bot.contracts.tool_limits import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.contracts.tool_schema import Schema, text, whole
 from bot.contracts.tools import ToolSpec
@@ -25,10 +23,13 @@ _BOOLEAN: Schema = {"type": "boolean"}
 
 
 def _tool(
-    name: str, description: str, properties: Mapping[str, Schema], *required: str, writes: bool = False
+    name: str, description: str, required: str = "", /, *, writes: bool = False, **properties: Schema
 ) -> ToolSpec:
+    """Return a tool with these properties, of which those named in `required` are."""
     schema = {"type": "object", "properties": properties}
-    return ToolSpec(name, description, {**schema, "required": list(required)} if required else schema, writes)
+    return ToolSpec(
+        name, description, {**schema, "required": required.split()} if required else schema, writes
+    )
 
 
 TEMPORARY = "$TMPDIR"
@@ -40,28 +41,29 @@ READING_SPECS = (
     _tool(
         "view",
         "Show a text file as `12|text`; over 600 lines, its outline unless offset or limit is set.",
-        {"path": _STRING, "offset": _INTEGER, "limit": _INTEGER},
         "path",
+        path=_STRING,
+        offset=_INTEGER,
+        limit=_INTEGER,
     ),
-    _tool("ls", "List a folder as a tree.", {"path": _STRING}),
+    _tool("ls", "List a folder as a tree.", path=_STRING),
     _tool(
         "glob",
         "Find files, newest first: `*.py` at any depth, `src/**/*.ts`.",
-        {"pattern": _STRING, "path": _STRING},
         "pattern",
+        pattern=_STRING,
+        path=_STRING,
     ),
     _tool(
         "grep",
         "Search files line by line with a Perl-compatible regex; ignored files are skipped.",
-        {
-            "pattern": _STRING,
-            "path": _STRING,
-            "glob": _STRING,
-            "literal": _BOOLEAN,
-            "context": _INTEGER,
-            "mode": text(enum=list(MODES)),
-        },
         "pattern",
+        pattern=_STRING,
+        path=_STRING,
+        glob=_STRING,
+        literal=_BOOLEAN,
+        context=_INTEGER,
+        mode=text(enum=list(MODES)),
     ),
 )
 """They only read; their `path` is judged by the policy's rules for reading."""
@@ -70,15 +72,19 @@ WRITING_SPECS = (
     _tool(
         "edit",
         "Replace `old`, which occurs once in a viewed file, with `new`.",
-        {"path": _STRING, "old": _STRING, "new": _STRING, "replace_all": _BOOLEAN},
-        *("path", "old", "new"),
+        "path old new",
+        path=_STRING,
+        old=_STRING,
+        new=_STRING,
+        replace_all=_BOOLEAN,
         writes=True,
     ),
     _tool(
         "write",
         "Write a whole file. View an existing one first.",
-        {"path": _STRING, "content": _STRING},
-        *("path", "content"),
+        "path content",
+        path=_STRING,
+        content=_STRING,
         writes=True,
     ),
     _tool(
@@ -86,8 +92,8 @@ WRITING_SPECS = (
         "Change viewed files, all or nothing:\n*** Begin Patch\n*** Update File: path\n@@ part of a line above\n"
         " context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch\n"
         "Context must be found once. `*** Move to: path` may follow Update File. Unified diffs work too.",
-        {"patch": _STRING},
         "patch",
+        patch=_STRING,
         writes=True,
     ),
 )
@@ -98,22 +104,21 @@ SHELL_SPECS = (
         SHELL,
         "Run a command without network or input. The working folder carries over, variables do not. Servers need "
         "background.",
-        {
-            "command": _STRING,
-            "timeout": whole(f"seconds, {DEFAULT_TIMEOUT} if left out", maximum=MAX_TIMEOUT),
-            "background": _BOOLEAN,
-        },
         "command",
+        command=_STRING,
+        timeout=whole(f"seconds, {DEFAULT_TIMEOUT} if left out", maximum=MAX_TIMEOUT),
+        background=_BOOLEAN,
         writes=True,
     ),
     _tool(
         "bash_output",
         "New output of a background command.",
-        {"id": _INTEGER, "wait": whole("seconds")},
         "id",
+        id=_INTEGER,
+        wait=whole("seconds"),
         writes=True,
     ),
-    _tool("bash_kill", "End a background command, or all.", {"id": _INTEGER}, writes=True),
+    _tool("bash_kill", "End a background command, or all.", id=_INTEGER, writes=True),
 )
 """They run commands and control those in the background: offered together."""
 

@@ -1,14 +1,14 @@
 """JSON Schemas of a tool's parameters: what the model may send for each argument."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 Schema = Mapping[str, Any]
 
 
-def record(required: Sequence[str], **properties: Schema) -> Schema:
-    """Return the schema of an object with these properties."""
-    return {"type": "object", "properties": properties, "required": list(required)}
+def record(required: str, **properties: Schema) -> Schema:
+    """Return the schema of an object with these properties; `required` names some of them."""
+    return {"type": "object", "properties": properties, "required": required.split()}
 
 
 def text(description: str = "", **limits: Any) -> Schema:

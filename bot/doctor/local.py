@@ -1,6 +1,7 @@
 """Check the checkout and this machine: sandbox, model, policy, checks, workflows."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -8,13 +9,23 @@ from pathlib import Path
 
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts.errors import AgentError, NoSandboxError
-from bot.doctor.contribution_rules import file_demands, missing, ok, read_text, unknown, warning
+from bot.doctor.contribution_rules import (
+    OWN_ACTION,
+    WORKFLOWS,
+    file_demands,
+    missing,
+    ok,
+    read_text,
+    texts,
+    unknown,
+    warning,
+)
 from bot.doctor.finding import Finding, State
-from bot.doctor.workflow_files import check_maintenance, check_workflow
 from bot.ecosystems.record import guarded_folder
 from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect
 from bot.environment.detection_result import Detection
+from bot.maintenance.task import FOLDER, is_task_file
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.settings import Policy
 from bot.providers.connect import default_model
@@ -26,6 +37,10 @@ from bot.workspace.sandbox.remedies import remedy
 _MOST_FILES = 50_000
 _WARN_DAYS = 60
 _NOT_SOURCE = {".git", *(name for one in ecosystems() for name in one.folders)}
+# The called workflow, the mode in which the action plans, or a step that runs one task.
+_RUNS_TASKS = re.compile(
+    r"slash-agent/\.github/workflows/maintenance\.yml|^\s*(?:mode:\s*plan|task:\s*\S)", re.MULTILINE
+)
 
 
 def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = False) -> list[Finding]:
@@ -117,6 +132,27 @@ def _model(model: str, listed: Sequence[ListedModel], today: date) -> list[Findi
         fix = f"set `models: {{{model}: {{window: {row.window}}}}}` in {POLICY_FILE}"
         findings.append(warning(f"model, {model}", message, fix))
     return findings
+
+
+def check_workflow(root: Path) -> Finding:
+    for path, text in texts(root, f"{WORKFLOWS}/*.y*ml"):
+        if OWN_ACTION.search(text) and "/agent" in text:
+            return ok("workflow", f"{path} runs the action.")
+    message = f"No workflow in {WORKFLOWS} runs the action."
+    return missing(
+        "workflow", message, "slash-agent init writes one; it counts once it is on the default branch"
+    )
+
+
+def check_maintenance(root: Path) -> list[Finding]:
+    """Check that a workflow runs the maintenance tasks; nothing without tasks."""
+    if not any(is_task_file(file.name) for file in (root / FOLDER).glob("*.md")):
+        return []
+    for path, text in texts(root, f"{WORKFLOWS}/*.y*ml"):
+        if _RUNS_TASKS.search(text):
+            return [ok("maintenance", f"{path} runs tasks.")]
+    message = f"No workflow in {WORKFLOWS} runs the tasks in {FOLDER}."
+    return [warning("maintenance", message, "slash-agent init --tasks writes one")]
 
 
 def leftovers(root: Path, environment: Mapping[str, str]) -> list[Finding]:

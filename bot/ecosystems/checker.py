@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -31,7 +32,7 @@ ANY = ".*"
 OURS = ("ours", "project", "path")
 PROJECT = ("project",)
 PATH = ("path",)
-IGNORED = ("**/.gitignore", "**/.ignore")
+IGNORED = "**/.gitignore **/.ignore"
 
 
 Table = Mapping[str, Any]
@@ -54,9 +55,10 @@ class Files(NamedTuple):
     parsed: Callable[[str, Callable[[str], Any]], Any]
 
 
-def folders_with(files: Files, *names: str) -> list[str]:
+def folders_with(files: Files, names: str) -> list[str]:
     """Return the folders with one of these files that are not vendored, the most important first; the root is empty."""
-    folders = {dirname(path) for path in files.paths if basename(path) in names}
+    wanted = names.split()
+    folders = {dirname(path) for path in files.paths if basename(path) in wanted}
     return ranked(folder for folder in folders if not _VENDORED & set(folder.split("/")))
 
 
@@ -113,23 +115,24 @@ def beside(checker: Checker, folders: Sequence[str]) -> Iterator[Checker]:
 Projects = Callable[["Checker", Files], Iterator["Checker"]]
 
 
-def topmost_with(*names: str) -> Projects:
+def topmost_with(names: str) -> Projects:
     """For a checker that finds the settings of nested folders by itself."""
-    return lambda checker, files: beside(checker, topmost(folders_with(files, *names)))
+    return lambda checker, files: beside(checker, topmost(folders_with(files, names)))
 
 
-def each_with(*names: str) -> Projects:
-    return lambda checker, files: beside(checker, folders_with(files, *names))
+def each_with(names: str) -> Projects:
+    return lambda checker, files: beside(checker, folders_with(files, names))
 
 
 class Checker(NamedTuple):
     """A program that checks a project, and how to run it.
 
-    `program` is searched in the order of `where` by `bot/toolhost/tools/problems_of.py`, `form` names the format of its
-    output; both are its name by default. `exits` are the exit codes of a complete run, `unit` is the unit of its
-    columns if not code points. With `suffixes` it receives the files that end so. `settings` are the files that
-    configure it, or say what it excludes; with `**/` in every folder. An error whose code matches `hides` hides others.
-    `display_command` is the command for people.
+    `arguments` are as in a shell. `program` is searched in the order of `where` by
+    `bot/toolhost/tools/problems_of.py`, `form` names the format of its output; both are its name by default.
+    `exits` are the exit codes of a complete run, `unit` is the unit of its columns if not code points. With
+    `suffixes` it receives the files that end so. `settings` are the files that configure it, or say what it
+    excludes; with `**/` in every folder. An error whose code matches `hides` hides others. `display_command` is the
+    command for people.
 
     `projects` yields its projects of a commit, the most important first, which are defined by a `manifest` if it has
     one. `known_as` are the names in settings, its own if there are none. It runs `always`, or only where the project
@@ -139,7 +142,7 @@ class Checker(NamedTuple):
     replaces the last argument. `excluded_folders` are nested projects, which the option `exclude_option` excludes."""
 
     name: str
-    arguments: Names
+    arguments: str
     where: Names = ("project", "path")
     program: str = ""
     form: str = ""
@@ -147,10 +150,10 @@ class Checker(NamedTuple):
     exits: tuple[int, ...] = (0, 1)
     unit: str = ""
     suffixes: Names = ()
-    settings: Names = ()
+    settings: str = ""
     together: bool = False
     hides: str = ""
-    display_command: Names = ()
+    display_command: str = ""
     exclude_option: str = ""
     projects: Projects = everywhere
     manifest: str = ""
@@ -172,7 +175,9 @@ class Checker(NamedTuple):
     @property
     def full_arguments(self) -> Names:
         """All arguments: with the configuration file and the excluded folders."""
-        arguments = (*self.arguments[:-1], self.file) if self.file else self.arguments
+        arguments = shlex.split(self.arguments)
+        if self.file:
+            arguments[-1] = self.file
         start = len(self.folder) + 1 if self.folder else 0
         excluded = filter(_PLAIN.fullmatch, self.excluded_folders if self.exclude_option else ())
         return (*arguments, *(self.exclude_option.format(folder[start:]) for folder in excluded))
@@ -180,8 +185,8 @@ class Checker(NamedTuple):
     @property
     def command(self) -> str:
         """The command for people."""
-        words = self.display_command or (self.program or self.name, *self.arguments)
-        return " ".join([*words, *(f"*{suffix}" for suffix in self.suffixes)])
+        words = self.display_command or f"{self.program or self.name} {self.arguments}"
+        return " ".join([words, *(f"*{suffix}" for suffix in self.suffixes)])
 
     def files_of(self, paths: Iterable[str]) -> tuple[Names, bool]:
         """Return those of `paths` that it receives as arguments, relative to its folder, and whether these are all."""
@@ -198,11 +203,11 @@ class Checker(NamedTuple):
 
 
 SETTINGS = {
-    "ruff": ("ruff.toml", ".ruff.toml", "pyproject.toml"),
-    "ty": ("ty.toml", "pyproject.toml"),
-    "basedpyright": ("pyproject.toml",),
-    "pyright": ("pyrightconfig.json", "pyproject.toml"),
-    "mypy": ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"),
+    "ruff": "ruff.toml .ruff.toml pyproject.toml",
+    "ty": "ty.toml pyproject.toml",
+    "basedpyright": "pyproject.toml",
+    "pyright": "pyrightconfig.json pyproject.toml",
+    "mypy": "mypy.ini .mypy.ini pyproject.toml setup.cfg",
 }
 _SECTIONS = {"pyproject.toml": "tool.{}", "setup.cfg": "{}"}
 """The checker's section, in files that configure other programs too."""
@@ -224,7 +229,7 @@ def uses_checker(checker: str, folders: Iterable[str], read: Read) -> bool:
 
 def has_settings(checker: str, folder: str, read: Read) -> bool:
     """Whether `folder` itself has settings for `checker`."""
-    for file in SETTINGS.get(checker, ()):
+    for file in SETTINGS.get(checker, "").split():
         text, section = read(join(folder, file)), _SECTIONS.get(file, "").format(checker)
         begin = rf"(?m)^\s*\[+\s*{re.escape(section)}[\].-]" if section else ""
         if text is not None and re.search(begin, text):
@@ -235,7 +240,7 @@ def has_settings(checker: str, folder: str, read: Read) -> bool:
 def sets_up(checker: Checker, path: str, texts: Iterable[str]) -> bool:
     """Whether a change of `path` configures `checker`. `texts` are the file's contents before and after. A shared file
     counts if it mentions the checker, `pyproject.toml` if the checker's settings differ."""
-    if not any(_is_setting(path, setting, checker.folder) for setting in checker.settings):
+    if not any(_is_setting(path, setting, checker.folder) for setting in checker.settings.split()):
         return False
     name = basename(path)
     if name == "pyproject.toml":

@@ -4,7 +4,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.checker import PATH, Checker, by_key, by_line
-from bot.ecosystems.record import CLASSES, HOST, MODULES, Dependencies, Ecosystem, Files, Pin, Suite, uses
+from bot.ecosystems.record import (
+    CLASSES,
+    HOST,
+    MODULES,
+    Dependencies,
+    Ecosystem,
+    Files,
+    Pin,
+    Suite,
+    listed,
+    uses,
+)
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, path_of
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
@@ -69,8 +80,8 @@ ECOSYSTEM = Ecosystem(
         TESTS="bats; bazel test; act; prove; busted",
         BUILD="make; mkdir",
     ),
-    scripts=("make", "just", "task", "mage"),
-    launchers=("time", "exec", "command", "nice", "env", "xvfb-run", "retry", "timeout", "bash", "sh"),
+    scripts=listed("make; just; task; mage"),
+    launchers=listed("time; exec; command; nice; env; xvfb-run; retry; timeout; bash; sh"),
     runs_no_test=re.compile(r"(^| )(-n|--dry-run|--just-print)( |$)"),
     checks=_checks,
     test="make test",
@@ -124,18 +135,18 @@ ECOSYSTEM = Ecosystem(
     checkers=(
         Checker(
             "shellcheck",
-            ("-f", "json1"),
+            "-f json1",
             suffixes=(".sh", ".bash"),
-            settings=("**/.shellcheckrc", "**/shellcheckrc"),
+            settings="**/.shellcheckrc **/shellcheckrc",
             hides=r"SC1\d{3}",
         ),
         Checker(
             "bash",
-            ("-c", 'for file; do bash -n "$file"; done; exit 0', "bash"),
+            "-c 'for file; do bash -n \"$file\"; done; exit 0' bash",
             PATH,
             suffixes=(".sh", ".bash"),
             together=True,
-            display_command=("bash", "-n"),
+            display_command="bash -n",
         ),
     ),
 )

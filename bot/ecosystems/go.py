@@ -183,14 +183,14 @@ ECOSYSTEM = Ecosystem(
     checkers=(
         Checker(
             "go-vet",
-            ("vet", "./..."),
+            "vet ./...",
             PATH,
             "go",
             "placed",
             ("version",),
             exits=(0, 1, 2),
             unit="utf-8",
-            settings=("**/go.mod", "go.work"),
+            settings="**/go.mod go.work",
             together=True,
             hides=ANY,
             projects=each_with("go.mod"),

@@ -150,8 +150,8 @@ ECOSYSTEM = Ecosystem(
     scripts=listed("""
         npm run; npm run-script; pnpm run; pnpm -r; pnpm -r run; pnpm; yarn run; yarn; bun
         run; nr; turbo run; turbo; nx run-many -t; nx"""),
-    launchers=("npx", "bunx", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx", "c8", "nyc", "cross-env"),
-    values=frozenset(("-p", "--package", "--filter", "-w", "--workspace")),
+    launchers=listed("npx; bunx; pnpm exec; pnpm dlx; yarn exec; yarn dlx; c8; nyc; cross-env"),
+    values=listed("-p; --package; --filter; -w; --workspace"),
     syncs=listed("npm ci; npm install; npm i; pnpm install; pnpm i; yarn install; yarn; bun install"),
     runs_no_test=re.compile(r"--(listTests|list|dry-run|showConfig|passWithNoTests --listTests)\b"),
     checks=_checks,
@@ -301,6 +301,6 @@ ECOSYSTEM = Ecosystem(
     ),
     installed_beside=dict.fromkeys(("", "package.json"), (MODULES,)),
     linked=MODULES,
-    linked_without=(".cache", ".vite", ".vite-temp", ".vitest"),
+    linked_without=listed(".cache; .vite; .vite-temp; .vitest"),
     prefixes=("lib/node_modules/npm",),
 )

@@ -118,11 +118,11 @@ def _json(text: str | None) -> Mapping[str, Any]:
 CHECKERS: tuple[Checker, ...] = (
     Checker(
         "tsc",
-        ("--noEmit", "--pretty", "false", "-p", "."),
+        "--noEmit --pretty false -p .",
         PROJECT,
         exits=(0, 1, 2),
         unit="utf-16",
-        settings=("**/tsconfig*.json", "package.json"),
+        settings="**/tsconfig*.json package.json",
         hides=r"TS1\d{3}",
         projects=_typescript_projects,
         manifest="tsconfig.json",
@@ -130,27 +130,29 @@ CHECKERS: tuple[Checker, ...] = (
     ),
     Checker(
         "biome",
-        ("lint", "--reporter=rdjson"),
+        "lint --reporter=rdjson",
         PROJECT,
         form="rdjson",
-        settings=("**/biome.json", "**/biome.jsonc", *IGNORED),
-        projects=topmost_with("biome.json", "biome.jsonc"),
+        settings=f"**/biome.json **/biome.jsonc {IGNORED}",
+        projects=topmost_with("biome.json biome.jsonc"),
     ),
     Checker(
         "oxlint",
-        ("-f", "json"),
+        "-f json",
         PROJECT,
-        settings=("**/.oxlintrc.json", ".eslintignore", *IGNORED),
+        settings=f"**/.oxlintrc.json .eslintignore {IGNORED}",
         projects=topmost_with(".oxlintrc.json"),
     ),
     Checker(
         "eslint",
-        ("--format", "json", "--no-error-on-unmatched-pattern", "."),
+        "--format json --no-error-on-unmatched-pattern .",
         PROJECT,
         unit="utf-16",
-        settings=("**/eslint.config.*", "package.json", "**/tsconfig*.json", "**/.prettierrc*"),
+        settings="**/eslint.config.* package.json **/tsconfig*.json **/.prettierrc*",
         hides="parsing-error",
         exclude_option="--ignore-pattern={}/**",
-        projects=each_with(*(f"eslint.config.{end}" for end in ("js", "mjs", "cjs", "ts", "mts", "cts"))),
+        projects=each_with("""
+            eslint.config.js eslint.config.mjs eslint.config.cjs eslint.config.ts eslint.config.mts
+            eslint.config.cts"""),
     ),
 )

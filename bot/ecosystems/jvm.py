@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Suite, listed, uses
 
-_SUFFIXES = (".java", ".kt", ".kts", ".scala", ".groovy")
+_SUFFIXES = listed(".java; .kt; .kts; .scala; .groovy")
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
 _ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
 
@@ -70,7 +70,7 @@ ECOSYSTEM = Ecosystem(
     locks=listed("""
         pom.xml; *.gradle; *.gradle.kts; gradle.lockfile; *.versions.toml;
         *-wrapper.properties"""),
-    home_packages=(".m2/repository", ".m2/wrapper", ".gradle/caches/modules-2", ".gradle/wrapper"),
+    home_packages=listed(".m2/repository; .m2/wrapper; .gradle/caches/modules-2; .gradle/wrapper"),
     compiles=True,
     suffixes=_SUFFIXES,
     test="mvn test",
@@ -108,7 +108,7 @@ ECOSYSTEM = Ecosystem(
         "lock file": "gradle.lockfile",
         "configuration": "gradlew.bat mvnw.cmd *.kts",
     },
-    hosts=("repo.maven.apache.org", "repo1.maven.org", "plugins.gradle.org", "plugins-artifacts.gradle.org"),
+    hosts=listed("repo.maven.apache.org; repo1.maven.org; plugins.gradle.org; plugins-artifacts.gradle.org"),
     interpreters=("java",),
     actions={
         "actions/setup-java": Action(

@@ -46,7 +46,7 @@ ECOSYSTEM = Ecosystem(
     ),
     scripts=("composer run-script", "composer run", "composer"),
     launchers=("php",),
-    values=frozenset(("-d", "-c")),
+    values=("-d", "-c"),
     syncs=("composer install", "composer update"),
     runs_no_test=re.compile(r"--list-(tests|suites|groups)\b|--dry-run\b"),
     checks=_checks,

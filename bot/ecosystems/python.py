@@ -18,7 +18,7 @@ from bot.ecosystems.test_files import Role, role_of
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec"})
 # What a module at the top of the import path must not be called, the standard library apart.
 _FRAMEWORKS = frozenset(
-    {"pytest", "_pytest", "pluggy", "iniconfig", "coverage", "nose", "nose2", "mock", "hypothesis", "xdist"}
+    listed("pytest; _pytest; pluggy; iniconfig; coverage; nose; nose2; mock; hypothesis; xdist")
 )
 _TOP = frozenset({"", "src", "lib", *_TEST_FOLDERS})
 
@@ -90,16 +90,14 @@ ECOSYSTEM = Ecosystem(
             pytest; py.test; unittest; nose2; nbdev-test; nbdev_test; behave; trial; coverage run; tox; nox;
             hatch test; hatch run; molecule test; molecule""",
     ),
-    scripts=("tox -e", "tox run -e", "nox -s", "hatch run", "invoke", "poe", "pdm run", "pixi run"),
+    scripts=listed("tox -e; tox run -e; nox -s; hatch run; invoke; poe; pdm run; pixi run"),
     launchers=listed("""
         python -m; uv run; poetry run; pdm run; pipenv run; rye run; uvx; pipx run; coverage
         run -m"""),
-    values=frozenset(
-        listed("""
+    values=listed("""
         --with; --group; --extra; --python; -p; --from; --package; --only-group;
-        --directory; --no-group; --env-file; -w; -e; --environment; --source""")
-    ),
-    syncs=("uv sync", "poetry sync", "pdm sync", "pip-sync", "pipenv sync"),
+        --directory; --no-group; --env-file; -w; -e; --environment; --source"""),
+    syncs=listed("uv sync; poetry sync; pdm sync; pip-sync; pipenv sync"),
     isolates=("tox", "nox"),
     runs_no_test=re.compile(
         r"--(collect-only|co|setup-plan|fixtures|notest|listenvs?|list|version|help|install-only|markers)\b"
@@ -111,7 +109,7 @@ ECOSYSTEM = Ecosystem(
         "uv.lock": "uv lock",
         "poetry.lock": "poetry lock --no-update || poetry lock",  # from 2.0 on it updates nothing by default
     },
-    locks=("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "*requirements*.txt", "environment.y*ml"),
+    locks=listed("uv.lock; poetry.lock; pdm.lock; Pipfile.lock; *requirements*.txt; environment.y*ml"),
     home_packages=(".local/lib", ".cache/pre-commit"),
     home_environments=listed("""
         .cache/pypoetry/virtualenvs; .local/share/virtualenvs; .local/share/pipx;
@@ -126,7 +124,7 @@ ECOSYSTEM = Ecosystem(
     tools={".pyenv": "PYENV_ROOT", ".local/share/uv/python": "UV_PYTHON_INSTALL_DIR"},
     pins=(Pin.usual("pyenv", ".python-version"),),
     offline={"PIP_RETRIES": "0", "UV_OFFLINE": "1"},
-    folders=(".venv", "venv", "env", ".conda", ".tox", ".nox"),
+    folders=listed(".venv; venv; env; .conda; .tox; .nox"),
     copies="An installed package is not the tree: install it with `pip install -e .`",
     servers=SERVERS,
     runners=RUNNERS,

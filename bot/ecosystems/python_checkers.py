@@ -72,7 +72,7 @@ _SUFFIXES = (".py", ".pyi")
 
 def _ty_projects(checker: Checker, files: Files) -> Iterator[Checker]:
     """Yield the folders with Python files of their own, and the root for the other files."""
-    folders = folders_with(files, *SETTINGS["ty"])
+    folders = folders_with(files, SETTINGS["ty"])
     known = {"", *folders}
     python = (path for path in files.paths if path.endswith(_SUFFIXES))
     owners = {next(folder for folder in above(path) if folder in known) for path in python}
@@ -83,9 +83,9 @@ def _ty_projects(checker: Checker, files: Files) -> Iterator[Checker]:
 
 def _ruff_projects(checker: Checker, files: Files) -> Iterator[Checker]:
     """ruff reads settings of nested folders itself. Without any it reports only errors that keep code from running."""
-    select = () if _configured(checker.name, files) else ("--select", "E9,F")
+    select = "" if _configured(checker.name, files) else " --select E9,F"
     for project in everywhere(checker._replace(suffixes=_SUFFIXES), files):
-        yield project._replace(suffixes=(), arguments=(*checker.arguments, *select))
+        yield project._replace(suffixes=(), arguments=checker.arguments + select)
 
 
 def _configured_projects(checker: Checker, files: Files) -> Iterator[Checker]:
@@ -94,14 +94,14 @@ def _configured_projects(checker: Checker, files: Files) -> Iterator[Checker]:
 
 def _mypy_projects(checker: Checker, files: Files) -> Iterator[Checker]:
     for project in _configured_projects(checker, files):
-        texts = [files.text(join(project.folder, file)) or "" for file in SETTINGS["mypy"]]
+        texts = [files.text(join(project.folder, file)) or "" for file in SETTINGS["mypy"].split()]
         named = any(re.search(r"(?m)^\s*(?:files|packages|modules)\s*=", text) for text in texts)
-        yield project if named else project._replace(arguments=(*project.arguments, "."))
+        yield project if named else project._replace(arguments=f"{project.arguments} .")
 
 
 def _configured(name: str, files: Files) -> list[str]:
     """Return the folders with settings of the tool; basedpyright's are also pyright's."""
-    folders = folders_with(files, *SETTINGS[name])[:CONSIDERED]
+    folders = folders_with(files, SETTINGS[name])[:CONSIDERED]
     other = "basedpyright" if name == "pyright" else ""
     return [
         folder
@@ -112,7 +112,7 @@ def _configured(name: str, files: Files) -> list[str]:
 
 _PYRIGHT = Checker(
     "pyright",
-    ("--outputjson",),
+    "--outputjson",
     form="pyright",
     unit="utf-16",
     settings=SETTINGS["pyright"],
@@ -121,18 +121,18 @@ _PYRIGHT = Checker(
 CHECKERS: tuple[Checker, ...] = (
     Checker(
         "ruff",
-        ("check", "--no-cache", "--output-format", "json"),
+        "check --no-cache --output-format json",
         OURS,
-        settings=(*(f"**/{name}" for name in SETTINGS["ruff"]), *IGNORED),
+        settings=f"**/ruff.toml **/.ruff.toml **/pyproject.toml {IGNORED}",
         hides="invalid-syntax",
         projects=_ruff_projects,
         always=True,
     ),
     Checker(
         "ty",
-        ("check", "--output-format", "concise", "--exit-zero"),
+        "check --output-format concise --exit-zero",
         OURS,
-        settings=(*SETTINGS["ty"], *IGNORED),
+        settings=f"{SETTINGS['ty']} {IGNORED}",
         exclude_option="--exclude=./{}",
         projects=_ty_projects,
         always=True,
@@ -141,10 +141,8 @@ CHECKERS: tuple[Checker, ...] = (
     _PYRIGHT,
     Checker(
         "mypy",
-        (
-            *("--cache-dir", "{tmp}/home/.cache/mypy", "--show-column-numbers", "--show-error-codes"),
-            *("--no-pretty", "--hide-error-context", "--no-color-output", "--no-error-summary"),
-        ),
+        "--cache-dir {tmp}/home/.cache/mypy --show-column-numbers --show-error-codes --no-pretty --hide-error-context "
+        "--no-color-output --no-error-summary",
         unit="utf-8",
         settings=SETTINGS["mypy"],
         projects=_mypy_projects,

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from bot.ecosystems.checker import is_in, table
-from bot.ecosystems.record import Files
+from bot.ecosystems.record import Files, listed
 from bot.ecosystems.registry import unwrapped
 from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, command_line, is_plain, plain_words
 from bot.ecosystems.test_files import named_as_test
@@ -14,9 +14,7 @@ from bot.ecosystems.test_files import named_as_test
 _UNITTEST_NAME = re.compile(r"(?a:\w+(?:\.\w+)+)")
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)*\.py\Z")
 # Options of pytest that take the next word, beside those written with `=`.
-_OPTIONS_WITH_VALUE = frozenset(
-    {"-k", "-m", "-n", "-p", "-o", "-c", "-W", "-r", "--rootdir", "--ignore", "--cov", "--deselect"}
-)
+_OPTIONS_WITH_VALUE = listed("-k; -m; -n; -p; -o; -c; -W; -r; --rootdir; --ignore; --cov; --deselect")
 
 
 def report(command: str, words: list[str], report_file: str) -> CheckCommand | None:
@@ -87,8 +85,8 @@ def _pytest_index(words: list[str]) -> int | None:
 
 
 VENV = ".venv"
-_MANAGERS = ("uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox")
-_GROUPS = ("test", "tests", "testing", "dev", "develop")
+_MANAGERS = listed("uv; poetry; pdm; pipenv; hatch; tox; nox")
+_GROUPS = listed("test; tests; testing; dev; develop")
 # A test that is a function at the top of a module; `test_suite` builds the suite of a unittest module.
 _PYTEST = re.compile(r"(?m)^(?:import|from) +pytest\b|^(?:async +)?def +test(?!_suite\b)")
 _REQUIREMENTS = re.compile(r"(requirements/)?[\w-]*(requirements|dev|test|tests|testing)[\w-]*\.txt")
@@ -103,7 +101,7 @@ def checks(files: Files) -> Iterator[str]:
     tests = sorted(path for path in files.paths if path.endswith(".py") and named_as_test(path))
     if not tests:
         return
-    named = ("pyproject.toml", "setup.cfg", "tox.ini", "requirements-dev.txt", "requirements.txt")
+    named = listed("pyproject.toml; setup.cfg; tox.ini; requirements-dev.txt; requirements.txt")
     some = tests[:: max(1, len(tests) // 8)][:8]  # each read is a process of git's
     if (
         any(path.rpartition("/")[2] in ("pytest.ini", "conftest.py") for path in files.paths)

@@ -176,7 +176,7 @@ class Ecosystem(NamedTuple):
     scripts: Names = ()
     # What runs the command that follows it, as `uv run`, and the options of these that take a value.
     launchers: Names = ()
-    values: frozenset[str] = frozenset()
+    values: Names = ()
     # Commands that make the installed packages those that manifests name, and remove any other.
     syncs: Names = ()
     # Programs that install what tests need in the command that runs them.

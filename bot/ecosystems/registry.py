@@ -9,12 +9,12 @@ from typing import cast
 
 from bot.ecosystems.checker import Checker, Form, Names
 from bot.ecosystems.language_server import Server
-from bot.ecosystems.record import Ecosystem, Use
+from bot.ecosystems.record import Ecosystem, Use, listed
 from bot.ecosystems.script_names import is_other_name, use_of_name
 
 Words = Sequence[str]
 
-NAMES = ("python", "javascript", "go", "rust", "jvm", "ruby", "php", "dotnet", "native", "general")
+NAMES = listed("python; javascript; go; rust; jvm; ruby; php; dotnet; native; general")
 """The files beside this one, in the order of their checks."""
 
 _VERSIONED = re.compile(r"(python|pip|py)[\d.]*")
@@ -132,7 +132,7 @@ def _launched(words: Words, ecosystem: Ecosystem) -> list[str]:
     return []
 
 
-def _without_options(words: Words, values: frozenset[str]) -> list[str]:
+def _without_options(words: Words, values: Names) -> list[str]:
     remaining = list(words)
     while remaining and _OPTION.match(remaining[0]):
         option = remaining.pop(0)

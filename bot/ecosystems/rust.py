@@ -244,13 +244,10 @@ ECOSYSTEM = Ecosystem(
     checkers=(
         Checker(
             "cargo",
-            (
-                *("check", "--message-format", "json", "--offline", "--workspace", "--all-targets"),
-                "--keep-going",
-            ),
+            "check --message-format json --offline --workspace --all-targets --keep-going",
             PATH,
             exits=(0, 101),
-            settings=("**/Cargo.toml", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml"),
+            settings="**/Cargo.toml **/build.rs **/.cargo/* rust-toolchain rust-toolchain.toml",
             hides=ANY,
             projects=topmost_with("Cargo.toml"),
             manifest="Cargo.toml",

@@ -93,25 +93,25 @@ class Workflows:
         used = frozenset(re.findall(r"env\.\w+", self.files.text(path) or ""))
         jobs = table(content, "jobs")
         for name in [only] if only else itertools.islice(jobs, max(_MOST_JOBS - len(self.jobs), 0)):
-            job = _Job(source_of(source, f"job {name}"), content, table(jobs, name), used, self)
-            values = job.values(str(name), given)
+            job = _Job(str(name), source_of(source, f"job {name}"), content, table(jobs, name), used, self)
+            values = job.values(given)
             if values and "uses" in job.job:
-                self._call(str(name), job, values, level)
+                self._call(job, values, level)
             elif values:
                 job.collect(values)
 
-    def _call(self, name: str, job: _Job, values: Table, level: int) -> None:
+    def _call(self, job: _Job, values: Table, level: int) -> None:
         """Read the workflow of this repository that a job calls, with the inputs of the call."""
         match = re.fullmatch(r"\./(\.github/workflows/[\w.-]+\.ya?ml)", str(job.job["uses"]))
         path = match[1] if match else ""
         content = self.content(path)
         if not path:
-            job.leave_out(f"job {name}", "it calls a workflow of another repository")
+            job.leave_out("it calls a workflow of another repository")
         elif not _event(content.get("on"), (_CALL,)):
-            job.leave_out(f"job {name}", f"it calls {path}, which is not there or cannot be called")
+            job.leave_out(f"it calls {path}, which is not there or cannot be called")
         elif level >= _MOST_LEVELS:
             reason = f"it calls another workflow at level {level}, and GitHub allows {level}"
-            job.leave_out(f"job {name}", reason)
+            job.leave_out(reason)
         elif not _is_other_work(path):
             self.called.add(path)
             inputs = dict(_inputs(content, table(job.job, "with"), values))
@@ -155,6 +155,7 @@ def _condition(where: Table, values: Table) -> str:
 
 @dataclass(slots=True)
 class _Job:
+    name: str
     source: str
     workflow: Table
     job: Table
@@ -164,7 +165,7 @@ class _Job:
     services: list[Service] = field(default_factory=list)
     actions_read: set[str] = field(default_factory=set)
 
-    def values(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    def values(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the values of the first leg of the matrix on Linux, and note how many others there are; none, with
         the reason noted, if the job is left out."""
         legs: list[dict[str, Any]] = []
@@ -173,11 +174,11 @@ class _Job:
             for level in (self.workflow, self.job):
                 values |= _env_values(level, values)
             legs += [values] if self._is_on_linux(values) else []
-        if reason := self._reason(name, legs[0]) if legs else "it runs on another system":
-            self.leave_out(f"job {name}", reason)
+        if reason := self._reason(legs[0]) if legs else "it runs on another system":
+            self.leave_out(reason)
             return {}
         if len(legs) > 1:
-            self.leave_out(f"job {name}", f"of its matrix one value is taken, and {len(legs) - 1:,} are not")
+            self.leave_out(f"of its matrix one value is taken, and {len(legs) - 1:,} are not")
         return legs[0]
 
     def collect(self, values: dict[str, Any]) -> None:
@@ -186,17 +187,19 @@ class _Job:
         self.workflows.jobs.append(CIJob(steps, self.services))
         for step in steps:
             if step.raw.get("uses"):
-                self.leave_out(step.name, "an action; what is installed here is used")
+                self.leave_out("an action; what is installed here is used", step.name)
             elif step.reason:
-                self.leave_out(step.name, step.reason)
+                self.leave_out(step.reason, step.name)
 
-    def leave_out(self, what: str, reason: str) -> None:
-        self.workflows.omissions.append(Omission(source_of(what), reason, self.source))
+    def leave_out(self, reason: str, step: str = "") -> None:
+        """Note why a step is not taken, or the whole job."""
+        what = source_of(step or f"job {self.name}")
+        self.workflows.omissions.append(Omission(what, reason, self.source))
 
-    def _reason(self, name: str, values: Table) -> str:
+    def _reason(self, values: Table) -> str:
         if self.job.get("container"):
             return "it runs in a container"
-        if _OTHER_JOB.search(name):
+        if _OTHER_JOB.search(self.name):
             return "by its name it checks no change"
         if any("repository" in table(step, "with") for step in self._checkouts()):
             return "it checks out another repository"

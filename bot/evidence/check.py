@@ -17,8 +17,7 @@ from bot.contracts.outcome import CheckRun, CheckState
 from bot.ecosystems.record import Ecosystem
 from bot.ecosystems.registry import ecosystem_of, ecosystems, named
 from bot.ecosystems.test_command import CheckCommand, Related, is_plain, plain_words
-
-DEFAULT_TIMEOUT = 600.0
+from bot.policy.check_settings import CHECK_TIMEOUT
 
 
 class Check(NamedTuple):
@@ -27,7 +26,7 @@ class Check(NamedTuple):
 
     name: str
     command: str
-    timeout: float = DEFAULT_TIMEOUT
+    timeout: float = CHECK_TIMEOUT
     detected: bool = False
     junit: tuple[str, ...] = ()
     fallback: bool = False

@@ -205,8 +205,9 @@ def _install_advice(outcome: Outcome, tool: Ecosystem) -> tuple[str, str]:
 
 def setup_line(tool: Ecosystem | None) -> str:
     """Return the policy line that installs what checks of an ecosystem usually need; empty if unknown."""
-    known = tool and tool.egress
-    return f'setup: [{{command: "{tool.install}", egress: [{tool.egress}]}}]' if tool and known else ""
+    if tool is None or not tool.egress:
+        return ""
+    return f'setup: [{{command: "{tool.install}", egress: [{tool.egress}]}}]'
 
 
 def _unverified_summary(

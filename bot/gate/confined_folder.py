@@ -11,17 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bot.contracts.errors import GateError
+from bot.contracts.regular_files import FOLDER
 from bot.gate.errors import capacity_error
 
 _CHUNK = 1 << 20
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
 def open_confined(folder: Path) -> Iterator[int]:
     """Open a trusted directory, to open paths below it. Raises `GateError` if it is not a directory."""
     try:
-        descriptor = os.open(folder, _FOLDER)
+        descriptor = os.open(folder, FOLDER)
     except OSError as error:
         raise capacity_error(error) or GateError(
             f"{folder} cannot be opened as a folder: {error.strerror}"
@@ -41,7 +41,7 @@ def open_below(descriptor: int, path: str) -> int:
         for part in path.split("/") if path else ():
             if part in ("", ".", ".."):
                 raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
-            inner = os.open(part, _FOLDER, dir_fd=here)
+            inner = os.open(part, FOLDER, dir_fd=here)
             os.close(here)
             here = inner
             if os.fstat(here).st_dev != device:

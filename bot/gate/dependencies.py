@@ -19,6 +19,12 @@ _LONGEST = 80
 _LINE_LIMIT = 20_000
 _Value = TypeVar("_Value")
 _WORD = re.compile(r"[\w@][\w@/.-]*")
+# Settings of package managers that say where packages come from.
+_SETTING = (
+    r"(?i)\s*['\"]?[\w.:@/-]*(?:index|registry|registryserver|find-links|trusted-host|source|url|mirror|replace-with|channels?)"
+    r"['\"]?\s*[:=]\s*\[?\s*['\"]?((?:[a-z+]+:)?//[^\s'\"]+|[\w.-]+\.[\w.-]+)"
+)
+_USER = re.compile(r"//[^/@\s]*@")
 
 
 def new_dependencies(
@@ -108,11 +114,3 @@ def _clause(one: str, many: str, names: Sequence[str]) -> str:
         return ""
     named = first_of(names, 8)
     return f"{one} {named}" if len(names) == 1 else f"{many.format(len(names))}: {named}"
-
-
-# Settings of package managers that say where packages come from.
-_SETTING = (
-    r"(?i)\s*['\"]?[\w.:@/-]*(?:index|registry|registryserver|find-links|trusted-host|source|url|mirror|replace-with|channels?)"
-    r"['\"]?\s*[:=]\s*\[?\s*['\"]?((?:[a-z+]+:)?//[^\s'\"]+|[\w.-]+\.[\w.-]+)"
-)
-_USER = re.compile(r"//[^/@\s]*@")

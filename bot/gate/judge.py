@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import Git, GitError
-from bot.checkout.objects import contents, sizes, tree_with_patch
+from bot.checkout.objects import contents, raw_changes, sizes, tree_with_patch
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.contracts.plain_text import printable_name, quoted
@@ -157,16 +157,11 @@ def _apply(work_repo: Scratch, patch: bytes) -> list[Change]:
         raise capacity_error(error) or GateError(
             f"the patch does not apply to the base commit: {error.detail}"
         ) from error
-    output = work_repo.git.run(
-        "diff-tree", "-r", "-z", "--raw", "--no-renames", f"{base_sha}^{{tree}}", tree_sha
-    )
     changes: list[Change] = []
-    fields = os.fsdecode(output).split("\0")[:-1]
-    for head, path in zip(fields[::2], fields[1::2], strict=True):
-        old_mode, new_mode, old_sha, new_sha = head.removeprefix(":").split(" ")[:4]
-        old = None if old_mode == _NULL_MODE else Entry(old_mode, old_sha)
-        new = None if new_mode == _NULL_MODE else Entry(new_mode, new_sha)
-        changes.append(Change(path, old, new, None))
+    for one in raw_changes(work_repo.git, base_sha, tree_sha):
+        old = None if one.old_mode == _NULL_MODE else Entry(one.old_mode, one.old_sha)
+        new = None if one.new_mode == _NULL_MODE else Entry(one.new_mode, one.new_sha)
+        changes.append(Change(one.path, old, new, None))
     if len(changes) > limits.files:
         raise GateError(f"more than {limits.files} files are changed: that is the limit")
     # The new contents, after a check of their sizes. A submodule has none and is refused later.

@@ -63,12 +63,10 @@ def parents(path: str) -> Iterator[str]:
 def listing(git: Git, commit: str) -> dict[str, Entry]:
     """Return every path of `commit`. Names that are not UTF-8 are decoded with surrogate escapes."""
     entries: dict[str, Entry] = {}
-    output = os.fsdecode(git.run("ls-tree", "-r", "-z", "--full-tree", commit))
-    for line in output.split("\0"):
-        if line:
-            head, _, path = line.partition("\t")
-            mode, _, rest = head.partition(" ")
-            entries[path] = Entry(mode, rest.partition(" ")[2])
+    for line in git.listed("ls-tree", "-r", "-z", "--full-tree", commit):
+        head, _, path = line.partition("\t")
+        mode, _, rest = head.partition(" ")
+        entries[path] = Entry(mode, rest.partition(" ")[2])
     return entries
 
 

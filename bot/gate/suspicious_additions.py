@@ -21,7 +21,7 @@ _END = 300
 def suppressed(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str:
     """Return a clause that names the new suppression comments with their lines; "" if there are no more than
     before."""
-    if path.lower().rpartition(".")[2] in _PROSE:
+    if path.lower().rpartition(".")[2] in PROSE:
         return ""
     old, new = _marked(removed), _marked(added)
     more = {mark: len(lines) - len(old.get(mark, ())) for mark, lines in new.items()}
@@ -54,7 +54,7 @@ def _not_moved(lines: Sequence[Line], before: Iterable[Line]) -> list[int]:
     return new or [line.number for line in lines]
 
 
-_PROSE = ("md", "mdx", "rst", "txt", "adoc")
+PROSE = ("md", "mdx", "rst", "txt", "adoc")
 # What checkers of many languages take for a suppression, as they take it. It is reported, so each form stops where the
 # name of the suppression ends.
 _SUPPRESSION = re.compile(

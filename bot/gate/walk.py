@@ -20,6 +20,7 @@ from types import MappingProxyType
 from bot.checkout.objects import sizes
 from bot.contracts.errors import GateError
 from bot.contracts.plain_text import quoted
+from bot.contracts.regular_files import TO_READ
 from bot.gate.change_limits import ChangeLimits
 from bot.gate.confined_folder import open_below, open_confined, read_all
 from bot.gate.errors import capacity_error
@@ -27,7 +28,6 @@ from bot.gate.gitignore import IgnoreRules
 from bot.gate.objects import FILE, GITLINK, LINK, PROGRAM, Change, Entry, Scratch, TreeDiff, blob_id, parents
 from bot.gate.path_rules import is_git_folder, refusal
 
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1 << 20
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
 
@@ -190,7 +190,7 @@ class _Walk:
 
     def _compare(self, folder: int, name: str, path: str, old: Entry | None) -> None:
         try:
-            descriptor = os.open(name, _FLAGS, dir_fd=folder)
+            descriptor = os.open(name, TO_READ, dir_fd=folder)
         except OSError as error:
             if error.errno == errno.ELOOP:
                 target = os.fsencode(os.readlink(name, dir_fd=folder))

@@ -30,41 +30,41 @@ def stand_in(path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
-_PHRASES = (
-    ("POST issues", "open an issue in {repository}"),
-    ("PATCH issues/*", "edit issue {repository}#{0}"),
-    ("POST issues/*/labels", "label {repository}#{0}"),
-    ("DELETE issues/*/labels/*", "take the label {1} off {repository}#{0}"),
-    ("POST issues/*/comments", "comment on {repository}#{0}"),
-    ("PATCH issues/comments/0", "edit the new comment in {repository}"),
-    ("PATCH issues/comments/*", "edit comment {0} of {repository}"),
-    ("DELETE issues/comments/*", "delete comment {0} of {repository}"),
-    ("POST issues/comments/*/reactions", "react to comment {0} of {repository}"),
-    ("POST pulls/comments/*/reactions", "react to review comment {0} of {repository}"),
-    ("POST pulls", "open a pull request in {repository}"),
-    ("PATCH pulls/*", "edit pull request {repository}#{0}"),
-    ("POST pulls/0/requested_reviewers", "ask for a review of the new pull request in {repository}"),
-    ("POST pulls/*/requested_reviewers", "ask for a review of pull request {repository}#{0}"),
-    ("POST pulls/*/reviews", "review {repository}#{0}"),
-    ("PUT pulls/*/reviews/*", "edit review {1} of {repository}#{0}"),
-    ("PUT pulls/*/reviews/*/dismissals", "dismiss review {1} of {repository}#{0}"),
-    ("POST pulls/*/comments/*/replies", "reply to review comment {1} on {repository}#{0}"),
-    ("PATCH pulls/comments/*", "edit review comment {0} of {repository}"),
-    ("POST check-runs", "report a check in {repository}"),
-    ("POST access_tokens", "request a token of the app"),
-    ("POST actions/runs/*/cancel", "cancel run {0} of {repository}"),
-    ("POST actions/workflows/*/dispatches", "start the workflow {0} in {repository}"),
-    ("POST git/blobs", "store a file in {repository}"),
-    ("POST git/trees", "store a tree in {repository}"),
-    ("POST git/commits", "make a commit in {repository}"),
-)
+_PHRASES = {
+    "POST issues": "open an issue in {repository}",
+    "PATCH issues/*": "edit issue {repository}#{0}",
+    "POST issues/*/labels": "label {repository}#{0}",
+    "DELETE issues/*/labels/*": "take the label {1} off {repository}#{0}",
+    "POST issues/*/comments": "comment on {repository}#{0}",
+    "PATCH issues/comments/0": "edit the new comment in {repository}",
+    "PATCH issues/comments/*": "edit comment {0} of {repository}",
+    "DELETE issues/comments/*": "delete comment {0} of {repository}",
+    "POST issues/comments/*/reactions": "react to comment {0} of {repository}",
+    "POST pulls/comments/*/reactions": "react to review comment {0} of {repository}",
+    "POST pulls": "open a pull request in {repository}",
+    "PATCH pulls/*": "edit pull request {repository}#{0}",
+    "POST pulls/0/requested_reviewers": "ask for a review of the new pull request in {repository}",
+    "POST pulls/*/requested_reviewers": "ask for a review of pull request {repository}#{0}",
+    "POST pulls/*/reviews": "review {repository}#{0}",
+    "PUT pulls/*/reviews/*": "edit review {1} of {repository}#{0}",
+    "PUT pulls/*/reviews/*/dismissals": "dismiss review {1} of {repository}#{0}",
+    "POST pulls/*/comments/*/replies": "reply to review comment {1} on {repository}#{0}",
+    "PATCH pulls/comments/*": "edit review comment {0} of {repository}",
+    "POST check-runs": "report a check in {repository}",
+    "POST access_tokens": "request a token of the app",
+    "POST actions/runs/*/cancel": "cancel run {0} of {repository}",
+    "POST actions/workflows/*/dispatches": "start the workflow {0} in {repository}",
+    "POST git/blobs": "store a file in {repository}",
+    "POST git/trees": "store a tree in {repository}",
+    "POST git/commits": "make a commit in {repository}",
+}
 """Verb and path of each write, without the repository, and what it does; the first that fits counts."""
 
 
 def description(verb: str, path: str) -> str:
     """Return one write as a verb phrase, such as `comment on octo/hello#7`."""
     names = [verb, *map(unquote, path.split("/")[4:])]
-    for pattern, phrase in _PHRASES:
+    for pattern, phrase in _PHRASES.items():
         wanted = pattern.replace(" ", "/").split("/")
         pairs = list(zip(wanted, names, strict=False))
         if len(wanted) == len(names) and all(one in ("*", name) for one, name in pairs):

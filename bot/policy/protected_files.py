@@ -25,69 +25,72 @@ ANYWHERE = """
 """
 # A pattern matches a file or folder of that name at any depth, with a slash in front only at the root: services can be
 # told to look for a file in a folder of a monorepo, but not for their own folder.
-SERVICES = {
-    "amplify": "amplify.yml",
-    "appveyor": "appveyor.y*ml .appveyor.y*ml appveyor-*.y*ml",
-    "atlantis": "atlantis.yaml",
-    "azure-pipelines": "azure-pipelines*.y*ml .azure-pipelines* .vsts-ci.y*ml /.azuredevops /azure-pipelines",
-    "bitbucket": "bitbucket-pipelines.yml",
-    "bitrise": "bitrise.y*ml",
-    "bors": "bors.toml .bors.toml",
-    "buddy": "buddy.y*ml /.buddy",
-    "buildkite": "buildkite.y*ml .buildkite.y*ml /.buildkite /buildkite",
-    "circleci": "/.circleci",
-    "cirrus": ".cirrus.*",
-    "cloudbuild": "cloudbuild*.y*ml cloudbuild*.json",
-    "cloudflare": "wrangler.toml wrangler.json wrangler.jsonc",
-    "codebuild": "buildspec*.y*ml",
-    "codedeploy": "appspec.y*ml",
-    "codefresh": "codefresh*.y*ml /.codefresh",
-    "codemagic": "codemagic.yaml",
-    "codesandbox": "/.codesandbox",
-    "codeship": "codeship-services.yml codeship-steps.yml",
-    "depot": "/.depot",
-    "digitalocean": "/.do",
-    "drone": ".drone.*",
-    "dependabot": "/.dependabot",
-    "earthly": "earthfile",
-    "eas": "eas.json /.eas",
-    "evergreen": "evergreen.y*ml /.evergreen .evergreen.y*ml",
-    "firebase": "apphosting*.yaml",
-    "fly": "fly.toml fly.*.toml",
-    "forgejo": "/.forgejo",
-    "gitea": "/.gitea",
-    "gitlab": "*.gitlab-ci*.y*ml /.gitlab*",
-    "gitstream": "*.cm /.cm",
-    "gocd": "*.gocd.y*ml *.gocd.json",
-    "harness": "/.harness",
-    "heroku": "app.json procfile procfile.* heroku.yml .buildpacks",
-    "jenkins": "jenkinsfile jenkinsfile.* jenkinsfile-* *.jenkinsfile",
-    "kodiak": ".kodiak.toml",
-    "mergify": ".mergify.yml /.mergify",
-    "netlify": "netlify.toml",
-    "packit": ".packit.y*ml packit.y*ml .packit.json packit.json",
-    "platformsh": "/.platform* /.upsun",
-    "prow": ".prow.y*ml /.prow .ci-operator.yaml",
-    "railway": "railway.json railway.toml nixpacks.toml",
-    "readthedocs": ".readthedocs.y*ml readthedocs.y*ml",
-    "render": "render.y*ml",
-    "renovate": "renovate.json* .renovaterc .renovaterc.*",
-    "scrutinizer": ".scrutinizer.yml",
-    "screwdriver": "screwdriver.y*ml",
-    "semaphore": "/.semaphore",
-    "shippable": "shippable.yml",
-    "sourcehut": ".build.yml /.builds",
-    "spacelift": "/.spacelift",
-    "taskcluster": ".taskcluster.yml",
-    "teamcity": "/.teamcity",
-    "tekton": "/.tekton",
-    "travis": ".travis.y*ml",
-    "vercel": "vercel.json vercel.ts vercel.js vercel.mjs now.json /.vercel",
-    "wercker": "wercker.yml",
-    "woodpecker": ".woodpecker*",
-    "xcode-cloud": "ci_scripts",
-    "zuul": "/.zuul.yaml /zuul.yaml /.zuul.d /zuul.d",
-}
+SERVICES = dict(
+    line.split(maxsplit=1)
+    for line in """
+    amplify          amplify.yml
+    appveyor         appveyor.y*ml .appveyor.y*ml appveyor-*.y*ml
+    atlantis         atlantis.yaml
+    azure-pipelines  azure-pipelines*.y*ml .azure-pipelines* .vsts-ci.y*ml /.azuredevops /azure-pipelines
+    bitbucket        bitbucket-pipelines.yml
+    bitrise          bitrise.y*ml
+    bors             bors.toml .bors.toml
+    buddy            buddy.y*ml /.buddy
+    buildkite        buildkite.y*ml .buildkite.y*ml /.buildkite /buildkite
+    circleci         /.circleci
+    cirrus           .cirrus.*
+    cloudbuild       cloudbuild*.y*ml cloudbuild*.json
+    cloudflare       wrangler.toml wrangler.json wrangler.jsonc
+    codebuild        buildspec*.y*ml
+    codedeploy       appspec.y*ml
+    codefresh        codefresh*.y*ml /.codefresh
+    codemagic        codemagic.yaml
+    codesandbox      /.codesandbox
+    codeship         codeship-services.yml codeship-steps.yml
+    depot            /.depot
+    digitalocean     /.do
+    drone            .drone.*
+    dependabot       /.dependabot
+    earthly          earthfile
+    eas              eas.json /.eas
+    evergreen        evergreen.y*ml /.evergreen .evergreen.y*ml
+    firebase         apphosting*.yaml
+    fly              fly.toml fly.*.toml
+    forgejo          /.forgejo
+    gitea            /.gitea
+    gitlab           *.gitlab-ci*.y*ml /.gitlab*
+    gitstream        *.cm /.cm
+    gocd             *.gocd.y*ml *.gocd.json
+    harness          /.harness
+    heroku           app.json procfile procfile.* heroku.yml .buildpacks
+    jenkins          jenkinsfile jenkinsfile.* jenkinsfile-* *.jenkinsfile
+    kodiak           .kodiak.toml
+    mergify          .mergify.yml /.mergify
+    netlify          netlify.toml
+    packit           .packit.y*ml packit.y*ml .packit.json packit.json
+    platformsh       /.platform* /.upsun
+    prow             .prow.y*ml /.prow .ci-operator.yaml
+    railway          railway.json railway.toml nixpacks.toml
+    readthedocs      .readthedocs.y*ml readthedocs.y*ml
+    render           render.y*ml
+    renovate         renovate.json* .renovaterc .renovaterc.*
+    scrutinizer      .scrutinizer.yml
+    screwdriver      screwdriver.y*ml
+    semaphore        /.semaphore
+    shippable        shippable.yml
+    sourcehut        .build.yml /.builds
+    spacelift        /.spacelift
+    taskcluster      .taskcluster.yml
+    teamcity         /.teamcity
+    tekton           /.tekton
+    travis           .travis.y*ml
+    vercel           vercel.json vercel.ts vercel.js vercel.mjs now.json /.vercel
+    wercker          wercker.yml
+    woodpecker       .woodpecker*
+    xcode-cloud      ci_scripts
+    zuul             /.zuul.yaml /zuul.yaml /.zuul.d /zuul.d
+    """.strip().splitlines()
+)
 
 
 Kind = Literal["text", "binary", "link", "deletion"]

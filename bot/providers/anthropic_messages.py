@@ -74,21 +74,22 @@ class MessagesReader(Reader):
                 raise StreamError(field(event, "error") or event)
 
     def _start(self, index: int, content: Any) -> None:
+        text = ""
         match field(content, "type"):
             case "text":
-                self.open[index] = self.add(Block("text"))
-                self.append(self.open[index], string(content, "text"))
+                block, text = Block("text"), string(content, "text")
             case "thinking":
-                signature = string(content, "signature")
-                self.open[index] = self.add(Block("thinking", signature=signature))
-                self.append(self.open[index], string(content, "thinking"))
+                block = Block("thinking", signature=string(content, "signature"))
+                text = string(content, "thinking")
             case "redacted_thinking":
-                redacted = string(content, "data")
-                self.open[index] = self.add(Block("thinking", redacted=redacted))
+                block = Block("thinking", redacted=string(content, "data"))
             case "tool_use":
-                call = Block("call", string(content, "id"), string(content, "name"))
-                call.input = field(content, "input")
-                self.open[index] = self.add(call)
+                block = Block("call", string(content, "id"), string(content, "name"))
+                block.input = field(content, "input")
+            case _:
+                return
+        self.open[index] = self.add(block)
+        self.append(block, text)
 
     def _delta(self, block: Block, delta: Any) -> None:
         name = {"text": "text", "call": "partial_json", "thinking": "thinking"}[block.kind]

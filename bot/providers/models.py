@@ -15,56 +15,62 @@ from bot.contracts.model import EFFORTS, LongPrompts, ModelInfo, ModelOverride, 
 _THOUSAND = 1_000
 
 
-# name: context window and longest output in thousands; input, output, cache read
-_ANTHROPIC = {
-    "claude-fable-5-2": (1000, 128, 8.0, 40.0, 0.2),
-    "claude-fable-5-1": (1000, 128, 10.0, 50.0, 0.25),
-    "claude-fable-5": (1000, 128, 10.0, 50.0, 1.0),
-    "claude-mythos-5-2": (1000, 128, 8.0, 40.0, 0.2),
-    "claude-mythos-5-1": (1000, 128, 10.0, 50.0, 0.25),
-    "claude-mythos-5": (1000, 128, 10.0, 50.0, 1.0),
-    "claude-opus-5-5": (1000, 128, 4.0, 20.0, 0.2),
-    "claude-opus-5": (1000, 128, 5.0, 25.0, 0.5),
-    "claude-opus-4-8": (1000, 128, 5.0, 25.0, 0.5),
-    "claude-opus-4-7": (1000, 128, 5.0, 25.0, 0.5),
-    "claude-opus-4-6": (1000, 128, 5.0, 25.0, 0.5),
-    "claude-opus-4-5": (200, 64, 5.0, 25.0, 0.5),
-    "claude-opus-4-1": (200, 32, 15.0, 75.0, 1.5),
-    "claude-sonnet-5-5": (1000, 128, 2.0, 10.0, 0.1),
-    "claude-sonnet-5": (1000, 128, 2.0, 10.0, 0.2),
-    "claude-sonnet-4-6": (1000, 64, 3.0, 15.0, 0.3),
-    "claude-sonnet-4-5": (200, 64, 3.0, 15.0, 0.3),
-    "claude-haiku-5-5": (1000, 128, 0.1, 0.5, 0.01),
-    "claude-haiku-4-5": (200, 64, 1.0, 5.0, 0.1),
-}
-_OPENAI = {
-    "gpt-6.2-astra": (1050, 128, 8.0, 40.0, 0.4),
-    "gpt-6.2-sol": (1050, 128, 2.0, 10.0, 0.1),
-    "gpt-6.1-sol": (1050, 128, 2.0, 10.0, 0.1),
-    "gpt-6.1-terra": (1050, 128, 1.0, 5.0, 0.05),
-    "gpt-6-astra": (1050, 128, 10.0, 50.0, 1.0),
-    "gpt-6-sol": (1050, 128, 2.0, 10.0, 0.2),
-    "gpt-6-luna": (1050, 128, 0.1, 0.5, 0.01),
-    "gpt-5.6-sol": (1050, 128, 4.0, 20.0, 0.4),
-    "gpt-5.6-terra": (1050, 128, 2.0, 12.0, 0.2),
-    "gpt-5.6-luna": (1050, 128, 0.2, 1.2, 0.02),
-    "gpt-5.5": (1050, 128, 5.0, 30.0, 0.5),
-    "gpt-5.4": (1050, 128, 2.5, 15.0, 0.25),
-    "gpt-5.4-mini": (400, 128, 0.75, 4.5, 0.075),
-    "gpt-5.4-nano": (400, 128, 0.2, 1.25, 0.02),
-    "gpt-5.2": (400, 128, 1.75, 14.0, 0.175),
-    "gpt-5.1": (400, 128, 1.25, 10.0, 0.125),
-    "gpt-5": (400, 128, 1.25, 10.0, 0.125),
-    "gpt-5-mini": (400, 128, 0.25, 2.0, 0.025),
-    "gpt-5-nano": (400, 128, 0.05, 0.4, 0.005),
-    "gpt-4.1": (1047, 32, 2.0, 8.0, 0.5),
-    "gpt-4.1-mini": (1047, 32, 0.4, 1.6, 0.1),
-    "gpt-4.1-nano": (1047, 32, 0.1, 0.4, 0.025),
-    "gpt-4o": (128, 16, 2.5, 10.0, 1.25),
-    "gpt-4o-mini": (128, 16, 0.15, 0.6, 0.075),
-    "o4-mini": (200, 100, 1.1, 4.4, 0.275),
-    "o3": (200, 100, 2.0, 8.0, 0.5),
-}
+def _rows(table: str) -> dict[str, tuple[float, ...]]:
+    """Return the figures of each row by its name."""
+    rows = map(str.split, table.strip().splitlines())
+    return {name: tuple(map(float, figures)) for name, *figures in rows}
+
+
+# Columns: name; context window and longest output in thousands; input, output, cache read.
+_ANTHROPIC = _rows("""
+    claude-fable-5-2   1000  128      8   40    0.2
+    claude-fable-5-1   1000  128     10   50   0.25
+    claude-fable-5     1000  128     10   50      1
+    claude-mythos-5-2  1000  128      8   40    0.2
+    claude-mythos-5-1  1000  128     10   50   0.25
+    claude-mythos-5    1000  128     10   50      1
+    claude-opus-5-5    1000  128      4   20    0.2
+    claude-opus-5      1000  128      5   25    0.5
+    claude-opus-4-8    1000  128      5   25    0.5
+    claude-opus-4-7    1000  128      5   25    0.5
+    claude-opus-4-6    1000  128      5   25    0.5
+    claude-opus-4-5     200   64      5   25    0.5
+    claude-opus-4-1     200   32     15   75    1.5
+    claude-sonnet-5-5  1000  128      2   10    0.1
+    claude-sonnet-5    1000  128      2   10    0.2
+    claude-sonnet-4-6  1000   64      3   15    0.3
+    claude-sonnet-4-5   200   64      3   15    0.3
+    claude-haiku-5-5   1000  128    0.1  0.5   0.01
+    claude-haiku-4-5    200   64      1    5    0.1
+""")
+_OPENAI = _rows("""
+    gpt-6.2-astra  1050  128      8   40    0.4
+    gpt-6.2-sol    1050  128      2   10    0.1
+    gpt-6.1-sol    1050  128      2   10    0.1
+    gpt-6.1-terra  1050  128      1    5   0.05
+    gpt-6-astra    1050  128     10   50      1
+    gpt-6-sol      1050  128      2   10    0.2
+    gpt-6-luna     1050  128    0.1  0.5   0.01
+    gpt-5.6-sol    1050  128      4   20    0.4
+    gpt-5.6-terra  1050  128      2   12    0.2
+    gpt-5.6-luna   1050  128    0.2  1.2   0.02
+    gpt-5.5        1050  128      5   30    0.5
+    gpt-5.4        1050  128    2.5   15   0.25
+    gpt-5.4-mini    400  128   0.75  4.5  0.075
+    gpt-5.4-nano    400  128    0.2 1.25   0.02
+    gpt-5.2         400  128   1.75   14  0.175
+    gpt-5.1         400  128   1.25   10  0.125
+    gpt-5           400  128   1.25   10  0.125
+    gpt-5-mini      400  128   0.25    2  0.025
+    gpt-5-nano      400  128   0.05  0.4  0.005
+    gpt-4.1        1047   32      2    8    0.5
+    gpt-4.1-mini   1047   32    0.4  1.6    0.1
+    gpt-4.1-nano   1047   32    0.1  0.4  0.025
+    gpt-4o          128   16    2.5   10   1.25
+    gpt-4o-mini     128   16   0.15  0.6  0.075
+    o4-mini         200  100    1.1  4.4  0.275
+    o3              200  100      2    8    0.5
+""")
 _TABLE = {**_ANTHROPIC, **_OPENAI}
 _WRITE = 1.25
 """The price of writing to the cache for 5 minutes, as a factor of the input's, except for older models of OpenAI."""
@@ -120,7 +126,7 @@ def model_info(name: str, *, is_local: bool = False) -> ModelInfo:
     if row is None and is_local:
         input_price = output_price = cached_price = 0.0
     written_price = input_price * (1.0 if listed in _FREE_WRITE else _WRITE)
-    limits = window * _THOUSAND, longest * _THOUSAND
+    limits = int(window * _THOUSAND), int(longest * _THOUSAND)
     info = ModelInfo(
         name, *limits, input_price, output_price, cached_price, written_price, known=row is not None
     )
@@ -215,41 +221,43 @@ class End(NamedTuple):
     instead: str
 
 
-# By the name without a snapshot's date, from the most exact pattern on. The dates hold for the vendors' own servers.
+# Columns: a pattern of the name without a snapshot's date, from the most exact one on; the day; the model that replaces
+# it. The dates hold for the vendors' own servers.
+_ENDINGS = r"""
+    claude-(1|2|instant).*            2025-07-21  claude-sonnet-5-5
+    claude-3-opus                     2026-01-05  claude-opus-5-5
+    claude-3(-[57])?-sonnet           2026-02-19  claude-sonnet-5-5
+    claude-3(-5)?-haiku               2026-04-20  claude-haiku-5-5
+    claude-opus-4(-0)?                2026-06-15  claude-opus-5-5
+    claude-sonnet-4(-0)?              2026-06-15  claude-sonnet-5-5
+    claude-mythos-preview             2026-06-30  claude-mythos-5-2
+    claude-opus-4-1                   2026-08-05  claude-opus-5-5
+    claude-sonnet-4-5                 2026-11-30  claude-sonnet-5-5
+    claude-opus-4-5                   2027-01-22  claude-opus-5-5
+    gpt-3\.5-.*                       2026-10-23  gpt-6.1-terra
+    gpt-4-32k.*|gpt-4-vision-preview  2025-06-06  gpt-6.2-sol
+    gpt-4(-.*)?|gpt-4o-2024-05-13     2026-10-23  gpt-6.2-sol
+    chatgpt-4o                        2026-02-17  gpt-6.2-sol
+    gpt-4o-(mini-)?audio-preview      2026-05-07  gpt-6.2-sol
+    gpt-4o-(mini-)?search-preview     2026-07-23  gpt-6.2-sol
+    gpt-4\.1-nano                     2026-10-23  gpt-6-luna
+    gpt-4\.1(-mini)?|gpt-4o(-mini)?   2027-01-14  gpt-6-luna
+    gpt-5(\.1)?-(chat|codex)          2026-07-23  gpt-6.2-sol
+    gpt-5\.[23]-chat                  2026-08-10  gpt-6.2-sol
+    gpt-5(-pro)?|o3(-pro)?            2026-12-11  gpt-6.1-sol
+    gpt-5-mini                        2026-12-11  gpt-6.1-terra
+    gpt-5-nano                        2026-12-11  gpt-6-luna
+    gpt-5\.1                          2027-04-01  gpt-6.1-sol
+    gpt-5\.4-nano                     2027-04-01  gpt-6-luna
+    o1-preview                        2025-07-28  gpt-6.2-sol
+    o1-mini                           2025-10-27  gpt-6.1-terra
+    o1(-pro)?|o3-mini                 2026-10-23  gpt-6.2-sol
+    o4-mini                           2026-10-23  gpt-6.1-terra
+    codex-mini                        2026-02-12  gpt-6.2-sol
+"""
 _ENDS = tuple(
     (re.compile(pattern), End(date.fromisoformat(day), instead))
-    for pattern, day, instead in (
-        ("claude-(1|2|instant).*", "2025-07-21", "claude-sonnet-5-5"),
-        ("claude-3-opus", "2026-01-05", "claude-opus-5-5"),
-        ("claude-3(-[57])?-sonnet", "2026-02-19", "claude-sonnet-5-5"),
-        ("claude-3(-5)?-haiku", "2026-04-20", "claude-haiku-5-5"),
-        ("claude-opus-4(-0)?", "2026-06-15", "claude-opus-5-5"),
-        ("claude-sonnet-4(-0)?", "2026-06-15", "claude-sonnet-5-5"),
-        ("claude-mythos-preview", "2026-06-30", "claude-mythos-5-2"),
-        ("claude-opus-4-1", "2026-08-05", "claude-opus-5-5"),
-        ("claude-sonnet-4-5", "2026-11-30", "claude-sonnet-5-5"),
-        ("claude-opus-4-5", "2027-01-22", "claude-opus-5-5"),
-        ("gpt-3\\.5-.*", "2026-10-23", "gpt-6.1-terra"),
-        ("gpt-4-32k.*|gpt-4-vision-preview", "2025-06-06", "gpt-6.2-sol"),
-        ("gpt-4(-.*)?|gpt-4o-2024-05-13", "2026-10-23", "gpt-6.2-sol"),
-        ("chatgpt-4o", "2026-02-17", "gpt-6.2-sol"),
-        ("gpt-4o-(mini-)?audio-preview", "2026-05-07", "gpt-6.2-sol"),
-        ("gpt-4o-(mini-)?search-preview", "2026-07-23", "gpt-6.2-sol"),
-        ("gpt-4\\.1-nano", "2026-10-23", "gpt-6-luna"),
-        ("gpt-4\\.1(-mini)?|gpt-4o(-mini)?", "2027-01-14", "gpt-6-luna"),
-        ("gpt-5(\\.1)?-(chat|codex)", "2026-07-23", "gpt-6.2-sol"),
-        ("gpt-5\\.[23]-chat", "2026-08-10", "gpt-6.2-sol"),
-        ("gpt-5(-pro)?|o3(-pro)?", "2026-12-11", "gpt-6.1-sol"),
-        ("gpt-5-mini", "2026-12-11", "gpt-6.1-terra"),
-        ("gpt-5-nano", "2026-12-11", "gpt-6-luna"),
-        ("gpt-5\\.1", "2027-04-01", "gpt-6.1-sol"),
-        ("gpt-5\\.4-nano", "2027-04-01", "gpt-6-luna"),
-        ("o1-preview", "2025-07-28", "gpt-6.2-sol"),
-        ("o1-mini", "2025-10-27", "gpt-6.1-terra"),
-        ("o1(-pro)?|o3-mini", "2026-10-23", "gpt-6.2-sol"),
-        ("o4-mini", "2026-10-23", "gpt-6.1-terra"),
-        ("codex-mini", "2026-02-12", "gpt-6.2-sol"),
-    )
+    for pattern, day, instead in map(str.split, _ENDINGS.strip().splitlines())
 )
 
 

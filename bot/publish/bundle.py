@@ -23,9 +23,9 @@ from pydantic_core.core_schema import NamedTupleSchema
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.outcome import SCHEMA_VERSION, Outcome
 from bot.contracts.plan import Plan
+from bot.contracts.pulls import Review
 from bot.contracts.records import as_data
 from bot.contracts.regular_files import read_regular
-from bot.contracts.review import Review
 from bot.contracts.writes import Writes
 from bot.publish.bundle_rules import invalid_field
 from bot.verbs.registry import NAMES

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import Git
+from bot.checkout.git import CheckoutError, Git
 from bot.checkout.layout import make_git_dir, object_format_of
 from bot.checkout.pull import PullBase, PullHead, fetch_pull
 from bot.contracts.errors import PublishError

@@ -6,7 +6,6 @@ state the expected value of the ref, so that no push of somebody else is overwri
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bot.checkout import remote as transport
 from bot.checkout.branches import OWN_BRANCH
-from bot.checkout.errors import RemoteGitError
-from bot.checkout.git import Git, last_line
+from bot.checkout.git import Git, RemoteGitError, last_line
 from bot.checkout.pull import branch_ref
 from bot.contracts.errors import AgentError, PublishError
 from bot.contracts.pulls import BRANCH_PREFIX
@@ -112,8 +110,7 @@ class Remote:
         try:
             return transport.run_remote_command(self.git_dir, self.url, self.token, arguments, self.pace)
         except RemoteGitError as error:
-            encoded = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
-            hidden = [self.token, encoded] if self.token else []
+            hidden = transport.hidden_forms(self.token)
             raise _push_error(branch, doing, f"{error.stdout}\n{error.stderr}", hidden) from None
 
 
@@ -206,8 +203,7 @@ def read_base_file(git: Git, sha: str, path: str) -> str | None:
 def read_template(git: Git, sha: str) -> str:
     """Return the repository's pull-request template at the base commit, or an empty string."""
     folders = [folder or "./" for folder in _TEMPLATE_FOLDERS]
-    listing = git.run("ls-tree", "-z", "--full-tree", "--name-only", sha, "--", *folders)
-    paths = sorted(listing.decode(errors="replace").split("\0"))
+    paths = sorted(git.listed("ls-tree", "-z", "--full-tree", "--name-only", sha, "--", *folders))
     for folder in _TEMPLATE_FOLDERS:
         for path in paths:
             if path.startswith(folder) and TEMPLATE_NAME.fullmatch(path.removeprefix(folder)):

@@ -13,7 +13,7 @@ from bot.contracts.formatting import count_of, duration
 from bot.contracts.journal import Evidence
 from bot.contracts.outcome import ChangedFile, Description, Outcome, Status, StopReason
 from bot.contracts.plan import Plan
-from bot.contracts.review import Finding
+from bot.contracts.pulls import Finding
 from bot.evidence.from_journal import recorded_evidence
 from bot.evidence.view import View, view_of
 from bot.report.text import usd

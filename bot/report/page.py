@@ -29,7 +29,6 @@ from bot.report import text as words
 from bot.report.build_timeline import build_timeline
 from bot.report.call_filters import FILTERS
 from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of, suggestion_diff
-from bot.report.text import diff_of, make_visible, safe_link
 from bot.report.timeline import Timeline
 
 _FOLDER = Path(__file__).parent / "templates"
@@ -119,7 +118,7 @@ def _render(
         points=list(zip(turns, accumulate(turn.cost for turn in turns), strict=True)),
         longest=detail.text,
         suggestion_diff=suggestion_diff,
-        diff_of=partial(diff_of, most=detail.rows),
+        diff_of=partial(words.diff_of, most=detail.rows),
         picture=Pictures().address,
     )
 
@@ -140,7 +139,7 @@ def _template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=make_visible,
+        finalize=words.make_visible,
     )
     templates.filters.update(
         short=cut_middle,
@@ -152,7 +151,7 @@ def _template() -> jinja2.Template:
         seconds=duration,
         count_of=count_of,
         ending=exit_text,
-        link=safe_link,
+        link=words.safe_link,
         thousands="{:,}".format,
         limit_words=limit_words,
     )

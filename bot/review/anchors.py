@@ -9,8 +9,7 @@ from difflib import get_close_matches
 from itertools import groupby
 from typing import NamedTuple
 
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding
+from bot.contracts.pulls import Finding, Side
 from bot.review.diff import Diff, FileDiff, Hunk
 
 # GitHub shows no larger file diff, and accepts no comment on lines that it does not show.

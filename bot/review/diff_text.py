@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from bot.contracts.formatting import count_of, first_of
-from bot.contracts.pulls import Side
-from bot.contracts.review import NOT_LOOKED_AT
+from bot.contracts.pulls import NOT_LOOKED_AT, Side
 from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
 
 # In characters: a part has about 40,000 tokens.

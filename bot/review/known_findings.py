@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity
+from bot.contracts.pulls import Finding, Severity, Side
 
 _LENGTH = 16
 # What a maintainer answers to a finding that will not be fixed.

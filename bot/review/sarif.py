@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Review, Severity
+from bot.contracts.pulls import Finding, Review, Severity, Side
 from bot.review.known_findings import fingerprint
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

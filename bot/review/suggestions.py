@@ -7,8 +7,7 @@ one need a commit: GitHub does not document how suggestions treat them.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding
+from bot.contracts.pulls import Finding, Side
 from bot.review.anchors import Span, closed, lines_at
 from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
 

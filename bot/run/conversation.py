@@ -6,10 +6,10 @@ from bot import __version__
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.first_message import LastRun, TaskFacts, first_message
 from bot.agent.journal import read_journal
+from bot.agent.limits import SessionUsage
 from bot.agent.prompt import new_marker, system_prompt
 from bot.agent.recorded_calls import recorded_transcript, repeat_calls
 from bot.agent.todo_list import Todo, render_list
-from bot.agent.usage import SessionUsage
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError

@@ -12,8 +12,7 @@ from pathlib import Path
 from bot.agent.first_message import LastRun
 from bot.checkout import remote
 from bot.checkout.clone import Checkout
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import GitError
+from bot.checkout.git import CheckoutError, GitError
 from bot.checkout.objects import tree_with_patch
 from bot.contracts.errors import GateError, UsageError
 from bot.contracts.formatting import sentence

@@ -43,8 +43,8 @@ from bot.agent.loop import run_loop
 from bot.checkout.clone import check_out
 from bot.checkout.git import require_git
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
-from bot.contracts.background import in_background
 from bot.contracts.cancel import CancelToken
+from bot.contracts.capacity import in_background
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
@@ -68,7 +68,7 @@ from bot.session.context.base import (
     check_bring_folders,
 )
 from bot.session.context.run import Run, RunResult, RunSpec
-from bot.session.interruption import cancelled_after, cancelled_by_signals, cut_off, note_work_on_error
+from bot.session.interruption import cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import lock_folder
 from bot.session.tools.model_choice import ConversationModel, RunModels, connect_model
 from bot.session.workspaces.lock_files import check_lock_files, only_lock_files, write_lock_files
@@ -192,7 +192,7 @@ def _work(run: Run, connecting: Future[Provider], stack: ExitStack) -> RunResult
     conversation = new_conversation(run, parts, models, model)
     unlink = run.cancel_run.on_fire(lambda: run.cancel_conversation.fire("signal"))
     try:
-        with cancelled_after(run.cancel_conversation, run.budget.minutes):
+        with run.cancel_conversation.firing_after(60 * run.budget.minutes):
             if not nothing and only_lock_files(run):
                 write_lock_files(run, parts.workspace)  # in the prepared tree
                 nothing = "Only lock files had conflicts, and their package managers wrote them anew."

@@ -1,4 +1,4 @@
-"""Interrupt a run by a signal or a time limit, and say where an interrupted run left its work.
+"""Interrupt a run by a signal, and say where an interrupted run left its work.
 
 SIGINT, SIGTERM and SIGHUP cancel a run, so that its work still passes the gate and is bundled and reported. A second
 Ctrl-C ends the process, and everything it started, at once.
@@ -113,18 +113,6 @@ def _run_briefly(task: Callable[[], None]) -> None:
     with suppress(CapacityError):  # what follows matters more
         retry_at_capacity(thread.start, patience=_REPORT_SECONDS)
         thread.join(_REPORT_SECONDS)
-
-
-@contextmanager
-def cancelled_after(cancel: CancelToken, minutes: float) -> Iterator[None]:
-    """Fire `cancel` with the reason "time" when `minutes` of wall time are over."""
-    timer = threading.Timer(minutes * 60, cancel.fire, args=("time",))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def cut_off(spec: RunSpec) -> None:

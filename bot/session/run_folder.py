@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bot.checkout.host_programs import find_host_program
 from bot.contracts.errors import AgentError
-from bot.contracts.regular_files import read_regular
+from bot.contracts.regular_files import FOLDER, read_regular
 
 
 class RunFolder:
@@ -244,7 +244,7 @@ def lock_folder(root: Path) -> Iterator[int]:
 
     The kernel's lock on the folder itself: it dies with the process, leaves no file, and no child inherits it.
     """
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(root, FOLDER)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

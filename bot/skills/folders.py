@@ -6,14 +6,12 @@ in folders of it), then the user's own, then the bundled ones; within one source
 note says what is left out.
 """
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import Git
+from bot.checkout.git import CheckoutError, Git
 from bot.checkout.local import resolve
 from bot.contracts.errors import UsageError
 from bot.ecosystems.test_files import role_of
@@ -72,8 +70,8 @@ def bundled() -> Discovered:
 def commit_skills(git: Git, commit: str) -> list[Discovered]:
     """Return the skills of a commit, which must be one of the base branch: its authors decide what the agent
     does. Raises `GitError`."""
-    listed = os.fsdecode(git.run("ls-tree", "-r", "-d", "-z", "--name-only", "--full-tree", commit))
-    nested = (path for path in listed.split("\0") if (match := _NESTED.fullmatch(path)) and _is_own(match[1]))
+    listed = git.listed("ls-tree", "-r", "-d", "-z", "--name-only", "--full-tree", commit)
+    nested = (path for path in listed if (match := _NESTED.fullmatch(path)) and _is_own(match[1]))
     sources = commit_folders(git, commit, (*REPOSITORY_FOLDERS, *sorted(nested)[:_MAX_NESTED]))
     return [_scoped(discover(source, "repository")) for source in sources]
 

@@ -43,7 +43,7 @@ def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
     return ToolSpec(
         name=NAME,
         description=f"Load a skill that fits the task.\n{catalogue(skills)}",
-        parameters=schema.record(["command"], command=schema.text()),
+        parameters=schema.record("command", command=schema.text()),
     )
 
 

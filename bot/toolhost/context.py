@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.contracts.tools import Answer
-from bot.toolhost.background import Job
 from bot.toolhost.listing import scratch_repository
 from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.resource_limits import effective_limits
+from bot.toolhost.shell import Job
 
 Ask = Callable[[str, Sequence[tuple[str, str]], str], Answer]
 """`ask(tool, files, diff)`: one question for all that a call would do. `files` are pairs of a path relative to the root

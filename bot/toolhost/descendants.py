@@ -56,7 +56,7 @@ def kill(pids: Iterable[int]) -> list[int]:
     states = [(pid, *state(pid)) for pid in pids]
     running = [(pid, group) for pid, state, group in states if state not in _OVER]
     for group in {group for _, group in running} - {0, os.getpgrp()}:
-        signal_group(group, signal.SIGKILL)
+        kill_group(group)
     for pid, _ in running:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -73,9 +73,9 @@ def reap(codes: dict[int, int]) -> bool:
     return True
 
 
-def signal_group(leader: int, number: signal.Signals) -> None:
+def kill_group(leader: int) -> None:
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(leader, number)
+        os.killpg(leader, signal.SIGKILL)
 
 
 def children(pid: int | None = None) -> list[int]:

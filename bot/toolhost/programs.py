@@ -7,14 +7,13 @@ import contextlib
 import errno
 import os
 import select
-import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
-from bot.toolhost.descendants import signal_group
+from bot.toolhost.descendants import kill_group
 
 if TYPE_CHECKING:
     import subprocess
@@ -135,7 +134,7 @@ def run_program(
         try:
             ended = _wait(process.pid, deadline, cancelled, output, cap)
         finally:
-            signal_group(process.pid, signal.SIGKILL)  # with processes that it left running
+            kill_group(process.pid)  # with processes that it left running
             exit_code = process.wait()
         capped = os.fstat(output.fileno()).st_size > cap
         return ProgramResult(

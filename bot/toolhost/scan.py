@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from bot.contracts.regular_files import TO_READ
 from bot.toolhost import programs
 from bot.toolhost.context import Context
 from bot.toolhost.encoding import sha256
@@ -175,7 +176,7 @@ def _read(root: int, path: str, mode: int) -> tuple[bytes | None, str, str | Non
     if stat.S_ISLNK(mode):
         target = os.readlink(path, dir_fd=root)
         return None, sha256(os.fsencode(target)), os.fsencode(target).decode("utf-8", "replace")
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=root)
+    fd = os.open(path, TO_READ, dir_fd=root)
     with open(fd, "rb") as file:
         content = file.read(CONTENT_LIMIT + 1)
         if len(content) <= CONTENT_LIMIT:

@@ -4,7 +4,6 @@ meanwhile."""
 import importlib
 import os
 import queue
-import signal
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -97,7 +96,7 @@ class Server:
             # The pipe ended: make sure that this process ends too, whatever a tool does.
             self._cancel("the supervisor is gone")
             for child in descendants.children():
-                descendants.signal_group(child, signal.SIGKILL)
+                descendants.kill_group(child)
             if not self._over.wait(_LAST_SECONDS):
                 os._exit(1)
 

@@ -3,6 +3,10 @@
 Nothing here sleeps: a loop waits for the output pipe, the subreaper and the cancellation at once. Output goes through
 a pipe and not to a file, since `> /dev/stderr` in a script would truncate a file. The command is over when it exits,
 not when the pipe closes, so a background child that keeps the pipe open does not block it.
+
+A `Job` is a command in the foreground or, while the model continues, in the background: a server, a watcher, a long
+build. Each of the latter has a thread that reads its output and waits for its end. All of them end with the workspace
+at the latest.
 """
 
 import os
@@ -11,11 +15,13 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
 from bot.toolhost import descendants
 from bot.toolhost.command_usage import CommandUsage
+from bot.toolhost.output import Spill
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation
 from bot.toolhost.resource_limits import ExceededLimit
@@ -23,6 +29,14 @@ from bot.toolhost.subreaper import DONE, FAILED, Command, Report, Subreaper
 
 _LAST_OUTPUT = 0.1
 """Seconds in which processes that a command left running, such as `tee`, may still print."""
+
+MOST = 5
+"""Commands that may run in the background at once."""
+
+NO_LIMIT = 7 * 24 * 3600
+"""Seconds; a run is over long before."""
+
+_KILL_LIMIT = 3 * TERM_GRACE
 
 _KILLED = -int(signal.SIGKILL)
 _CHUNK = 1 << 16
@@ -210,3 +224,49 @@ def _running(subreaper: int) -> tuple[str, ...]:
     """The command lines of a command's descendants, once each; its own if it has none."""
     processes = list(islice(descendants.below(subreaper), descendants.MOST_INSPECTED))
     return descendants.command_lines(processes[1:] or processes)
+
+
+@dataclass(eq=False)
+class Job:
+    """One command; `number` is 0 in the foreground. `next_start` is the byte at which its next output begins; `ended`
+    is `None` while it runs; `failure` is why it could not be started, or watched to its end (a full disk). `stopping`
+    ends it."""
+
+    number: int
+    command: str
+    spill: Spill
+    timeout: float
+    stopping: Cancellation = field(default_factory=Cancellation)
+    began: float = field(default_factory=time.monotonic)
+    next_start: int = 0
+    ended: CommandResult | None = None
+    failure: str = ""
+    over: Cancellation = field(default_factory=Cancellation)
+
+    @property
+    def runs(self) -> bool:
+        return not self.over.is_set()
+
+    def stop(self) -> None:
+        """Kill the command and its descendants, and wait until they have ended."""
+        self.stopping.set()
+        self.wait(_KILL_LIMIT)
+
+    def wait(self, seconds: float, cancelled: Cancellation | None = None) -> None:
+        """Return when it ends, after `seconds`, or when `cancelled` is set."""
+        poll = select.poll()
+        for flag in filter(None, (self.over, cancelled)):
+            poll.register(flag.fileno(), select.POLLIN)
+        poll.poll(max(seconds, 0) * 1000)
+
+    def run(self, command: Command, monitor: ProcessMonitor, lasting: Callable[[], object] = bool) -> None:
+        """Run it to its end: in the background on a thread of its own. For `lasting` see `run_command`."""
+        try:
+            self.ended = run_command(
+                command, self.spill, cancelled=self.stopping, monitor=monitor, lasting=lasting
+            )
+            self.spill.finish()
+        except OSError as error:
+            self.failure = error.strerror or str(error)
+        finally:
+            self.over.set()

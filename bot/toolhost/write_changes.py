@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.formatting import first_of
+from bot.contracts.regular_files import TO_CREATE
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.context import Context
 from bot.toolhost.diff import MAX_TEXT, Diff, compare
@@ -224,7 +225,7 @@ def write_beside(path: Path, data: bytes, mode: int | None) -> str:
     """A new file in the folder of `path` with these bytes; its name. Without a `mode` it gets the one a new file gets
     there."""
     name = f"{path.parent}/.slash-agent-{os.urandom(8).hex()}.tmp"
-    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    fd = os.open(name, TO_CREATE, 0o666)
     try:
         with open(fd, "wb") as file:
             file.write(data)

@@ -22,6 +22,7 @@ from pathlib import Path
 from posixpath import basename, dirname
 
 from bot.checkout.git import Git, GitError, clean_environment
+from bot.contracts.regular_files import FOLDER, TO_CREATE
 from bot.ecosystems.python_environments import PACKAGE, hooks, leads
 from bot.ecosystems.registry import ecosystems
 from bot.workspace.sandbox.confinement import STORE, Dependencies, EnvironmentFolder
@@ -165,8 +166,6 @@ def dependencies(
     return Dependencies(tuple(folders), tuple(import_from), tuple(copies))
 
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CACHES = frozenset([STORE.split("/")[0], *(name for one in ecosystems() for name in one.linked_without)])
 
 
@@ -196,7 +195,7 @@ def place_folders(
     with (
         suppress(OSError),
         _opened(tree, ".git/info") as at,
-        open(os.open("exclude", _NEW, 0o644, dir_fd=at), "w") as file,
+        open(os.open("exclude", TO_CREATE, 0o644, dir_fd=at), "w") as file,
     ):
         file.write("".join(f"/{path}\n" for path in paths))
     return tuple(placeable)
@@ -256,13 +255,13 @@ def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
 def _opened(tree: Path, path: str, *, make: bool = False) -> Iterator[int]:
     """Yield a descriptor of a folder of `tree`; with `make` its missing parts are made. Raises `OSError` if a part of
     the path is a link or no folder."""
-    here = os.open(tree, _FOLDER)
+    here = os.open(tree, FOLDER)
     try:
         for name in filter(None, path.split("/")):
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(name, 0o755, dir_fd=here)
-            inner = os.open(name, _FOLDER, dir_fd=here)
+            inner = os.open(name, FOLDER, dir_fd=here)
             os.close(here)
             here = inner
         yield here

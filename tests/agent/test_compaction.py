@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.compaction import TRIES, SummaryCompaction, split_index, usable_tokens
-from bot.agent.context_window import tokens_of
 from bot.agent.conversation_context import Hooks, LoopEnd
-from bot.agent.message_history import HistoryError, MessageHistory
+from bot.agent.message_history import HistoryError, MessageHistory, tokens_of
 from bot.agent.recorded_calls import submitted
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CompactionRecord, Response, Result

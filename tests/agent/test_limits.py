@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bot.agent.limits import LimitReminder, limit_shares
-from bot.agent.usage import SessionUsage
+from bot.agent.limits import LimitReminder, SessionUsage, limit_shares
 from bot.contracts.messages import Usage
 from bot.contracts.request import RunLimits
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.compaction import usable_tokens
-from bot.agent.context_window import max_response, tokens_of, tokens_of_text
+from bot.agent.message_history import max_response, tokens_of, tokens_of_text
 from bot.agent.receive import with_usage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import ProviderRetry

@@ -17,9 +17,8 @@ from bot.agent.toolbox import CallExecution
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Description, StopReason
 from bot.contracts.plan import MAX_STEPS, PlanStep
-from bot.contracts.pulls import Comment
+from bot.contracts.pulls import Comment, Finding, Kind, Severity
 from bot.contracts.request import ThreadState, Triage, TriageThread
-from bot.contracts.review import Finding, Kind, Severity
 from bot.contracts.tool_descriptions import TOOL_SPECS
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.writes import Write, Writes

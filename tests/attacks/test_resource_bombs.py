@@ -12,7 +12,7 @@ import pytest
 
 from bot.checkout import git, objects, remote
 from bot.checkout.clone import Source, check_out
-from bot.checkout.errors import CheckoutError
+from bot.checkout.git import CheckoutError
 from bot.contracts.cancel import CancelToken
 from bot.toolhost.command_usage import DiskUse, Machine, runs_out
 from bot.toolhost.resource_limits import ExceededLimit

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bot.checkout.branches import Signature, branch_name, commit_tree, count_uncommitted, create_branch
 from bot.checkout.clone import Checkout, Source, check_out
-from bot.checkout.errors import CheckoutError
+from bot.checkout.git import CheckoutError
 from tests.support.repositories import Repository
 
 ADA, BOT = Signature("Ada", "ada@example.org"), Signature("bot", "bot@example.org")

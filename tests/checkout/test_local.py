@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.checkout.clone import Checkout, Source, check_out, materialise
-from bot.checkout.errors import CheckoutError, MissingRevisionError
+from bot.checkout.git import CheckoutError, MissingRevisionError
 from bot.checkout.local import resolve
 from tests.support.programs import run_program
 from tests.support.repositories import Repository, git

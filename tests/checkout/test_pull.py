@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.checkout.clone import Checkout, Source, check_out
-from bot.checkout.errors import CheckoutError, MissingRevisionError
+from bot.checkout.git import CheckoutError, MissingRevisionError
 from bot.checkout.pull import PullHead
 from bot.github.client import connect
 from slash_forge import Forge

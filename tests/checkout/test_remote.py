@@ -10,7 +10,7 @@ import pytest
 from git.exc import GitCommandError  # noqa: F401 - GitPython runs `git version` with the whole environment
 
 from bot.checkout.clone import Checkout, Source, check_out
-from bot.checkout.errors import CheckoutError, MissingRevisionError, UnavailableError
+from bot.checkout.git import CheckoutError, MissingRevisionError, UnavailableError
 from bot.checkout.remote import run_remote_command
 from bot.github.errors import RepositoryMovedError
 from bot.github.retry import Pace

@@ -16,7 +16,7 @@ from bot.contracts.outcome import (
     StopReason,
     WithheldFile,
 )
-from bot.contracts.review import Finding, Review, Severity
+from bot.contracts.pulls import Finding, Review, Severity
 from tests.cli.terminal.test_viewer import HOSTILE, Screen
 from tests.support.outcomes import EVIDENCE, FAILED, OUTCOME, PASSED, REQUEST, make_outcome, result_lines
 from tests.support.terminals import rendered

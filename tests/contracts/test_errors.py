@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.agent.journal import JournalError
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import Git, GitError
+from bot.checkout.git import CheckoutError, Git, GitError
 from bot.cli import clean, main
 from bot.contracts.capacity import CapacityError
 from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_remedy

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.doctor.finding import Finding, State
-from bot.doctor.local import check_local, leftovers, models, sandbox
-from bot.doctor.workflow_files import check_maintenance, check_workflow
+from bot.doctor.local import check_local, check_maintenance, check_workflow, leftovers, models, sandbox
 from bot.workspace.sandbox.backends import bubblewrap
 from bot.workspace.sandbox.remedies import remedy
 from tests.support.files import write_file

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bot.agent.context_window import max_response
+from bot.agent.message_history import max_response
 from bot.contracts.messages import FinishReason, Thinking, ToolCall
 from bot.providers.models import apply_override, model_info
 from bot.providers.retry import RetryPolicy

@@ -4,8 +4,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity
+from bot.contracts.pulls import Finding, Severity, Side
 from slash_forge.faults import Exchange
 from tests.publish.conftest import REPO, World
 from tests.publish.reviewed import Reviewed

@@ -9,8 +9,7 @@ from typing import Any
 from bot.checkout.git import Git
 from bot.checkout.objects import diff_between
 from bot.contracts.outcome import Outcome, Status
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Review, Severity
+from bot.contracts.pulls import Finding, Review, Severity, Side
 from bot.publish.bundle import Bundle, read_bundle, write_bundle
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import thread_ref_of

@@ -16,13 +16,15 @@ from bot.contracts.pulls import (
     Comment,
     FailedCheck,
     FailedStep,
+    Finding,
     PullRequest,
     PullState,
+    Review,
     ReviewThread,
+    Severity,
     Side,
 )
 from bot.contracts.records import as_data
-from bot.contracts.review import Finding, Review, Severity
 from bot.publish.bundle import OUTCOME as FILE
 from bot.publish.bundle import Bundle, BundleError, as_text, outcome_schema, parse, read_bundle, write_bundle
 from bot.publish.bundle_rules import MAX_LISTED, invalid_field

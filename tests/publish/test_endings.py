@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 from github.PullRequestReview import PullRequestReview
 
-from bot.contracts.review import Review
+from bot.contracts.pulls import Review
 from bot.publish.review.posted_reviews import PostedReview, ReviewHistory
 from bot.publish.review.publish import decide
 from bot.review.diff_text import key_of

@@ -10,7 +10,7 @@ from github.CheckRun import CheckRun
 from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
-from bot.contracts.review import Severity
+from bot.contracts.pulls import Severity
 from bot.github.values import Account
 from bot.publish.review.posted_reviews import CHECK, is_by_us, post_empty_review, read_memory
 from tests.publish.conftest import REPO, WRITES, World

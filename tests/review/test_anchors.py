@@ -2,8 +2,7 @@
 
 import pytest
 
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity
+from bot.contracts.pulls import Finding, Severity, Side
 from bot.review.anchors import LARGEST_BYTES, LARGEST_LINES, advice, anchor
 from bot.review.diff import Diff, FileDiff, FileStatus, parse_diff
 

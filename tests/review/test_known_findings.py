@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Kind, Severity, same_fault
+from bot.contracts.pulls import Finding, Kind, Severity, Side, same_fault
 from bot.review.known_findings import KnownFinding, find_new, fingerprint
 
 ONE = Finding("a.py", 7, Severity.MAJOR, "The file is never closed", "Body", text="f = open(p)")

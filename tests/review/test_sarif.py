@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Review, Severity
+from bot.contracts.pulls import Finding, Review, Severity, Side
 from bot.review.known_findings import fingerprint
 from bot.review.sarif import to_sarif
 from tests.support.npm import package_file

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity
+from bot.contracts.pulls import Finding, Severity, Side
 from bot.publish.markdown import block
 from bot.review.diff import Diff, parse_diff
 from bot.review.suggestions import (

@@ -12,8 +12,7 @@ from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git
 from bot.checkout.objects import diff_between
 from bot.checkout.pull import PullHead
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity
+from bot.contracts.pulls import Finding, Severity, Side
 from bot.review.diff import parse_diff
 from bot.review.diff_text import pieces_of
 from bot.session.context.review_scope import Reviewing, ReviewRange, pull_range

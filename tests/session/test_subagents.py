@@ -11,9 +11,9 @@ import pytest
 
 from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.journal import Journal, JournalFile, read_journal
+from bot.agent.limits import SessionUsage
 from bot.agent.loop import run_loop
 from bot.agent.toolbox import Handler, Permission, Toolbox
-from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import AgentStarted, BudgetChanged, Result
 from bot.contracts.messages import ToolCall, ToolResult, Usage

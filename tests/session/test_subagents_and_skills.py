@@ -8,7 +8,7 @@ import pytest
 
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.journal import Journal, read_journal
-from bot.agent.usage import SessionUsage
+from bot.agent.limits import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Result
 from bot.contracts.request import RunLimits

@@ -52,14 +52,16 @@ def _docker(libc: ctypes.CDLL, machine: Machine) -> None:
         struct.pack("=6I", *(mask & 0xFFFFFFFF,) * 2, 0, mask >> 32, mask >> 32, 0)
     )
     assert libc.capset(header, sets) == 0, os.strerror(ctypes.get_errno())
-    rules = [Rule(rule.error, tuple(set(rule.calls) - _DOCKER_ALLOWS), rule.when) for rule in REFUSED]
+    rules = [
+        Rule(rule.error, " ".join(set(rule.calls.split()) - _DOCKER_ALLOWS), rule.when) for rule in REFUSED
+    ]
     _install(libc, filter_of(machine, rules))
 
 
 def _no_landlock(libc: ctypes.CDLL, machine: Machine) -> None:
     """A kernel without it: one before 5.13, or one that was built or started so."""
     with_landlock = Machine(machine.architecture, {**machine.calls, **_LANDLOCK}, machine.foreign)
-    _install(libc, filter_of(with_landlock, [Rule(errno.ENOSYS, tuple(_LANDLOCK))]))
+    _install(libc, filter_of(with_landlock, [Rule(errno.ENOSYS, " ".join(_LANDLOCK))]))
 
 
 def _nobody(libc: ctypes.CDLL, machine: Machine) -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
-from bot.toolhost.background import MOST
 from bot.toolhost.resource_limits import MIB, ExceededLimit, ResourceLimits, reached_kernel_limit
-from bot.toolhost.shell import CommandResult
+from bot.toolhost.shell import MOST, CommandResult
 from bot.toolhost.tools.bash_output import ending, on_one_line
 from bot.workspace.client import Workspace
 from tests.support.workspaces import Bench, bash, eventually, running

@@ -6,7 +6,6 @@ policy requires signed commits: GitHub's API creates those, with its own date an
 recognised by its content. Its tree must be the one that the gate judged.
 """
 
-import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,8 +16,8 @@ from urllib.parse import urlsplit
 from github.InputGitTreeElement import InputGitTreeElement
 
 from bot.checkout.branches import Signature, commit_tree
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import Git, GitError
+from bot.checkout.git import CheckoutError, Git, GitError
+from bot.checkout.objects import raw_changes
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
@@ -275,18 +274,15 @@ def _create_commit(context: PublishContext, commit: CheckedCommit, wanted: tuple
 
 def _entries(context: PublishContext, parent: str, commit: str) -> Iterator[InputGitTreeElement]:
     """Yield the entries that the commit changes: text inline, other bytes as blobs."""
-    listing = context.git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", parent, commit)
-    fields = os.fsdecode(listing).split("\0")[:-1]
-    for head, path in zip(fields[::2], fields[1::2], strict=True):
-        old_mode, mode, _, blob, status = head.lstrip(":").split(" ")
-        if status == _GONE:
-            yield InputGitTreeElement(path, old_mode, "blob", sha=None)
+    for one in raw_changes(context.git, parent, commit):
+        if one.status == _GONE:
+            yield InputGitTreeElement(one.path, one.old_mode, "blob", sha=None)
             continue
-        content = context.git.run("cat-file", "blob", blob)
+        content = context.git.run("cat-file", "blob", one.new_sha)
         try:
-            yield InputGitTreeElement(path, mode, "blob", content.decode())
+            yield InputGitTreeElement(one.path, one.new_mode, "blob", content.decode())
         except UnicodeDecodeError:
-            yield InputGitTreeElement(path, mode, "blob", sha=context.github.create_blob(content))
+            yield InputGitTreeElement(one.path, one.new_mode, "blob", sha=context.github.create_blob(content))
 
 
 def _fetched(context: PublishContext, sha: str) -> bool:

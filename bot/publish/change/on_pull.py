@@ -7,7 +7,6 @@ tried first, which its author applies. It must fit completely on lines of the pu
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -153,8 +152,7 @@ def _check_foreign(context: PublishContext, head: PullHeadState, policy: Policy,
     """
     sha, protected = context.outcome.base_sha, protected_files(policy)
     begin = ends.merge_base or ends.policy_sha
-    listing = context.git.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", begin, sha)
-    for path in filter(None, os.fsdecode(listing).split("\0")):
+    for path in context.git.listed("diff-tree", "-r", "-z", "--name-only", "--no-renames", begin, sha):
         if reason := protection(path, protected):
             raise PublishError(
                 f"The commits of {head.mention} change {path} ({reason}), so they are not put on a branch of this "

@@ -80,8 +80,7 @@ def read_conventions(
 def _texts(git: Git, sha: str) -> Iterator[tuple[str, str]]:
     """Yield path and text of each file that has a convention, commitlint's first."""
     folders = ["./", ".config/", ".github/", ".github/workflows/"]
-    listing = git.run("ls-tree", "-z", "--full-tree", "--name-only", sha, "--", *folders)
-    names = listing.decode(errors="surrogateescape").split("\0")
+    names = git.listed("ls-tree", "-z", "--full-tree", "--name-only", sha, "--", *folders)
     manifests = {name for one in ecosystems() for name in one.manifests if name.endswith(".json")}
     own = [
         name for name in names if from_files.COMMITLINT.fullmatch(name) or from_files.SEMANTIC.fullmatch(name)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from bot.checkout.objects import diff_between
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of, money
+from bot.contracts.pulls import Finding, Review, Severity
 from bot.contracts.request import Request
-from bot.contracts.review import Finding, Review, Severity
 from bot.github.errors import GitHubError
 from bot.github.reviews import draft_comment
 from bot.policy.decide import protected_files

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from bot.contracts.formatting import count_of
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Review, Severity
+from bot.contracts.pulls import Finding, Review, Severity, Side
 from bot.gate.path_rules import refusal
 from bot.policy.protected_files import ProtectedFiles
 from bot.policy.review_settings import ReviewPolicy

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, Literal
 
 from bot.contracts import journal as lines
-from bot.contracts.background import in_background
 from bot.contracts.cancel import CancelToken
+from bot.contracts.capacity import in_background
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckState
 from bot.evidence import reruns

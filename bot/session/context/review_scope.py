@@ -10,14 +10,13 @@ from bot.agent.first_message import fenced_data
 from bot.agent.limits import LimitShare
 from bot.checkout import remote
 from bot.checkout.clone import Checkout, Source
-from bot.checkout.errors import CheckoutError
-from bot.checkout.git import GitError
+from bot.checkout.git import CheckoutError, GitError
 from bot.checkout.objects import diff_between
 from bot.contracts.formatting import count_of
-from bot.contracts.pulls import PullRequest, Side
-from bot.contracts.review import Finding, Review
+from bot.contracts.pulls import Finding, PullRequest, Review, Side
 from bot.ecosystems.test_files import Role, role_of
 from bot.gate.flagged_files import sensitive
+from bot.gate.suspicious_additions import PROSE
 from bot.review.anchors import advice, anchor
 from bot.review.diff import Diff, DiffError, parse_diff
 from bot.review.diff_text import Piece, key_of, next_part, part_text, pieces_of, unreadable
@@ -29,7 +28,6 @@ MOST_PARTS = 3
 
 _MOST_SHARE = 0.75
 _MOST_KNOWN = 60
-_DOCUMENTS = ("md", "mdx", "rst", "txt", "adoc")
 
 # Characters, about 20,000 tokens: unlike in a review, the diff is the background of the run and not its subject.
 _MAX_DIFF = 80_000
@@ -112,7 +110,7 @@ def risk_of(path: str) -> Risk:
         return Risk.RUNS
     if role := role_of(path):
         return Risk.TEXT if role is Role.DATA else Risk.TESTS
-    return Risk.TEXT if path.rpartition(".")[2].lower() in _DOCUMENTS else Risk.CODE
+    return Risk.TEXT if path.rpartition(".")[2].lower() in PROSE else Risk.CODE
 
 
 def in_order(pieces: Sequence[Piece], left: Collection[str]) -> list[Piece]:

@@ -4,12 +4,11 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from bot.checkout.errors import CheckoutError, MissingRevisionError
-from bot.checkout.git import Git, GitError
+from bot.checkout.git import CheckoutError, Git, GitError, MissingRevisionError
 from bot.checkout.local import LocalCommit, git_beside, git_dir_of, resolve
 from bot.checkout.objects import diff_between
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.review import Review
+from bot.contracts.pulls import Review
 from bot.review.diff import Diff, parse_diff
 from bot.review.diff_text import pieces_of
 from bot.review.known_findings import NO_MEMORY, ReviewMemory

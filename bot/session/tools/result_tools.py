@@ -11,8 +11,8 @@ from bot.contracts import journal as lines
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Description
 from bot.contracts.plan import Plan
+from bot.contracts.pulls import Review
 from bot.contracts.request import Request
-from bot.contracts.review import Review
 from bot.contracts.writes import Write, Writes, describe_write, texts_of
 from bot.gate.secrets import withhold_if_secret
 from bot.maintenance.apply import allowance_of

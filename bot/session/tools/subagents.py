@@ -36,7 +36,7 @@ MAX_REPORT = 16_000
 TASK_SPEC = ToolSpec(
     name="task",
     description="Give a search or a design to a subagent, which only reads, sees `prompt` alone and returns a text.",
-    parameters=schema.record(["prompt"], prompt=schema.text()),
+    parameters=schema.record("prompt", prompt=schema.text()),
 )
 
 

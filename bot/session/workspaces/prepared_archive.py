@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.contracts.cancel import CancelToken
+from bot.contracts.regular_files import TO_READ
 from bot.environment.prepared import FACTS, HOME, MOST_BYTES, OUTSIDE, WORKSPACE, kept_at_their_path
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.confinement import EnvironmentFolder
@@ -71,7 +72,7 @@ def downloaded_file(variables: Mapping[str, str]) -> Path | str:
         return ""
     try:
         [file] = Path(os.path.realpath(folder)).iterdir()
-        with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        with open(os.open(file, TO_READ), "rb") as opened:
             size = os.fstat(opened.fileno()).st_size
             if size > MOST_BYTES:
                 return f"it has {size >> 20:,} MiB, and {MOST_BYTES >> 20:,} is the most"

@@ -19,9 +19,8 @@ from pathlib import Path
 
 from bot.checkout.clone import materialise
 from bot.checkout.host_programs import find_host_program
-from bot.contracts.background import in_background
 from bot.contracts.cancel import CancelToken
-from bot.contracts.capacity import retry_at_capacity
+from bot.contracts.capacity import in_background, retry_at_capacity
 from bot.contracts.errors import AgentError, NoSandboxError, UsageError
 from bot.contracts.request import Tier
 from bot.ecosystems.record import guarded_folder

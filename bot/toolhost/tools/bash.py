@@ -12,10 +12,10 @@ from pathlib import Path
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.tool_limits import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost.background import MOST, NO_LIMIT, Job
 from bot.toolhost.context import Context
 from bot.toolhost.files import inside, mention_files
 from bot.toolhost.output import Spill
+from bot.toolhost.shell import MOST, NO_LIMIT, Job
 from bot.toolhost.subreaper import Command
 from bot.toolhost.tools.bash_output import new_output, on_one_line
 

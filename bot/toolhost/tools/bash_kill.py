@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from bot.contracts.tools import ToolOutcome
-from bot.toolhost.background import Job
 from bot.toolhost.context import Context
+from bot.toolhost.shell import Job
 from bot.toolhost.tools.bash_output import find, new_output
 
 

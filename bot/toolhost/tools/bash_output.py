@@ -8,10 +8,9 @@ from bot.contracts.formatting import signal_name
 from bot.contracts.tool_limits import MAX_TIMEOUT, MAX_WAIT
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import output
-from bot.toolhost.background import Job
 from bot.toolhost.context import Context
 from bot.toolhost.resource_limits import WHAT_NEXT, reached_kernel_limit, size_text
-from bot.toolhost.shell import CommandResult
+from bot.toolhost.shell import CommandResult, Job
 
 _IN_MEMORY = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # noqa: S108 - those of the sandbox
 _SIGNS_IN = 4096

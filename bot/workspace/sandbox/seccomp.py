@@ -38,72 +38,65 @@ class When(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The calls fail with `error`, always or if all of `when` holds. A machine without such a call needs no rule."""
+    """The calls, named with spaces between them, fail with `error`, always or if all of `when` holds. A machine without
+    such a call needs no rule."""
 
     error: int
-    calls: tuple[str, ...]
+    calls: str
     when: tuple[When, ...] = ()
 
 
 REFUSED = (
+    # A namespace inside the sandbox could make more paths visible, and exposes more of the kernel to attacks.
     Rule(
         errno.EPERM,
-        (
-            # A namespace inside the sandbox could make more paths visible, and exposes more of the kernel to attacks.
-            "unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr",
-            "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
-            # Into other processes.
-            "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp",
-            "pidfd_getfd", "move_pages",
-            "bpf", "perf_event_open", "userfaultfd", "add_key", "request_key", "keyctl", "fanotify_init",
-            "open_by_handle_at", "name_to_handle_at", "lookup_dcookie",
-            # The machine itself.
-            "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module",
-            "acct", "swapon", "swapoff", "quotactl", "quotactl_fd",
-            "reboot", "sethostname", "setdomainname", "settimeofday", "clock_settime", "syslog",
-            "vhangup", "ioperm", "iopl", "modify_ldt", "uselib",
-        ),
+        "unshare setns mount umount2 pivot_root chroot open_tree open_tree_attr move_mount fsopen fsconfig fsmount "
+        "fspick mount_setattr",
     ),
-    Rule(errno.EPERM, ("clone",), (When(0, (0,), none=True, mask=_NEW_NAMESPACES),)),
-    Rule(errno.EPERM, ("ioctl",), (When(1, _PUTS_WORDS_INTO_A_TERMINAL),)),
+    # Into other processes.
+    Rule(
+        errno.EPERM,
+        "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp pidfd_getfd move_pages bpf "
+        "perf_event_open userfaultfd add_key request_key keyctl fanotify_init open_by_handle_at name_to_handle_at "
+        "lookup_dcookie",
+    ),
+    # The machine itself.
+    Rule(
+        errno.EPERM,
+        "kexec_load kexec_file_load init_module finit_module delete_module acct swapon swapoff quotactl quotactl_fd "
+        "reboot sethostname setdomainname settimeofday clock_settime syslog vhangup ioperm iopl modify_ldt uselib",
+    ),
+    Rule(errno.EPERM, "clone", (When(0, (0,), none=True, mask=_NEW_NAMESPACES),)),
+    Rule(errno.EPERM, "ioctl", (When(1, _PUTS_WORDS_INTO_A_TERMINAL),)),
     # One's own limits are asked for as those of process 0. A bound on another's CPU time would be a signal to it: it
     # ended the guardian, or any program of the same user, where no process namespace is between them.
-    Rule(errno.EPERM, ("prlimit64",), (When(0, (0,), none=True),)),
-    Rule(
-        errno.ENOSYS,
-        (
-            "clone3",  # its flags are in memory, where no filter can look; every libc then asks for `clone`
-            "memfd_secret",  # memory that no account of a process shows
-            # It opens files and sockets without asking for them by calls that a filter sees.
-            "io_uring_setup", "io_uring_enter", "io_uring_register",
-        ),
-    ),
-)  # fmt: skip
+    Rule(errno.EPERM, "prlimit64", (When(0, (0,), none=True),)),
+    # The flags of `clone3` are in memory, where no filter can look; every libc then asks for `clone`. No account of a
+    # process shows the memory of `memfd_secret`. An io_uring opens files and sockets without calls that a filter sees.
+    Rule(errno.ENOSYS, "clone3 memfd_secret io_uring_setup io_uring_enter io_uring_register"),
+)
 
 PLAIN_SOCKETS = (
-    Rule(errno.EAFNOSUPPORT, ("socket",), (When(0, (_UNIX, _INTERNET, _INTERNET_6, _NETLINK), none=True),)),
-    Rule(errno.EAFNOSUPPORT, ("socket",), (When(0, (_NETLINK,)), When(2, (_ROUTE,), none=True))),
+    Rule(errno.EAFNOSUPPORT, "socket", (When(0, (_UNIX, _INTERNET, _INTERNET_6, _NETLINK), none=True),)),
+    Rule(errno.EAFNOSUPPORT, "socket", (When(0, (_NETLINK,)), When(2, (_ROUTE,), none=True))),
     Rule(
         errno.EPERM,
-        ("socket",),
+        "socket",
         (When(0, (_NETLINK,), none=True), When(1, (_STREAM, _DATAGRAM, _SEQUENCED), none=True, mask=_TYPE)),
     ),
-    Rule(errno.EAFNOSUPPORT, ("socketpair",), (When(0, (_UNIX,), none=True),)),
+    Rule(errno.EAFNOSUPPORT, "socketpair", (When(0, (_UNIX,), none=True),)),
 )
 """Where a network namespace bounds the rest: no packet, vsock, raw or stranger sockets, of netlink the one protocol."""
 
 NO_SOCKETS = (
-    Rule(errno.EAFNOSUPPORT, ("socket",)),
-    Rule(errno.EAFNOSUPPORT, ("socketpair",), (When(0, (_UNIX,), none=True),)),
+    Rule(errno.EAFNOSUPPORT, "socket"),
+    Rule(errno.EAFNOSUPPORT, "socketpair", (When(0, (_UNIX,), none=True),)),
     # Segments, queues and semaphores have no file: those of other programs could be used, and ours would outlive us.
     Rule(
         errno.ENOSYS,
-        (
-            "shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop",
-            "semctl", "mq_open", "mq_unlink",
-        ),
+        "shmget shmat shmctl msgget msgsnd msgrcv msgctl semget semop semtimedop semctl mq_open mq_unlink",
     ),
-)  # fmt: skip
+)
 """Where nothing else bounds them: what leads nowhere but to oneself."""
 
 
@@ -120,50 +113,95 @@ class Machine(NamedTuple):
     foreign: int = 0
 
 
-_SHARED = {
-    "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428, "move_mount": 429,
-    "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "clone3": 435, "pidfd_getfd": 438,
-    "process_madvise": 440, "mount_setattr": 442, "quotactl_fd": 443, "memfd_secret": 447,
-    "process_mrelease": 448, "open_tree_attr": 467,
-}  # fmt: skip
-"""From 424 on every machine has the same numbers."""
+# Columns: the call, its number on x86-64 and on ARM64; `-` where there is none. From 424 on every machine has the same.
+_NUMBERS = """
+    acct               163   89
+    add_key            248  217
+    bpf                321  280
+    chroot             161   51
+    clock_settime      227  112
+    clone               56  220
+    clone3             435  435
+    delete_module      176  106
+    fanotify_init      300  262
+    finit_module       313  273
+    fsconfig           431  431
+    fsmount            432  432
+    fsopen             430  430
+    fspick             433  433
+    init_module        175  105
+    io_uring_enter     426  426
+    io_uring_register  427  427
+    io_uring_setup     425  425
+    ioctl               16   29
+    ioperm             173    -
+    iopl               172    -
+    kcmp               312  272
+    kexec_file_load    320  294
+    kexec_load         246  104
+    keyctl             250  219
+    lookup_dcookie     212   18
+    memfd_secret       447  447
+    modify_ldt         154    -
+    mount              165   40
+    mount_setattr      442  442
+    move_mount         429  429
+    move_pages         279  239
+    mq_open            240  180
+    mq_unlink          241  181
+    msgctl              71  187
+    msgget              68  186
+    msgrcv              70  188
+    msgsnd              69  189
+    name_to_handle_at  303  264
+    open_by_handle_at  304  265
+    open_tree          428  428
+    open_tree_attr     467  467
+    perf_event_open    298  241
+    pidfd_getfd        438  438
+    pivot_root         155   41
+    prlimit64          302  261
+    process_madvise    440  440
+    process_mrelease   448  448
+    process_vm_readv   310  270
+    process_vm_writev  311  271
+    ptrace             101  117
+    quotactl           179   60
+    quotactl_fd        443  443
+    reboot             169  142
+    request_key        249  218
+    semctl              66  191
+    semget              64  190
+    semop               65  193
+    semtimedop         220  192
+    setdomainname      171  162
+    sethostname        170  161
+    setns              308  268
+    settimeofday       164  170
+    shmat               30  196
+    shmctl              31  195
+    shmget              29  194
+    socket              41  198
+    socketpair          53  199
+    swapoff            168  225
+    swapon             167  224
+    syslog             103  116
+    umount2            166   39
+    unshare            272   97
+    uselib             134    -
+    userfaultfd        323  282
+    vhangup            153   58
+"""
 
-X86_64 = Machine(
-    0xC000003E,
-    {
-        "acct": 163, "add_key": 248, "bpf": 321, "chroot": 161, "clock_settime": 227, "clone": 56,
-        "delete_module": 176, "fanotify_init": 300, "finit_module": 313,
-        "init_module": 175, "ioctl": 16, "ioperm": 173, "iopl": 172, "kcmp": 312,
-        "kexec_file_load": 320, "kexec_load": 246, "keyctl": 250, "lookup_dcookie": 212, "modify_ldt": 154,
-        "mount": 165, "move_pages": 279, "mq_open": 240, "mq_unlink": 241, "msgctl": 71, "msgget": 68,
-        "msgrcv": 70, "msgsnd": 69, "name_to_handle_at": 303, "open_by_handle_at": 304,
-        "perf_event_open": 298, "pivot_root": 155, "prlimit64": 302, "process_vm_readv": 310, "process_vm_writev": 311,
-        "ptrace": 101, "quotactl": 179, "reboot": 169, "request_key": 249, "semctl": 66,
-        "semget": 64, "semop": 65, "semtimedop": 220, "setdomainname": 171, "sethostname": 170, "setns": 308,
-        "settimeofday": 164, "shmat": 30, "shmctl": 31, "shmget": 29, "socket": 41, "socketpair": 53,
-        "swapoff": 168, "swapon": 167, "syslog": 103, "umount2": 166, "unshare": 272, "uselib": 134,
-        "userfaultfd": 323, "vhangup": 153,
-    } | _SHARED,
-    foreign=0x40000000,
-)  # fmt: skip
 
-AARCH64 = Machine(
-    0xC00000B7,
-    {
-        "acct": 89, "add_key": 217, "bpf": 280, "chroot": 51, "clock_settime": 112, "clone": 220,
-        "delete_module": 106, "fanotify_init": 262, "finit_module": 273, "init_module": 105, "ioctl": 29,
-        "kcmp": 272, "kexec_file_load": 294, "kexec_load": 104, "keyctl": 219, "lookup_dcookie": 18,
-        "mount": 40, "move_pages": 239, "mq_open": 180, "mq_unlink": 181, "msgctl": 187, "msgget": 186,
-        "msgrcv": 188, "msgsnd": 189, "name_to_handle_at": 264, "open_by_handle_at": 265,
-        "perf_event_open": 241, "pivot_root": 41, "prlimit64": 261, "process_vm_readv": 270, "process_vm_writev": 271,
-        "ptrace": 117, "quotactl": 60, "reboot": 142, "request_key": 218, "semctl": 191, "semget": 190,
-        "semop": 193, "semtimedop": 192, "setdomainname": 162, "sethostname": 161, "setns": 268,
-        "settimeofday": 170, "shmat": 196, "shmctl": 195, "shmget": 194, "socket": 198, "socketpair": 199,
-        "swapoff": 225, "swapon": 224, "syslog": 116, "umount2": 39, "unshare": 97, "userfaultfd": 282,
-        "vhangup": 58,
-    } | _SHARED,
-)  # fmt: skip
+def _numbers(column: int) -> Mapping[str, int]:
+    """Return the numbers of the calls of one machine."""
+    rows = map(str.split, _NUMBERS.strip().splitlines())
+    return {call: int(numbers[column]) for call, *numbers in rows if numbers[column] != "-"}
 
+
+X86_64 = Machine(0xC000003E, _numbers(0), foreign=0x40000000)
+AARCH64 = Machine(0xC00000B7, _numbers(1))
 MACHINES: Mapping[str, Machine] = {"x86_64": X86_64, "aarch64": AARCH64}
 """By what `uname -m` says."""
 
@@ -210,7 +248,7 @@ def _program(machine: Machine, rules: Sequence[Rule]) -> Iterator[Instruction]:
     yield _JUMP_IF_AT_LEAST, 0, 1, NEWEST + 1  # newer ones, and those of x32
     yield _RETURN, 0, 0, _ERROR | errno.ENOSYS
     for rule in rules:
-        for name in rule.calls:
+        for name in rule.calls.split():
             if (number := machine.calls.get(name)) is not None:
                 looking = _refuse(rule)
                 yield _JUMP_IF_EQUAL, 0, len(looking), number
