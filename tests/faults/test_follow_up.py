@@ -8,32 +8,21 @@ import pytest
 from bot.publish.thread.markers import mark, marked
 from slash_forge.bundled import MAINTAINER
 from slash_forge.operations import runs
-from tests.follow_up.conftest import BRANCH, Followed, mark_fields
+from tests.follow_up.conftest import BRANCH, FIX, Followed
 from tests.follow_up.conftest import followed as followed
-from tests.support.model_script import Call, Say
-from tests.support.stage import BOT, CommandResult
+from tests.support.stage import BOT
 
 pytestmark = [pytest.mark.bubblewrap]
-
-FIX = [
-    Call("write", {"path": "more.txt", "content": "fixed\n"}),
-    Call("describe_change", {"title": "Fix it", "summary": "It was wrong."}),
-    Say("Done."),
-]
 
 
 @pytest.mark.parametrize("times", [1, 40])
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("POST", "/graphql$"),
-        ("GET", "/contents/"),
-        ("GET", r"/issues/\d+/comments"),
-        ("GET", "/check-runs"),
-        ("GET", "/compare/"),
-        ("GET", "/actions/artifacts"),
+        ("POST", "/graphql$"), ("GET", "/contents/"), ("GET", r"/issues/\d+/comments"), ("GET", "/check-runs"),
+        ("GET", "/compare/"), ("GET", "/actions/artifacts"),
     ],
-)
+)  # fmt: skip
 def test_an_error_of_a_read_costs_time_only(followed: Followed, method: str, path: str, times: int):
     run = followed.ci()
     followed.forge.fail_next(method, path, 502, times=times)
@@ -44,7 +33,7 @@ def test_an_error_of_a_read_costs_time_only(followed: Followed, method: str, pat
         assert followed.comment == ""
         first = followed.wake(run, FIX)
     assert first.code == 0, first.output
-    assert mark_fields(followed.comment)["fix"] == "1"
+    assert followed.mark["fix"] == "1"
 
 
 @pytest.mark.parametrize("kind", ["primary", "secondary"])
@@ -56,33 +45,19 @@ def test_a_rate_limit_ends_the_wake_up_and_counts_nothing(followed: Followed, ki
     assert followed.comment == ""
 
 
-def begun(followed: Followed) -> tuple[int, dict[str, str], dict[str, str]]:
-    """A round whose bundle waits to be published: CI's run, the job, and the variables of its event."""
-    run = followed.ci()
-    event, job = followed.forge.workflow_run_event(followed.repo, run), followed.stage.job()
-    ran = followed.stage.run(model=FIX, event=event, name="workflow_run", token=followed.token, **job)
-    assert ran.code == 0, ran.output
-    file = str(followed.stage.event_file(event))
-    return run, job, {"GITHUB_EVENT_NAME": "workflow_run", "GITHUB_EVENT_PATH": file}
-
-
-def publish(followed: Followed, job: dict[str, str], where: dict[str, str]) -> CommandResult:
-    return followed.stage.publish(token=followed.token, **where, **job)
-
-
 @pytest.mark.parametrize("again", [False, True])
 def test_death_between_push_and_comment_counts_one_round_and_pushes_once(followed: Followed, again: bool):
-    before, (_, job, where) = followed.head, begun(followed)
+    before, round = followed.head, followed.begin(followed.ci())
     followed.forge.drop_next("PATCH", "/issues/comments/", times=40)
-    publish(followed, job, where)
+    followed.publish(*round)
     pushed = followed.head
     assert pushed != before
     followed.forge.end_faults()
     if again:
-        publish(followed, job, where)
+        followed.publish(*round)
         assert followed.head == pushed
     assert followed.wake(followed.ci("success")).code == 0
-    assert mark_fields(followed.comment)["fix"] == "1"
+    assert followed.mark["fix"] == "1"
     assert "Ready for review" in followed.comment
 
 
@@ -90,19 +65,15 @@ def test_a_lost_event_is_made_up_for_by_the_schedule(followed: Followed):
     before = followed.head
     followed.ci()
     assert followed.sweep(FIX).code == 0
-    assert mark_fields(followed.comment)["fix"] == "1"
+    assert followed.mark["fix"] == "1"
     assert followed.head == before  # the bundle is not published yet
 
 
 def test_one_pull_request_that_cannot_be_read_keeps_no_other_back(followed: Followed):
     forge, repo = followed.forge, followed.repo
     forge.commit(repo, {"b.txt": "b\n"}, branch="agent/other", author=BOT)
-    other = forge.open_pull(
-        repo,
-        BOT,
-        "agent/other",
-        body=f"x\n\n<!-- slash-agent pull-request issue=1 head={followed.head} -->\n",
-    )
+    body = f"x\n\n<!-- slash-agent pull-request issue=1 head={followed.head} -->\n"
+    other = forge.open_pull(repo, BOT, "agent/other", body=body)
     followed.ci("success")
     forge.fail_next("GET", f"/issues/{other}/comments", 500, times=40)
     swept = followed.sweep()
@@ -122,9 +93,9 @@ def test_while_github_computes_nothing_is_decided_and_nothing_is_said_twice(foll
 
 
 def test_a_person_who_pushes_during_a_round_wins(followed: Followed):
-    _, job, where = begun(followed)
+    round = followed.begin(followed.ci())
     theirs = followed.forge.commit(followed.repo, {"x.txt": "x\n"}, branch=BRANCH, author=MAINTAINER)
-    publish(followed, job, where)
+    followed.publish(*round)
     assert followed.head == theirs
     followed.wake(followed.ci())
     assert followed.head == theirs
@@ -140,17 +111,15 @@ def test_a_stop_between_reading_and_writing_wins(followed: Followed, monkeypatch
         return listed(call, repo, matches)
 
     monkeypatch.setattr(runs, "_artifact_list", stop_first)
-    done = followed.wake(followed.ci(), FIX)
-    assert f"#{followed.number} was stopped meanwhile" in done.output
-    assert done.requests in ((), [])
-    assert mark_fields(followed.comment) == {"state": "stopped"}
+    assert f"#{followed.number} was stopped meanwhile" in followed.no_round(followed.ci())
+    assert followed.mark == {"state": "stopped"}
 
 
 def test_a_note_in_place_of_a_bundle_stops_the_round(followed: Followed):
-    before, (_, job, where) = followed.head, begun(followed)
+    before, (job, where) = followed.head, followed.begin(followed.ci())
     note = {"SLASH_AGENT_NOTE": "mira may not push here."}
     for _ in range(2):
-        assert publish(followed, job, {**where, **note}).code == 0
+        assert followed.publish(job, {**where, **note}).code == 0
         assert followed.comment.startswith("**Stopped:** mira may not push here. Next: a maintainer.")
     assert "running" not in followed.comment
     assert followed.head == before

@@ -10,7 +10,8 @@ import pytest
 from bot.contracts.request import POLICY_FILE
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 from slash_forge import Forge
-from tests.support.stage import BOT, CommandResult, Model, Stage, open_stage
+from tests.support.model_script import Call, Say
+from tests.support.stage import BOT, MAINTAINER, CommandResult, Model, Stage, open_stage
 
 BRANCH = "agent/issue-1-round-durations"
 PERMISSIONS = {
@@ -20,6 +21,21 @@ PERMISSIONS = {
     "actions": "write",
     "checks": "read",
 }
+FIX = [
+    Call("write", {"path": "more.txt", "content": "fixed\n"}),
+    Call("describe_change", {"title": "Fix the failing test", "summary": "It was wrong."}),
+    Say("Done."),
+]
+FEATURE = "feature"
+UPDATE, UPDATER = "dependabot/x", "dependabot[bot]"
+
+
+def by_command(command: str) -> list[Call | Say]:
+    """Turns that change files by a command."""
+    return [
+        Call("bash", {"command": command}),
+        Call("describe_change", {"title": "Change it", "summary": "As asked."}), Say("Done."),
+    ]  # fmt: skip
 
 
 @dataclass
@@ -44,11 +60,30 @@ class Followed:
         assert sha
         return sha
 
+    @property
+    def parents(self) -> list[str]:
+        """The parents of the head."""
+        return [one["sha"] for one in self.stage.get(f"commits/{self.head}")["parents"]]
+
+    @property
+    def merge_base(self) -> str:
+        sha: str = self.stage.get(f"compare/main...{BRANCH}")["merge_base_commit"]["sha"]
+        return sha
+
+    @property
+    def mark(self) -> dict[str, str]:
+        return mark_fields(self.comment)
+
     def policy(self, text: str = "{}") -> None:
         self.forge.commit(
             self.repo,
             {POLICY_FILE: f"version: 1\nchecks: []\ndiagnostics: {{checkers: []}}\nfollow_up: {text}\n"},
         )
+
+    def run_of_ci(self, conclusion: str | None = "failure", **more: str) -> int:
+        """A run of CI on the head without a job. Returns its id."""
+        more = {"event": "pull_request", **more}
+        return self.forge.add_run(self.repo, pull=self.number, conclusion=conclusion, **more)
 
     def ci(
         self, conclusion: str | None = "failure", name: str = "test", log: str = "FAILED test_a::test_b"
@@ -56,7 +91,7 @@ class Followed:
         """A run of CI on the head with one job. Returns its id."""
         from slash_forge.runs import Step
 
-        run = self.forge.add_run(self.repo, event="pull_request", pull=self.number, conclusion=conclusion)
+        run = self.run_of_ci(conclusion)
         self.forge.add_job(
             self.repo, run, name, conclusion=conclusion, steps=[Step("make test", conclusion or "", log)]
         )
@@ -77,6 +112,57 @@ class Followed:
             done = self.stage.publish(token=self.token, **where, **job)
             return CommandResult(done.code, ran.out + done.out, ran.err + done.err, ran.requests)
         return ran
+
+    def no_round(self, run: Any) -> str:
+        """Wake up; nothing is asked of a model and nothing is pushed. What was printed."""
+        before, done = self.head, self.wake(run, [Say("unused")])
+        assert done.requests in ((), []), done.output
+        assert self.head == before
+        return done.output
+
+    def begin(self, run: int, model: Model = FIX) -> tuple[dict[str, str], dict[str, str]]:
+        """A round whose bundle waits to be published: the job, and the variables of its event."""
+        event, job = self.forge.workflow_run_event(self.repo, run), self.stage.job()
+        ran = self.stage.run(model=model, event=event, name="workflow_run", token=self.token, **job)
+        assert ran.code == 0, ran.output
+        file = str(self.stage.event_file(event))
+        return job, {"GITHUB_EVENT_NAME": "workflow_run", "GITHUB_EVENT_PATH": file}
+
+    def publish(self, job: dict[str, str], where: dict[str, str]) -> CommandResult:
+        return self.stage.publish(token=self.token, **where, **job)
+
+    def command(
+        self, words: str = "/agent follow", login: str = MAINTAINER, number: int = 0
+    ) -> CommandResult:
+        """Somebody's command that needs no model."""
+        event = self.stage.ask(words, login, number=number or self.number)
+        return self.stage.run(event=event, token=self.token, **self.stage.job())
+
+    def feature(self, push_to_head: bool = True) -> tuple[int, str]:
+        """A person's pull request with a commit to `a.txt`, and its head. Its base has gone on."""
+        head = self.forge.commit(self.repo, {"a.txt": "mine\n"}, branch=FEATURE, author=MAINTAINER)
+        number = self.forge.open_pull(self.repo, MAINTAINER, FEATURE)
+        policy = f"version: 1\nchecks: []\npush_to_head: {str(push_to_head).lower()}\n"
+        self.forge.commit(self.repo, {".github/agent.yml": policy})
+        return number, head
+
+    def worked_on(self, words: str, number: int, model: Model) -> tuple[CommandResult, CommandResult]:
+        """A command on a pull request, run and published, and the parents of the feature's head afterwards."""
+        event, job = self.stage.ask(words, number=number), self.stage.job()
+        ran = self.stage.run(model=model, event=event, token=self.token, **job)
+        assert ran.code == 0, ran.output
+        return ran, self.stage.publish_event(event, token=self.token, **job)
+
+    @property
+    def feature_parents(self) -> list[str]:
+        return [one["sha"] for one in self.stage.get(f"commits/{FEATURE}")["parents"]]
+
+    def dependency_update(self, body: str = "") -> int:
+        """From here on it is about an update by a bot, whose id is returned."""
+        bot = self.forge.add_user(UPDATER, kind="Bot")
+        self.forge.commit(self.repo, {"requirements.txt": "x==2\n"}, branch=UPDATE, author=UPDATER)
+        self.number = self.forge.open_pull(self.repo, UPDATER, UPDATE, title="Bump x", body=body)
+        return bot
 
     def sweep(self, model: Model = None) -> CommandResult:
         event = self.stage.schedule

@@ -9,18 +9,12 @@ import pytest
 from slash_forge.bundled import MAINTAINER
 from slash_forge.call import Call as RestCall
 from tests.attacks.test_fence_of_the_prompt import outside, user_texts
-from tests.follow_up.conftest import BRANCH, Followed, mark_fields
+from tests.follow_up.conftest import BRANCH, FEATURE, FIX, UPDATE, UPDATER, Followed, by_command
 from tests.support.files import write_file
 from tests.support.model_script import Call, Say
 from tests.support.stage import BOT
 
 pytestmark = pytest.mark.bubblewrap
-
-FIX = [
-    Call("write", {"path": "more.txt", "content": "fixed\n"}),
-    Call("describe_change", {"title": "Fix the failing test", "summary": "It was wrong."}),
-    Say("Done."),
-]
 
 
 def test_without_the_policy_nothing_starts(followed: Followed):
@@ -32,8 +26,7 @@ def test_without_the_policy_nothing_starts(followed: Followed):
 
 
 def test_a_red_check_is_fixed_once(followed: Followed):
-    merge_base = followed.stage.get(f"compare/main...{BRANCH}")["merge_base_commit"]["sha"]
-    followed.forge.add_check_run(followed.repo, merge_base, "test", "success")
+    followed.forge.add_check_run(followed.repo, followed.merge_base, "test", "success")
     required = {"required_status_checks": [{"context": "test"}]}
     followed.forge.add_rule(followed.repo, "main", "required_status_checks", required)
     before, run = followed.head, followed.ci()
@@ -43,11 +36,11 @@ def test_a_red_check_is_fixed_once(followed: Followed):
     message = followed.stage.get(f"commits/{followed.head}")["commit"]["message"]
     assert message.rstrip().endswith("Agent-Round: fix")
     assert f"pushed {followed.head[:12]}" in followed.comment
-    assert mark_fields(followed.comment)["fix"] == "1"
+    assert followed.mark["fix"] == "1"
     assert "FAILED test_a::test_b" in str(done.requests[0].json)
     again = followed.wake(run)
     assert again.code == 0, again.output
-    assert mark_fields(followed.comment)["fix"] == "1"
+    assert followed.mark["fix"] == "1"
 
 
 def test_one_red_check_waits_for_the_others_and_an_idle_event_takes_few_calls(followed: Followed):
@@ -63,8 +56,7 @@ def test_one_red_check_waits_for_the_others_and_an_idle_event_takes_few_calls(fo
 
 def test_green_marks_it_ready_and_requests_a_review_once(followed: Followed):
     followed.forge.comment(followed.repo, followed.number, MAINTAINER, "/agent follow")
-    event = followed.stage.ask("/agent follow", number=followed.number)
-    armed = followed.stage.run(event=event, token=followed.token, **followed.stage.job())
+    armed = followed.command()
     assert armed.code == 0, armed.output
     run = followed.ci("success")
     assert followed.wake(run).code == 0
@@ -79,33 +71,27 @@ def test_green_marks_it_ready_and_requests_a_review_once(followed: Followed):
 
 def test_a_commit_of_somebody_else_ends_it(followed: Followed):
     followed.forge.commit(followed.repo, {"x.txt": "x\n"}, branch=BRANCH, author=MAINTAINER)
-    before = followed.head
-    assert followed.wake(followed.ci()).code == 0
-    assert re.search(
-        r"\*\*Stopped:\*\* Somebody else committed to the branch: [0-9a-f]{12}\. Next: a maintainer",
-        followed.comment,
-    )
-    assert followed.head == before
+    followed.no_round(followed.ci())
+    said = r"\*\*Stopped:\*\* Somebody else committed to the branch: [0-9a-f]{12}\. Next: a maintainer"
+    assert re.search(said, followed.comment)
 
 
 def test_runs_that_wait_for_approval_are_named_once(followed: Followed):
     run = followed.ci("action_required")
     followed.wake(run)
-    assert (
-        "**Waiting for somebody with write access** to approve the workflow runs: [run 1]("
-        in followed.comment
-    )
+    waits = "**Waiting for somebody with write access** to approve the workflow runs: [run 1]("
+    assert waits in followed.comment
     writes = len(followed.stage.writes())
     followed.wake(run)
     assert len(followed.stage.writes()) == writes
-    assert "fix" not in mark_fields(followed.comment)
+    assert "fix" not in followed.mark
 
 
 def test_a_lost_runner_runs_again_and_costs_no_round(followed: Followed):
     run = followed.ci(log="The hosted runner lost communication with the server.")
     assert followed.wake(run).code == 0
     assert followed.forge.run_state(followed.repo, run) == ("queued", None)
-    assert "fix" not in mark_fields(followed.comment)
+    assert "fix" not in followed.mark
 
 
 def test_a_copied_mark_lowers_nothing(followed: Followed):
@@ -115,7 +101,7 @@ def test_a_copied_mark_lowers_nothing(followed: Followed):
     followed.forge.comment(followed.repo, followed.number, MAINTAINER, forged)
     followed.forge.delete_comment(followed.repo, _id(followed))
     followed.wake(followed.ci(None))
-    assert mark_fields(followed.comment)["fix"] == "1"  # by the trailer of the commit
+    assert followed.mark["fix"] == "1"  # by the trailer of the commit
 
 
 def _id(followed: Followed) -> int:
@@ -148,21 +134,13 @@ def test_a_merge_has_two_parents_and_differs_in_resolved_conflicts_alone(
     if refused.startswith("GitHub"):  # a third parent
         followed.policy("{}\npull_request: {signed: true}")
         monkeypatch.setattr(RestCall, "names", lambda call, name: [*names(call, name), tip])
-    model = [
-        Call("view", {"path": "notes.txt"}), Call("bash", {"command": edit}),
-        Call("describe_change", {"title": "Merge main", "summary": "Both."}), Say("Done."),
-    ]  # fmt: skip
-    run = forge.add_run(repo, event="pull_request", pull=followed.number, conclusion="success")  # no check
-    done = followed.wake(run, model)
+    model = [Call("view", {"path": "notes.txt"}), *by_command(edit)]
+    done = followed.wake(followed.run_of_ci("success"), model)  # without a check
     assert "<<<<<<<" in str(done.requests[1].json)
-    assert mark_fields(followed.comment)["conflict"] == "1"
+    assert followed.mark["conflict"] == "1"
     assert "Ready" not in followed.comment
     assert refused in done.output
-    if refused:
-        assert followed.head == head
-    else:
-        merge = followed.stage.get(f"commits/{followed.head}")
-        assert [one["sha"] for one in merge["parents"]] == [head, tip]
+    assert followed.head == head if refused else followed.parents == [head, tip]
 
 
 def test_five_threads_are_answered_in_one_round(followed: Followed):
@@ -178,10 +156,10 @@ def test_five_threads_are_answered_in_one_round(followed: Followed):
     assert followed.head != before
     written = followed.stage.get(f"pulls/{followed.number}/comments")
     assert sorted(one["in_reply_to_id"] for one in written if one.get("in_reply_to_id")) == sorted(ids)
-    assert mark_fields(followed.comment)["review"] == "1"
+    assert followed.mark["review"] == "1"
     again = followed.wake(followed.ci("success"))
     assert again.code == 0, again.output
-    assert mark_fields(followed.comment)["review"] == "1"
+    assert followed.mark["review"] == "1"
 
 
 @pytest.mark.parametrize(
@@ -212,16 +190,14 @@ def test_only_a_thread_whose_lines_changed_is_resolved_and_a_refusal_is_a_note(
 
 def test_a_failure_mended_on_the_base_is_merged_and_not_fixed(followed: Followed):
     forge, repo = followed.forge, followed.repo
-    merge_base = followed.stage.get(f"compare/main...{BRANCH}")["merge_base_commit"]["sha"]
-    forge.add_check_run(repo, merge_base, "test", "failure")
+    forge.add_check_run(repo, followed.merge_base, "test", "failure")
     tip = forge.commit(repo, {"mended.txt": "x\n"})
     forge.add_check_run(repo, tip, "test", "success")
     head = followed.head
     assert followed.wake(followed.ci()).code == 0
-    merge = followed.stage.get(f"commits/{followed.head}")
-    assert [one["sha"] for one in merge["parents"]] == [head, tip]
-    assert mark_fields(followed.comment)["update"] == "1"
-    assert "fix" not in mark_fields(followed.comment)
+    assert followed.parents == [head, tip]
+    assert followed.mark["update"] == "1"
+    assert "fix" not in followed.mark
     again = followed.wake(followed.ci(None))
     assert "Stopped" not in followed.comment, again.output
 
@@ -230,9 +206,7 @@ def test_red_on_the_base_as_well_stops_with_a_link(followed: Followed):
     run = followed.forge.add_run(followed.repo, conclusion="failure")
     followed.forge.add_job(followed.repo, run, "test", conclusion="failure")
     assert followed.wake(followed.ci()).code == 0
-    assert re.search(r"Stopped:\*\* test fails on the base branch, too: http", followed.comment), (
-        followed.comment
-    )
+    assert "Stopped:** test fails on the base branch, too: http" in followed.comment, followed.comment
 
 
 def test_the_same_failure_after_a_fix_stops_with_both_heads(followed: Followed):
@@ -252,36 +226,29 @@ def test_a_round_that_changes_nothing_stops(followed: Followed):
 
 
 def test_a_head_that_moved_makes_the_round_void(followed: Followed):
-    run = followed.ci()
-    event = followed.forge.workflow_run_event(followed.repo, run)
-    job = followed.stage.job()
-    ran = followed.stage.run(model=FIX, event=event, name="workflow_run", token=followed.token, **job)
-    assert ran.code == 0, ran.output
+    round = followed.begin(followed.ci())
     moved = followed.forge.commit(followed.repo, {"y.txt": "y\n"}, branch=BRANCH, author=BOT)
-    where = {"GITHUB_EVENT_NAME": "workflow_run", "GITHUB_EVENT_PATH": str(followed.stage.event_file(event))}
-    published = followed.stage.publish(token=followed.token, **where, **job)
+    published = followed.publish(*round)
     assert published.code == 6, published.output
     assert followed.head == moved
-    assert mark_fields(followed.comment)["void"] == "1"
+    assert followed.mark["void"] == "1"
     assert len(followed.stage.pulls()) == 1
     followed.wake(followed.ci(), FIX)
-    assert "void" not in mark_fields(followed.comment)
+    assert "void" not in followed.mark
     assert followed.head != moved
 
 
 def test_a_killed_round_is_given_back_and_repeated(followed: Followed):
     run = followed.ci()
-    event = followed.forge.workflow_run_event(followed.repo, run)
-    job = followed.stage.job()
-    followed.stage.run(model=FIX, event=event, name="workflow_run", token=followed.token, **job)
-    assert mark_fields(followed.comment)["run"] == job["GITHUB_RUN_ID"]
+    job, _ = followed.begin(run)
+    assert followed.mark["run"] == job["GITHUB_RUN_ID"]
     assert "a round is under way" in followed.wake(run).output
     followed.forge.set_run(followed.repo, int(job["GITHUB_RUN_ID"]), conclusion="cancelled")
     before = followed.head
     done = followed.wake(run, FIX)
     assert done.code == 0, done.output
     assert followed.head != before
-    assert mark_fields(followed.comment)["fix"] == "1"
+    assert followed.mark["fix"] == "1"
 
 
 def test_the_sweep_works_on_all_that_are_followed(followed: Followed):
@@ -289,25 +256,15 @@ def test_the_sweep_works_on_all_that_are_followed(followed: Followed):
     followed.ci()
     swept = followed.sweep(FIX)
     assert swept.code == 0, swept.output
-    where = {
-        "GITHUB_EVENT_NAME": "schedule",
-        "GITHUB_EVENT_PATH": str(followed.stage.event_file(followed.stage.schedule)),
-    }
-    done = followed.stage.publish(
-        token=followed.token,
-        SLASH_AGENT_INSTRUCTION="follow",
-        GITHUB_RUN_ID=mark_fields(followed.comment)["run"],
-        **where,
-    )
-    assert done.code == 0, done.output
+    more = {"SLASH_AGENT_INSTRUCTION": "follow", "GITHUB_RUN_ID": followed.mark["run"]}
+    followed.stage.publish_event(followed.stage.schedule, "schedule", followed.token, **more)
     assert followed.head != before
 
 
 def test_an_outsider_cannot_follow(followed: Followed):
     followed.forge.commit(followed.repo, {".github/agent.yml": "version: 1\n"})
     followed.forge.add_user("stranger")
-    event = followed.stage.ask("/agent follow", "stranger", number=followed.number)
-    done = followed.stage.run(event=event, token=followed.token, **followed.stage.job())
+    done = followed.command(login="stranger")
     assert done.code == 3, done.output
     assert followed.comment == ""
 
@@ -323,94 +280,49 @@ def test_a_token_without_contents_leaves_a_note_and_succeeds(followed: Followed)
 
 
 def test_one_in_the_merge_queue_is_left_alone(followed: Followed):
-    before = followed.head
     followed.forge.set_pull(followed.repo, followed.number, queued=True)
-    followed.wake(followed.ci())
+    followed.no_round(followed.ci())
     assert "in the merge queue" in followed.comment
-    assert followed.head == before
 
 
 @pytest.mark.parametrize("words", ["/agent resolve conflicts", "/agent update"])
 def test_a_person_can_have_the_base_merged_into_their_pull_request(followed: Followed, words: str):
-    forge, repo = followed.forge, followed.repo
-    forge.commit(repo, {"a.txt": "mine\n"}, branch="feature", author=MAINTAINER)
-    number = forge.open_pull(repo, MAINTAINER, "feature")
-    forge.commit(
-        repo, {"a.txt": "theirs\n", ".github/agent.yml": "version: 1\nchecks: []\npush_to_head: true\n"}
-    )
-    head, tip = forge.branch_sha(repo, "feature"), forge.branch_sha(repo)
-    event = followed.stage.ask(words, number=number)
-    model = [
-        Call("view", {"path": "a.txt"}),
-        Call("write", {"path": "a.txt", "content": "mine and theirs\n"}),
-        Call("describe_change", {"title": "Merge main", "summary": "Both."}),
-        Say("Done."),
-    ]
-    job = followed.stage.job()
-    ran = followed.stage.run(model=model, event=event, token=followed.token, **job)
-    assert ran.code == 0, ran.output
-    followed.stage.publish_event(event, token=followed.token, **job)
-    merge = followed.stage.get("commits/feature")
-    assert [one["sha"] for one in merge["parents"]] == [head, tip]
+    number, head = followed.feature()
+    tip = followed.forge.commit(followed.repo, {"a.txt": "theirs\n"})
+    followed.worked_on(words, number, [Call("view", {"path": "a.txt"}), *by_command("echo both > a.txt")])
+    assert followed.feature_parents == [head, tip]
 
 
 def test_an_update_without_conflicts_asks_no_model(followed: Followed):
-    forge, repo = followed.forge, followed.repo
-    forge.commit(repo, {"a.txt": "mine\n"}, branch="feature", author=MAINTAINER)
-    number = forge.open_pull(repo, MAINTAINER, "feature")
-    forge.commit(repo, {".github/agent.yml": "version: 1\nchecks: []\npush_to_head: true\n"})
-    head, tip = forge.branch_sha(repo, "feature"), forge.branch_sha(repo)
-    event = followed.stage.ask("/agent update", number=number)
-    job = followed.stage.job()
-    ran = followed.stage.run(model=[Say("unused")], event=event, token=followed.token, **job)
-    assert ran.code == 0, ran.output
+    number, head = followed.feature()
+    ran, _ = followed.worked_on("/agent update", number, [Say("unused")])
     assert ran.requests == []
-    followed.stage.publish_event(event, token=followed.token, **job)
-    merge = followed.stage.get("commits/feature")
-    assert [one["sha"] for one in merge["parents"]] == [head, tip]
+    assert followed.feature_parents == [head, followed.forge.branch_sha(followed.repo)]
 
 
 def test_without_push_to_head_nothing_is_merged_into_a_persons_branch(followed: Followed):
-    forge, repo = followed.forge, followed.repo
-    head = forge.commit(repo, {"a.txt": "mine\n"}, branch="feature", author=MAINTAINER)
-    number = forge.open_pull(repo, MAINTAINER, "feature")
-    forge.commit(repo, {"b.txt": "x\n"})
-    event = followed.stage.ask("/agent update", number=number)
-    job = followed.stage.job()
-    assert followed.stage.run(model=[Say("x")], event=event, token=followed.token, **job).code == 0
-    done = followed.stage.publish(
-        token=followed.token, GITHUB_EVENT_NAME="issue_comment",
-        GITHUB_EVENT_PATH=str(followed.stage.event_file(event)), **job,
-    )  # fmt: skip
+    number, head = followed.feature(push_to_head=False)
+    _, done = followed.worked_on("/agent update", number, [Say("x")])
     assert "push_to_head" in done.output
-    assert forge.branch_sha(repo, "feature") == head
+    assert followed.forge.branch_sha(followed.repo, FEATURE) == head
 
 
 def test_a_lock_file_is_never_merged_by_hand(followed: Followed):
     forge, repo = followed.forge, followed.repo
     forge.commit(repo, {"Cargo.lock": "one\n"}, branch=BRANCH, author=BOT)
     forge.commit(repo, {"Cargo.lock": "two\n"})
-    done = followed.wake(followed.ci(None), [Say("unused")])
-    assert "Cargo.lock has conflicts" in done.output
-    assert done.requests in ((), [])
+    assert "Cargo.lock has conflicts" in followed.no_round(followed.ci(None))
 
 
 @pytest.mark.parametrize("mixed", [False, True])
 def test_a_red_dependency_update_is_fixed_once(followed: Followed, mixed: bool):
-    forge, repo = followed.forge, followed.repo
-    bot = forge.add_user("dependabot[bot]", kind="Bot")
-    forge.commit(repo, {"requirements.txt": "x==2\n"}, branch="dependabot/x", author="dependabot[bot]")
-    if mixed:
-        forge.commit(repo, {"y.txt": "y\n"}, branch="dependabot/x", author=MAINTAINER)
     notes = "<details>\n<summary>Release notes</summary>\n<ul>\n<li>y is gone.</li>\n</ul>\n</details>"
-    number = forge.open_pull(repo, "dependabot[bot]", "dependabot/x", title="Bump x", body=notes)
-    triggers = f"triggers: {{failed_runs: {{authors: [{bot}], verbs: [fix]}}}}"
+    triggers = f"triggers: {{failed_runs: {{authors: [{followed.dependency_update(notes)}], verbs: [fix]}}}}"
     followed.policy(f"{{}}\n{triggers}")
-    followed.number = number
-    run = forge.add_run(
-        repo, event="pull_request", pull=number, conclusion="failure", actor="dependabot[bot]"
-    )
-    forge.add_job(repo, run, "test", conclusion="failure")
+    if mixed:
+        followed.forge.commit(followed.repo, {"y.txt": "y\n"}, branch=UPDATE, author=MAINTAINER)
+    run = followed.run_of_ci(actor=UPDATER)
+    followed.forge.add_job(followed.repo, run, "test", conclusion="failure")
     done = followed.wake(run, [Say("It is broken.")] if mixed else FIX)
     if mixed:
         assert "has commits of other accounts" in done.output
@@ -419,14 +331,13 @@ def test_a_red_dependency_update_is_fixed_once(followed: Followed, mixed: bool):
     text = user_texts(done.requests[0].json)
     assert "Release notes" in text and "y is gone." in text
     assert "Release notes" not in outside(text) and "y is gone." not in outside(text)
-    stacked = [one for one in followed.stage.pulls() if one["base"]["ref"] == "dependabot/x"]
-    assert len(stacked) == 1
-    assert stacked[0]["draft"]
+    [stacked] = [one for one in followed.stage.pulls() if one["base"]["ref"] == UPDATE]
+    assert stacked["draft"]
     again = followed.wake(run)
     assert "1 times already" in again.output, again.output
-    followed.number = stacked[0]["number"]
+    followed.number = stacked["number"]
     followed.wake(followed.ci(None))
-    assert mark_fields(followed.comment)["fix"] == "1"  # of the draft's rounds
+    assert followed.mark["fix"] == "1"  # of the draft's rounds
 
 
 def reply(followed: Followed, comment: int, body: str) -> Call:
@@ -439,28 +350,21 @@ def test_a_listed_bots_second_review_causes_no_round(followed: Followed):
     followed.policy(f"{{bots: [{bot}]}}")
     [first] = followed.review("critic[bot]")
     followed.wake(followed.ci("success"), [reply(followed, first, "No."), Say("Done.")])
-    assert mark_fields(followed.comment)["review"] == "1"
+    assert followed.mark["review"] == "1"
     followed.forge.comment(followed.repo, followed.number, MAINTAINER, "/agent follow")
-    followed.stage.run(
-        event=followed.stage.ask("/agent follow", number=followed.number),
-        token=followed.token,
-        **followed.stage.job(),
-    )
+    followed.command()
     followed.review("critic[bot]")
     again = followed.wake(followed.ci("success"))
     assert again.code == 0, again.output
-    assert mark_fields(followed.comment)["review"] == "1"
+    assert followed.mark["review"] == "1"
     assert "Only questions are left, in 2 open threads" in followed.comment
 
 
 def test_a_workflow_of_the_base_stops_before_the_model(followed: Followed):
     workflow = {".github/workflows/new.yml": "on: push\n", "notes.txt": "two\n"}
     followed.forge.commit(followed.repo, workflow)
-    before = followed.head
-    done = followed.wake(followed.ci(None), [Say("unused")])
-    assert done.requests in ((), [])
+    followed.no_round(followed.ci(None))
     assert "**Stopped:** The base branch changed a workflow file" in followed.comment
-    assert followed.head == before
 
 
 def test_after_an_approval_an_optional_red_check_causes_no_push(followed: Followed):
@@ -468,14 +372,12 @@ def test_after_an_approval_an_optional_red_check_causes_no_push(followed: Follow
     followed.forge.add_rule(followed.repo, "main", "required_status_checks", required)
     followed.forge.review(followed.repo, followed.number, MAINTAINER, state="APPROVED")
     followed.ci("success", name="must")
-    before, done = followed.head, followed.wake(followed.ci(name="optional"), [Say("unused")])
-    assert done.requests in ((), [])
-    assert followed.head == before
+    followed.no_round(followed.ci(name="optional"))
     assert "Ready for review" in followed.comment
 
 
 def test_a_check_that_is_flaky_on_the_base_runs_again_and_causes_no_commit(followed: Followed):
-    base = followed.stage.get(f"compare/main...{BRANCH}")["merge_base_commit"]["sha"]
+    base = followed.merge_base
     for conclusion in ("failure", "success"):
         run = followed.forge.add_run(followed.repo, sha=base, conclusion=conclusion)
         followed.forge.add_job(followed.repo, run, "test", conclusion=conclusion)
@@ -484,7 +386,7 @@ def test_a_check_that_is_flaky_on_the_base_runs_again_and_causes_no_commit(follo
     assert followed.forge.run_state(followed.repo, run) == ("queued", None)
     assert followed.wake(followed.ci("success")).code == 0
     assert followed.head == before
-    assert "fix" not in mark_fields(followed.comment)
+    assert "fix" not in followed.mark
 
 
 def test_a_change_that_needs_a_decision_is_asked_back_once(followed: Followed):
@@ -493,8 +395,7 @@ def test_a_change_that_needs_a_decision_is_asked_back_once(followed: Followed):
     assert "**Stopped:** Only questions are left." in followed.comment
     for script in ([reply(followed, remark, "Which of them, then?"), Say("Done.")], None):
         followed.forge.reply(followed.repo, remark, MAINTAINER, "You choose.")
-        event = followed.stage.ask("/agent follow", number=followed.number)
-        followed.stage.run(event=event, token=followed.token, **followed.stage.job())
+        followed.command()
         done = followed.wake(followed.ci("success"), script)
         assert done.code == 0, done.output
     texts = [
@@ -505,17 +406,15 @@ def test_a_change_that_needs_a_decision_is_asked_back_once(followed: Followed):
     assert [text.partition("\n")[0] for text in texts] == [
         "Which of the two?", "This needs a decision of people, and I asked here before: I leave it to you.",
     ]  # fmt: skip
-    assert mark_fields(followed.comment)["review"] == "2"
+    assert followed.mark["review"] == "2"
 
 
 def test_a_declined_finding_that_is_raised_again_gets_no_second_reply(followed: Followed):
     [remark] = followed.review(MAINTAINER)
     followed.wake(followed.ci("success"), [reply(followed, remark, "No, it is right."), Say("Done.")])
     followed.forge.reply(followed.repo, remark, MAINTAINER, "I insist.")
-    event = followed.stage.ask("/agent follow", number=followed.number)
-    followed.stage.run(event=event, token=followed.token, **followed.stage.job())
-    done = followed.wake(followed.ci("success"), [Say("unused")])
-    assert done.requests in ((), [])
+    followed.command()
+    followed.no_round(followed.ci("success"))
     assert "Only questions are left" in followed.comment
 
 
@@ -533,26 +432,17 @@ def test_each_limit_stops_and_the_diff_stays(followed: Followed, fields: dict[st
     if "lines" in fields:
         followed.forge.commit(followed.repo, {"long.txt": "line\n" * 500}, branch=BRANCH, author=BOT)
     followed.known(**fields)
-    before, done = followed.head, followed.wake(followed.ci(), [Say("unused")])
-    assert done.requests in ((), [])
+    followed.no_round(followed.ci())
     assert f"**Stopped:** {reason}" in followed.comment
-    assert followed.head == before
 
 
 def test_the_base_may_go_on_while_a_conflict_is_resolved(followed: Followed):
     forge, repo = followed.forge, followed.repo
     tip = forge.commit(repo, {"notes.txt": "two\n"})
-    head, run = followed.head, followed.ci(None)
-    event, job = forge.workflow_run_event(repo, run), followed.stage.job()
-    model = [
-        Call("bash", {"command": "echo both > notes.txt"}),
-        Call("describe_change", {"title": "Merge main", "summary": "Both."}), Say("Done."),
-    ]  # fmt: skip
-    followed.stage.run(model=model, event=event, name="workflow_run", token=followed.token, **job)
+    head, round = followed.head, followed.begin(followed.ci(None), by_command("echo both > notes.txt"))
     forge.commit(repo, {"later.txt": "x\n"})
-    followed.stage.publish_event(event, "workflow_run", followed.token, **job)
-    merge = followed.stage.get(f"commits/{followed.head}")
-    assert [one["sha"] for one in merge["parents"]] == [head, tip]
+    assert followed.publish(*round).code == 0
+    assert followed.parents == [head, tip]
 
 
 @pytest.mark.parametrize("ends", ["writes", "fails"])
@@ -564,10 +454,7 @@ def test_a_lock_file_is_written_anew_by_its_own_tool(followed: Followed, ends: s
     forge.commit(repo, {"Cargo.lock": "two\n", "notes.txt": "two\n", ".github/agent.yml": policy})
     script = 'echo "$@" >> Cargo.lock' if ends == "writes" else "echo no such crate; exit 3"
     write_file(tools / "cargo", f"#!/bin/sh\n{script}\n", 0o755)
-    model = [
-        Call("bash", {"command": "echo both > notes.txt; echo by hand > Cargo.lock"}),
-        Call("describe_change", {"title": "Merge main", "summary": "Both."}), Say("Done."),
-    ]  # fmt: skip
+    model = by_command("echo both > notes.txt; echo by hand > Cargo.lock")
     before, path = followed.head, f"{tools}:{os.environ['PATH']}"
     done = followed.wake(followed.ci(None), model, PATH=path)
     if ends == "fails":
@@ -580,17 +467,11 @@ def test_a_lock_file_is_written_anew_by_its_own_tool(followed: Followed, ends: s
 
 
 def test_failing_checks_of_a_persons_pull_request_are_fixed_on_request_in_one_round(followed: Followed):
-    forge, repo = followed.forge, followed.repo
-    head = forge.commit(repo, {"a.txt": "mine\n"}, branch="feature", author=MAINTAINER)
-    number = forge.open_pull(repo, MAINTAINER, "feature")
-    forge.commit(repo, {".github/agent.yml": "version: 1\nchecks: []\npush_to_head: true\n"})
-    run = forge.add_run(repo, event="pull_request", pull=number, conclusion="failure")
-    forge.add_job(repo, run, "test", conclusion="failure")
-    event, job = followed.stage.ask("/agent fix the failing checks", number=number), followed.stage.job()
-    ran = followed.stage.run(model=FIX, event=event, token=followed.token, **job)
+    followed.number, head = followed.feature()
+    followed.ci()
+    ran, _ = followed.worked_on("/agent fix the failing checks", followed.number, FIX)
     assert "test" in str(ran.requests[0].json)
-    followed.stage.publish_event(event, token=followed.token, **job)
-    assert [one["sha"] for one in followed.stage.get("commits/feature")["parents"]] == [head]
+    assert followed.feature_parents == [head]
 
 
 @pytest.mark.parametrize(
@@ -605,13 +486,9 @@ def test_a_red_update_is_known_by_its_author_and_counted_as_rounds_are(
 ):
     """Whoever the event names, also a person who ran CI again."""
     forge, repo = followed.forge, followed.repo
-    bot = forge.add_user("dependabot[bot]", kind="Bot")
-    forge.commit(repo, {"requirements.txt": "x==2\n"}, branch="dependabot/x", author="dependabot[bot]")
-    followed.number = forge.open_pull(repo, "dependabot[bot]", "dependabot/x", title="Bump x", body="")
-    forge.commit(
-        repo, {".github/agent.yml": f"checks: []\ntriggers: {{failed_runs: {{authors: [{bot}]}}}}\n"}
-    )
-    head = forge.branch_sha(repo, "dependabot/x") or ""
+    triggers = f"triggers: {{failed_runs: {{authors: [{followed.dependency_update()}]}}}}"
+    forge.commit(repo, {".github/agent.yml": f"checks: []\n{triggers}\n"})
+    head = forge.branch_sha(repo, UPDATE) or ""
     for number, one in enumerate([head] if repeated_by else ["b" * 40, "c" * 40, "d" * 40]):
         written = f"<!-- slash-agent progress request=w{one[:12]}-{number} run=7 state=over -->"
         match counted_by:
@@ -619,11 +496,9 @@ def test_a_red_update_is_known_by_its_author_and_counted_as_rounds_are(
                 forge.comment(repo, followed.number, BOT, f"Done.\n\n{written}\n")
             case "commits":
                 words = {"author": BOT, "message": f"Fix {number}\n\nAgent-Round: fix"}
-                forge.commit(repo, {"fix.txt": f"{number}\n"}, branch="dependabot/x", **words)
+                forge.commit(repo, {"fix.txt": f"{number}\n"}, branch=UPDATE, **words)
             case _:
                 bundle = f"slash-agent-bundle-round-{followed.number}"
                 forge.add_artifact(repo, followed.ci(None), bundle, {"a": b""})
-    actor = repeated_by or "dependabot[bot]"
-    run = forge.add_run(repo, event="pull_request", pull=followed.number, conclusion="failure", actor=actor)
-    done = followed.wake(run)
+    done = followed.wake(followed.run_of_ci(actor=repeated_by or UPDATER))
     assert again in done.output, done.output

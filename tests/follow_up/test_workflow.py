@@ -14,8 +14,7 @@ from bot.environment.detection_result import CIStep, Detection
 from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.load import load_policy
 from slash_forge.bundled import MAINTAINER
-from tests.follow_up.conftest import BRANCH, Followed, mark_fields
-from tests.follow_up.test_events import FIX
+from tests.follow_up.conftest import BRANCH, FIX, UPDATE, UPDATER, Followed
 from tests.support.act import Act
 from tests.support.model_script import Call, Step
 from tests.support.model_server import ModelServer
@@ -149,7 +148,7 @@ def test_a_runner_that_is_not_ours_reads_it_as_we_mean_it(followed: Followed):
 def test_a_sweep_runs_a_round_for_the_policy(followed: Followed, jobs: Jobs):
     before, _ = followed.head, red(followed)
     assert jobs(followed.stage.schedule, "schedule") == ALL
-    assert followed.head != before and "by" not in mark_fields(followed.comment)
+    assert followed.head != before and "by" not in followed.mark
 
 
 def test_what_needs_no_model_is_done_by_the_first_job(followed: Followed, jobs: Jobs):
@@ -173,7 +172,7 @@ def test_follow_arms_and_starts_the_workflow_whose_round_is_that_persons(followe
     repository = followed.stage.sample.event["repository"]
     event = {"inputs": started["inputs"], "repository": repository, "sender": repository["owner"]}
     assert jobs(event, "workflow_dispatch") == ALL
-    assert followed.head != before and mark_fields(followed.comment)["login"] == MAINTAINER
+    assert followed.head != before and followed.mark["login"] == MAINTAINER
     forge.commit(followed.repo, {"a.txt": "a\n"}, branch="feature", author=MAINTAINER)
     of_others = forge.open_pull(followed.repo, MAINTAINER, "feature")
     assert command(followed, jobs, "/agent follow", of_others).startswith("**Not followed:** I follow only")
@@ -184,7 +183,7 @@ def test_status_tells_round_money_and_who_is_next_and_stop_cancels_and_disarms(
 ):
     event, before = red(followed), followed.head
     jobs(event, only="decide")
-    run = int(mark_fields(followed.comment)["run"])
+    run = int(followed.mark["run"])
     state = (
         "**Round 1 of 6:** fixing failed checks: test. Next: this bot. 1 round of 6, $0.00 of $3.00. [What"
     )
@@ -200,28 +199,22 @@ def test_status_tells_round_money_and_who_is_next_and_stop_cancels_and_disarms(
 
 
 def test_a_round_that_was_stopped_publishes_nothing(followed: Followed, jobs: Jobs):
-    event, job, before = red(followed), followed.stage.job(), followed.head
-    ran = followed.stage.run(model=FIX, event=event, name="workflow_run", token=followed.token, **job)
-    assert ran.code == 0, ran.output
+    before, round = followed.head, followed.begin(followed.ci())
     command(followed, jobs, "/agent stop")
-    where = {"GITHUB_EVENT_NAME": "workflow_run", "GITHUB_EVENT_PATH": str(followed.stage.event_file(event))}
-    assert followed.stage.publish(token=followed.token, **where, **job).code != 0
+    assert followed.publish(*round).code != 0
     assert followed.head == before
 
 
 def test_a_red_dependency_update_goes_through_the_same_jobs(followed: Followed, jobs: Jobs):
-    forge, repo, login = followed.forge, followed.repo, "dependabot[bot]"
-    bot = forge.add_user(login, kind="Bot")
-    forge.commit(repo, {"requirements.txt": "x==2\n"}, branch="dependabot/x", author=login)
-    followed.number = forge.open_pull(repo, login, "dependabot/x", title="Bump x")
+    forge, repo, bot = followed.forge, followed.repo, followed.dependency_update()
     policy = f"version: 1\nchecks: []\ntriggers: {{failed_runs: {{authors: [{bot}]}}}}\n"
     forge.commit(repo, {".github/agent.yml": policy})
-    run = forge.add_run(repo, event="pull_request", pull=followed.number, conclusion="failure", actor=login)
+    run = followed.run_of_ci(actor=UPDATER)
     forge.add_job(repo, run, "test", conclusion="failure")
     assert jobs(forge.workflow_run_event(repo, run)) == ALL
     kept = followed.stage.get(f"actions/artifacts?name=slash-agent-bundle-round-{followed.number}")
     assert kept["total_count"] == 1  # it counts as a round
-    [stacked] = [one for one in followed.stage.pulls() if one["base"]["ref"] == "dependabot/x"]
+    [stacked] = [one for one in followed.stage.pulls() if one["base"]["ref"] == UPDATE]
     assert (stacked["draft"], stacked["user"]["login"]) == (True, BOT)
 
 
