@@ -1,4 +1,5 @@
-"""x"""
+"""What a run has used of its limits, what the model is told of it, and the end at a limit; what fits a model's window,
+estimated, and what a response counts as where the API said nothing of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""x"""
+"""The loop: order, endings, limits; each path leaves every call answered once (invariants 1 and 4). Two sessions in one
+process share nothing: run side by side, each is as it is alone."""
 
 import itertools
 import json

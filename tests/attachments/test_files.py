@@ -1,4 +1,5 @@
-"""x"""
+"""Which attached files of a thread are fetched, by whose they are, and where they are put; and only from GitHub's own
+attachment hosts, by whole patterns."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""x"""
+"""The command line itself: help, version, slips, and the last border before a traceback; and the instruction of a run,
+from there and from standard input."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""x"""
+"""Exit codes: 2 is bad input, and nothing that the machine lacks is; and what is no regular file is not read."""
 
 import errno
 import os

@@ -1,4 +1,5 @@
-"""x"""
+"""Every command and every snippet in the README and in `docs/` is run here, so they cannot drift; and the recipes of
+docs/extend.md, with its own examples in a copy of the tree. That of a verb is in `tests/verbs/test_recipe.py`."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""x"""
+"""Threads read from a real API: a pull request's head at the trigger, what people see, and what reading costs; within
+its budget, with what is missing said."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

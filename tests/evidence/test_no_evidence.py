@@ -1,4 +1,4 @@
-"""x"""
+"""Tests that pass are evidence only if they opened what changed; and the command for the tests related to a change."""
 
 import json
 import shlex

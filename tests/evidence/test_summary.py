@@ -1,4 +1,5 @@
-"""x"""
+"""The headline on a run's checks, and the sentence for a change that none of them says anything about; before against
+after: which checks speak against a change."""
 
 from itertools import product
 from typing import Any

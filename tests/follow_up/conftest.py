@@ -146,12 +146,17 @@ class Followed:
         self.forge.commit(self.repo, {".github/agent.yml": policy})
         return number, head
 
-    def worked_on(self, words: str, number: int, model: Model) -> tuple[CommandResult, CommandResult]:
-        """A command on a pull request, run and published, and the parents of the feature's head afterwards."""
+    def worked_on(
+        self, words: str, number: int, model: Model, code: int = 0
+    ) -> tuple[CommandResult, CommandResult]:
+        """A command on a pull request, run and published, which ends with this code."""
         event, job = self.stage.ask(words, number=number), self.stage.job()
         ran = self.stage.run(model=model, event=event, token=self.token, **job)
         assert ran.code == 0, ran.output
-        return ran, self.stage.publish_event(event, token=self.token, **job)
+        where = {"GITHUB_EVENT_NAME": "issue_comment", "GITHUB_EVENT_PATH": str(self.stage.event_file(event))}
+        done = self.publish(job, where)
+        assert done.code == code, done.output
+        return ran, done
 
     @property
     def feature_parents(self) -> list[str]:

@@ -302,7 +302,7 @@ def test_an_update_without_conflicts_asks_no_model(followed: Followed):
 
 def test_without_push_to_head_nothing_is_merged_into_a_persons_branch(followed: Followed):
     number, head = followed.feature(push_to_head=False)
-    _, done = followed.worked_on("/agent update", number, [Say("x")])
+    _, done = followed.worked_on("/agent update", number, [Say("x")], code=6)
     assert "push_to_head" in done.output
     assert followed.forge.branch_sha(followed.repo, FEATURE) == head
 

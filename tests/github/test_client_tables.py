@@ -1,4 +1,5 @@
-"""x"""
+"""What the forge need not play: rate limits, server errors, odd answers, many pages, review threads by GraphQL; and how
+requests are sent: conditional reads, spacing, and what is counted."""
 
 import json
 import logging

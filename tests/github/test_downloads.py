@@ -1,4 +1,5 @@
-"""x"""
+"""Over real HTTP: downloads, which the API redirects to another server that gets no token; and responses that did not
+arrive whole, each repeated as a network failure."""
 
 import gzip
 import json

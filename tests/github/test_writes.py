@@ -1,4 +1,5 @@
-"""x"""
+"""What each write sends, that it may be repeated only where that is safe, and that a dry run sends none of it; what
+failed on a commit, and check runs of our own."""
 
 import itertools
 import json

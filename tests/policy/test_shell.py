@@ -1,4 +1,4 @@
-"""x"""
+"""The shell grammar on hostile text, and path globs row by row: bounded, total, and stingy."""
 
 import re
 import time

@@ -1,4 +1,5 @@
-"""x"""
+"""What the adapters put on the wire: golden bodies, the byte prefix, cache marks, pictures, what is repaired on the
+way."""
 
 import itertools
 import json
@@ -400,6 +401,9 @@ MOST_MARKS = 4
 
 
 class Cache:
+    """Anthropic's: a mark keeps the prefix up to its block; a lookup begins at each mark and walks back at most 20
+    blocks. Whatever was read once is read again from it."""
+
     def __init__(self) -> None:
         self._kept: set[str] = set()
 

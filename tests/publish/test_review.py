@@ -1,4 +1,5 @@
-"""x"""
+"""A review on a pull request: one a run, on lines that GitHub takes, said once, whatever a model says; and what it
+ends, by a table. `python -m benchmarks --only reviews` publishes 1,000 random ones."""
 
 import re
 from types import SimpleNamespace

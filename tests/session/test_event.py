@@ -1,4 +1,5 @@
-"""x"""
+"""`/agent fix this` from the event's payload to the draft pull request: `run`, then `publish`, as the jobs do; and
+events that nobody wrote a command for: a schedule, a label, a failed run, which is tried at most twice a head."""
 
 import json
 import re

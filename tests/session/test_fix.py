@@ -1,4 +1,5 @@
-"""x"""
+"""`slash-agent fix` from the command line to the branch: real git, real sandbox, real HTTP, a scripted model; and going
+on from a run: its change is in the tree, and the model gets a summary, the list and the transcript."""
 
 import hashlib
 import json

@@ -1,4 +1,5 @@
-"""x"""
+"""A maintenance task from the schedule to its pull request, and the next time; and one that looks after issues, to what
+stands on the threads."""
 
 import json
 from collections.abc import Iterator

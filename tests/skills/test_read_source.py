@@ -1,4 +1,5 @@
-"""x"""
+"""Where skills are found, the person's own folders too, what is never looked into, and that thousands of them cost no
+more than some."""
 
 import os
 import stat

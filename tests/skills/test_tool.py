@@ -1,4 +1,4 @@
-"""x"""
+"""The `skill` tool and its catalogue: one short line a skill, a line as the result, the instructions afterwards."""
 
 import random
 from pathlib import Path

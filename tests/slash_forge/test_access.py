@@ -1,4 +1,5 @@
-"""x"""
+"""What a token may see and do, and the words GitHub refuses with; GitHub Apps, identified by a signed word, and their
+tokens of an hour; workflow runs, logs and dispatches, and what Actions may do."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

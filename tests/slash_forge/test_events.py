@@ -1,4 +1,4 @@
-"""x"""
+"""Event payloads against GitHub's description of its webhooks, and the check itself: it must be able to fail."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""x"""
+"""What counts as a file of the repository, and which files of the tree commands open."""
 
 import os
 import resource

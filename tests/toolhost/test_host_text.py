@@ -1,4 +1,5 @@
-"""x"""
+"""Properties: no byte outside the replaced span ever changes, whatever the file. Any patch made from two trees applies
+to the first and gives the second; any other text applies wholly or leaves the tree as it was."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""x"""
+"""The bash tool through the pipe, on a real host, and scans: what a command changed, once, with what it was before."""
 
 import hashlib
 import os

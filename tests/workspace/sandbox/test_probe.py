@@ -1,4 +1,5 @@
-"""x"""
+"""Which sandboxes a machine has, and the probe: what it shows, what it takes for a broken wall, and which wall is taken
+then."""
 
 import fcntl
 import os

@@ -1,4 +1,5 @@
-"""x"""
+"""Which folders become visible because something on PATH needs them, and which never do; which files in them no command
+may read."""
 
 import re
 import sys
