@@ -360,7 +360,7 @@ def test_a_request_is_a_prefix_of_the_next_one(tmp_path: Path):
 TURNS = 6
 
 
-def bench(folder: Path, name: str, meet: threading.Barrier, usage: Usage) -> Bench:
+def meeting(folder: Path, name: str, meet: threading.Barrier, usage: Usage) -> Bench:
     """A session whose every call waits until the other session is in a call, too. Both use the same ids and names."""
     folder.mkdir()
     todo = Todo()
@@ -377,8 +377,8 @@ def bench(folder: Path, name: str, meet: threading.Barrier, usage: Usage) -> Ben
 
 def side_by_side(tmp_path: Path) -> list[tuple[Bench, Any]]:
     meet = threading.Barrier(2)
-    north = bench(tmp_path / "north", "north", meet, Usage(10, 0, 0, 5))
-    south = bench(tmp_path / "south", "south", meet, Usage(1000, 7, 0, 3))
+    north = meeting(tmp_path / "north", "north", meet, Usage(10, 0, 0, 5))
+    south = meeting(tmp_path / "south", "south", meet, Usage(1000, 7, 0, 3))
     ends: dict[str, Any] = {}
     threads = [
         threading.Thread(target=lambda name=name, here=here: ends.update({name: here.run(f"do {name}")}))
