@@ -30,7 +30,7 @@ COMMENTS = 2_000
 THREAD_MS = 3_000.0
 THREAD_CALLS = 25
 
-_FIRST = ROOT / ".github" / "action" / "first.py"
+_FIRST = ROOT / ".github" / "action" / "admission.py"
 
 
 def refusals(runs: int) -> Iterator[Row]:

@@ -4,6 +4,12 @@ MAX_OUTPUT = 12_000
 """Characters of one command's output in a result, without notes."""
 MAX_LINE = 2_000
 
+MAX_BACKGROUND = 5
+"""Commands that may run in the background at once."""
+MAX_MATCH = 500
+"""Characters of a line that a search shows."""
+MAX_CONTEXT = 20
+
 MAX_LINES = 2000
 MAX_ENTRIES = 1000
 MAX_FILES = 100

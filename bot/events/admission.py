@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bot.policy.settings import Policy  # pydantic: an event that is not for the bot needs none
 
 _FOR_EVERYBODY = verbs_of(Tier.OUTSIDER)
+TOLD_AGAIN_AFTER = 86_400
+"""Seconds after which an account without access gets an answer in a thread again."""
 LOCKED = "The conversation is locked, so no comment can be posted in it."
 
 

@@ -1,7 +1,7 @@
 """The resource limits of one command, and what the model is told of a reached one.
 
 A limit of the kernel reaches the command as an error. `CommandUsage` watches memory and disk, `ProcessMonitor` the
-number of processes. How long a call may take is in `bot/contracts/tool_descriptions.py`.
+number of processes. How long a call may take is in `bot/contracts/tool_limits.py`.
 """
 
 import contextlib

@@ -30,9 +30,6 @@ from bot.toolhost.subreaper import DONE, FAILED, Command, Report, Subreaper
 _LAST_OUTPUT = 0.1
 """Seconds in which processes that a command left running, such as `tee`, may still print."""
 
-MOST = 5
-"""Commands that may run in the background at once."""
-
 NO_LIMIT = 7 * 24 * 3600
 """Seconds; a run is over long before."""
 

@@ -18,7 +18,7 @@ from tests.support.runner import ACTION, ROOT, WORKFLOW
 BIN = Path(sys.executable).parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TO_COPY = sorted((ROOT / "docs" / "workflows").glob("*.yml"))
-FIRST = ROOT / ".github" / "action" / "first.py"
+FIRST = ROOT / ".github" / "action" / "admission.py"
 INSIDE = ("model", "openai-base-url", "budget-usd", "extras")
 DESCRIBED: dict[str, Any] = yaml.safe_load(ACTION.read_text())
 

@@ -261,7 +261,7 @@ def sample(tmp_path: Path) -> Path:
 @pytest.mark.bubblewrap
 def test_a_language_is_a_file_and_its_tests_run_before_and_after(tree: Tree, tmp_path: Path):
     tree.write("bot/ecosystems/elixir.py")
-    tree.change("bot/ecosystems/registry.py", r"(?<=^NAMES = \()", '"elixir", ', pattern=True)
+    tree.change("bot/ecosystems/registry.py", r'(?<=^NAMES = listed\(")', "elixir; ", pattern=True)
     repo, tools = tmp_path / "hello", tmp_path / "tools"
     write_files(repo, {"mix.exs": "# project\n", "lib/hello.ex": "# broken\n"})
     git(repo, "init", "-q", "-b", "main")

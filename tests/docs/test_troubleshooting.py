@@ -19,7 +19,7 @@ MESSAGES = re.findall(r"^\| (`+)(.+?)\1 \|", PAGE, re.MULTILINE)
 
 def printed() -> tuple[str, ...]:
     """Each text of several words in the program's source, with `…` for each value that is filled in."""
-    files = [*(ROOT / "bot").rglob("*.py"), ROOT / ".github" / "action" / "first.py"]
+    files = [*(ROOT / "bot").rglob("*.py"), ROOT / ".github" / "action" / "admission.py"]
     nodes = (node for file in files for node in ast.walk(ast.parse(file.read_text())))
     return tuple({text for node in nodes if " " in (text := _text(node))})
 

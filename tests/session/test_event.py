@@ -96,7 +96,7 @@ def test_without_a_change_one_comment_tells_the_end(stage: Stage):
     assert stage.pulls() == []
 
 
-FIRST = ROOT / ".github" / "action" / "first.py"
+FIRST = ROOT / ".github" / "action" / "admission.py"
 MOST_OF_A_FIX = 16
 
 

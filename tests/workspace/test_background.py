@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from bot.contracts.cancel import CancelToken
+from bot.contracts.tool_limits import MAX_BACKGROUND
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.resource_limits import MIB, ExceededLimit, ResourceLimits, reached_kernel_limit
-from bot.toolhost.shell import MOST, CommandResult
+from bot.toolhost.shell import CommandResult
 from bot.toolhost.tools.bash_output import ending, on_one_line
 from bot.workspace.client import Workspace
 from tests.support.workspaces import Bench, bash, eventually, running
@@ -164,11 +165,11 @@ def test_ending_all_ends_all(workspace: Workspace, mark: str):
 
 @pytest.mark.slow
 def test_only_so_many_at_once(workspace: Workspace, mark: str):
-    numbers = [begin(workspace, f"sleep {mark}") for _ in range(MOST)]
+    numbers = [begin(workspace, f"sleep {mark}") for _ in range(MAX_BACKGROUND)]
     refused = start(workspace, f"sleep {mark}")
     assert refused.is_error
     assert refused.content.startswith(
-        f"{MOST} commands run in the background, and no more may: {numbers[0]} (sleep {mark}), {numbers[1]} "
+        f"{MAX_BACKGROUND} commands run in the background, and no more may: {numbers[0]} (sleep {mark}), {numbers[1]} "
     )
     kill(workspace, numbers[1])
     assert not start(workspace, f"sleep {mark}").is_error
@@ -186,7 +187,7 @@ def test_an_unknown_one_is_answered_with_those_there_are(bench: Bench, mark: str
 @pytest.mark.slow
 def test_exit_codes_of_both_kinds_are_their_own(workspace: Workspace):
     """Nobody reaps the other's process: a lost exit code would read as success."""
-    numbers = [begin(workspace, "sleep 0.3; exit 7") for _ in range(MOST)]
+    numbers = [begin(workspace, "sleep 0.3; exit 7") for _ in range(MAX_BACKGROUND)]
     for _ in range(10):
         assert bash(workspace, "sleep 0.05; exit 5").metadata["exit_code"] == 5
     for number in numbers:

@@ -1,4 +1,4 @@
-"""Answer `help`, `status`, `stop` and `follow` without a model, a checkout or a sandbox.
+"""Answer `help`, `status`, `stop`, `follow` and people without access, without a model, a checkout or a sandbox.
 
 Our progress comments name the Actions runs of a thread; GitHub says whether a run is active.
 """
@@ -13,7 +13,7 @@ from github.WorkflowRun import WorkflowRun
 from bot.contracts.errors import GateError
 from bot.contracts.formatting import duration
 from bot.contracts.request import FOLLOW_UP_FILE, Request
-from bot.events.admission import permits, unmet_check
+from bot.events.admission import TOLD_AGAIN_AFTER, permits, unmet_check
 from bot.events.event_request import EventRequest
 from bot.follow_up.act import arm, disarm
 from bot.follow_up.read import is_own
@@ -34,7 +34,6 @@ from bot.verbs.record import Answer, Place
 from bot.verbs.registry import VERBS
 
 _MAX_REASON = 1_000
-_A_DAY = timedelta(days=1)
 PASSES_ON = ("gate", "run")
 """Modes of the action whose job writes no checks."""
 
@@ -165,7 +164,9 @@ def answer_outsider(context: EventContext, account: int, kind: str, text: Callab
     posted."""
     if not context.thread_ref.number:
         return False
-    yesterday = (datetime.fromisoformat(context.now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
+    yesterday = (datetime.fromisoformat(context.now) - timedelta(seconds=TOLD_AGAIN_AFTER)).strftime(
+        "%Y-%m-%dT%H:%M:%SZ"
+    )
     recent = context.thread_ref._replace(since=yesterday)
     is_posted = False
     with context.noting("the comment could not be posted"):

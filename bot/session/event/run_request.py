@@ -36,7 +36,7 @@ from bot.session.event.other_work import (
 )
 from bot.session.event.progress_comment import ProgressComment
 from bot.session.event.quota import check_quota
-from bot.session.event.triage import gather
+from bot.session.event.task_threads import gather
 from bot.session.run_folder import new_folder
 from bot.verbs.record import Earlier
 from bot.verbs.registry import VERBS, merges_base, needs

@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bot.contracts.capacity import retry_at_capacity
-from bot.contracts.tool_limits import DEFAULT_TIMEOUT, MAX_TIMEOUT
+from bot.contracts.tool_limits import DEFAULT_TIMEOUT, MAX_BACKGROUND, MAX_TIMEOUT
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context
 from bot.toolhost.files import inside, mention_files
 from bot.toolhost.output import Spill
-from bot.toolhost.shell import MOST, NO_LIMIT, Job
+from bot.toolhost.shell import NO_LIMIT, Job
 from bot.toolhost.subreaper import Command
 from bot.toolhost.tools.bash_output import new_output, on_one_line
 
@@ -89,10 +89,10 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
 
 def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:
     running = context.running_jobs()
-    if len(running) >= MOST:
+    if len(running) >= MAX_BACKGROUND:
         names = ", ".join(f"{job.number} ({on_one_line(job.command)})" for job in running)
         raise ToolFailure(
-            f"{MOST} commands run in the background, and no more may: {names}. End one with bash_kill."
+            f"{MAX_BACKGROUND} commands run in the background, and no more may: {names}. End one with bash_kill."
         )
     whole = Command(["bash", "-c", command, "bash"], cwd, context.environment, timeout or NO_LIMIT)
     job = Job(len(context.jobs) + 1, command, Spill(context.spill, context.seq), whole.timeout)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bot.contracts.plain_text import printable_name
 from bot.contracts.tool_descriptions import MODES
-from bot.contracts.tool_limits import MAX_MATCHES
+from bot.contracts.tool_limits import MAX_CONTEXT, MAX_MATCH, MAX_MATCHES
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context
 from bot.toolhost.files import SearchLocation, missing, resolve_readable, search_location
@@ -107,10 +107,6 @@ def _first_hits(git: ScratchRepository, request: _Request, names: Sequence[str])
     return hits, False
 
 
-MAX_LINE = 500
-MAX_CONTEXT = 20
-
-
 def render(location: SearchLocation, hits: Sequence[Hit], around: int) -> Iterator[str]:
     """A line with a file's name, then its matches as `12:text` and the lines around them as `11-text`, `--` where lines
     are left out between them. The name is never on the line of a match, so it may hold anything."""
@@ -125,12 +121,12 @@ def render(location: SearchLocation, hits: Sequence[Hit], around: int) -> Iterat
 
 
 def _short(line: str, column: int) -> str:
-    """At most `MAX_LINE` characters of the line, around the match. `column` counts bytes from 1."""
-    if len(line) <= MAX_LINE:
+    """At most `MAX_MATCH` characters of the line, around the match. `column` counts bytes from 1."""
+    if len(line) <= MAX_MATCH:
         return line
     at = len(line.encode()[: column - 1].decode("utf-8", "ignore"))
-    start = max(0, min(at - MAX_LINE // 4, len(line) - MAX_LINE))
-    end = start + MAX_LINE
+    start = max(0, min(at - MAX_MATCH // 4, len(line) - MAX_MATCH))
+    end = start + MAX_MATCH
     return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
 
 

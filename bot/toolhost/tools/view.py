@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from bot.contracts.tool_limits import MAX_LINES
+from bot.contracts.tool_limits import MAX_LINE, MAX_LINES
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context
@@ -81,7 +81,6 @@ def _whole(context: Context, file: LoadedFile, *, first: int, limit: int) -> Too
 
 
 MAX_BYTES = 50 * 1024
-MAX_LINE = 2000
 
 
 def window_of(lf: str, first: int, limit: int) -> tuple[list[str], int, int]:

@@ -1,6 +1,6 @@
 """The action's first step: may this go on? Before anything is installed, in about a tenth of a second.
 
-Usage: first.py, in a step with the event's environment and a token in SLASH_AGENT_GITHUB_TOKEN. It imports only modules
+Usage: admission.py, in a step with the event's environment and a token in SLASH_AGENT_GITHUB_TOKEN. It imports only modules
 that need nothing installed. Outputs: `go`, `reason`; `note`, for a job that reports why a pull request got nothing;
 `comment`, the id of the progress comment. With SLASH_AGENT_MODE=gate: `gate`, for the SLASH_AGENT_GATE of a later job,
 and `commit`, a base or head of this repository, to install from in a job without secrets.
@@ -46,7 +46,7 @@ INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")  # by GitHub; only the order of t
 GO = "go"
 QUEUED = "**Queued**\n\n- starts when a runner is free and earlier requests in this thread are done"
 INPUTS = ("GITHUB_REPOSITORY", "SLASH_AGENT_INSTRUCTION", "SLASH_AGENT_TASK")
-A_DAY, PAGE = 86_400, 100
+PAGE = 100
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Check:
     def _was_told_today(self, account: int, kind: str) -> bool:
         """Whether this account got an answer of this kind within a day. Where more was written than one page holds, it
         counts as told: a flood must not buy an answer."""
-        since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - A_DAY))
+        since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - admission.TOLD_AGAIN_AFTER))
         newest = f"since={since}&sort=created&direction=desc&per_page={PAGE}"
         _, answer = self.api.get(f"{self.base}/issues/comments?{newest}")
         ours = (one for one in answer or () if (one.get("user") or {}).get("type") == "Bot")

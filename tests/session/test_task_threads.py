@@ -12,7 +12,7 @@ from bot.contracts.request import Triage
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
 from bot.maintenance.task import read_task
-from bot.session.event.triage import BUDGET, NEWEST, gather
+from bot.session.event.task_threads import BUDGET, NEWEST, gather
 from slash_forge import Forge
 from tests.support.files import write_file
 

@@ -1,4 +1,4 @@
-"""`.github/action/first.py`: who is kept out before anything is installed, and what the others see at once."""
+"""`.github/action/admission.py`: who is kept out before anything is installed, and what the others see at once."""
 
 import contextlib
 import functools
@@ -23,7 +23,7 @@ from tests.support.runner import ROOT
 from tests.support.stage import Stage
 from tests.support.verb_runs import fork_pull
 
-SCRIPT = ROOT / ".github" / "action" / "first.py"
+SCRIPT = ROOT / ".github" / "action" / "admission.py"
 FLOOD = 100
 
 
