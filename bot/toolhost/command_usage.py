@@ -89,9 +89,11 @@ class DiskUse:
     def __init__(self, folders: Sequence[Path], allowed: int, pause: float = 1.0) -> None:
         self.added = 0
         self._folders = tuple(folders)
-        self._devices = {os.stat(folder).st_dev for folder in folders}
+        # Open, since a command may remove them or put something else in their place.
+        self._opened = [os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) for folder in folders]
+        self._devices = {os.fstat(folder).st_dev for folder in self._opened}
         self._began = time.time() - 1  # a file's time is a tick of the kernel's clock behind ours
-        self._free = _free(folders)
+        self._free = _free(self._opened)
         # Not all of the free space: a full disk would break the journal and the answer.
         self.allowed = min(allowed, min(self._free) * 9 // 10)
         self._pause = pause
@@ -119,7 +121,7 @@ class DiskUse:
 
     def _gone(self) -> int:
         """Bytes of free space lost since the workspace began, by anybody."""
-        return max(was - now for was, now in zip(self._free, _free(self._folders), strict=True))
+        return max(was - now for was, now in zip(self._free, _free(self._opened), strict=True))
 
     def _walk(self, pids: Iterable[int], gone: int) -> None:
         began, used = time.monotonic(), time.thread_time()
@@ -141,7 +143,7 @@ class DiskUse:
             yield from (file for file in _files_below(folder) if file.st_ctime >= self._began)
 
 
-def _free(folders: Iterable[Path]) -> list[int]:
+def _free(folders: Iterable[int]) -> list[int]:
     """The free bytes of each file system, and its free inodes in bytes if it counts them."""
     free: list[int] = []
     for at in map(os.statvfs, folders):

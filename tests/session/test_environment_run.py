@@ -320,7 +320,8 @@ def test_a45_a_link_in_the_place_of_a_cache_shows_nothing(cli: Cli, tmp_path: Pa
 
 def test_mypy_writes_its_cache_where_the_next_round_gets_a_copy():
     [mypy] = [one for one in checkers() if one.name == "mypy"]
-    folder = mypy.arguments[mypy.arguments.index("--cache-dir") + 1]
+    arguments = mypy.full_arguments
+    folder = arguments[arguments.index("--cache-dir") + 1]
     assert folder.replace("{tmp}/home", "~") in build_caches._IN_HOME
 
 

@@ -100,6 +100,12 @@ def test_where_no_note_of_the_folder_can_be_kept_commands_run_all_the_same(bench
     assert bash(workspace, "cd src").content.endswith("/src]")
 
 
+def test_a_command_may_remove_the_temporary_folder_and_make_it_anew(bench: Bench):
+    workspace = bench.start()
+    assert bash(workspace, 'rm -r "$TMPDIR"; sleep 0.2; echo ran').content.startswith("ran\n")
+    assert bash(workspace, 'sleep 0.2; mkdir "$TMPDIR"; echo again').content.startswith("again\n")
+
+
 @pytest.mark.parametrize(
     "instead",
     [
