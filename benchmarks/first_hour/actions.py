@@ -3,7 +3,8 @@
 Its jobs run on one machine, each with the same, empty folders: `prepare` runs CI's own set-up steps and packs what they
 left, `run` works on `/agent fix` with that file, `publish` opens the pull request on a forge on loopback. GitHub has
 stand-ins: an interpreter of pyenv for `actions/setup-python`, nvm's newest for `actions/setup-node`, npm's package for
-pnpm and Bun, what is on the PATH for other actions; a folder for artifacts. `plain` has to be measured before.
+pnpm and Bun, what is on the PATH for other actions; a folder for artifacts; the mirrors for the repositories of
+submodules. `plain` has to be measured before.
 """
 
 from __future__ import annotations
@@ -133,9 +134,16 @@ class Runner:
         return target
 
 
-def prepare(runner: Runner, job: dict[str, Any], source: Path, pnpm: str, minutes: float) -> tuple[str, Path]:
+def prepare(
+    runner: Runner, job: dict[str, Any], source: Path, mirror: Path, pnpm: str, minutes: float
+) -> tuple[str, Path]:
     """Run the job `prepare`. Returns which step failed, and where what it left is, if it left something."""
     runner.begin()
+    with (runner.home / ".gitconfig").open("w") as settings:
+        settings.write('[protocol "file"]\n\tallow = always\n')
+        for folder in mirror.glob("*+*"):
+            url = f"https://github.com/{folder.name.replace('+', '/', 1)}"
+            settings.write(f'[url "{folder}/repo"]\n\tinsteadOf = {url}\n\tinsteadOf = {url}.git\n')
     subprocess.run(["git", "clone", "-q", source, runner.workspace], check=True)
     failed = ""
     for step in job["steps"]:
@@ -212,7 +220,7 @@ def measure(place: Place, mirror: Path, minutes: float) -> str:
     runner = Runner(root, repository.name.partition("/")[2], log)
     failed, kept = "there is no job `prepare`", root / "none"
     if "prepare" in jobs:
-        failed, kept = prepare(runner, jobs["prepare"], source, pnpm, minutes)
+        failed, kept = prepare(runner, jobs["prepare"], source, mirror, pnpm, minutes)
     result: dict[str, Any] = {
         "prepare": failed or "done",
         "MiB": kept.stat().st_size >> 20 if kept.exists() else 0,

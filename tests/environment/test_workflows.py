@@ -517,6 +517,19 @@ def test_a_step_whose_output_an_action_needs_keeps_its_identifier_which_no_other
     assert [step.reason for step in prepare] == ["", "", ""]
 
 
+@pytest.mark.parametrize(("value", "end"), [("true", ""), ("recursive", " --recursive"), ("false", None)])
+def test_the_job_prepare_fetches_the_submodules_that_the_checkout_of_ci_does(value: str, end: str | None):
+    """As html5lib-python, whose tests read one."""
+    steps = (
+        f"- uses: actions/checkout@v4\n  with: {{submodules: {value}}}\n- run: pip install .\n- run: pytest"
+    )
+    detected = detection(PYTEST, workflow(steps))
+    [*fetched, install] = detected.prepare
+    assert install.script == "pip install ."
+    assert [one.raw["run"].partition("--depth 1")[2] for one in fetched] == ([] if end is None else [end])
+    assert set(left_out(detected)) == {"pip install ."}
+
+
 def test_a_repositorys_own_script_is_known_by_the_name_of_its_step():
     steps = "- name: Run tests\n  run: ./tools/go.sh\n- name: Deploy\n  run: ./tools/go.sh now"
     assert commands(detection({"README.md": ""}, workflow(steps))) == ["./tools/go.sh"]
