@@ -202,6 +202,31 @@ def run(
     return measured(bundle, runner.log) | {"exit_code": code, "published": published}
 
 
+def _leave_one_commit(source: Path, commit: str) -> None:
+    """Leave the files of `commit` and the name of the newest tag: a snapshot's history may lack large files."""
+
+    def git(*arguments: str, check: bool = True) -> str:
+        command = [
+            "git",
+            "-C",
+            str(source),
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@example.invalid",
+            *arguments,
+        ]
+        return subprocess.run(command, check=check, capture_output=True, text=True).stdout.strip()
+
+    newest = git("describe", "--tags", "--abbrev=0", commit, check=False)
+    git("checkout", "-q", "-B", "main", git("commit-tree", "-m", "One commit", f"{commit}^{{tree}}"))
+    for ref in git("for-each-ref", "--format=%(refname)").split():
+        if ref != "refs/heads/main":
+            git("update-ref", "-d", ref)
+    if newest:
+        git("tag", newest)
+
+
 def measure(place: Place, mirror: Path, minutes: float) -> str:
     repository, started = place.repository, time.monotonic()
     root = place.root / "actions" / repository.slug
@@ -210,7 +235,7 @@ def measure(place: Place, mirror: Path, minutes: float) -> str:
     log.unlink(missing_ok=True)
     source = root / "source"
     subprocess.run(["git", "clone", "-q", mirror / repository.slug / "repo", source], check=True)
-    subprocess.run(["git", "-C", source, "checkout", "-q", "-B", "main", repository.commit], check=True)
+    _leave_one_commit(source, repository.commit)
     listed = subprocess.run(["git", "-C", source, "ls-files"], check=True, capture_output=True, text=True)
     files = {name: source / name for name in listed.stdout.splitlines() if (source / name).is_file()}
     text = workflow_text("anthropic", detect(files, lambda name: files[name].read_text(errors="replace")))
