@@ -257,7 +257,7 @@ SHAPES: dict[str, tuple[dict[str, str], list[str], list[str]]] = {
     "python with requirements": (
         {"tox.ini": TOX, "requirements/test.txt": "pytest\n", "tests/unit/test_x.py": "", "setup.py": ""},
         ["python3 -m pytest -q"],
-        [f"[ -d .venv ] || ({VENV} -e . -r requirements/test.txt)"],
+        [f"[ -d .venv ] || ({VENV} -r requirements/test.txt && python -m pip install -q -e .)"],
     ),
     "python without anything to install": (
         {"stats.py": "", "test_stats.py": "import unittest\n"}, ["python3 -m unittest"], [],
