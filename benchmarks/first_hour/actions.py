@@ -3,8 +3,8 @@
 Its jobs run on one machine, each with the same, empty folders: `prepare` runs CI's own set-up steps and packs what they
 left, `run` works on `/agent fix` with that file, `publish` opens the pull request on a forge on loopback. GitHub has
 stand-ins: an interpreter of pyenv for `actions/setup-python`, nvm's newest for `actions/setup-node`, npm's package for
-pnpm and Bun, what is on the PATH for other actions; a folder for artifacts; the mirrors for the repositories of
-submodules. `plain` has to be measured before.
+pnpm and Bun, PyPI's for Poetry, what is on the PATH for other actions; a folder for artifacts; the mirrors for the
+repositories of submodules. `plain` has to be measured before.
 """
 
 from __future__ import annotations
@@ -98,6 +98,8 @@ class Runner:
             target = self.home / "setup"
             self.shell(f"npm install -g --silent --allow-scripts=bun --prefix {target} {package}", 5)
             self.path.insert(0, str(target / "bin"))
+        elif action == "snok/install-poetry":
+            self.shell("python -m pip install -q poetry && poetry config virtualenvs.in-project true", 5)
 
     def _node(self, wanted: str) -> None:
         """Put nvm's newest version on the PATH, without what else is installed there, if the one there is too old."""
