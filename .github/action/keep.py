@@ -72,9 +72,10 @@ def hand_over(file: Path, actions: Actions) -> None:
 
 
 def contents(workspace: Path, home: Path, variables: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """Yield each file and folder with its name in the archive: what git does not track, and what is new elsewhere."""
+    """Yield each file and folder with its name in the archive: what git has no files of, and what is new elsewhere."""
     begun = min(entry.stat(follow_symlinks=False).st_ctime for entry in os.scandir(workspace / ".git"))
-    for name in git("ls-files", "--others", "--directory", "-z").split(b"\0"):
+    submodules = re.findall(rb"(?<![^\0])160000 .*?\t([^\0]+)", git("ls-files", "-s", "-z"))
+    for name in (*git("ls-files", "--others", "--directory", "-z").split(b"\0"), *submodules):
         path = workspace / os.fsdecode(name.rstrip(b"/"))
         if name and path.name != ".git":
             yield from ((one, f"{WORKSPACE}/{one.relative_to(workspace)}") for one in below(path))
@@ -89,8 +90,8 @@ def contents(workspace: Path, home: Path, variables: Mapping[str, str]) -> Itera
 
 
 def below(path: Path) -> Iterator[Path]:
-    """Yield a file, or a folder and all that is in it, without sockets and the like."""
-    if path.is_symlink() or path.is_file():
+    """Yield a file, or a folder and all that is in it, without sockets, the `.git` of a submodule and the like."""
+    if path.is_symlink() or (path.is_file() and path.name != ".git"):
         yield path
     elif path.is_dir():
         yield path

@@ -3,7 +3,8 @@
 Its jobs run on one machine, each with the same, empty folders: `prepare` runs CI's own set-up steps and packs what they
 left, `run` works on `/agent fix` with that file, `publish` opens the pull request on a forge on loopback. GitHub has
 stand-ins: an interpreter of pyenv for `actions/setup-python`, nvm's newest for `actions/setup-node`, npm's package for
-pnpm and Bun, what is on the PATH for other actions; a folder for artifacts. `plain` has to be measured before.
+pnpm and Bun, PyPI's for Poetry, what is on the PATH for other actions; a folder for artifacts; the mirrors for the
+repositories of submodules. `plain` has to be measured before.
 """
 
 from __future__ import annotations
@@ -97,6 +98,8 @@ class Runner:
             target = self.home / "setup"
             self.shell(f"npm install -g --silent --allow-scripts=bun --prefix {target} {package}", 5)
             self.path.insert(0, str(target / "bin"))
+        elif action == "snok/install-poetry":
+            self.shell("python -m pip install -q poetry && poetry config virtualenvs.in-project true", 5)
 
     def _node(self, wanted: str) -> None:
         """Put nvm's newest version on the PATH, without what else is installed there, if the one there is too old."""
@@ -133,9 +136,16 @@ class Runner:
         return target
 
 
-def prepare(runner: Runner, job: dict[str, Any], source: Path, pnpm: str, minutes: float) -> tuple[str, Path]:
+def prepare(
+    runner: Runner, job: dict[str, Any], source: Path, mirror: Path, pnpm: str, minutes: float
+) -> tuple[str, Path]:
     """Run the job `prepare`. Returns which step failed, and where what it left is, if it left something."""
     runner.begin()
+    with (runner.home / ".gitconfig").open("w") as settings:
+        settings.write('[protocol "file"]\n\tallow = always\n')
+        for folder in mirror.glob("*+*"):
+            url = f"https://github.com/{folder.name.replace('+', '/', 1)}"
+            settings.write(f'[url "{folder}/repo"]\n\tinsteadOf = {url}\n\tinsteadOf = {url}.git\n')
     subprocess.run(["git", "clone", "-q", source, runner.workspace], check=True)
     failed = ""
     for step in job["steps"]:
@@ -194,6 +204,31 @@ def run(
     return measured(bundle, runner.log) | {"exit_code": code, "published": published}
 
 
+def _leave_one_commit(source: Path, commit: str) -> None:
+    """Leave the files of `commit` and the name of the newest tag: a snapshot's history may lack large files."""
+
+    def git(*arguments: str, check: bool = True) -> str:
+        command = [
+            "git",
+            "-C",
+            str(source),
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@example.invalid",
+            *arguments,
+        ]
+        return subprocess.run(command, check=check, capture_output=True, text=True).stdout.strip()
+
+    newest = git("describe", "--tags", "--abbrev=0", commit, check=False)
+    git("checkout", "-q", "-B", "main", git("commit-tree", "-m", "One commit", f"{commit}^{{tree}}"))
+    for ref in git("for-each-ref", "--format=%(refname)").split():
+        if ref != "refs/heads/main":
+            git("update-ref", "-d", ref)
+    if newest:
+        git("tag", newest)
+
+
 def measure(place: Place, mirror: Path, minutes: float) -> str:
     repository, started = place.repository, time.monotonic()
     root = place.root / "actions" / repository.slug
@@ -202,7 +237,7 @@ def measure(place: Place, mirror: Path, minutes: float) -> str:
     log.unlink(missing_ok=True)
     source = root / "source"
     subprocess.run(["git", "clone", "-q", mirror / repository.slug / "repo", source], check=True)
-    subprocess.run(["git", "-C", source, "checkout", "-q", "-B", "main", repository.commit], check=True)
+    _leave_one_commit(source, repository.commit)
     listed = subprocess.run(["git", "-C", source, "ls-files"], check=True, capture_output=True, text=True)
     files = {name: source / name for name in listed.stdout.splitlines() if (source / name).is_file()}
     text = workflow_text("anthropic", detect(files, lambda name: files[name].read_text(errors="replace")))
@@ -212,7 +247,7 @@ def measure(place: Place, mirror: Path, minutes: float) -> str:
     runner = Runner(root, repository.name.partition("/")[2], log)
     failed, kept = "there is no job `prepare`", root / "none"
     if "prepare" in jobs:
-        failed, kept = prepare(runner, jobs["prepare"], source, pnpm, minutes)
+        failed, kept = prepare(runner, jobs["prepare"], source, mirror, pnpm, minutes)
     result: dict[str, Any] = {
         "prepare": failed or "done",
         "MiB": kept.stat().st_size >> 20 if kept.exists() else 0,

@@ -197,7 +197,9 @@ def _new_checkout(git: Git, folder: Path, sha: str, branch: str, history: Histor
     notes: list[str] = []
     if submodules := [path for head, _, path in entries if head.startswith(_GITLINK)]:
         names = quoted_names(submodules, 5)
-        notes.append(f"Submodules were not fetched: {names}. Commands see what a local checkout has of them.")
+        notes.append(
+            f"Submodules were not fetched: {names}. Commands see what a checkout or `prepare` has of them."
+        )
     attributes = [path for path in paths if path.rpartition("/")[2] == ".gitattributes"]
     if any(b"filter=lfs" in _read(tree, path) for path in attributes):
         notes.append(

@@ -1,10 +1,12 @@
 """Generate the files of `init` for one repository, as text."""
 
 import json
+import re
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+
+import yaml
 
 from bot.contracts.request import FOLLOW_UP_FILE
 from bot.doctor.prepare_job import prepare_steps, repeated_steps
@@ -120,10 +122,15 @@ def _filled(template: str, **values: object) -> str:
         keep_trailing_newline=True,
         trim_blocks=True,
     )
-    # In YAML's double-quoted scalar a file's name in a command stays part of it.
-    quoted = partial(json.dumps, ensure_ascii=False)
-    templates.filters |= {"quoted": quoted, "comment": source_of, "commented": _commented}
+    templates.filters |= {"quoted": _quoted, "comment": source_of, "commented": _commented}
     return templates.get_template(template).render(values)
+
+
+def _quoted(text: str) -> str:
+    """Return `text` as a scalar of YAML, in quotes only where it needs some: which ones, formatters disagree on."""
+    if re.fullmatch(r"[A-Za-z./][\w ./=+-]*", text) and yaml.safe_load(f"- {text} # x") == [text]:
+        return text
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _commented(text: str) -> str:

@@ -66,7 +66,7 @@ def _repeated(step: CIStep) -> Iterator[str]:
         inputs = {"toolchain": version, **inputs}
     chosen = {key: value for key, value in inputs.items() if key in tool.inputs.split()}
     if not any("${{" in value for value in chosen.values()):
-        title = f"Set up as CI does: {name}"
+        title = f"Set up as CI does, by {name}"
         yield _rendered({"name": title, "uses": f"{name}@{pin}", "with": {**chosen, **tool.off}})
 
 
@@ -83,15 +83,18 @@ def _rendered(raw: Mapping[str, Any]) -> str:
     else:
         # CI installs what it likes; the comment may not become part of a script that goes on in the next line.
         commented = re.sub(r"(?m)^([ -] run: .*)$", rf"\1 # {_AS_IN_CI}", text, count=1)
-        text = commented if yaml.safe_load(commented) == [step] else text
+        text = commented if yaml.safe_load(commented) == yaml.safe_load(text) else text
     return "".join(f"      {line}\n" if line else "\n" for line in text.splitlines())
 
 
 class _Dumper(yaml.SafeDumper):
-    """Scripts keep their lines."""
+    """Scripts keep their lines, and what an action or a variable gets as the same text has no quotes: on which ones to
+    use, formatters disagree."""
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    if re.fullmatch(r"true|false|0|[1-9]\d*", value):
+        return dumper.represent_scalar("tag:yaml.org,2002:" + ("int" if value.isdigit() else "bool"), value)
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
 
 

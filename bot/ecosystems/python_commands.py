@@ -142,14 +142,15 @@ def _from_manifests(files: Files, checks: Sequence[str]) -> list[str]:
         one for one in files.paths if _REQUIREMENTS.fullmatch(one) and not _OTHER.search(one)
     )
     wanted = [f"-r {shlex.quote(path)}" for path in requirements]
+    own: list[str] = []
     if "setup.py" in files.paths or content.get("project") or content.get("build-system"):
-        project = f".[{','.join(extras)}]" if extras else "."
-        wanted.insert(0, f"-e {shlex.quote(project)}")
+        own = ["-e", shlex.quote(f".[{','.join(extras)}]" if extras else ".")]
     read = ["pyproject.toml", "setup.cfg", "setup.py", *requirements]
     named = any(re.search(r"\bpytest\b", files.text(name) or "") for name in read)
     if any("pytest" in check for check in checks) and not named:
         wanted.append("pytest")
-    return [f"python -m pip install -q {' '.join((*wanted, *groups))}"] if wanted or groups else []
+    # The project last: without it, if it cannot be built, tests may run from its folder.
+    return [f"python -m pip install -q {' '.join(one)}" for one in (wanted + groups, own) if one]
 
 
 _NEWEST_TAG = (

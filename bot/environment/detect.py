@@ -176,7 +176,7 @@ class _Detector:
                 # What compiles also downloads in its tests, as some programs install there, so CI need not install.
                 installs = one.compiles or not programs.isdisjoint(one.isolates)
                 if of_jobs and installs and not self.workflows.copilot:
-                    raw = {"run": command}
+                    raw = {"run": command, "continue-on-error": True}
                     self.prepare.append(CIStep("Download what the tests need", one.name, raw=raw))
         return Detection(
             tuple(setup),

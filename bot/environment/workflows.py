@@ -26,6 +26,7 @@ _CALL = "workflow_call"
 _MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_VARIABLES = 40, 100, 80, 100
 _LONGEST_SCRIPT = 20_000
 _MOST_LEVELS = 10  # of workflows that call each other, as GitHub has it
+_SUBMODULES = "git -c url.https://github.com/.insteadOf=git@github.com: submodule update --init --depth 1"
 _EVENTS = ("pull_request", "push", "merge_group", _CALL, "pull_request_target")
 _OTHER_JOB = re.compile(
     r"(?i)(?<![a-z])(?:(?:pre)?release|deploy|publish|docker|image|wheels|changelog|label|stale|scorecard|codeql|nightly"
@@ -250,15 +251,20 @@ class _Job:
                 yield one
 
     def _step(self, step: Table, values: dict[str, Any]) -> CIStep | None:
-        """Return a step with the values of its job; `None` for a checkout."""
+        """Return a step with the values of its job; for a checkout, what fetches its submodules, or `None`."""
         script = step.get("run")
         named = str(step.get("name") or step.get("uses") or script or "").strip().partition("\n")[0]
         reason = _condition(step, values)
         named = " ".join(re.sub(r"\$\{\{.*?\}\}", "", substitute(named, values)).split())
         values = {**values, **_env_values(step, values)}
         if not isinstance(script, str):
-            is_checkout = "checkout" in str(step.get("uses"))
-            return None if is_checkout else self._action(named, step, values, reason)
+            if "checkout" not in str(step.get("uses")):
+                return self._action(named, step, values, reason)
+            deep = substitute(str(table(step, "with").get("submodules")), values).lower()
+            # The job `prepare` has a checkout of its own. A runner has no key for SSH.
+            fetch = {"run": _SUBMODULES + (" --recursive" if deep == "recursive" else "")}
+            taken = deep in ("true", "recursive") and not reason
+            return CIStep("Fetch the submodules", self.source, raw=fetch) if taken else None
         if reason:
             pass  # it is for something else
         elif "secrets." in script or any("secrets." in str(value) for value in _environment(step).values()):

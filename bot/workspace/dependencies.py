@@ -55,11 +55,6 @@ def environment_folders(
             folders.append(_with_refusal(EnvironmentFolder(first, "", "bin"), variables))
     if _with_python(folders):
         folders = [one for one in folders if not (one.unshown and is_environment(one.source))]
-    # Submodules that the person has fetched. The commit has each as one path without content.
-    for path in tracked if ".gitmodules" in tracked else ():
-        folder = os.path.join(top, path)
-        if os.path.isdir(folder) and os.path.realpath(folder) == folder and os.listdir(folder):
-            folders.append(EnvironmentFolder(Path(folder), path))
     return tuple(folders)
 
 
@@ -95,6 +90,11 @@ def folders_in(
     active = os.path.relpath(source.get("VIRTUAL_ENV") or top, top)
     chosen = active if active in environments else next(iter(environments), None)
     programs = {chosen or "": "bin", **_LINKED}
+    # Submodules that were fetched. The commit has each as one path without content.
+    for path in tracked if ".gitmodules" in tracked else ():
+        folder = os.path.join(top, path)
+        if os.path.isdir(folder) and os.path.realpath(folder) == folder and os.listdir(folder):
+            paths.append(path)
     return tuple(EnvironmentFolder(top / path, path, programs.get(path, "")) for path in paths)
 
 

@@ -21,7 +21,7 @@ from tests.session.test_event import READING
 from tests.support.files import write_file
 from tests.support.fix_script import fix_steps
 from tests.support.programs import run_program
-from tests.support.repositories import git
+from tests.support.repositories import commit_all, git, make_repository
 from tests.support.runner import ACTION, ROOT, read_outputs
 from tests.support.stage import Stage
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.bubblewrap
 
 KEEP = ROOT / ".github" / "action" / "keep.py"
 TOOL = "Python/3.12.4/x64"
-CHECK = "test -f installed/a && test -f ~/go/pkg/mod/b && {}/bin/tool"
+CHECK = "test -f installed/a && test -f data/a.json && test -f ~/go/pkg/mod/b && {}/bin/tool && git status"
 POLICY = "version: 1\ndiagnostics: {{checkers: []}}\nchecks:\n  - {}\n"
 UNUSED = "What the job `prepare` left is not used: "
 
@@ -107,6 +107,10 @@ def installed(stage: Stage) -> None:
     tool.mkdir(parents=True)
     work.mkdir()
     git(work, "clone", "-q", f"{stage.forge.url}/{stage.repo}.git", ".")
+    data = make_repository(stage.folder / "data", {"a.json": "{}"})
+    git(work, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(data), "data")
+    commit_all(work, "A submodule")
+    git(work, "push", "-q", str(stage.forge.git_folder(stage.repo)), "HEAD")
     for file in (work / "installed/a", home / "go/pkg/mod/b", tool / "tool"):
         write_file(file, "#!/bin/sh\n", 0o755)
     (home / "go/pkg/mod").chmod(0o555)  # as Go leaves it

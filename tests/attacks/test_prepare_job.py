@@ -44,8 +44,8 @@ NAMED = "slash-agent-name"
 
 
 def steps_of(text: str, job: str) -> list[dict[str, Any]]:
-    """Those of CI alone, without the commit, which has its own tests."""
-    steps = yaml.safe_load(text)["jobs"].get(job, {"steps": []})["steps"]
+    """Those of CI alone, without the commit, which has its own tests. An action gets each input as a text."""
+    steps = yaml.load(text, yaml.BaseLoader)["jobs"].get(job, {"steps": []})["steps"]
     ours = ("slash-agent/", "actions/checkout@", "actions/cache/restore@")
     of_ci = [step for step in steps if not step.get("uses", "").startswith(ours) and step.get("id") != NAMED]
     return [{key: value for key, value in step.items() if key != "if"} for step in of_ci]

@@ -128,10 +128,7 @@ def test_submodules_are_named(repository: Repository, tmp_path: Path):
         repository.git("update-index", "--add", "--cacheinfo", f"160000,{repository.head},{name}")
     repository.git("commit", "-q", "-m", "Submodules")
     (note,) = notes(repository, tmp_path)
-    assert (
-        note
-        == "Submodules were not fetched: `libs/one`, `libs/two`. Commands see what a local checkout has of them."
-    )
+    assert note.startswith("Submodules were not fetched: `libs/one`, `libs/two`.")
     assert list((tmp_path / "run/tree/libs/one").iterdir()) == []
 
 

@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,7 +98,7 @@ def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path
     assert "no-such-linter: No such file or directory\n" in done.stdout
     text = (repo / ".github" / "agent.yml").read_text()
     assert [check.name for check in load_policy(text).checks] == ["python -m unittest"]
-    assert '#    command: "make lint"' in text
+    assert "#    command: make lint\n" in text
     assert "add .github/agent.yml .github/workflows/agent.yml .github/actionlint.yaml && git" in done.stdout
     assert "note      .github/agent.yml has these as comments: make lint." in done.stdout
 
@@ -282,7 +283,7 @@ SHAPES: dict[str, tuple[dict[str, str], list[str], list[str]]] = {
     "python with requirements": (
         {"tox.ini": TOX, "requirements/test.txt": "pytest\n", "tests/unit/test_x.py": "", "setup.py": ""},
         ["python3 -m pytest -q"],
-        [f"[ -d .venv ] || ({VENV} -e . -r requirements/test.txt)"],
+        [f"[ -d .venv ] || ({VENV} -r requirements/test.txt && python -m pip install -q -e .)"],
     ),
     "python without anything to install": (
         {"stats.py": "", "test_stats.py": "import unittest\n"}, ["python3 -m unittest"], [],
@@ -321,6 +322,25 @@ def test_each_shape_of_repository_gets_its_checks_and_what_they_need(shape: str)
     assert [step.command for step in policy.setup] == setup
 
 
+def test_what_init_writes_has_quotes_only_where_yaml_needs_some():
+    """As jotai has it: Prettier wants single quotes there, elsewhere double ones, and it checks these files as well."""
+    ci = """on: push
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    steps:
+      - {uses: actions/setup-node@v4, with: {node-version: '24', cache: npm}}
+      - {run: npm ci, env: {HUSKY: '0'}}
+      - {run: npm test}
+"""
+    files = {"package.json": '{"scripts": {"test": "jest"}}', ".github/workflows/test.yml": ci}
+    proposed = propose(detect(files, files.get), "anthropic", tasks=False, replies=True)
+    quoted = [
+        line for one in proposed for line in one.text.splitlines() if re.search(r": ['\"][\w ]+['\"]$", line)
+    ]
+    assert quoted == []
+
+
 def test_no_source_or_reason_becomes_a_line_of_the_policy():
     """A file's name or a step's title may hold anything: in the policy it is a comment, and stays one."""
     hostile = "x\nsetup:\n  - touch /tmp/x\r\u2028# "
@@ -343,6 +363,6 @@ def test_the_workflow_lets_replies_in_only_if_the_policy_takes_them():
     without, text = (workflow_text("anthropic", detected, replies=replies) for replies in (False, True))
     steps = [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"]]
     modes = [step["with"] for step in steps if step.get("with", {}).get("mode", "keep") != "keep"]
-    assert [one.get("replies") for one in modes] == ["true"] * 3
+    assert [one.get("replies") for one in modes] == [True] * 3
     assert text.count("contains(") < without.count("contains(")
     assert "replies" not in without

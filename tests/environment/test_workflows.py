@@ -486,7 +486,8 @@ def test_tests_that_install_what_they_need_in_their_own_step_get_it_before():
     }
     steps = detection(files, workflow("- run: pip install tox\n- run: tox -e py")).prepare
     assert [step.name for step in steps] == ["pip install tox", "Download what the tests need"]
-    assert steps[1].raw["run"].endswith("pip install -q -e . pytest")
+    assert steps[1].raw["run"].endswith("pip install -q pytest && python -m pip install -q -e .")
+    assert steps[1].raw["continue-on-error"], "as html5lib-python: its tests run where it cannot be built"
     assert len(detection(files, workflow("- run: pip install .\n- run: pytest")).prepare) == 1
 
 
@@ -515,6 +516,19 @@ def test_a_step_whose_output_an_action_needs_keeps_its_identifier_which_no_other
     prepare = detection(files, workflow(steps % ("a", "a"))).prepare
     assert [step.raw.get("id") for step in prepare] == ["cache", None, None]
     assert [step.reason for step in prepare] == ["", "", ""]
+
+
+@pytest.mark.parametrize(("value", "end"), [("true", ""), ("recursive", " --recursive"), ("false", None)])
+def test_the_job_prepare_fetches_the_submodules_that_the_checkout_of_ci_does(value: str, end: str | None):
+    """As html5lib-python, whose tests read one."""
+    steps = (
+        f"- uses: actions/checkout@v4\n  with: {{submodules: {value}}}\n- run: pip install .\n- run: pytest"
+    )
+    detected = detection(PYTEST, workflow(steps))
+    [*fetched, install] = detected.prepare
+    assert install.script == "pip install ."
+    assert [one.raw["run"].partition("--depth 1")[2] for one in fetched] == ([] if end is None else [end])
+    assert set(left_out(detected)) == {"pip install ."}
 
 
 def test_a_repositorys_own_script_is_known_by_the_name_of_its_step():

@@ -15,7 +15,7 @@ _ACTION = (
 _FETCH = re.compile(r"      - name: Fetch the action\n(?:        .*\n)+")
 _RUN = "      - name: Run the agent\n        id: agent\n"
 PREPARE = "<< prepare >>"
-_REPLIES = '<% if replies %>\n{}replies: "true"\n<% endif %>\n'
+_REPLIES = "<% if replies %>\n{}replies: true\n<% endif %>\n"
 
 
 def two_jobs(agent: str) -> str:
