@@ -54,15 +54,13 @@ _MOST_ROWS = 100
 
 
 class Verdict(NamedTuple):
-    """`patch` leads from the base to `tree_sha`; `withheld_patch` applies on top, by hand. `weaker` are clauses on
-    files whose tests are weaker than before."""
+    """`patch` leads from the base to `tree_sha`; `withheld_patch` applies on top, by hand."""
 
     tree_sha: str
     patch: bytes
     withheld_patch: bytes
     files: tuple[ChangedFile, ...]
     withheld: tuple[WithheldFile, ...]
-    weaker: tuple[str, ...] = ()
 
     @property
     def unfit(self) -> tuple[WithheldFile, ...]:
@@ -239,13 +237,10 @@ def _decide(
     withheld_patch = b""
     if applicable:
         withheld_patch = render(scratch, tree_sha, write_tree(scratch, tree_sha, applicable))
-    files, weaker = _files(scratch, published, patch)
-    return Verdict(tree_sha, patch, withheld_patch, files, _rows(withheld, unfit), weaker)
+    return Verdict(tree_sha, patch, withheld_patch, _files(scratch, published, patch), _rows(withheld, unfit))
 
 
-def _files(
-    scratch: Scratch, published: Sequence[Change], patch: bytes
-) -> tuple[tuple[ChangedFile, ...], tuple[str, ...]]:
+def _files(scratch: Scratch, published: Sequence[Change], patch: bytes) -> tuple[ChangedFile, ...]:
     by_path = {change.path: change for change in published}
     # The old contents of the changed files that are compared with them, links excluded.
     compared = [
@@ -258,11 +253,10 @@ def _files(
     old = {change.path: before[change.old.sha] if change.old else None for change in compared}
     weaker = weaker_tests({path: (before, by_path[path].data) for path, before in old.items()})
     with Parser() as parser:
-        files = tuple(
+        return tuple(
             _changed_file(by_path[file.path], file, old.get(file.path), weaker.get(file.path, ""), parser)
             for file in parse_diff(patch).files
         )
-    return files, tuple(f"{quoted(path)} {note}" for path, note in sorted(weaker.items()) if note)
 
 
 def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[WithheldFile, ...]:

@@ -10,19 +10,25 @@ import pytest
 from bot.contracts.errors import GateError
 from bot.gate.change_limits import ChangeLimits
 from bot.gate.judge import Verdict, judge_patch
-from tests.support.trees import Bench, bench_of
+from tests.support.repositories import Repository
+from tests.support.trees import Bench, bench
 
 
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    files = {
-        "a.txt": "one\ntwo\n",
-        "src/app.py": "x = 1\n",
-        "image.bin": bytes(range(256)) * 40,
-        ".github/workflows/ci.yml": "on: push\n",
-        ".gitignore": "*.log\n",
-    }
-    return bench_of(tmp_path_factory.mktemp("pristine"), files, {"link": "a.txt"})
+    folder = tmp_path_factory.mktemp("pristine")
+    repository = Repository(folder / "source")
+    (repository.path / "link").symlink_to("a.txt")
+    repository.commit(
+        **{
+            "a.txt": "one\ntwo\n",
+            "src/app.py": "x = 1\n",
+            "image.bin": bytes(range(256)) * 40,
+            ".github/workflows/ci.yml": "on: push\n",
+            ".gitignore": "*.log\n",
+        }
+    )
+    return bench(folder, repository)
 
 
 def judged(desk: Bench, patch: bytes | str, limits: ChangeLimits | None = None) -> Verdict:
