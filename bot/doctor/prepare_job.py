@@ -93,7 +93,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    if re.fullmatch(r"true|false|0|[1-9]\d*", value):
+    if re.fullmatch(r"true|false|0|[1-9]\d{0,14}", value):
         return dumper.represent_scalar("tag:yaml.org,2002:" + ("int" if value.isdigit() else "bool"), value)
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
 
