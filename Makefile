@@ -42,7 +42,7 @@ fuzz: $(STAMP)
 	SLASH_AGENT_TEST_RANDOM=1 SLASH_AGENT_TEST_EXAMPLES=$(or $(EXAMPLES),10000) \
 	$(BIN)/python -m pytest -q --durations=0 -m hypothesis -k "$(TARGETS)" tests/fuzz tests/events/test_sanitize.py \
 	  tests/events/test_read_event.py tests/gate/test_redact.py tests/policy/test_load.py tests/policy/test_shell_truth.py \
-	  tests/toolhost/test_host_patch_properties.py
+	  tests/toolhost/test_host_text.py
 
 # Changes of the gate, the policy and the sandbox that no test notices: a part after the other, for hours; no part of CI. In a
 # copy of HEAD, with the tests that start no process. Of bot/workspace these reach next to nothing: name its tests. One module:

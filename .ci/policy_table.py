@@ -13,7 +13,7 @@ SCHEMA = schema()
 _READ_WHEN = {
     "all": "version",
     "event": "bots options replies thread_author triggers",
-    "event, run": "budget",
+    "event, run": "budget follow_up",
     "event, run, publishing": "tiers review",
     "run": "on_deny checks setup bring run_services history model models model_settings agent attachments diagnostics"
     " dangerous sandbox",

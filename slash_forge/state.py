@@ -117,7 +117,11 @@ class Trial:
 
 @dataclass(slots=True, eq=False)
 class Pull:
-    """The part of a pull request that an issue does not have. `head_repository` None: the fork was deleted."""
+    """The part of a pull request that an issue does not have. `head_repository` None: the fork was deleted.
+
+    `computing` is how many more queries find that GitHub does not know yet whether it can be merged. `auto_merge` is
+    the head that is merged as soon as the rules allow it.
+    """
 
     id: int
     head_repository: Repository | None
@@ -135,6 +139,9 @@ class Pull:
     merged_by: User | None = None
     merge_sha: str | None = None
     trial: Trial | None = None
+    computing: int = 0
+    queued: bool = False
+    auto_merge: str = ""
 
 
 @dataclass(slots=True, eq=False)

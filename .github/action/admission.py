@@ -41,7 +41,7 @@ from bot.publish.thread.markers import ANSWER, PROGRESS, REFUSED, mark, marked, 
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, started_by, verbs_of  # noqa: E402
 
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}
-CONFIGURED[Cause.REPLY] = "replies"
+CONFIGURED |= {Cause.REPLY: "replies", Cause.FAILED_UPDATE: "authors"}
 INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")  # by GitHub; only the order of the questions depends on it
 GO = "go"
 QUEUED = "**Queued**\n\n- starts when a runner is free and earlier requests in this thread are done"
@@ -200,7 +200,8 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     if verdict == GO:
         say(actions, "A job of this workflow looked at it already.")
         return go_on(actions, comment, gate=False)
-    gate = given("SLASH_AGENT_MODE") == "gate"
+    mode, follows = given("SLASH_AGENT_MODE"), event_request.cause is Cause.FOLLOW_UP
+    gate = mode == "gate" or (mode == "follow" and not follows)
     token = given("SLASH_AGENT_GITHUB_TOKEN", "")
     if not token:
         raise UsageError("There is no GitHub token: give the action's input github-token.")

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -43,7 +44,14 @@ def branch_name(thread_number: int | None, title: str, *, on_pull_request: bool 
 
 
 def commit_tree(
-    git: Git, tree_sha: str, parent: str, message: str, *, author: Signature, committer: Signature, when: str
+    git: Git,
+    tree_sha: str,
+    parents: Sequence[str],
+    message: str,
+    *,
+    author: Signature,
+    committer: Signature,
+    when: str,
 ) -> str:
     """Write a commit object and return its id. `when` is RFC 3339. The same arguments give the same id."""
     env: dict[str, str] = {}
@@ -51,7 +59,8 @@ def commit_tree(
         env |= {f"GIT_{role}_NAME": who.name, f"GIT_{role}_EMAIL": who.email}
         env[f"GIT_{role}_DATE"] = f"{int(datetime.fromisoformat(when).timestamp())} +0000"
     data = message.replace("\0", "").strip("\n") + "\n"
-    output = git.run("commit-tree", tree_sha, "-p", parent, "-F", "-", input=data.encode(), env=env)
+    of_parents = [word for parent in parents for word in ("-p", parent)]
+    output = git.run("commit-tree", tree_sha, *of_parents, "-F", "-", input=data.encode(), env=env)
     return output.decode().strip()
 
 

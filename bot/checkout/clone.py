@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from bot.checkout import layout, local, remote
 from bot.checkout.git import CheckoutError, Git, GitError, UnavailableError
+from bot.checkout.merge import merged
 from bot.checkout.objects import blobs_at, tree_with_entries
 from bot.checkout.pull import OBJECT_ID, PullHead, branch_ref, fetch_pull
 from bot.contracts.plain_text import quoted_names
@@ -45,7 +46,8 @@ class Checkout(NamedTuple):
 
     `base_sha` is the commit that patches apply to. Policy, instructions and templates are read at `policy_sha`: the
     same commit, or the tip of the base branch of a pull request. `merge_base` is the merge base of a pull request,
-    empty if there is none or it is too far back. All three are in `git`.
+    empty if there is none or it is too far back. All three are in `git`. `conflicted`: the base commit is the automatic
+    merge of a pull request, with conflicts in these files.
 
     The methods read trees by their hash, and the base commit's by default.
     """
@@ -58,6 +60,7 @@ class Checkout(NamedTuple):
     policy_sha: str = ""
     merge_base: str = ""
     paths: tuple[str, ...] = ()
+    conflicted: tuple[str, ...] = ()
 
     def paths_at(self, tree: str = "") -> Sequence[str]:
         """Raises `GitError`."""
@@ -173,11 +176,16 @@ def _from_pull(source: Source, head: PullHead, folder: Path, history: History) -
     git = _trusted(folder, layout.object_format_of(head.sha), branch)
     depth, base_ref = _depth(history), source.revision.removeprefix("refs/heads/")
     pull_base = fetch_pull(git, source.url, source.token, head, base_ref=base_ref, depth=depth)
-    layout.set_branch(git.git_dir, branch, head.sha)
-    checkout = _new_checkout(git, folder, head.sha, branch, history)
+    sha, conflicted = head.sha, tuple[str, ...]()
+    if head.merges:
+        sha, conflicted = merged(git, head.merge_base, head.sha, pull_base.policy_sha)
+    layout.set_branch(git.git_dir, branch, sha)
+    checkout = _new_checkout(git, folder, sha, branch, history)
     # `git diff base` shows the pull request.
     layout.set_branch(checkout.tree / ".git", "base", pull_base.merge_base or pull_base.policy_sha)
-    return checkout._replace(policy_sha=pull_base.policy_sha, merge_base=pull_base.merge_base)
+    return checkout._replace(
+        policy_sha=pull_base.policy_sha, merge_base=pull_base.merge_base, conflicted=conflicted
+    )
 
 
 def _new_checkout(git: Git, folder: Path, sha: str, branch: str, history: History) -> Checkout:

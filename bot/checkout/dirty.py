@@ -58,7 +58,7 @@ class DirtyBase(NamedTuple):
             tree = tree_with_patch(git, self.head, patch)
         except GitError:
             return ""
-        return commit_tree(git, tree, self.head, message, author=author, committer=author, when=when)
+        return commit_tree(git, tree, (self.head,), message, author=author, committer=author, when=when)
 
 
 def make_dirty_base(repo: Path, include: Sequence[Path], git_dir: Path) -> DirtyBase | None:
@@ -99,7 +99,9 @@ def make_dirty_base(repo: Path, include: Sequence[Path], git_dir: Path) -> Dirty
         return None
     you = Signature("You", "you@localhost")
     message = "Uncommitted changes"
-    commit = commit_tree(git, tree, head.sha, message, author=you, committer=you, when="2000-01-01T00:00:00Z")
+    commit = commit_tree(
+        git, tree, (head.sha,), message, author=you, committer=you, when="2000-01-01T00:00:00Z"
+    )
     layout.set_branch(git_dir, head.branch or "base", commit)
     return DirtyBase(git_dir, head.sha, tuple(difference))
 

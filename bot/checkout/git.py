@@ -96,9 +96,11 @@ class Git:
         work_tree: Path | None = None,
         index: Path | None = None,
         env: Mapping[str, str] | None = None,
+        codes: Sequence[int] = (0,),
     ) -> bytes:
-        """Return the standard output of `git <args>`. `env` is added to the clean environment and never appears in
-        errors. Raises `GitError` with git's last line, `CapacityError` for lack of disk or memory."""
+        """Return the standard output of `git <args>`, which ends with one of `codes`. `env` is added to the clean
+        environment and never appears in errors. Raises `GitError` with git's last line, `CapacityError` for lack of
+        disk or memory."""
         paths = {"GIT_WORK_TREE": work_tree, "GIT_INDEX_FILE": index}
         named = {name: os.path.abspath(path) for name, path in paths.items() if path is not None}
         with self._start(args, {**named, **(env or {})}, input, work_tree) as process:
@@ -107,7 +109,8 @@ class Git:
             except BaseException:
                 process.kill()
                 raise
-        _check(args[0], process.returncode, errors, env)
+        if process.returncode not in codes:
+            _check(args[0], process.returncode, errors, env)
         return output
 
     def listed(

@@ -20,11 +20,12 @@ _NOT_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
 
 class PullHead(NamedTuple):
     """The head of pull request `number` at the time of the trigger, and its merge base with the base branch; empty if
-    there is none."""
+    there is none. `merges`: the work tree is the automatic merge of the base's tip into the head."""
 
     number: int
     sha: str
     merge_base: str = ""
+    merges: bool = False
 
 
 class PullBase(NamedTuple):

@@ -15,6 +15,7 @@ from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
+from bot.contracts.request import FOLLOW_UP_FILE
 from bot.doctor.contribution_rules import file_demands
 from bot.doctor.finding import State
 from bot.doctor.init_files import KEYS, ProposedFile, policy_text, propose
@@ -31,6 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     whose = "the provider whose key the workflow uses"
     parser.add_argument("--provider", choices=sorted(KEYS), default="anthropic", help=whose)
     add_flag(parser, "--reviews", help="also write the workflow that reviews pull requests")
+    follows = "also write the workflow that follows the bot's pull requests, and switch it on in the policy"
+    add_flag(parser, "--follow-up", help=follows)
     tasks = "also write the shipped maintenance tasks, and the workflow that runs them"
     add_flag(parser, "--tasks", help=tasks)
     add_flag(parser, "--no-try", help="do not run the checks once in the sandbox")
@@ -43,7 +46,12 @@ def run(arguments: argparse.Namespace) -> None:
     if not (root / ".git").exists():
         raise UsageError(f"{root} is not the root of a git repository: give one with --repo DIR.")
     detected = detect_environment(root, os.environ)
-    options = {"tasks": arguments.tasks, "reviews": arguments.reviews}
+    follow_up = arguments.follow_up or (
+        not (arguments.yes or arguments.dry_run or (root / FOLLOW_UP_FILE).exists())
+        and sys.stdin.isatty()
+        and confirm("Follow the bot's pull requests: fix their CI, answer reviews?", "")
+    )
+    options = {"tasks": arguments.tasks, "reviews": arguments.reviews, "follow_up": follow_up}
     proposed = propose(detected, arguments.provider, replies=checkout_policy(root)[0].replies, **options)
     missing = [file for file in proposed if not (root / file.path).exists()]
     printer = Printer()
@@ -68,8 +76,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.reviews and "thread_author" not in (root / POLICY_FILE).read_text(encoding="utf-8"):
         offer = f"Pull requests by people without access are not reviewed unless {POLICY_FILE} has"
         notes.append(f"{offer} `thread_author: [review]`.")
+    if follow_up and "follow_up" not in (root / POLICY_FILE).read_text(encoding="utf-8"):
+        notes.append(f"Pull requests are not followed unless {POLICY_FILE} has `follow_up: {{}}`.")
     if not arguments.no_try and any(file.path == POLICY_FILE for file in missing) and detected.checks:
-        trials, unfit = _try(root, detected)
+        trials, unfit = _try(root, detected, follow_up=follow_up)
         notes += unfit
     printer.line()
     printer.headline(*headline(detected, trials, len(missing)))
@@ -99,7 +109,7 @@ def _write(root: Path, file: ProposedFile) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def _try(root: Path, detected: Detection) -> tuple[list[Trial], list[str]]:
+def _try(root: Path, detected: Detection, *, follow_up: bool) -> tuple[list[Trial], list[str]]:
     """Run each check of the new policy once, with what is installed here, and with the setup only if that lets more of
     them run. Those that cannot run become comments."""
     chosen = detected._replace(setup=())
@@ -117,7 +127,8 @@ def _try(root: Path, detected: Detection) -> tuple[list[Trial], list[str]]:
     untested = not any(trial.tests for trial in trials if trial.name not in fallbacks)
     trials = [trial for trial in trials if untested or trial.name not in fallbacks]
     if unfit or (untested and fallbacks) or chosen != detected:
-        (root / POLICY_FILE).write_text(policy_text(chosen, unfit, fallback=untested), encoding="utf-8")
+        text = policy_text(chosen, unfit, fallback=untested, follow_up=follow_up)
+        (root / POLICY_FILE).write_text(text, encoding="utf-8")
     return trials, [f"{POLICY_FILE} has these as comments: {', '.join(unfit)}."] if unfit else []
 
 

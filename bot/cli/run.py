@@ -76,6 +76,10 @@ def _print_result(result: EventResult, actions: Actions, printer: Printer, *, dr
         printer.headline("bad" if result.exit_code else "good" if result.answered else "doubt", result.reason)
         status = "refused" if result.exit_code else "answered" if result.answered else "no_change"
         actions.set_output("status", status)
+        if result.pull:
+            actions.set_output("gate", "go")
+            actions.set_output("pr-number", str(result.pull))
+            actions.set_output("commit", result.commit)
         actions.add_summary(outcome_summary(status, result.reason))
         return
     outcome, folder = result.bundle.outcome, result.bundle.folder
@@ -98,5 +102,6 @@ def _print_result(result: EventResult, actions: Actions, printer: Printer, *, dr
         ("denied", len(outcome.denials)),
         ("report", folder / REPORT),
         ("bundle", folder),
+        ("artifact-name", outcome.round_artifact),
     ):
         actions.set_output(name, str(value))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bot.contracts.errors import ExitCode
 from bot.contracts.evidence import CheckerComparison, ServerUse, TestChanges, TestCounts
 from bot.contracts.messages import Usage
-from bot.contracts.request import Request
+from bot.contracts.request import ROUND_ARTIFACT, Request
 from bot.contracts.sandbox import HostUse, SandboxInfo
 
 SCHEMA_VERSION = 1
@@ -42,6 +42,9 @@ class StopReason(StrEnum):
     GATE = "gate"
     ERROR = "error"
 
+
+INFRASTRUCTURE = (StopReason.PROVIDER_ERROR, StopReason.CANCELED, StopReason.ERROR)
+"""Ends that are no fault of the run's."""
 
 _EXIT_CODES = {
     **dict.fromkeys(
@@ -217,3 +220,11 @@ class Outcome(NamedTuple):
     network: tuple[HostUse, ...] = ()
     diagnostics: tuple[CheckerComparison, ...] = ()
     servers: tuple[ServerUse, ...] = ()
+
+    @property
+    def round_artifact(self) -> str:
+        """The name of the artifact by which rounds are counted; empty for a run that counts as none."""
+        pull = (
+            self.request.pull if self.request.counts_as and self.stop_reason not in INFRASTRUCTURE else None
+        )
+        return f"{ROUND_ARTIFACT}{pull.number}" if pull else ""

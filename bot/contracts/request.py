@@ -10,6 +10,7 @@ from bot.contracts.plan import Plan
 from bot.contracts.pulls import Comment, FailedCheck, PullRequest, ReviewThread
 
 POLICY_FILE = ".github/agent.yml"
+FOLLOW_UP_FILE = ".github/workflows/follow-up.yml"
 
 HIDDEN_TEXT_MARK = "taken out"
 """Marks the entries of `Thread.left_out` that are about hidden text withheld from the model."""
@@ -70,6 +71,13 @@ CHECK, NO_CHECKS, CHECK_MINUTES = "check", "no-checks", "check-minutes"
 SKILL = "skill"
 """A key of `Request.options`: the name of the skill that the run begins with."""
 
+CONFLICT = "conflict"
+"""The round whose work tree is the automatic merge of the base's tip, with conflict markers."""
+REVIEW = "review"
+"""The round that answers a review, in which people asked for the change."""
+ROUND_ARTIFACT = "slash-agent-bundle-round-"
+"""Begins the name of the artifact with the bundle of a round; the number of the pull request follows."""
+
 ALLOW_DELETIONS = "allow-deletions"
 """A key of `Request.options` that no comment can set."""
 
@@ -83,7 +91,8 @@ class Request(NamedTuple):
     `anchor` is the review thread that contains the request. `trusted_sha` is the head that a maintainer named
     in the command: only at that commit may a fork's code run. `plan` is the approved plan to execute, `resumes`
     the Actions run whose bundle is continued, `task` the name of the maintenance task, `triage` its threads.
-    `policy_file` is the policy's path in the base commit.
+    `policy_file` is the policy's path in the base commit. `round` is the kind of a round for a pull request that
+    the bot follows, `rounds` are the lines of its comment until then.
     """
 
     verb: str
@@ -104,6 +113,8 @@ class Request(NamedTuple):
     resumes: int = 0
     task: str = ""
     policy_file: str = POLICY_FILE
+    round: str = ""
+    rounds: tuple[str, ...] = ()
     triage: Triage | None = None
 
     @property
@@ -127,6 +138,17 @@ class Request(NamedTuple):
     def dry_run(self) -> bool:
         """Whether the result is only shown and nothing is published."""
         return self.options.get("dry-run") == "true"
+
+    @property
+    def counts_as(self) -> str:
+        """The kind of round that it counts as on its pull request: a fix of a failed run is one, too. Empty: none."""
+        by_run = self.trigger is not None and self.trigger.event == "workflow_run"
+        return self.round or (self.verb if by_run else "")
+
+    @property
+    def keeps_tests(self) -> bool:
+        """Whether a change that weakens tests is refused: people asked for no change in particular."""
+        return self.round not in ("", REVIEW)
 
     @property
     def allows_deletions(self) -> bool:

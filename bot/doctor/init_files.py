@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import yaml
 
+from bot.contracts.request import FOLLOW_UP_FILE
 from bot.doctor.prepare_job import prepare_steps, repeated_steps
 from bot.environment.detection_result import Detection, source_of
 from bot.maintenance.task import FOLDER
@@ -36,13 +37,21 @@ class ProposedFile(NamedTuple):
 
 
 def propose(
-    detected: Detection, provider: str, *, tasks: bool, reviews: bool = False, replies: bool = False
+    detected: Detection,
+    provider: str,
+    *,
+    tasks: bool,
+    reviews: bool = False,
+    replies: bool = False,
+    follow_up: bool = False,
 ) -> list[ProposedFile]:
     """`provider` is a key of `KEYS`. With `tasks` the shipped maintenance tasks come along and the workflow that runs
-    them, with `reviews` the workflow that reviews each pull request. With `replies` the workflow lets replies in."""
+    them, with `reviews` the workflow that reviews each pull request, with `follow_up` the one that follows the bot's
+    own. With `replies` the workflow lets replies in."""
+    policy = policy_text(detected, follow_up=follow_up)
     workflow = workflow_text(provider, detected, replies=replies)
     files = [
-        ProposedFile(POLICY_FILE, policy_text(detected), "the policy, with the checks that were found"),
+        ProposedFile(POLICY_FILE, policy, "the policy, with the checks that were found"),
         ProposedFile(WORKFLOW, workflow, "the workflow that answers /agent"),
         ProposedFile(ACTIONLINT, _filled("actionlint.yml"), "keys that GitHub knows and actionlint does not"),
     ]
@@ -53,6 +62,9 @@ def propose(
     if reviews:
         text = _filled("review.yml", key=key)
         files.append(ProposedFile(REVIEW, text, "the workflow that reviews pull requests"))
+    if follow_up:
+        text = _filled("follow-up.yml", ci=detected.workflows, **_values(provider, detected))
+        files.append(ProposedFile(FOLLOW_UP_FILE, text, "the workflow that follows the bot's pull requests"))
     if tasks:
         text = _filled("maintenance.yml", key=key)
         files.append(ProposedFile(MAINTENANCE, text, "the workflow that runs what is due"))
@@ -63,7 +75,11 @@ def propose(
 
 
 def policy_text(
-    detected: Detection, unfit: Mapping[str, str] | None = None, *, fallback: bool = False
+    detected: Detection,
+    unfit: Mapping[str, str] | None = None,
+    *,
+    fallback: bool = False,
+    follow_up: bool = False,
 ) -> str:
     """A policy file that loads, without what the built-in policy has already. Checks in `unfit` become comments with
     its reason. With `fallback`, the checks for when no test of CI can run are in it."""
@@ -76,16 +92,22 @@ def policy_text(
         unfit=unfit or {},
         detected=detected,
         left_out=left_out,
+        follow_up=follow_up,
     )
 
 
 def workflow_text(provider: str, detected: Detection = _NOTHING, *, replies: bool = False) -> str:
     """The workflow with CI's own set-up steps; if there are none, a call of ours, which installs what the lock file
     names. With `replies`, comments without `/agent` reach the program."""
-    values = {"key": KEYS[provider], "input": f"{provider}-api-key", "replies": replies}
-    if steps := prepare_steps(detected, restores=True):
-        return _filled("prepared.yml", steps=steps, prepare=repeated_steps(detected), **values)
-    return _filled("agent.yml", **values)
+    values = _values(provider, detected)
+    return _filled("prepared.yml" if values["steps"] else "agent.yml", replies=replies, **values)
+
+
+def _values(provider: str, detected: Detection) -> dict[str, str]:
+    """What the workflow that `init` writes has of its repository; `steps` is empty without a job `prepare`."""
+    steps = prepare_steps(detected, restores=True)
+    prepare = repeated_steps(detected) if steps else ""
+    return {"key": KEYS[provider], "input": f"{provider}-api-key", "steps": steps, "prepare": prepare}
 
 
 def _filled(template: str, **values: object) -> str:

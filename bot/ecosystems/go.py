@@ -111,6 +111,7 @@ ECOSYSTEM = Ecosystem(
     checks=_checks,
     setup=_setup,
     makes="vendor",
+    relock={"go.sum": "go mod tidy"},
     locks=("go.sum", "go.work.sum"),
     home_packages=("go/pkg/mod", "go/bin"),
     compiles=True,

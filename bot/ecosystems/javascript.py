@@ -157,6 +157,11 @@ ECOSYSTEM = Ecosystem(
     checks=_checks,
     setup=_setup,
     makes=MODULES,
+    relock={
+        **dict.fromkeys(_NPM_LOCKS, "npm install --package-lock-only --ignore-scripts"),
+        "pnpm-lock.yaml": "pnpm install --lockfile-only --ignore-scripts",
+        "yarn.lock": "yarn install --mode=update-lockfile",
+    },
     locks=(*_LOCKS, "bun.lock", "bun.lockb", "deno.lock"),
     home_packages=(".cache/node/corepack", ".yarn/berry"),
     packages=("bin", "lib/node_modules"),

@@ -105,6 +105,10 @@ ECOSYSTEM = Ecosystem(
     checks=python_commands.checks,
     setup=python_commands.setup,
     makes=python_commands.VENV,
+    relock={
+        "uv.lock": "uv lock",
+        "poetry.lock": "poetry lock --no-update || poetry lock",  # from 2.0 on it updates nothing by default
+    },
     locks=listed("uv.lock; poetry.lock; pdm.lock; Pipfile.lock; *requirements*.txt; environment.y*ml"),
     home_packages=(".local/lib", ".cache/pre-commit"),
     home_environments=listed("""

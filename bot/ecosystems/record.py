@@ -164,6 +164,9 @@ class Ecosystem(NamedTuple):
     manifests: Names = ()
     suffixes: Names = ()
     locks: Names = ()
+    # Names of lock files, each with the command beside it that writes it anew: from the manifests, with the versions
+    # that it had.
+    relock: Mapping[str, str] = {}
     # Files that `setup` reads besides manifests and pins.
     also_read: Names = ()
 

@@ -39,6 +39,13 @@ def ecosystems_of(paths: Iterable[str]) -> list[Ecosystem]:
     return [one for one in ecosystems() if any(path.endswith(one.suffixes) for path in known)]
 
 
+def lock_tool(path: str) -> tuple[str, str]:
+    """Return the command that writes a lock file anew, in its folder, and the preset of egress that it needs; empty if
+    none is known."""
+    name = basename(path)
+    return next(((one.relock[name], one.egress) for one in ecosystems() if name in one.relock), ("", ""))
+
+
 def servers() -> tuple[Server, ...]:
     return tuple(server for one in ecosystems() for server in one.servers)
 

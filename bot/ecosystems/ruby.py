@@ -56,6 +56,7 @@ ECOSYSTEM = Ecosystem(
     checks=_checks,
     setup=_setup,
     makes="vendor/bundle",
+    relock={"Gemfile.lock": "bundle lock"},
     locks=("Gemfile.lock", "gems.locked"),
     home_packages=(".gem", ".local/share/gem"),
     packages=("bin", "lib/ruby/gems"),

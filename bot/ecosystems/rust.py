@@ -170,6 +170,7 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"--(no-run|list|help)\b|nextest list|-- --list"),
     checks=_checks,
     setup=_setup,
+    relock={"Cargo.lock": "cargo update --workspace"},
     locks=("Cargo.lock",),
     home_packages=(".cargo/registry", ".cargo/git", ".cargo/bin"),
     compiles=True,

@@ -184,6 +184,7 @@ class _Detector:
             tuple({(one.what, one.reason): one for one in self.workflows.omissions}.values()),
             prepare=tuple(self.prepare),
             services=tuple(services.values()),
+            workflows=tuple(self.workflows.names),
         )
 
     @property

@@ -54,6 +54,8 @@ class Detection(NamedTuple):
     """CI's own set-up steps."""
     services: tuple[Service, ...] = ()
     """The servers that the checks need."""
+    workflows: tuple[str, ...] = ()
+    """Names of CI's workflows."""
 
 
 def source_of(file: str, detail: str = "") -> str:

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
 )
 _IN_PYTHON = {"&&": " and ", "||": " or ", "!": "~"}  # `~` binds as tightly as `!`, unlike `not`
 _EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
-_LONGEST = 500
+_LONGEST = 600
 _LONGEST_VALUE = 10_000
 _NAME = "name"
 

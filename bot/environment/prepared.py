@@ -57,7 +57,7 @@ def is_lock_file(path: str) -> bool:
 def commit_to_prepare(event_request: EventRequest, api: Api, environment: Mapping[str, str]) -> str:
     """The commit or branch whose code may run in a job without secrets. Empty where that would be a fork's, or where
     GitHub does not say. On servers that may not know `cache-mode` a head could write the cache, so it is the base."""
-    if not event_request.on_pull:
+    if not (event_request.on_pull or event_request.head_sha):
         return event_request.repository.default_branch
     pull_path = f"/repos/{event_request.repository.name}/pulls/{event_request.number}"
     try:

@@ -62,6 +62,8 @@ class Workflows:
     copilot: list[CIStep] = field(default_factory=list)
     servers: dict[int, Service] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
+    names: list[str] = field(default_factory=list)
+    """Names of the workflows that a push or a pull request starts."""
 
     def read_all(self) -> Workflows:
         pattern = rf"{re.escape(_FOLDER)}[^/]+\.ya?ml"
@@ -73,6 +75,8 @@ class Workflows:
             self.copilot = own.jobs[0].steps if own.jobs else []
             files.remove(_COPILOT)
         events = {path: _event(self.content(path).get("on")) for path in files[:_MOST_FILES]}
+        of_changes = (path for path in events if events[path] in _EVENTS[:2])
+        self.names = [str(self.content(path).get("name") or path) for path in of_changes]
         # A workflow that another one calls is read with that one's inputs.
         for path in sorted(events, key=lambda one: events[one] == _CALL):
             if events[path] and path not in self.called and not _is_other_work(path):

@@ -30,7 +30,9 @@ class Cause(StrEnum):
     ASSIGNMENT = "assignment"
     PULL_REQUEST = "pull request"
     FAILED_RUN = "failed run"
+    FAILED_UPDATE = "failed update"
     REPLY = "reply"
+    FOLLOW_UP = "follow-up"
 
 
 class WorkflowInputs(NamedTuple):

@@ -15,7 +15,7 @@ from bot.verbs.registry import VERBS
 MAX_REVIEWED_FILES = 3_000
 
 # The next push causes such an event again.
-_HEAD_CAUSES = (Cause.PULL_REQUEST, Cause.FAILED_RUN)
+_HEAD_CAUSES = (Cause.PULL_REQUEST, Cause.FAILED_RUN, Cause.FAILED_UPDATE)
 
 
 def read_target_pull(

@@ -26,8 +26,8 @@ from bot.events.event_request import (
 )
 from bot.events.payload import Fields, load
 from bot.github.values import GHOST, Account, Head, IssueData, RepositoryData, TextKind
-from bot.verbs.record import Earlier
-from bot.verbs.registry import taking
+from bot.verbs.record import Answer, Earlier
+from bot.verbs.registry import VERBS, taking
 
 _SCHEDULE = "schedule"
 _INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
@@ -56,6 +56,10 @@ def _from_comment(name: str, fields: Fields, inputs: WorkflowInputs) -> EventReq
         raise NoRequestError(f"the {noun} was {_word(action)}, and only a new {noun} is a command")
     identity, body = fields.number(f"{text}.id"), fields.text(f"{text}.body", default="")
     prefix = _reply_prefix(name, fields) if inputs.replies else ""
+    if is_review and _is_own_branch(fields, "pull_request.head") and parse_command(body) is None:
+        return _step(
+            name, fields, _subject(fields, "pull_request").number, fields.time("review.submitted_at")
+        )
     command = _command_in(body, noun, may_reply=bool(prefix))
     head = "pull_request.head.repo"
     if name != ISSUE_COMMENT and not _is_own_repository(fields, head):
@@ -165,19 +169,26 @@ def _from_inputs(name: str, fields: Fields, inputs: WorkflowInputs) -> EventRequ
     target = inputs.repository or (own.name if own else "")
     is_own_target = own is not None and own.name.lower() == target.lower()
     sender = None if is_schedule else fields.account("sender")
-    return EventRequest(
+    # Here `/agent` is optional.
+    command = parse_command(instruction) or parse_command(f"/agent {instruction}")
+    request = EventRequest(
         # Of another repository only the name is known.
         repository=own if own and is_own_target else RepositoryData(target, "", private=True, clone_url=""),
         trigger=Trigger(name, 0, inputs.url, inputs.now),
         actor=sender,
         sender=sender,
-        # Here `/agent` is optional.
-        command=parse_command(instruction) or parse_command(f"/agent {instruction}"),
+        command=command,
         # The number is one of the event's repository, which need not be the task's.
         number=fields.number_in_text(f"{inputs_key}.number") if is_own_target else 0,
         task=task,
         tier=Tier.SCHEDULE if is_schedule else None,
     )
+    if command and VERBS[command.verb].answer is Answer.FOLLOWING:
+        # Whoever starts the workflow, it is the next step.
+        return request._replace(
+            command=None, cause=Cause.FOLLOW_UP, actor=None, sender=None, tier=Tier.SCHEDULE
+        )
+    return request
 
 
 def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
@@ -187,7 +198,9 @@ def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     action, conclusion = fields.text("action"), fields.text(f"{run}.conclusion", default="")
     ended = conclusion if action == "completed" else action
     cause, head = fields.text(f"{run}.event"), fields.text(f"{run}.head_branch", default="")
-    pulls = list(_own_pulls(fields))
+    pulls = list(_own_pulls(fields, run))
+    if action == "completed" and pulls and head.startswith(BRANCH_PREFIX):
+        return _step(name, fields, min(pulls), fields.time(f"{run}.updated_at"))
     reasons = {
         f"the workflow run is `{_word(ended)}`, and only a failed one is looked at": ended != "failure",
         f"the failed run was of the event `{_word(cause)}`, not of a pull request": cause not in OF_PULLS,
@@ -195,9 +208,7 @@ def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
             not _is_own_repository(fields, f"{run}.head_repository")
         ),
         "the failed run is of a branch of this bot's own": head.startswith(BRANCH_PREFIX),
-        "the failed run was begun by a bot's push or by a deleted account": (
-            actor is None or actor.kind == "Bot"
-        ),
+        "the failed run was begun by a deleted account": actor is None,
         "the failed run is of no open pull request": not pulls,
     }
     if why := next((why for why, applies in reasons.items() if applies), ""):
@@ -215,11 +226,39 @@ def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     )
 
 
-def _own_pulls(fields: Fields) -> Iterator[int]:
-    """Yield the numbers of this repository's own pull requests with the run's head. GitHub also lists those onto other
-    repositories of the network that have the same head: such a number is something else here."""
-    own, head_sha = fields.number("repository.id"), fields.sha("workflow_run.head_sha")
-    for pull in fields.entries("workflow_run.pull_requests"):
+def _from_suite(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
+    """The checks of an app that ended on a branch of ours: those of Actions arrive as `workflow_run`."""
+    suite = "check_suite"
+    pulls = list(_own_pulls(fields, suite))
+    if not pulls or not fields.text(f"{suite}.head_branch", default="").startswith(BRANCH_PREFIX):
+        raise NoRequestError("the check suite is of no pull request of this bot's own")
+    return _step(name, fields, min(pulls), fields.time(f"{suite}.updated_at"))
+
+
+def _step(name: str, fields: Fields, number: int, at: str) -> EventRequest:
+    """What ended or was said on a pull request of a branch of ours: its next step."""
+    repository = fields.repository()
+    return EventRequest(
+        repository=repository,
+        trigger=Trigger(name, 0, f"{repository.clone_url.removesuffix('.git')}/pull/{number}", at),
+        actor=None,
+        sender=None,
+        cause=Cause.FOLLOW_UP,
+        number=number,
+        tier=Tier.SCHEDULE,
+    )
+
+
+def _is_own_branch(fields: Fields, end: str) -> bool:
+    own = _is_own_repository(fields, f"{end}.repo")
+    return own and fields.text(f"{end}.ref", default="").startswith(BRANCH_PREFIX)
+
+
+def _own_pulls(fields: Fields, source: str) -> Iterator[int]:
+    """Yield the numbers of this repository's own pull requests with the head of `source`. GitHub also lists those onto
+    other repositories of the network that have the same head: such a number is something else here."""
+    own, head_sha = fields.number("repository.id"), fields.sha(f"{source}.head_sha")
+    for pull in fields.entries(f"{source}.pull_requests"):
         repositories = {pull.number(f"{end}.repo.id", default=0) for end in ("base", "head")}
         if repositories == {own} and pull.text("head.sha", default="") == head_sha:
             yield pull.number("number")
@@ -277,5 +316,6 @@ READERS: Mapping[str, Callable[[str, Fields, WorkflowInputs], EventRequest]] = {
     **dict.fromkeys(("issues", *OF_PULLS), _from_thread),
     **dict.fromkeys(("workflow_dispatch", "repository_dispatch", _SCHEDULE), _from_inputs),
     "workflow_run": _from_run,
+    "check_suite": _from_suite,
 }
 """The reader of each event that may request something."""

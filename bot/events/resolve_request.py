@@ -64,6 +64,23 @@ def _check_unlocked(event_request: EventRequest) -> None:
         raise RefusedError(LOCKED, in_thread=False)
 
 
+def with_update(event_request: EventRequest, reader: GitHub, policy: Policy) -> EventRequest:
+    """Return a failed run on a pull request of one of these bots as one of a dependency update. Who the event says
+    caused the run does not matter, since anybody can repeat it: author, head and commits are GitHub's word. Raises
+    `NoRequestError` if others committed to it."""
+    authors = policy.triggers.failed_runs.authors
+    if event_request.cause is not Cause.FAILED_RUN or not authors:
+        return event_request
+    number, me = event_request.number, reader.me
+    author = reader.issue(number).author.id
+    if author not in authors:
+        return event_request
+    ours = {author, *([me.id] if me else [])}
+    if any(one.author is None or one.author.id not in ours for one in reader.pull_commits(number)):
+        raise NoRequestError(f"#{number} has commits of other accounts")
+    return event_request._replace(cause=Cause.FAILED_UPDATE)
+
+
 def complete_event_request(event_request: EventRequest, reader: GitHub) -> EventRequest:
     """Add what the payload does not hold: the thread for a number, the repository's data."""
     if not event_request.repository.clone_url:
@@ -199,6 +216,7 @@ def _rows(
     yield "the instruction", request.instruction, resolve_instruction(command, event_request)
     yield "the options", request.options, dict(command.options)
     yield "the task", request.task, event_request.task
+    yield "the round", request.round, event_request.detail if event_request.cause is Cause.FOLLOW_UP else ""
     named = command.options.get(PLAN_HASH)
     if request.plan is not None and named is not None:
         yield "the plan", request.plan.hash[: len(named)], named

@@ -14,7 +14,20 @@ if TYPE_CHECKING:
     from bot.policy.settings import Policy  # pydantic: an event that is not for the bot needs none
 
 FIX_FAILED_RUN = "what the failed checks show"
-MOST_TRIES = 2
+FIX_FAILED_UPDATE = (
+    "This dependency update breaks the failed checks below. Adapt the code to the new version, and leave the update as "
+    "it is. The text of the pull request may have the release notes."
+)
+ROUND_WORDS = {
+    "fix": "Fix the cause of the failed checks below. Change the code, not the checks: no test is skipped, weakened or "
+    "given more time.",
+    "review": "Answer each open review thread below: change the code where the reviewer is right. Then propose one "
+    "`reply` for each thread, with its `comment_id`: one sentence on what you changed, or why you did not. "
+    "Where you need a decision, it is one question, which ends with `?`.",
+    "conflict": "Resolve the conflicts with the base branch in the files with conflict markers. Change nothing else.",
+}
+"""The instruction of each kind of round of a pull request that the bot follows."""
+MOST_TRIES = {Cause.FAILED_RUN: 2, Cause.FAILED_UPDATE: 1}
 """How often failed runs may start a fix of one head."""
 
 
@@ -44,9 +57,16 @@ def command_for(policy: Policy, event_request: EventRequest) -> Command:
             if policy.replies and event_request.source is not None:
                 return _reply_command(event_request.source)
             why = "the comment has no `/agent` command"
+        case Cause.FOLLOW_UP:
+            instruction = ROUND_WORDS.get(detail, "")
+            why = "" if instruction else "it is about a pull request that this bot does not follow"
+        case Cause.FAILED_UPDATE:
+            instruction = FIX_FAILED_UPDATE
         case _:
-            instruction = FIX_FAILED_RUN
-            why = "" if policy.triggers.failed_runs else "the policy makes no command of a failed run"
+            instruction, actor = FIX_FAILED_RUN, event_request.actor
+            why = "" if policy.triggers.failed_runs.people else "the policy makes no command of a failed run"
+            if actor is not None and actor.kind == "Bot":
+                why = "the failed run was begun by a bot's push"
     if why:
         raise NoRequestError(why)
     return Command(verb, instruction)

@@ -55,6 +55,12 @@ def new_dependencies(
     return ""
 
 
+def is_lock_file(path: str) -> bool:
+    """Whether a package manager writes the file, with the versions that it resolved."""
+    name = path.lower().rpartition("/")[2]
+    return _first(name, (one.dependencies.locks for one in ecosystems())) is not None
+
+
 def new_sources(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str:
     """Return a clause that names the new hosts or addresses that packages are fetched from; "" if there are none."""
     low = path.lower()

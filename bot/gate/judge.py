@@ -54,13 +54,15 @@ _MOST_ROWS = 100
 
 
 class Verdict(NamedTuple):
-    """`patch` leads from the base to `tree_sha`; `withheld_patch` applies on top, by hand."""
+    """`patch` leads from the base to `tree_sha`; `withheld_patch` applies on top, by hand. `weaker` are clauses on
+    files whose tests are weaker than before."""
 
     tree_sha: str
     patch: bytes
     withheld_patch: bytes
     files: tuple[ChangedFile, ...]
     withheld: tuple[WithheldFile, ...]
+    weaker: tuple[str, ...] = ()
 
     @property
     def unfit(self) -> tuple[WithheldFile, ...]:
@@ -237,10 +239,13 @@ def _decide(
     withheld_patch = b""
     if applicable:
         withheld_patch = render(scratch, tree_sha, write_tree(scratch, tree_sha, applicable))
-    return Verdict(tree_sha, patch, withheld_patch, _files(scratch, published, patch), _rows(withheld, unfit))
+    files, weaker = _files(scratch, published, patch)
+    return Verdict(tree_sha, patch, withheld_patch, files, _rows(withheld, unfit), weaker)
 
 
-def _files(scratch: Scratch, published: Sequence[Change], patch: bytes) -> tuple[ChangedFile, ...]:
+def _files(
+    scratch: Scratch, published: Sequence[Change], patch: bytes
+) -> tuple[tuple[ChangedFile, ...], tuple[str, ...]]:
     by_path = {change.path: change for change in published}
     # The old contents of the changed files that are compared with them, links excluded.
     compared = [
@@ -253,10 +258,11 @@ def _files(scratch: Scratch, published: Sequence[Change], patch: bytes) -> tuple
     old = {change.path: before[change.old.sha] if change.old else None for change in compared}
     weaker = weaker_tests({path: (before, by_path[path].data) for path, before in old.items()})
     with Parser() as parser:
-        return tuple(
+        files = tuple(
             _changed_file(by_path[file.path], file, old.get(file.path), weaker.get(file.path, ""), parser)
             for file in parse_diff(patch).files
         )
+    return files, tuple(f"{quoted(path)} {note}" for path, note in sorted(weaker.items()) if note)
 
 
 def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[WithheldFile, ...]:

@@ -6,6 +6,7 @@ Importing it imports PyGithub (125 ms): code that only names the type imports it
 from github.Auth import Token
 
 from bot.github.checks import Checks
+from bot.github.pull_status import PullStatuses
 from bot.github.pulls import Pulls
 from bot.github.repositories import Repositories
 from bot.github.retry import Pace
@@ -15,7 +16,7 @@ from bot.github.threads import Threads
 from bot.github.transport import ApiRequester, WriteFilter
 
 
-class GitHub(Repositories, Threads, Pulls, Reviews, Checks, Runs):
+class GitHub(Repositories, Threads, Pulls, PullStatuses, Reviews, Checks, Runs):
     """Created by `connect`. Methods raise `GitHubError`. Not thread-safe."""
 
 

@@ -1,6 +1,7 @@
 """Read a repository: its data, permissions, settings, files, branches and commits; and create git objects in it."""
 
 import base64
+from collections.abc import Iterable
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -102,11 +103,11 @@ class Repositories(ApiPart):
         """Create a tree from `base_tree` with `entries` replaced. Returns its id."""
         return self._parsed(lambda: self.source.create_git_tree(entries, self._tree(base_tree)).sha)
 
-    def create_commit(self, *, message: str, tree: str, parent: str) -> str:
+    def create_commit(self, *, message: str, tree: str, parents: Iterable[str]) -> str:
         """Create a commit by the token's account, dated now. Returns its id."""
         create = self.source.create_git_commit
-        parents = [GitCommit(self.requester, {}, {"sha": parent})]
-        return self._parsed(lambda: create(message, self._tree(tree), parents).sha)
+        commits = [GitCommit(self.requester, {}, {"sha": parent}) for parent in parents]
+        return self._parsed(lambda: create(message, self._tree(tree), commits).sha)
 
     def _tree(self, sha: str) -> GitTree:
         return GitTree(self.requester, {}, {"sha": sha})

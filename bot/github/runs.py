@@ -89,6 +89,11 @@ class Runs(Downloads):
     def workflow_run(self, run_id: int) -> WorkflowRun:
         return self._parsed(lambda: unchanged(self._workflow_run(run_id).complete()))
 
+    def active_run(self, run_id: int) -> WorkflowRun | None:
+        """Return the run, `None` if it has ended or is gone."""
+        run = self._parsed_or_none(lambda: self.workflow_run(run_id), (404,))
+        return run if run and run.status != "completed" else None
+
     def workflow_runs(self, workflow: str = "", **filters: str) -> Iterator[WorkflowRun]:
         """Newest first. `workflow` is a file or an id. Of `filters`, `created` is a day, a time or a range
         (`>=2026-01-02`), `status` a status or a conclusion, `actor` the login of the account that caused the event,
@@ -112,6 +117,10 @@ class Runs(Downloads):
         """The artifacts of all runs, newest first."""
         return self._each(self.source.get_artifacts(), unchanged)
 
+    def count_artifacts(self, name: str) -> int:
+        """How many artifacts of this very name the repository has."""
+        return self._parsed(lambda: int(self.source.get_artifacts(name).totalCount))
+
     def download_artifact(self, artifact_id: int, limit: int) -> bytes:
         """Return the zip file. Raises `GitHubError` if it is over `limit` bytes, if possible before the download."""
         content = bytearray()
@@ -127,10 +136,10 @@ class Runs(Downloads):
         """Raises `GitHubError` 409 if the run has ended."""
         self._workflow_run(run_id).cancel()
 
-    def dispatch_workflow(self, workflow: str, ref: str) -> None:
+    def dispatch_workflow(self, workflow: str, ref: str, **inputs: str) -> None:
         """Start `workflow` (a file or an id) on the branch `ref`. It must have `workflow_dispatch` there."""
         source = self.source.get_workflow(_file(workflow))
-        source.create_dispatch(ref, throw=True)
+        source.create_dispatch(ref, inputs, throw=True)
 
     def _workflow_run(self, run_id: int) -> WorkflowRun:
         """With the addresses for which PyGithub would request the run first."""

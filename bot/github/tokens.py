@@ -54,6 +54,7 @@ class Access(Enum):
     COMMENT = ("issues", "pull_requests")
     STOP = ("issues", "pull_requests", "actions")
     PUBLISH = ("issues", "pull_requests", "contents", "checks")
+    FOLLOW = (*STOP, "contents")
 
 
 # The token of the person at the terminal, for one host: the rules of `gh help environment`.

@@ -2,7 +2,8 @@
 
 from dataclasses import fields, replace
 
-from bot.contracts.request import Request, Tier
+from bot.contracts.request import REVIEW, Request, Tier
+from bot.contracts.writes import WriteCaps
 from bot.maintenance.task import Task
 from bot.policy.rule import WRITING_TOOLS, Effect, PathRule
 from bot.policy.settings import Policy
@@ -48,10 +49,12 @@ def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowan
         states = [one.state for one in request.triage.threads] if request.triage else []
         threads = {one.number: one.is_pull_request for one in states}
         return Allowance(task.writes.caps, threads, task.writes.labels, triggers=triggers)
-    if request.verb not in policy.writes.verbs or request.thread is None:
+    answers = request.round == REVIEW and request.thread is not None
+    if request.thread is None or not (answers or request.verb in policy.writes.verbs):
         return None
     threads = {request.thread.number: request.thread.is_pull_request}
     # The first comments of the review threads in the model's context.
     visible_threads = (*([request.anchor] if request.anchor else []), *request.unresolved)
     ids = frozenset(thread.id for thread in visible_threads)
-    return Allowance(VERBS[request.verb], threads, policy.writes.labels, ids, triggers)
+    caps = WriteCaps(reply=len(ids)) if answers else VERBS[request.verb]
+    return Allowance(caps, threads, policy.writes.labels, ids, triggers)

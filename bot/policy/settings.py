@@ -24,6 +24,7 @@ from bot.policy.agent_settings import (
 )
 from bot.policy.check_settings import Checks, Folders, ServiceSpec, SetupStep
 from bot.policy.field_types import FROZEN, ONCE, Script, key, line, one_of, short, word
+from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.model_settings import OVERRIDE, Model, ModelSettingsPolicy
 from bot.policy.publish_settings import DiffPolicy, Identity, PullRequestPolicy, WritesPolicy
 from bot.policy.read_rules import Rules
@@ -146,6 +147,9 @@ class Policy:
         frozenset(), "The verbs that outsiders may use in threads that they opened."
     )
     triggers: TriggersPolicy = key(TriggersPolicy(), "Events other than comments that start a run.")
+    follow_up: FollowUpPolicy | None = key(
+        None, "Follow each pull request that the bot opens, within these limits, until people can merge it."
+    )
     replies: bool = key(
         False, "Take replies to the bot as commands without /agent, if it acts as a GitHub App."
     )
@@ -163,6 +167,11 @@ class Policy:
         names = ("usd", "turns", "minutes", "tokens", "commands", "output")
         lowered: dict[str, Any] = {name: least(getattr(own, name), getattr(caps, name)) for name in names}
         return replace(own, **lowered | {"usd": least(lowered["usd"], requested_usd)})
+
+    @property
+    def rounds(self) -> FollowUpPolicy:
+        """Return the limits of the rounds for a pull request, also of one that is followed on request."""
+        return self.follow_up or FollowUpPolicy()
 
     @property
     def model_names(self) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from bot.parsing.yaml_document import KEY
-from bot.policy.field_types import key, line, one_of, raise_problems, repeated, whole
-from bot.verbs.registry import STANDING_ALONE
+from bot.policy.field_types import key, line, one_of, raise_problems, repeated, short, whole
+from bot.policy.tiers_and_budget import BotId
+from bot.verbs.registry import DEFAULT, STANDING_ALONE
 
 
 def _lower(labels: Mapping[str, str]) -> Mapping[str, str]:
@@ -18,6 +19,19 @@ def _lower(labels: Mapping[str, str]) -> Mapping[str, str]:
     twice = [names[n] for n, _ in repeated(label.lower() for label in names)]
     raise_problems(((label, KEY), f"`{label[:60]}` is given twice") for label in twice)
     return MappingProxyType({label.lower(): verb for label, verb in labels.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRunsPolicy:
+    """Whose failed workflow runs start a fix."""
+
+    people: bool = key(False, "Those on pull requests of people, at most twice for a head.")
+    authors: frozenset[BotId] = key(
+        frozenset(), "Those on dependency updates by these bots, by account id, once for a head."
+    )
+    verbs: frozenset[Annotated[str, one_of((DEFAULT,))]] = key(
+        frozenset({DEFAULT}), "The verb that is started."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +45,8 @@ class TriggersPolicy:
     assignee: Annotated[
         str, line("the login of an account, without @", r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})")
     ] = key("", "Assigning this account starts a fix.")
-    failed_runs: bool = key(
-        False, "A failed workflow run on a pull request starts a fix, at most twice for a head."
+    failed_runs: Annotated[FailedRunsPolicy, short("people", bool | FailedRunsPolicy)] = key(
+        FailedRunsPolicy(), "A failed workflow run on a pull request starts a fix; true for those of people."
     )
 
 

@@ -22,7 +22,7 @@ from bot.publish.body.order_and_footer import NO_LINKS, Links
 from bot.publish.bundle import Bundle
 from bot.publish.remote import Remote
 from bot.publish.thread.comments import ThreadRef, thread_ref_of
-from bot.verbs.registry import VERBS
+from bot.verbs.registry import VERBS, merges_base
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +184,7 @@ def check_request(request: Request, base_sha: str) -> PullRequest:
         raise PublishError("The bundle names no pull request, and is about one: nothing was done.")
     if thread is not None and (thread.number, thread.is_pull_request) != (pull.number, True):
         raise PublishError(f"The bundle is for #{pull.number}, and its thread is another: nothing was done.")
-    if pull.head_sha != base_sha:
+    if pull.head_sha != base_sha and not merges_base(request):
         raise PublishError(
             f"The bundle's change is to {base_sha[:12]}, and the head of #{pull.number} was "
             f"{pull.head_sha[:12]}: nothing was done."

@@ -38,6 +38,7 @@ from bot.publish.result import (
 )
 from bot.publish.review.publish import publish_review
 from bot.publish.writes import ValidatedWrites, apply_writes, validate_writes
+from bot.verbs.registry import merges_base
 
 _PUBLISHERS: Mapping[Status, Callable[[PublishContext], None]] = {
     Status.REVIEWED: publish_review,
@@ -59,11 +60,12 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
         check_verb(context.bundle)
         writes = validate_writes(context)  # before anything is published
         publisher = _PUBLISHERS.get(kind_of(context.bundle))
-        if publisher is not None or not has_change(context.bundle):
+        is_merge = merges_base(context.request) and kind_of(context.bundle) is Status.NO_CHANGE
+        if publisher is not None or not (has_change(context.bundle) or is_merge):
             if publisher is None:
                 report_no_change(context)
                 close_obsolete(context)
-            else:
+            elif not context.request.round:  # its comment has the question
                 if context.request.pull is not None:
                     check_request(context.request, context.outcome.base_sha)
                 publisher(context)

@@ -7,6 +7,7 @@ state the expected value of the ref, so that no push of somebody else is overwri
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -76,12 +77,13 @@ class Remote:
             raise PublishError(f"{branch!r} is not one of the bot's branches. Nothing was pushed.")
         self._set(sha, branch, expected)
 
-    def push_onto(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
-        """Fast-forward a pull request's head from `expected` to its child `sha`. Raises as `push` does."""
-        parents = Git(self.git_dir).run("rev-parse", f"{sha}^@").decode().split()
-        if parents != [expected] or branch in never or branch_ref(branch) != f"{_HEADS}{branch}":
+    def push_onto(self, sha: str, branch: str, *, parents: Sequence[str], never: frozenset[str]) -> None:
+        """Fast-forward a pull request's head from the first of `parents` to `sha`, which has these parents alone.
+        Raises as `push` does."""
+        found = Git(self.git_dir).run("rev-parse", f"{sha}^@").decode().split()
+        if found != list(parents) or branch in never or branch_ref(branch) != f"{_HEADS}{branch}":
             raise PublishError(f"The bot must not push to {branch!r}. Nothing was pushed.")
-        self._set(sha, branch, expected)
+        self._set(sha, branch, parents[0])
 
     def _set(self, sha: str, branch: str, expected: str) -> None:
         ref = f"{_HEADS}{branch}"

@@ -134,7 +134,8 @@ def report_failure(context: PublishContext, problem: str, compare_url: str = "",
 
 
 def _put_result(context: PublishContext, text: str, *, if_open: bool = False) -> None:
-    if (thread_ref := context.thread_ref) is not None:
+    # A round is reported in the comment on all rounds.
+    if (thread_ref := context.thread_ref) is not None and not context.request.round:
         heading = headline(context.outcome)
         context.failures.extend(thread_ref.put_result(ENDED, text, heading, if_open=if_open))
 

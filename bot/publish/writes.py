@@ -15,6 +15,7 @@ from typing import NamedTuple
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome, Status
+from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.writes import MAX_BODY, MAX_TITLE, Write, describe_write, texts_of
 from bot.gate.clean_text import clean_line
 from bot.gate.secrets import withhold_if_secret
@@ -35,14 +36,17 @@ from bot.publish.markdown import run_link, safe_markdown
 from bot.publish.thread.comments import own_comments
 from bot.publish.thread.history import opened_by_us, thread_state
 from bot.publish.thread.markers import WRITE, mark, marked
+from bot.review.diff import parse_diff
 
 _ORDER = ("comment", "reply", "edit", "add_label", "remove_label", "close")
 """The order of writes on a thread: after a comment, a second publishing recognises later changes as ours."""
+_ASKED_BEFORE = "This needs a decision of people, and I asked here before: I leave it to you."
 
 
 class ValidatedWrites(NamedTuple):
     """Writes that their run may make, whatever the state of the threads. `since` is when the run read the threads,
-    `known` the last activity that it saw on each; `threads` says of each number whether it is a pull request."""
+    `known` the last activity that it saw on each; `threads` says of each number whether it is a pull request. `patch`
+    is the change of a round that may resolve threads, else empty."""
 
     outcome: Outcome
     writes: tuple[Write, ...]
@@ -51,6 +55,7 @@ class ValidatedWrites(NamedTuple):
     since: str
     known: Mapping[int, str]
     links: Links
+    patch: bytes = b""
 
     def by_thread(self) -> Mapping[int, list[Write]]:
         threads: dict[int, list[Write]] = {write.number: [] for write in self.writes}
@@ -77,6 +82,8 @@ def apply_writes(proposed: ValidatedWrites, github: GitHub) -> tuple[tuple[str, 
                     continue
                 thread.make(write)
                 written.append(describe_write(write))
+                if why := thread.resolve(write):
+                    withheld.append(f"the thread of {describe_write(write)} is not resolved: {why}")
         except GitHubError as error:
             failed.append(f"#{number}: {error}")
             if error.failure.rate_limited:
@@ -99,6 +106,7 @@ class _Thread:
         self.issue = github.issue(number)
         self.comments = tuple(github.comments(number))
         self.state = thread_state(self.issue, self.comments, github.me, self.task)
+        self.remarks = {one.id: one for one in request.unresolved}
 
     def has(self, write: Write) -> bool:
         """Whether the thread is already as the write would leave it."""
@@ -153,12 +161,49 @@ class _Thread:
                 title, body = _edited(write)
                 github.edit_issue(number, title=title, body=body)
 
+    def resolve(self, write: Write) -> str:
+        """Resolve the thread of a reply in a round that changed its lines. Return why GitHub refused, or empty."""
+        lines = self.remarks.get(write.comment_id)
+        if lines is None or not self._changes_lines(lines):
+            return ""
+        try:
+            if thread := self.github.unresolved_threads(self.number).get(write.comment_id):
+                self.github.resolve_thread(self.number, thread)
+        except GitHubError as error:
+            return str(error)
+        return ""
+
+    def _changes_lines(self, lines: ReviewThread) -> bool:
+        """Whether the change has lines of the thread; of its file, for a thread without a line of the head."""
+        file = parse_diff(self.proposed.patch).find(lines.path)
+        if file is None or not lines.line or lines.side is Side.LEFT:
+            return file is not None
+        ends = (lines.start_line or lines.line, lines.line)
+        return any(hunk.holds(Side.LEFT, line) for hunk in file.hunks for line in ends)
+
+    def _follows(self, write: Write) -> bool:
+        """Whether the change of a round that answers a review touches the file that the reply is about."""
+        lines = self.remarks.get(write.comment_id)
+        return lines is not None and any(file.path == lines.path for file in self.proposed.outcome.files)
+
     def _body(self, write: Write) -> str:
         """Return the filtered text with its author and a mark."""
         by = f"Written by the maintenance task `{self.task}`" if self.task else "Written by Slash Agent"
         fields = {"id": self._id(write), **({"task": self.task} if self.task else {})}
         text = safe_markdown(write.body, MAX_BODY).rstrip()
+        if self.proposed.outcome.request.round and not self._follows(write):
+            asks = text.endswith("?")
+            if asks and self._asked_before(write):
+                text, asks = _ASKED_BEFORE, False
+            fields["asked" if asks else "declined"] = "1"
         return marked(f"{text}\n\n<sub>{by}{run_link(self.proposed.links.run)}</sub>", mark(WRITE, **fields))
+
+    def _asked_before(self, write: Write) -> bool:
+        """Whether a comment of ours in the thread on lines asked something."""
+        own = own_comments(
+            self.github, self.github.review_comments(self.number), lambda fields: "asked" in fields
+        )
+        return any(one.ours and one.data.lines == write.comment_id for one in own)
 
     def _id(self, write: Write) -> str:
         """Return an id that is the same for the same write of the same run."""
@@ -213,7 +258,9 @@ def validate_writes(context: PublishContext) -> ValidatedWrites | None:
     # GitHub's times are whole seconds, so activity in the second of the reading is compared with what was read.
     triaged = request.triage.threads if request.triage else ()
     known = {one.state.number: one.state.quiet_since for one in triaged}
-    return ValidatedWrites(outcome, writes.writes, allowance.threads, task, since, known, context.links)
+    resolves = request.round and policy.rounds.resolve
+    patch, links = context.bundle.patch if resolves else b"", context.links
+    return ValidatedWrites(outcome, writes.writes, allowance.threads, task, since, known, links, patch)
 
 
 def _load_rules(context: PublishContext) -> tuple[Policy, Task | None]:

@@ -150,7 +150,7 @@ def make_branch(repo: Path, result: RunResult, dirty: DirtyBase | None = None) -
     message = result.bundle.message
     if dirty is None:
         tree = result.verdict.tree_sha
-        commit = commit_tree(git, tree, base, message, author=author, committer=author, when=when)
+        commit = commit_tree(git, tree, (base,), message, author=author, committer=author, when=when)
     else:
         git, base = Git(dirty.git_dir), dirty.head
         commit = dirty.commit_on_head(result.verdict.patch, message, author, when)

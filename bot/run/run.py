@@ -71,8 +71,9 @@ from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.interruption import cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import lock_folder
 from bot.session.tools.model_choice import ConversationModel, RunModels, connect_model
+from bot.session.workspaces.lock_files import check_lock_files, only_lock_files, write_lock_files
 from bot.verbs.record import Earlier
-from bot.verbs.registry import needs
+from bot.verbs.registry import merges_base, needs
 from bot.workspace.probe import Chosen, first_that_holds
 from bot.workspace.sandbox.backends import candidates
 
@@ -192,6 +193,9 @@ def _work(run: Run, connecting: Future[Provider], stack: ExitStack) -> RunResult
     unlink = run.cancel_run.on_fire(lambda: run.cancel_conversation.fire("signal"))
     try:
         with run.cancel_conversation.firing_after(60 * run.budget.minutes):
+            if not nothing and only_lock_files(run):
+                write_lock_files(run, parts.workspace)  # in the prepared tree
+                nothing = "Only lock files had conflicts, and their package managers wrote them anew."
             if nothing:
                 end = LoopEnd(StopReason.END_TURN, nothing, 0, Usage(), 0.0, nothing)
             else:
@@ -218,6 +222,9 @@ def _nothing_to_do(run: Run, parts: Parts) -> str:
         return "Nothing of the diff is new since it was reviewed last."
     if run.request.triage is not None and not run.request.triage.threads:
         return "No thread meets the task's conditions, so there was nothing to do."
+    if merges_base(run.request):
+        check_lock_files(run)
+        return "" if run.checkout.conflicted else "The base branch merges without conflicts."
     return ""
 
 

@@ -25,6 +25,7 @@ from bot.run.parts import Parts
 from bot.session.context.profiles import FINAL
 from bot.session.context.run import Run
 from bot.session.tools.conversation_hooks import conversation_hooks
+from bot.session.workspaces.lock_files import write_lock_files
 from bot.verbs.record import SUBMIT_PLAN
 
 MAX_REMINDERS = 2
@@ -150,6 +151,7 @@ class StopHook:
         described = bool(results.describe.description.title)
         if not described and results.todo.open and self._first_time("todos"):
             yield OPEN_ITEMS.format(items=render_list(results.todo.items))
+        write_lock_files(self.run, self.parts.workspace)
         # Files that the policy withholds were reported at each write.
         verdict = self.parts.workspace.close_and_judge()
         if isinstance(verdict, GateError):
@@ -163,6 +165,8 @@ class StopHook:
             yield WITHHELD.format(rows="\n".join(rows))
         if not verdict.files:
             return
+        if verdict.weaker and self.run.request.keeps_tests and self._first_time("weaker"):
+            yield REFUSED.format(why=verdict.weaker[0])
         looks = self._first_time(("files", verdict.tree_sha))
         if looks and (broken := broken_files(self.run.checkout, verdict)):
             yield NEW_ERRORS.format(errors=quoted_lines("\n".join(broken[:_MAX_ROWS])))

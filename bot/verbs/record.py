@@ -53,11 +53,13 @@ class Earlier(StrEnum):
 
 
 class Answer(StrEnum):
-    """The answer of a verb without a model: the list of commands, the runs of the thread, or their cancellation."""
+    """The answer of a verb without a model: the list of commands, the runs of the thread, their
+    cancellation, or the next step of a pull request."""
 
     COMMANDS = "commands"
     RUNS = "runs"
     CANCELLATION = "cancellation"
+    FOLLOWING = "following"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class Verb(NamedTuple):
     bundle is published. `starts_on` are causes of an event (`bot.events.event_request.Cause`) that request it without
     a command. `on_closed`: it may be given under a closed pull request. `reads_failures`: the model is shown the
     failed checks of the pull request. `writes` caps the writes on threads that a policy may grant it. `is_default`: it
-    is meant where a command names no verb.
+    is meant where a command names no verb. `merges`: it works on the merge of the base branch into the pull request.
     """
 
     name: str
@@ -136,6 +138,7 @@ class Verb(NamedTuple):
     reads_failures: bool = False
     writes: WriteCaps = NO_WRITES
     is_default: bool = False
+    merges: bool = False
     local: Local | None = None
 
     @property

@@ -18,7 +18,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 
 import bot.verbs
-from bot.contracts.request import Tier
+from bot.contracts.request import CONFLICT, Request, Tier
 from bot.verbs.record import Earlier, Verb
 
 
@@ -59,6 +59,11 @@ def started_by(cause: str) -> str:
 def needs(name: str, earlier: Earlier) -> bool:
     """Whether the verb takes `earlier` from its thread."""
     return VERBS[name].earlier is earlier
+
+
+def merges_base(request: Request) -> bool:
+    """Whether the work tree of a request is the automatic merge of the base into the head of its pull request."""
+    return request.round == CONFLICT or VERBS[request.verb].merges
 
 
 def taking(earlier: Earlier) -> str:

@@ -11,6 +11,7 @@ from slash_forge.access import visible
 from slash_forge.attachments import rendered
 from slash_forge.call import Call, Reply, Route
 from slash_forge.graphql import Execution, Object, QueryError, Undefined, Unparsable, connection, parse
+from slash_forge.operations import pull_status
 from slash_forge.reviews import Review, ReviewComment, Thread
 from slash_forge.shapes.site import node_id
 from slash_forge.state import Issue, Pull, Repository, Role, User
@@ -93,6 +94,7 @@ def repository(call: Call, repo: Repository) -> Object:
         "pullRequest": find,
         "nameWithOwner": repo.full_name,
         "issue": lambda arguments: _issue(call, repo, arguments.get("number", 0)),
+        "object": lambda arguments: pull_status.commit(call, repo, arguments["oid"]),
     }
     return Object("Repository", fields, _NODE)
 
@@ -157,8 +159,20 @@ def pull_request(call: Call, repo: Repository, issue: Issue, pull: Pull) -> Obje
         "reviews": connection(
             "reviews", "PullRequestReviewConnection", written, lambda one: review(call, repo, issue, one)
         ),
+        "latestReviews": connection(
+            "latestReviews",
+            "PullRequestReviewConnection",
+            pull_status.latest_reviews(pull),
+            lambda one: review(call, repo, issue, one),
+        ),
+        "reviewRequests": connection(
+            "reviewRequests",
+            "ReviewRequestConnection",
+            pull.reviewers,
+            lambda user: Object("ReviewRequest", {"requestedReviewer": _person(user)}, _NODE),
+        ),
     }
-    return Object("PullRequest", fields, _NODE)
+    return Object("PullRequest", {**fields, **pull_status.fields(call, repo, issue, pull)}, _NODE)
 
 
 def thread(call: Call, repo: Repository, issue: Issue, pull: Pull, one: Thread) -> Object:
@@ -239,6 +253,7 @@ def review(call: Call, repo: Repository, issue: Issue, one: Review) -> Object:
         "body": one.body,
         "bodyHTML": lambda _: rendered(call, one.body),
         "author": actor(one.author),
+        "authorCanPushToRepository": one.author is not None and repo.role_of(one.author) >= Role.WRITE,
         "commit": _commit(one.commit),
     }
     return Object("PullRequestReview", fields, _NODE)
@@ -253,8 +268,25 @@ def mutation(call: Call) -> Object:
         {
             "resolveReviewThread": _resolve(call, "ResolveReviewThreadPayload", resolved=True),
             "unresolveReviewThread": _resolve(call, "UnresolveReviewThreadPayload", resolved=False),
+            **{name: _on_pull(call, name, act) for name, act in pull_status.MUTATIONS.items()},
         },
     )
+
+
+def _on_pull(call: Call, name: str, act: Callable[..., None]) -> Resolver:
+    def resolve(arguments: Mapping[str, Any]) -> Object:
+        given = arguments.get("input") or {}
+        for repo in filter(lambda one: _is_visible(call, one), list(call.state.repositories.values())):
+            for issue, pull in repo.pulls():
+                if node_id("PullRequest", pull.id) == given.get("pullRequestId"):
+                    if not call.caller.may(repo, "pull_requests", "write"):
+                        raise _forbidden(call)
+                    act(call, repo, issue, pull, given)
+                    shown = pull_request(call, repo, issue, pull)
+                    return _payload(call, f"{name[0].upper()}{name[1:]}Payload", given, "pullRequest", shown)
+        raise QueryError("NOT_FOUND", "Could not resolve to a node with the global id.")
+
+    return resolve
 
 
 def _resolve(call: Call, payload: str, *, resolved: bool) -> Resolver:

@@ -131,12 +131,21 @@ class Pulls(Base):
             return issue.number
 
     def set_pull(
-        self, repo: str, number: int, *, draft: bool | None = None, maintainer_can_modify: bool | None = None
+        self,
+        repo: str,
+        number: int,
+        *,
+        draft: bool | None = None,
+        maintainer_can_modify: bool | None = None,
+        queued: bool = False,
+        computing: int = 0,
     ) -> None:
-        """Turn it into a draft or make it ready, and let maintainers push to its head or not."""
+        """Turn it into a draft or make it ready, and let maintainers push to its head or not; put it into the merge
+        queue; let so many queries find that GitHub does not know yet whether it can be merged."""
         with self._state.lock:
             _, _, pull = self._pull(repo, number)
             pull.draft = pull.draft if draft is None else draft
+            pull.queued, pull.computing = queued, computing
             if maintainer_can_modify is not None:
                 pull.maintainer_can_modify = maintainer_can_modify
 
@@ -229,6 +238,11 @@ class Reviews(Base):
             *_, comment = self._review_comment(repo, comment_id)
             comment.thread.resolved = True
             comment.thread.resolved_by = self._user(login)
+
+    def is_resolved(self, repo: str, comment_id: int) -> bool:
+        """Whether the thread of this comment is resolved."""
+        *_, comment = self._review_comment(repo, comment_id)
+        return comment.thread.resolved
 
     def _review_comment(self, repo: str, comment_id: int) -> tuple[Repository, Issue, Pull, ReviewComment]:
         repository = self._repository(repo)

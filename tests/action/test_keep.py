@@ -17,7 +17,7 @@ import yaml
 
 from bot.environment.prepared import MOST_BYTES
 from tests.attacks.test_prepared_environment import BASE
-from tests.session.test_event_unasked import READING
+from tests.session.test_event import READING
 from tests.support.files import write_file
 from tests.support.fix_script import fix_steps
 from tests.support.programs import run_program

@@ -1,7 +1,9 @@
-"""The loop: order, endings, limits; each path leaves every call answered once (invariants 1 and 4)."""
+"""The loop: order, endings, limits; each path leaves every call answered once (invariants 1 and 4). Two sessions in one
+process share nothing: run side by side, each is as it is alone."""
 
 import itertools
 import json
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,11 +11,13 @@ from typing import Any
 import pytest
 
 from bot.agent.conversation_context import Hooks, LoopEnd, TurnInfo
+from bot.agent.journal import read_journal
 from bot.agent.limits import Stop
 from bot.agent.repetition import REPEAT_NOTICE
+from bot.agent.todo_list import Todo
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
-from bot.contracts.journal import Response, ResponseFailed, Result, SessionEnded, UserText
+from bot.contracts.journal import BudgetChanged, Response, ResponseFailed, Result, SessionEnded, UserText
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
@@ -351,3 +355,50 @@ def test_a_request_is_a_prefix_of_the_next_one(tmp_path: Path):
     for earlier, later in itertools.pairwise(requests):
         assert all(old is new for old, new in zip(earlier, later, strict=False))
         assert len(earlier) < len(later)
+
+
+TURNS = 6
+
+
+def meeting(folder: Path, name: str, meet: threading.Barrier, usage: Usage) -> Bench:
+    """A session whose every call waits until the other session is in a call, too. Both use the same ids and names."""
+    folder.mkdir()
+    todo = Todo()
+
+    def together(arguments: Any, cancel: CancelToken) -> ToolOutcome:
+        meet.wait(timeout=120)
+        mine = todo({"items": [*({"text": i.text, "status": "pending"} for i in todo.items),
+                               {"text": name, "status": "pending"}]}, cancel)  # fmt: skip
+        return ToolOutcome(f"{name}: {mine.content}", metadata={"path": f"{name}.py"})
+
+    script = [says(f"{name} {n}", call("meet", f'{{"n": {n}}}', f"c{n}"), usage=usage) for n in range(TURNS)]
+    return Bench([*script, says(f"{name} is done")], folder, tools={"meet": together})
+
+
+def side_by_side(tmp_path: Path) -> list[tuple[Bench, Any]]:
+    meet = threading.Barrier(2)
+    north = meeting(tmp_path / "north", "north", meet, Usage(10, 0, 0, 5))
+    south = meeting(tmp_path / "south", "south", meet, Usage(1000, 7, 0, 3))
+    ends: dict[str, Any] = {}
+    threads = [
+        threading.Thread(target=lambda name=name, here=here: ends.update({name: here.run(f"do {name}")}))
+        for name, here in (("north", north), ("south", south))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=300)
+    return [(north, ends["north"]), (south, ends["south"])]
+
+
+def test_two_sessions_side_by_side_are_each_as_if_alone(tmp_path: Path):
+    (north, first), (south, second) = side_by_side(tmp_path)
+    assert (first.final_text, second.final_text) == ("north is done", "south is done")
+    assert (first.usage, second.usage) == (Usage(70, 0, 0, 35), Usage(6010, 42, 0, 23))
+    assert (first.files.read, second.files.read) == (("north.py",), ("south.py",))
+    for here, other in ((north, "south"), (south, "north")):
+        assert other not in here.path.read_text("utf-8")
+        assert not any(other in str(message) for request in here.provider.requests for message in request)
+        assert [line.turn for line in read_journal(here.path).records(BudgetChanged)] == list(
+            range(1, TURNS + 2)
+        )

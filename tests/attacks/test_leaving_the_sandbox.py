@@ -126,6 +126,7 @@ attachments: {tiers: [maintainer, outsider]}
 diagnostics: {wait: 30s, servers: {ty: {command: touch owned-by-server}}, checkers: none}
 pull_request: {draft: false, keyword: Refs}
 push_to_head: true
+follow_up: {fix: 20, rounds: 20, usd: 1000, bots: [7], auto_merge: true}
 forks: pull_request
 dispatch: [owned.yml]
 review: {on: [], request_changes: true}

@@ -17,7 +17,7 @@ from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off
 from bot.workspace.start import StartOptions
 from slash_forge.bundled import MAINTAINER
-from tests.session.test_event_unasked import READING
+from tests.session.test_event import READING
 from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.repositories import commit_all, git, make_repository
 from tests.support.runs import make_run

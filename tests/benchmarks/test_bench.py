@@ -1,10 +1,22 @@
-"""Each figure's harness, once and tiny: that it measures what it says. What it finds is nobody's test."""
+"""Each figure's harness, once and tiny: that it measures what it says; the table of peers; the tables of scale. What is
+found is nobody's test."""
+
+import os
+from pathlib import Path
 
 import pytest
 
+import bot.maintenance
 from benchmarks import figures
 from benchmarks.figures import FIGURES, Bench, Scale
+from benchmarks.peers.catalogue import PEERS, Peer
+from benchmarks.scale import LIST_CALLS, LOOK_CALLS, TASKS, TOKEN_CALLS, tables
 from benchmarks.session import ROOT, VENDORS
+from bot.maintenance.task import read_task
+from slash_forge import Forge
+from slash_forge.forge import ACTIONS_BOT
+from tests.support.apps import make_app
+from tests.support.stage import open_stage
 
 TINY = Scale(
     runs=1,
@@ -80,3 +92,60 @@ def test_the_page_has_a_row_for_every_target():
         "a MB of body more,",
     ):
         assert f"| {words}" in page or f"| slash-agent {words}" in page
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+def test_every_peer_is_pinned(peer: Peer):
+    pins = [package.rpartition("==" if peer.registry == "pypi" else "@")[2] for package in peer.packages]
+    assert all(pin[:1].isdigit() for pin in pins)
+    assert not peer.registry or pins[0] == peer.version
+
+
+def test_the_page_shows_every_peer_in_its_pinned_version():
+    page = (ROOT / "docs" / "bench.md").read_text()
+    assert [peer.name for peer in PEERS if f"| {peer.name} ({peer.language})" not in page] == []
+    assert [peer.name for peer in PEERS if f"| {peer.version} " not in page] == []
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "scale.md"
+
+
+@pytest.mark.slow
+def test_the_tables_in_the_docs_are_what_the_simulation_prints():
+    """The row of 100,000 repositories takes three seconds."""
+    page = DOCS.read_text()
+    assert [table for table in tables().split("\n\n") if table not in page] == []
+
+
+def test_it_simulates_the_tasks_that_are_shipped():
+    folder = Path(bot.maintenance.__file__).parent / "examples"
+    shipped = [read_task((folder / name).read_text(), name) for name in os.listdir(folder)]
+    assert {task.name: task.schedule for task in shipped} == TASKS
+
+
+@pytest.mark.slow
+def test_a_look_costs_as_many_calls_as_are_counted(tmp_path: Path):
+    """One repository with the shipped tasks, planned by an app from a workflow's run: no look, list or token is
+    dearer than the simulation has it."""
+    folder = Path(bot.maintenance.__file__).parent / "examples"
+    with Forge() as forge:
+        stage = open_stage(forge, tmp_path)
+        tasks = {f".github/agent/{name}": (folder / name).read_text() for name in os.listdir(folder)}
+        forge.commit(stage.repo, tasks)
+        app = make_app(forge, "riverbend", {"contents": "read", "issues": "read", "pull_requests": "read"})
+        forge.add_run(stage.repo, workflow=".github/workflows/maintenance.yml", event="schedule")
+        before = len(forge.requests)
+        ran = stage.cli(
+            "maintain", "--plan",
+            GITHUB_TOKEN=forge.token(ACTIONS_BOT, {"actions": "read"}, repo=stage.repo),
+            GITHUB_RUN_ID="4711",
+            GITHUB_WORKFLOW_REF=f"{stage.repo}/.github/workflows/maintenance.yml@refs/heads/main",
+            **app.environment,
+        )  # fmt: skip
+        paths = [entry.path for entry in forge.requests[before:]]
+    assert ran.code == 0, ran.output
+    of_list = [path for path in paths if "/actions/" in path]
+    of_tokens = [path for path in paths if "/installation" in path]
+    assert len(of_list) <= LIST_CALLS
+    assert len(of_tokens) == TOKEN_CALLS
+    assert len(paths) - len(of_list) - len(of_tokens) <= LOOK_CALLS

@@ -30,7 +30,7 @@ def change(checkout: Checkout) -> str:
     checkout.git.run("update-index", "--cacheinfo", f"100644,{blob},a.txt", index=index)
     tree = checkout.git.run("write-tree", index=index).decode().strip()
     return commit_tree(
-        checkout.git, tree, checkout.base_sha, "Fix it\n\nBecause.", author=ADA, committer=BOT, when=WHEN
+        checkout.git, tree, (checkout.base_sha,), "Fix it\n\nBecause.", author=ADA, committer=BOT, when=WHEN
     )
 
 
@@ -126,7 +126,7 @@ def test_a_commit_says_who_and_when_and_made_again_is_the_same(checkout: Checkou
 def test_a_name_with_line_breaks_stays_one_header(checkout: Checkout):
     tree = checkout.git.run("rev-parse", f"{checkout.base_sha}^{{tree}}").decode().strip()
     evil = Signature("Ada\nparent 0000", "a> 0 +0000\n<b@c")
-    sha = commit_tree(checkout.git, tree, checkout.base_sha, "x", author=evil, committer=BOT, when=WHEN)
+    sha = commit_tree(checkout.git, tree, (checkout.base_sha,), "x", author=evil, committer=BOT, when=WHEN)
     text = checkout.git.run("cat-file", "commit", sha).decode()
     assert text.count("\nparent ") == 1
     checkout.git.run("fsck", "--strict", sha)

@@ -1,12 +1,14 @@
-"""Threads and processes that the system has no room for at first."""
+"""Waiting: for threads and processes that the system has no room for at first, and for somebody who sends nothing."""
 
 import sys
 import textwrap
+import threading
 
 import pytest
 
 from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import AgentError
+from bot.contracts.idle import IdleReporter
 from tests.support.programs import run_program
 
 # A limit of memory is what holds for every user: a thread's stack does not fit, and Python says of it what it says
@@ -70,3 +72,26 @@ def test_what_is_no_want_of_room_is_raised_at_once(error: Exception):
 def test_who_handles_what_the_system_refuses_handles_this():
     assert issubclass(CapacityError, OSError)
     assert issubclass(CapacityError, AgentError)
+
+
+def test_a_silence_is_told_of_once_and_then_seldom():
+    told: list[str] = []
+    heard = threading.Event()
+
+    def say(line: str) -> None:
+        told.append(line)
+        heard.set()
+
+    with IdleReporter("GitHub", say, first=0.05, again=600).waiting():
+        assert heard.wait(30)
+    assert told == ["GitHub has sent nothing for 0 s; still waiting"]
+
+
+def test_our_own_pause_is_no_silence_of_the_peer():
+    told: list[str] = []
+    over = threading.Event()
+    silence = IdleReporter("the provider", told.append, first=0.3)
+    with silence.waiting():
+        silence.reset(pause=600)
+        over.wait(0.6)
+    assert told == []

@@ -10,6 +10,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bot.contracts.request import FOLLOW_UP_FILE
 from bot.doctor.init_files import (
     ACTIONLINT,
     KEPT,
@@ -25,6 +26,7 @@ from bot.environment.detect import detect
 from bot.environment.detection_result import DetectedCheck, Detection, Omission
 from bot.maintenance.task import read_task
 from bot.policy.check_settings import SetupStep
+from bot.policy.follow_up import FollowUpPolicy
 from bot.policy.load import load_policy
 from tests.support import warm
 from tests.support.repositories import commit_all, make_repository
@@ -160,8 +162,8 @@ def test_with_nobody_to_ask_nothing_is_written(repo: Path):
     assert "use --yes" in ran.err
 
 
-@pytest.mark.parametrize(("answer", "written"), [("y\n", True), ("\n", False), ("no\n", False)])
-def test_at_a_terminal_it_asks(repo: Path, answer: str, written: bool):
+@pytest.mark.parametrize(("keys", "files"), [("n\ny\n", 3), ("\n\n", 0), ("y\ny\n", 4)])
+def test_at_a_terminal_it_asks(repo: Path, keys: str, files: int):
     ours, theirs = os.openpty()
     with subprocess.Popen(
         warm.client_command(command("init", "--repo", repo, "--no-try")),
@@ -170,11 +172,13 @@ def test_at_a_terminal_it_asks(repo: Path, answer: str, written: bool):
         text=True,
     ) as process:
         os.close(theirs)
-        os.write(ours, answer.encode())
+        os.write(ours, keys.encode())
         out, _ = process.communicate(timeout=60)
     os.close(ours)
-    assert "Write 3 files? [y/N]" in out
-    assert (repo / ".github").exists() is written
+    assert "Follow the bot's pull requests: fix their CI, answer reviews? [y/N]" in out
+    assert f"Write {files or 3} files? [y/N]" in out
+    assert (repo / ".github").exists() is bool(files)
+    assert (repo / FOLLOW_UP_FILE).exists() is (files == 4)
 
 
 def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path):
@@ -202,20 +206,41 @@ def test_the_tasks_it_writes_load(repo: Path):
 def test_the_workflow_is_clean_to_the_linters(tmp_path: Path, provider: str):
     text = workflow_text(provider)
     assert "$" not in text.replace("${{", "")
-    repo = make_repository(tmp_path / "linted", {".github/workflows/agent.yml": text})
+    files = {one.path: one.text for one in propose(Detection(), provider, tasks=False, follow_up=True)}
+    repo = make_repository(tmp_path / "linted", {**files, ".github/workflows/agent.yml": text})
     commit_all(repo)
-    file = ".github/workflows/agent.yml"
-    linted(repo, file)
+    linted(repo, ".github/workflows/agent.yml")
+    linted(repo, FOLLOW_UP_FILE)
 
 
-def test_the_workflow_that_keeps_what_cis_steps_install_is_clean_to_the_linters(tmp_path: Path):
-    ci = "on: push\njobs:\n  t:\n    runs-on: ubuntu-latest\n    steps:\n    - run: pip install x\n    - run: pytest\n"
+def test_the_workflows_with_cis_steps_are_clean_to_the_linters_and_following_waits_for_ci(tmp_path: Path):
+    ci = "name: 'CI: \"all\"'\non: push\njobs: {t: {runs-on: x, steps: [{run: pip install x}, {run: pytest}]}}\n"
     files = {".github/workflows/ci.yml": ci, "test_a.py": ""}
-    proposed = {one.path: one.text for one in propose(detect(files, files.get), "anthropic", tasks=False)}
+    written = propose(detect(files, files.get), "anthropic", tasks=False, follow_up=True)
+    proposed = {one.path: one.text for one in written}
     repo = make_repository(tmp_path / "linted", proposed)
     commit_all(repo)
     linted(repo, KEPT)
+    linted(repo, FOLLOW_UP_FILE)
+    follows = yaml.safe_load(proposed[FOLLOW_UP_FILE])
+    assert follows[True]["workflow_run"]["workflows"] == ['CI: "all"']  # YAML 1.1 reads `on` as true
+    assert "prepare" in follows["jobs"]
     assert "if" not in yaml.safe_load(proposed[KEPT])["jobs"]["keep"]["steps"][2]
+
+
+def test_following_is_written_only_if_it_is_wanted_and_switched_on_in_the_policy(repo: Path):
+    assert init(repo, "--yes").code == 0
+    assert not (repo / FOLLOW_UP_FILE).exists()
+    policy = repo / ".github" / "agent.yml"
+    assert load_policy(policy.read_text()).follow_up is None
+    assert (
+        "Pull requests are not followed unless .github/agent.yml has"
+        in init(repo, "--yes", "--follow-up").out
+    )
+    assert (repo / FOLLOW_UP_FILE).exists()
+    policy.unlink()
+    init(repo, "--yes", "--follow-up")
+    assert load_policy(policy.read_text()).follow_up == FollowUpPolicy()
 
 
 def test_reviews_and_tasks_bring_the_workflows_that_run_them():

@@ -30,7 +30,6 @@ from tests.support.threads import (
     run_payload,
 )
 
-BOT = {"login": "renovate[bot]", "id": 29139614, "type": "Bot"}
 REPOSITORY = comment_payload()["repository"]
 GIVEN = WorkflowInputs(
     "acme/calc", now="2026-03-02T00:00:00Z", url="https://github.example/acme/calc/actions/runs/1"
@@ -344,9 +343,11 @@ RUNS: dict[str, dict[str, Any]] = {
     "the event `push`, not of a pull request": {"workflow_run__event": "push"},
     "of a fork's pull request": {"workflow_run__head_repository": {"full_name": "mallory/calc"}},
     "fork's pull request; a person": {"workflow_run__head_repository": None},
-    "of a branch of this bot's own": {"workflow_run__head_branch": "agent/issue-7"},
-    "begun by a bot's push": {"workflow_run__actor": BOT},
-    "or by a deleted account": {"workflow_run__actor": None},
+    "of a branch of this bot's own": {
+        "workflow_run__head_branch": "agent/issue-7",
+        "workflow_run__pull_requests": [],
+    },
+    "begun by a deleted account": {"workflow_run__actor": None},
     "of no open pull request": {"workflow_run__pull_requests": []},
 }
 

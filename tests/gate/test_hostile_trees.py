@@ -16,18 +16,14 @@ from bot.gate.confined_folder import open_below
 from bot.gate.judge import Verdict
 from tests.support.files import write_file
 from tests.support.repositories import Repository, git
-from tests.support.trees import Bench, bench, copy_of_bench
+from tests.support.trees import Bench, bench, bench_of, copy_of_bench
 
 
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    folder = tmp_path_factory.mktemp("pristine")
-    repository = Repository(folder / "source")
-    repository.write("dir/inner.txt", "inner\n")
-    (repository.path / "inside").symlink_to("a.txt")
-    (repository.path / "outside").symlink_to("/etc")
-    repository.commit(**{"a.txt": "one\n", "b.txt": "two\n"})
-    return bench(folder, repository)
+    files = {"dir/inner.txt": "inner\n", "a.txt": "one\n", "b.txt": "two\n"}
+    links = {"inside": "a.txt", "outside": "/etc"}
+    return bench_of(tmp_path_factory.mktemp("pristine"), files, links)
 
 
 def withheld(
@@ -134,9 +130,7 @@ def test_attributes_of_the_tree_convert_nothing(desk: Bench):
 
 
 def test_attributes_cannot_hide_a_text_as_binary(tmp_path: Path):
-    repository = Repository(tmp_path / "source")
-    repository.commit(**{".gitattributes": "*.py binary -diff\n", "a.py": "x = 1\n"})
-    desk = bench(tmp_path, repository)
+    desk = bench_of(tmp_path, {".gitattributes": "*.py binary -diff\n", "a.py": "x = 1\n"})
     desk.write("a.py", "x = 2\n")
     assert b"-x = 1\n+x = 2\n" in desk.judge().patch
 
@@ -183,15 +177,9 @@ def test_of_two_links_that_lead_out_together_one_is_withheld(desk: Bench):
 
 @pytest.fixture(scope="module")
 def pristine_links(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    folder = tmp_path_factory.mktemp("links")
-    repository = Repository(folder / "source")
-    for name in ("dir/up/file", "a/b/c/file"):
-        repository.write(name, "x\n")
-    (repository.path / "dir/out").symlink_to("up/../secret")
-    (repository.path / "dir/deep").symlink_to("../a/b/c")
-    (repository.path / "dir/far").symlink_to("deep/../../../secret")
-    repository.commit()
-    return bench(folder, repository)
+    files = {"dir/up/file": "x\n", "a/b/c/file": "x\n"}
+    links = {"dir/out": "up/../secret", "dir/deep": "../a/b/c", "dir/far": "deep/../../../secret"}
+    return bench_of(tmp_path_factory.mktemp("links"), files, links)
 
 
 def test_a_link_of_the_base_does_not_come_to_lead_out_by_another_one(pristine_links: Bench, tmp_path: Path):
@@ -257,9 +245,7 @@ def test_folders_that_are_or_look_like_git_are_withheld(desk: Bench):
 
 
 def test_ignoring_does_not_hide_a_nested_repository(tmp_path: Path):
-    repository = Repository(tmp_path / "source")
-    repository.commit(**{".gitignore": ".git\n*\n", "a": "1"})
-    desk = bench(tmp_path, repository)
+    desk = bench_of(tmp_path, {".gitignore": ".git\n*\n", "a": "1"})
     desk.write("dir.git/x")
     desk.write(".Git/config")
     (row,) = desk.judge().unfit
@@ -384,9 +370,7 @@ def test_thousands_of_entries_that_are_withheld_are_counted(desk: Bench):
 
 
 def test_the_largest_files_that_a_patch_would_spell_out_stay_as_they_were(tmp_path: Path):
-    repository = Repository(tmp_path / "source")
-    repository.commit(large=os.urandom(50_000), small="1\n")
-    desk = bench(tmp_path, repository)
+    desk = bench_of(tmp_path, {"large": os.urandom(50_000), "small": "1\n"})
     (desk.tree / "large").unlink()
     (desk.tree / "small").unlink()
     limits = ChangeLimits(patch_bytes=40_000)
@@ -394,9 +378,7 @@ def test_the_largest_files_that_a_patch_would_spell_out_stay_as_they_were(tmp_pa
 
 
 def test_an_edit_of_a_tracked_file_over_the_limit_is_withheld(tmp_path: Path):
-    repository = Repository(tmp_path / "source")
-    repository.commit(large=os.urandom(70_000))
-    desk = bench(tmp_path, repository)
+    desk = bench_of(tmp_path, {"large": os.urandom(70_000)})
     with open(desk.tree / "large", "ab") as file:
         file.write(b"more")
     limits = ChangeLimits(file_bytes=50_000)

@@ -64,7 +64,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "create_check_run": {"name": T, "head_sha": T, "title": T, "summary": T, "external_id": T},
     "create_blob": {"content": T},
     "create_tree": {"base_tree": T, "entries": [{"path": T, "mode": "100644", "type": "blob", "content": T}]},
-    "create_commit": {"message": T, "tree": T, "parent": T},
+    "create_commit": {"message": T, "tree": T, "parents": [T]},
     "create_issue": {"title": T, "body": T, "labels": [T]},
     "edit_issue": {"number": 1, "title": T, "body": T},
     "close_issue": {"number": 1, "reason": T},
@@ -128,7 +128,7 @@ def test_a43_no_field_of_any_write_takes_a_secret_out(
         return
     except GitHubError:
         pass
-    if name == "create_blob" and text != f"see {CANARY}":
+    if place[-1] == "content" and name != "add_reaction" and text != f"see {CANARY}":
         return  # the content of a file is the diff gate's: what looks like a key may be a test's
     assert came
     assert text not in json.dumps(came)

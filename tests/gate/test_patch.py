@@ -10,25 +10,19 @@ import pytest
 from bot.contracts.errors import GateError
 from bot.gate.change_limits import ChangeLimits
 from bot.gate.judge import Verdict, judge_patch
-from tests.support.repositories import Repository
-from tests.support.trees import Bench, bench
+from tests.support.trees import Bench, bench_of
 
 
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    folder = tmp_path_factory.mktemp("pristine")
-    repository = Repository(folder / "source")
-    (repository.path / "link").symlink_to("a.txt")
-    repository.commit(
-        **{
-            "a.txt": "one\ntwo\n",
-            "src/app.py": "x = 1\n",
-            "image.bin": bytes(range(256)) * 40,
-            ".github/workflows/ci.yml": "on: push\n",
-            ".gitignore": "*.log\n",
-        }
-    )
-    return bench(folder, repository)
+    files = {
+        "a.txt": "one\ntwo\n",
+        "src/app.py": "x = 1\n",
+        "image.bin": bytes(range(256)) * 40,
+        ".github/workflows/ci.yml": "on: push\n",
+        ".gitignore": "*.log\n",
+    }
+    return bench_of(tmp_path_factory.mktemp("pristine"), files, {"link": "a.txt"})
 
 
 def judged(desk: Bench, patch: bytes | str, limits: ChangeLimits | None = None) -> Verdict:

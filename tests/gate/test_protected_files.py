@@ -15,7 +15,7 @@ from bot.policy.load import load_policy
 from bot.policy.protected_files import MayWrite, ProtectedFiles
 from bot.policy.publish_settings import DiffPolicy
 from tests.support.repositories import Repository, git
-from tests.support.trees import Bench, bench
+from tests.support.trees import Bench, bench, bench_of
 
 PROTECTED = [
     ".github/workflows/ci.yml", ".github/agent.yml", ".github", ".GitHub/workflows/x.yml", ".github./x", "GITHUB~1/x",
@@ -34,10 +34,9 @@ PROTECTED = [
 
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    folder = tmp_path_factory.mktemp("pristine")
-    repository = Repository(folder / "source")
-    repository.commit(
-        **{
+    return bench_of(
+        tmp_path_factory.mktemp("pristine"),
+        {
             "a.txt": "one\n",
             ".github/workflows/ci.yml": "on: push\n",
             ".github/CODEOWNERS": "* @ada\n",
@@ -46,9 +45,8 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
             "tools/skill/SKILL.md": "instructions\n",
             "tools/skill/run.py": "print()\n",
             "AGENTS.md": "be kind\n",
-        }
+        },
     )
-    return bench(folder, repository)
 
 
 def withheld_reasons(verdict: Verdict) -> dict[str, str]:
@@ -58,9 +56,7 @@ def withheld_reasons(verdict: Verdict) -> dict[str, str]:
 # A file where another row has a folder, so in a tree of its own.
 @pytest.mark.parametrize("paths", [[".github"], [path for path in PROTECTED if path != ".github"]])
 def test_protected_paths_made_from_nothing_are_withheld(tmp_path: Path, paths: list[str]):
-    repository = Repository(tmp_path / "source")
-    repository.commit(**{"a.txt": "one\n"})
-    desk = bench(tmp_path, repository)
+    desk = bench_of(tmp_path, {"a.txt": "one\n"})
     for path in paths:
         desk.write(path, "planted\n")
     desk.write("a.txt", "changed\n")
@@ -302,9 +298,7 @@ def test_no_policy_lets_a_link_lead_out(desk: Bench):
 
 
 def test_deleting_a_binary_and_making_it_executable_is_text(tmp_path: Path):
-    repository = Repository(tmp_path / "source")
-    repository.commit(**{"a.bin": b"\0one", "b.bin": b"\0two", "c.bin": b"\0three"})
-    desk = bench(tmp_path, repository)
+    desk = bench_of(tmp_path, {"a.bin": b"\0one", "b.bin": b"\0two", "c.bin": b"\0three"})
     (desk.tree / "a.bin").unlink()
     (desk.tree / "b.bin").chmod(0o755)
     desk.write("c.bin", b"\0changed")
@@ -322,9 +316,7 @@ def test_deleting_a_binary_and_making_it_executable_is_text(tmp_path: Path):
     ],
 )
 def test_text_that_is_binary_for_git_is_withheld(tmp_path: Path, old: bytes | None, new: bytes):
-    repository = Repository(tmp_path / "source")
-    repository.commit(**{"b.txt": "x\n", **({"a.js": old} if old else {})})
-    desk = bench(tmp_path, repository)
+    desk = bench_of(tmp_path, {"b.txt": "x\n", **({"a.js": old} if old else {})})
     desk.write("a.js", new)
     assert "a binary file" in withheld_reasons(desk.judge(may_write=LETS_NONE))["a.js"]
 

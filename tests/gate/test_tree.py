@@ -15,7 +15,7 @@ from bot.gate.errors import OutOfCapacity, capacity_error
 from bot.gate.judge import judge_tree
 from tests.support.files import write_file
 from tests.support.repositories import Repository, git
-from tests.support.trees import Bench, bench
+from tests.support.trees import Bench, bench, bench_of
 
 BASE = {
     "a.txt": "one\ntwo\nthree\n",
@@ -232,9 +232,7 @@ def test_what_the_machine_lacks_is_no_word_of_git_on_the_tree(
 
 
 def test_what_test_runs_leave_behind_is_left_out_without_any_rule(tmp_path: Path):
-    repository = Repository(tmp_path / "source")
-    repository.commit(**{"a.py": "1\n"})
-    desk = bench(tmp_path, repository)
+    desk = bench_of(tmp_path, {"a.py": "1\n"})
     desk.write("__pycache__/a.cpython-311.pyc")
     desk.write(".pytest_cache/v/cache")
     desk.write("node_modules/x/index.js")
@@ -246,11 +244,10 @@ def test_what_test_runs_leave_behind_is_left_out_without_any_rule(tmp_path: Path
 
 def test_what_looks_like_a_new_credential_is_marked_by_kind_and_line(tmp_path: Path):
     new, moved, gone = ("gh" + "p_" + pair * 9 for pair in ("a1B2", "c3D4", "e5F6"))
-    repository = Repository(tmp_path / "source")
-    repository.commit(
-        **{"src/new.py": "x\n", "src/moved.py": f"a\nkey = '{moved}'\n", "src/gone.py": f"key = '{gone}'\n"}
+    desk = bench_of(
+        tmp_path,
+        {"src/new.py": "x\n", "src/moved.py": f"a\nkey = '{moved}'\n", "src/gone.py": f"key = '{gone}'\n"},
     )
-    desk = bench(tmp_path, repository)
     desk.write("src/new.py", f"x\n\nkey = '{new}'\n")
     desk.write("src/moved.py", f"key = '{moved}'  # moved\na\n")
     desk.write("src/gone.py", "key = ''\n")
@@ -268,9 +265,7 @@ def test_a55_characters_that_do_not_show_are_marked(desk: Bench):
 
 
 def test_a_removed_line_that_looks_like_a_patch_header_is_still_a_line(tmp_path: Path):
-    repository = Repository(tmp_path / "source")
-    repository.commit(**{"test_x.lua": "-- assert(x)\ndiff --git a/x b/x\n"})
-    desk = bench(tmp_path, repository)
+    desk = bench_of(tmp_path, {"test_x.lua": "-- assert(x)\ndiff --git a/x b/x\n"})
     desk.write("test_x.lua", "++ nothing\n")
     (file,) = desk.judge().files
     assert (file.additions, file.removals, file.sensitive) == (1, 2, "")
@@ -296,9 +291,7 @@ def test_a_thousand_files_cost_no_process_each(tmp_path: Path):
 
 
 def test_a_file_of_the_base_over_the_limit_may_stay(tmp_path: Path):
-    repository = Repository(tmp_path / "source")
-    repository.commit(large=os.urandom(200_000), a="1")
-    desk = bench(tmp_path, repository)
+    desk = bench_of(tmp_path, {"large": os.urandom(200_000), "a": "1"})
     desk.write("a", "2")
     assert [file.path for file in desk.judge(limits=ChangeLimits(file_bytes=1000)).files] == ["a"]
 

@@ -57,6 +57,7 @@ def play(web: Web, **granted: str) -> None:
         (Access.READ, set()),
         (Access.COMMENT, {"issues", "pull_requests"}),
         (Access.STOP, {"issues", "pull_requests", "actions"}),
+        (Access.FOLLOW, {"issues", "pull_requests", "actions", "contents"}),
         (Access.PUBLISH, {"issues", "pull_requests", "contents", "checks"}),
     ],
 )

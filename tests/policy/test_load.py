@@ -18,7 +18,7 @@ from bot.policy.publish_settings import Identity, PullRequestPolicy
 from bot.policy.review_settings import ReviewPolicy
 from bot.policy.settings import Policy
 from bot.policy.tiers_and_budget import Budget, default_tiers
-from bot.policy.triggers import MaintenancePolicy
+from bot.policy.triggers import FailedRunsPolicy, MaintenancePolicy
 from bot.verbs.registry import NAMES
 
 WHOLE = """\
@@ -75,7 +75,7 @@ def test_a_whole_file_is_read():
     assert policy.thread_author == {"review", "explain"}
     assert policy.review == ReviewPolicy(frozenset({"opened"}), True, 5, request_changes=True)
     assert policy.triggers.labels == {"agent-fix": "fix", "needs review": "review"}
-    assert (policy.triggers.assignee, policy.triggers.failed_runs) == ("our-bot", True)
+    assert (policy.triggers.assignee, policy.triggers.failed_runs.people) == ("our-bot", True)
     assert policy.maintenance == MaintenancePolicy(open_pulls=2, back_off_days=30)
     assert policy.identity == Identity("Acme bot", "bot@acme.example")
 
@@ -99,7 +99,8 @@ def test_nothing_is_pushed_or_approved_or_started_where_the_file_does_not_say_so
     assert not (policy.push_to_head or policy.dispatch or policy.thread_author)
     assert policy.forks == "suggestions"
     assert not policy.review.request_changes
-    assert not (policy.triggers.labels or policy.triggers.assignee or policy.triggers.failed_runs)
+    assert not (policy.triggers.labels or policy.triggers.assignee or policy.follow_up)
+    assert policy.triggers.failed_runs == FailedRunsPolicy()
     assert (
         {policy.tiers[tier].egress for tier in Tier} == {load_policy("setup: [make]").setup[0].egress} == {()}
     )
@@ -160,8 +161,8 @@ PROBLEMS = {
     ),
     "tiers: {local: {}}": "1:9: `local` is not one of maintainer, contributor, outsider, bot, schedule",
     "tiers: {bot: {verbs: [fxi]}}": (
-        "1:23: `fxi` is not one of fix, plan, approve, review, explain, continue, retry, stop, status, help; "
-        "the nearest is `fix`"
+        "1:23: `fxi` is not one of fix, plan, approve, review, explain, continue, retry, follow, resolve, "
+        "update, stop, status, help; the nearest is `fix`"
     ),
     "tiers: {bot: {verbs: fix}}": "1:22: this should be `all` or a list, found `fix`",
     "tiers: {bot: {turns: 0x10}}": "1:22: this should be a valid integer, found `0x10`",
@@ -193,7 +194,9 @@ PROBLEMS = {
     "thread_author: [fix]": "1:17: `fix` is not one of plan, review, explain",
     "review: {approve: true}": ("1:10: unknown key `approve`: docs/policy.md lists the known ones"),
     "triggers: {labels: {a: fix, A: plan}}": "1:29: `A` is given twice",
-    "triggers: {labels: {a: stop}}": ("1:24: `stop` is not one of fix, plan, review, explain"),
+    "triggers: {labels: {a: stop}}": (
+        "1:24: `stop` is not one of fix, plan, review, explain, resolve, update"
+    ),
     "triggers: {assignee: '@bot'}": "1:22: this should be the login of an account, without @, found `@bot` in quotes",
     "model: gpt": "1:8: this should be provider/name, as in anthropic/claude-sonnet-5-5, found `gpt`",
     "model:": "1:7: this is empty",

@@ -1,4 +1,5 @@
-"""What the adapters put on the wire: golden bodies, the byte prefix, cache marks, what is repaired on the way."""
+"""What the adapters put on the wire: golden bodies, the byte prefix, cache marks, pictures, what is repaired on the
+way."""
 
 import itertools
 import json
@@ -6,16 +7,23 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.messages import Message, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from bot.providers.anthropic_messages import AnthropicMessages
 from bot.providers.connect import connect
+from bot.providers.endpoint import Endpoint
+from bot.providers.models import model_info
+from bot.providers.vendors import VENDORS
 from tests.support.model_script import Call, Say, Think, Turn
 from tests.support.model_server import ModelServer
 from tests.support.programs import run_program
@@ -328,3 +336,141 @@ def test_a_request_is_what_the_vendors_own_types_describe(model: str, described:
     adapter = TypeAdapter(resolve_name(described))
     for body in session(model, 3):
         adapter.validate_python(json.loads(body))
+
+
+PNG = Image("image/png", b"\x89PNG\0bytes", "screenshot.png")
+DATA = "iVBORwBieXRlcw=="
+URL = f"data:image/png;base64,{DATA}"
+BLIND = (
+    "anthropic/model-of-next-year",
+    "openai-chat/model-of-next-year",
+    "openai-responses/model-of-next-year",
+)
+UNSEEN = "[image: screenshot.png, image/png; this model cannot see images]"
+
+
+def rows(model: str, *messages: Message) -> list[dict[str, Any]]:
+    _, requests = run(model, [Say("ok")], ask(*messages, system=""))
+    body = json.loads(requests[0].body.replace(b',"cache_control":{"type":"ephemeral"}', b""))
+    found: list[dict[str, Any]] = body.get("messages") or body["input"]
+    return found
+
+
+ASKED = Message("user", (Text("What is this?"), PNG))
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "image"),
+    [
+        (
+            MODELS[0],
+            {"type": "text", "text": "What is this?"},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}},
+        ),
+        (
+            MODELS[1],
+            {"type": "text", "text": "What is this?"},
+            {"type": "image_url", "image_url": {"url": URL}},
+        ),
+        (
+            MODELS[2],
+            {"type": "input_text", "text": "What is this?"},
+            {"type": "input_image", "image_url": URL},
+        ),
+    ],
+)
+def test_a_persons_picture_is_in_their_message(model: str, text: object, image: object):
+    assert rows(model, ASKED)[0]["content"] == [text, image]
+
+
+@pytest.mark.parametrize("model", BLIND)
+def test_a_model_that_cannot_see_gets_its_name_in_words(model: str):
+    sent = json.dumps(rows(model, ASKED))
+    assert sent.count(UNSEEN) == 1
+    assert DATA not in sent
+
+
+def test_a_name_that_is_hostile_stays_text():
+    odd = Image("image/png", b"x", 'a"\n\ud800\0.png')
+    for model in BLIND:
+        assert 'a\\"\\n\\ufffd\\ufffd.png' in json.dumps(rows(model, Message("user", (odd,))))
+
+
+LOOK_BACK = 20
+MOST_MARKS = 4
+
+
+class Cache:
+    """Anthropic's: a mark keeps the prefix up to its block; a lookup begins at each mark and walks back at most 20
+    blocks. Whatever was read once is read again from it."""
+
+    def __init__(self) -> None:
+        self._kept: set[str] = set()
+
+    def read(self, body: dict[str, Any]) -> tuple[int, int]:
+        """How many blocks of the request are served, and how many have to be; then keep what is marked."""
+        blocks = [*body["system"], *(block for message in body["messages"] for block in message["content"])]
+        marked = [at for at, block in enumerate(blocks) if block.pop("cache_control", None)]
+        assert len(marked) <= MOST_MARKS
+        for at in marked:
+            assert blocks[at]["type"] not in ("thinking", "redacted_thinking")
+            assert blocks[at].get("text") or blocks[at].get("content") or blocks[at].get("source")
+        prefixes = list(accumulate(map(json.dumps, blocks)))
+        served = 0
+        for at in marked:
+            for end in range(at, max(-1, at - LOOK_BACK), -1):
+                if prefixes[end] in self._kept:
+                    served = max(served, end + 1)
+                    break
+        self._kept |= {prefixes[at] for at in marked}
+        return served, marked[-1] + 1
+
+
+# One turn: how many calls, how much thinking, whether the host says something after it.
+TURNS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3), st.booleans()), min_size=1, max_size=12)
+
+
+def grown(history: list[Message], at: int, turn: tuple[int, int, bool]) -> None:
+    calls, thoughts, host = turn
+    parts: list[Part] = [Thinking(f"t{at}.{n}", "sig") for n in range(thoughts)]
+    parts.append(Text(f"step {at}"))
+    parts += [ToolCall(f"c{at}_{n}", "bash", "{}") for n in range(calls)]
+    history.append(Message("assistant", tuple(parts)))
+    if calls:
+        results = [ToolResult(f"c{at}_{n}", "bash", "" if n % 3 else "hi") for n in range(calls)]
+        history.append(Message("tool", tuple(results)))
+    if host or not calls:
+        history.append(user(f"go on {at}"))
+
+
+@settings(max_examples=30, deadline=None)
+@given(TURNS)
+def test_each_request_is_served_up_to_where_the_one_before_it_was_marked(turns: list[tuple[int, int, bool]]):
+    wire = AnthropicMessages(
+        Endpoint(VENDORS["anthropic"], "http://127.0.0.1:1", "k"), model_info("claude-sonnet-5-5")
+    )
+    cache, history = Cache(), [user("do it")]
+    request = ask()
+    before = 0
+    for at, turn in enumerate(turns):
+        body = json.loads(json.dumps(wire.params(ask(*history, tools=request.tools))))
+        served, newest = cache.read(body)
+        assert served >= before, "the marks left a gap that the lookup does not bridge"
+        before = newest
+        grown(history, at, turn)
+    wire.close()
+
+
+def test_a_request_that_failed_leaves_no_gap_behind_it():
+    """Nothing of it was kept, and the next has one user message more."""
+    wire = AnthropicMessages(
+        Endpoint(VENDORS["anthropic"], "http://127.0.0.1:1", "k"), model_info("claude-sonnet-5-5")
+    )
+    cache, history = Cache(), [user("do it")]
+    tools = ask().tools
+    _, newest = cache.read(json.loads(json.dumps(wire.params(ask(*history, tools=tools)))))
+    for at in range(2):
+        grown(history, at, (25, 1, False))
+    served, _ = cache.read(json.loads(json.dumps(wire.params(ask(*history, tools=tools)))))
+    wire.close()
+    assert served == newest

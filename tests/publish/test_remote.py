@@ -30,7 +30,7 @@ def commit(remote: Remote, world: World, message: str = "x") -> str:
     git = Git(remote.git_dir)
     tree = git.run("rev-parse", f"{world.base_sha}^{{tree}}").decode().strip()
     return commit_tree(
-        git, tree, world.base_sha, message, author=ME, committer=ME, when="2026-01-02T03:04:05Z"
+        git, tree, (world.base_sha,), message, author=ME, committer=ME, when="2026-01-02T03:04:05Z"
     )
 
 

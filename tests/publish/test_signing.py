@@ -80,9 +80,10 @@ def test_what_is_not_the_judged_commit_is_not_pushed(world: World, monkeypatch: 
     tree = git.run("rev-parse", f"{stray}^{{tree}}").decode().strip()
     create = Repositories.create_commit
 
-    for other in ({"tree": tree}, {"parent": stray}):
+    others: tuple[dict[str, Any], ...] = ({"tree": tree}, {"parents": [stray]})
+    for other in others:
 
-        def lying(self: Repositories, other: dict[str, str] = other, **fields: Any) -> str:
+        def lying(self: Repositories, other: dict[str, Any] = other, **fields: Any) -> str:
             return create(self, **{**fields, **other})
 
         monkeypatch.setattr(Repositories, "create_commit", lying)

@@ -35,7 +35,8 @@ PLAN = {"title": "Round first", "steps": [{"text": "Round.", "paths": []}], "est
 
 def _said(verb: str, results: ResultTools) -> list[str]:
     """What a model hears that says twice that it is done, in a run that changed nothing."""
-    run: Any = SimpleNamespace(profile=profile_of_verb(verb), redact=str)
+    checkout = SimpleNamespace(conflicted=())
+    run: Any = SimpleNamespace(profile=profile_of_verb(verb), redact=str, checkout=checkout)
     gate = SimpleNamespace(close_and_judge=lambda: Verdict("tree", b"", b"", (), ()))
     rounds = SimpleNamespace(has_work=False)
     parts: Any = SimpleNamespace(review=None, results=results, workspace=gate, rounds=rounds)

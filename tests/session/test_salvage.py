@@ -19,7 +19,7 @@ from bot.publish.bundle import read_bundle
 from bot.run.salvage import salvage
 from bot.session.local.fix import FixOptions, FixResult, fix
 from bot.session.run_folder import RunFolder
-from tests.contracts.test_regular_files import IRREGULAR
+from tests.contracts.test_errors import IRREGULAR
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Step, Turn
 from tests.support.model_server import ModelServer

@@ -1,5 +1,9 @@
-"""Pushes and changed files: what git knows, in GitHub's words."""
+"""Pushes and changed files: what git knows, in GitHub's words; and the bundled sample: one real bug, one failing test,
+a fix of a few lines."""
 
+import os
+import resource
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,7 +11,9 @@ from github.Repository import Repository
 
 from bot.github.client import connect as connect_client
 from slash_forge import Forge
-from tests.slash_forge.conftest import REPO, Run, with_token
+from slash_forge.bundled import set_up
+from tests.slash_forge.conftest import REPO, Run, Wire, with_token
+from tests.support.programs import run_program
 
 
 def test_pushes_are_listed_newest_first(forge: Forge, bot_token: str):
@@ -108,3 +114,36 @@ def test_a_push_to_it_is_refused(
     pushed = git("push", "-q", with_token(url, token), f"HEAD:refs/heads/{branch}", cwd=work, check=False)
     assert pushed.returncode != 0
     assert words in pushed.stderr
+
+
+def test_exactly_one_test_fails_and_the_suite_is_quick(git: Run, tmp_path: Path):
+    with Forge() as forge:
+        git("clone", "-q", forge.clone_url(set_up(forge).repository), "sample")
+    environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "unittest"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    completed = run_program(command, cwd=tmp_path / "sample", env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert completed.returncode == 1
+    assert "FAILED (failures=1)" in completed.stderr
+    assert "test_rounding_carries_into_the_next_unit" in completed.stderr
+    assert after.ru_utime - before.ru_utime < 5
+
+
+def test_it_begins_at_the_same_commit_every_time():
+    commits = set()
+    for _ in range(2):
+        with Forge() as forge:
+            commits.add(forge.branch_sha(set_up(forge).repository))
+    assert len(commits) == 1
+
+
+def test_its_two_tokens_may_what_two_jobs_need():
+    with Forge() as forge:
+        sample = set_up(forge)
+        ref = {"ref": "refs/heads/x", "sha": forge.branch_sha(sample.repository)}
+        path = f"/repos/{sample.repository}"
+        run, publish = Wire(forge, sample.run_token), Wire(forge, sample.publish_token)
+        assert run.api("POST", f"{path}/issues/{sample.issue}/comments", {"body": "x"}).status == 201
+        assert run.api("POST", f"{path}/git/refs", ref).status == 403
+        assert publish.api("POST", f"{path}/git/refs", ref).status == 201

@@ -7,7 +7,7 @@ from bot.contracts.request import Tier
 from bot.policy.review_settings import ReviewPolicy
 from bot.policy.settings import OptionsPolicy, Policy
 from bot.policy.tiers_and_budget import Bot, default_tiers
-from bot.policy.triggers import TriggersPolicy
+from bot.policy.triggers import FailedRunsPolicy, TriggersPolicy
 
 
 def admitting(
@@ -34,5 +34,7 @@ def admitting(
         options=OptionsPolicy(models=models),
         review=ReviewPolicy(on=frozenset(reviews), drafts=drafts),
         thread_author=frozenset(own_thread),
-        triggers=TriggersPolicy(labels=labels or {}, assignee=assignee, failed_runs=failed_runs),
+        triggers=TriggersPolicy(
+            labels=labels or {}, assignee=assignee, failed_runs=FailedRunsPolicy(people=failed_runs)
+        ),
     )

@@ -303,7 +303,6 @@ class _Machine:
         stage = self._runner.stage
         return {
             **stage.environment(),
-            **self._runner.variables,
             "PATH": os.environ["PATH"],
             "CI": "true",
             "GITHUB_ACTIONS": "true",
@@ -315,6 +314,7 @@ class _Machine:
             "GITHUB_WORKSPACE": str(self._workspace),
             "RUNNER_OS": "Linux",
             "RUNNER_TEMP": str(self.temp),
+            **self._runner.variables,
         }
 
 

@@ -1,9 +1,10 @@
 """A checkout in whose work tree a test acts as the agent."""
 
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git
@@ -54,6 +55,18 @@ class Bench:
 
 def bench(folder: Path, repository: Repository) -> Bench:
     return Bench(check_out(Source(str(repository.path), "HEAD"), folder / "run"), repository)
+
+
+def bench_of(
+    folder: Path, files: Mapping[str, str | bytes], links: Mapping[str, str] = MappingProxyType({})
+) -> Bench:
+    """One whose repository has these files and links, and no more."""
+    repository = Repository(folder / "source")
+    for name, target in links.items():
+        (repository.path / name).parent.mkdir(exist_ok=True)
+        (repository.path / name).symlink_to(target)
+    repository.commit("Base", **files)
+    return bench(folder, repository)
 
 
 def copy_of_bench(pristine: Bench, folder: Path) -> Bench:

@@ -8,7 +8,7 @@ recognised by its content. Its tree must be the one that the gate judged.
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -20,7 +20,7 @@ from bot.checkout.git import CheckoutError, Git, GitError
 from bot.checkout.objects import raw_changes
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Outcome
-from bot.contracts.request import Actor, Request, Tier
+from bot.contracts.request import Request, Tier
 from bot.gate.clean_text import clean_message as clean_message_body
 from bot.gate.judge import Verdict, judge_patch
 from bot.gate.links_and_markdown import HOSTS, break_foreign_threads
@@ -141,6 +141,8 @@ def _to_start(context: PublishContext, policy: Policy, foreign: bool) -> tuple[s
 
 
 _MESSAGE_LIMIT = 8_000
+ROUND_TRAILER = "Agent-Round"
+"""The trailer of a commit of a round: its kind."""
 _TAMPERED = "the bundle was tampered with after the run's own gate."
 _TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
 
@@ -159,8 +161,9 @@ class CheckedCommit(NamedTuple):
         return self.rules.policy
 
 
-def build_commit(context: PublishContext, rules: BaseRules) -> CheckedCommit:
-    """Build the commit by `rules`. Raises `GateError` if the gate withholds any of it, as the run's must have."""
+def build_commit(context: PublishContext, rules: BaseRules, parents: Sequence[str] = ()) -> CheckedCommit:
+    """Build the commit by `rules` on `parents`, by default the bundle's base. Raises `GateError` if the gate withholds
+    any of it, as the run's must have."""
     outcome, git, policy = context.outcome, context.git, rules.policy
     may_write = paths_that_may_change(policy, context.request.actor.tier)
     verdict = judge_patch(git, outcome.base_sha, context.bundle.patch, may_write=may_write)
@@ -172,7 +175,7 @@ def build_commit(context: PublishContext, rules: BaseRules) -> CheckedCommit:
     sha = commit_tree(
         git,
         verdict.tree_sha,
-        outcome.base_sha,
+        parents or (outcome.base_sha,),
         _message(context, rules),
         author=rules.author,
         committer=rules.author,
@@ -189,7 +192,7 @@ def _message(context: PublishContext, rules: BaseRules) -> str:
     whole = message if withhold_if_secret(context.bundle.message) else f"{context.bundle.message}\n{message}"
     if withheld := withhold_if_secret(whole):
         raise GateError(f"The commit's message is {withheld}: {_TAMPERED}")
-    return with_trailers(message, context.request.actor, rules, context.remote.url)
+    return with_trailers(message, context.request, rules, context.remote.url)
 
 
 def _wrapped(line: str, width: int) -> str:
@@ -221,14 +224,16 @@ def clean_message(message: str, outcome: Outcome) -> str:
     return break_foreign_threads(whole, request.repository, hosts)
 
 
-def with_trailers(message: str, actor: Actor, rules: BaseRules, url: str) -> str:
+def with_trailers(message: str, request: Request, rules: BaseRules, url: str) -> str:
     """Return `message` with its trailers. A requester who is not the author is a co-author by a no-reply address."""
-    trailers, (name, email) = [], rules.author
+    trailers, (name, email), actor = [], rules.author, request.actor
     address = noreply_address(actor.login, actor.id, url)
     if actor.id and actor.tier not in (Tier.LOCAL, Tier.SCHEDULE) and address != email:
         trailers.append(f"Co-authored-by: {actor.login} <{address}>")
     if rules.policy.pull_request.sign_off:
         trailers.append(f"Signed-off-by: {name} <{email}>")
+    if request.counts_as:
+        trailers.append(f"{ROUND_TRAILER}: {request.counts_as}")
     return "\n\n".join([message, "\n".join(trailers)]).strip() + "\n"
 
 
@@ -255,13 +260,13 @@ def same_change(context: PublishContext, sha: str, other: str) -> bool:
 
 
 def _create_commit(context: PublishContext, commit: CheckedCommit, wanted: tuple[list[str], str]) -> str:
-    (judged, parent), message = wanted
-    base_tree = context.git.run("rev-parse", f"{parent}^{{tree}}").decode().strip()
-    entries = list(_entries(context, parent, commit.sha))
+    (judged, *parents), message = wanted
+    base_tree = context.git.run("rev-parse", f"{parents[0]}^{{tree}}").decode().strip()
+    entries = list(_entries(context, parents[0], commit.sha))
     tree = context.github.create_tree(base_tree, entries)
     if tree != judged:
         raise PublishError("GitHub made another tree than the one that was judged: nothing was pushed.")
-    sha = context.github.create_commit(message=message, tree=tree, parent=parent)
+    sha = context.github.create_commit(message=message, tree=tree, parents=parents)
     if not _fetched(context, sha) or _content(context.git, sha) != wanted:
         raise PublishError("GitHub made a different commit from the requested one. Nothing was pushed.")
     return sha

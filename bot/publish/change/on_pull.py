@@ -15,9 +15,9 @@ from github.PullRequestReview import PullRequestReview
 from bot.checkout.branches import branch_name
 from bot.checkout.objects import blobs_at, diff_between
 from bot.checkout.pull import PullBase
-from bot.contracts.errors import PublishError
+from bot.contracts.errors import GateError, PublishError
 from bot.contracts.formatting import count_of
-from bot.contracts.pulls import BRANCH_PREFIX, PullRequest, Side
+from bot.contracts.pulls import PullRequest, Side
 from bot.gate.path_rules import protection
 from bot.github.accounts import account
 from bot.github.errors import GitHubError
@@ -25,30 +25,26 @@ from bot.github.reviews import draft_comment
 from bot.policy.decide import protected_files
 from bot.policy.settings import Policy
 from bot.publish.body.render import render_body
-from bot.publish.change.commit import (
-    CheckedCommit,
-    build_commit,
-    check_ci_wait,
-    ci_note,
-    read_rules,
-    signed,
-    start_workflows,
-)
+from bot.publish.change.commit import CheckedCommit, build_commit, read_rules, signed
+from bot.publish.change.merge import publish_merge
 from bot.publish.change.pull_request import Proposal, branch_patterns, propose, with_target
+from bot.publish.change.pushed import is_own_head, push_onto_head, report_pushed
 from bot.publish.context import PublishContext, check_now, check_open, check_request, fetch_ends
 from bot.publish.markdown import block, suggestion_refusal
-from bot.publish.own_pulls import own_pull
-from bot.publish.remote import BranchMovedError, ProtectedBranchError, Refs
+from bot.publish.remote import BranchMovedError, ProtectedBranchError
 from bot.publish.result import PublishResult
-from bot.publish.thread.comments import ThreadRef, created
-from bot.publish.thread.markers import PUSHED, SUGGESTED, mark, marked, own_fields
+from bot.publish.thread.comments import created
+from bot.publish.thread.markers import SUGGESTED, mark, marked, own_fields
 from bot.publish.title import title
 from bot.review.diff import parse_diff
 from bot.review.suggestions import ChangedFile, to_suggestions
+from bot.verbs.registry import merges_base
 
 
 def publish_on_pull(context: PublishContext) -> PublishResult:
     reviewed_pull = check_request(context.request, context.outcome.base_sha)
+    if merges_base(context.request):
+        return publish_merge(context, reviewed_pull)
     try:
         return _on_head(context, reviewed_pull)
     except BranchMovedError:
@@ -61,6 +57,8 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     check_now(context.request, current)
     base_sha = context.outcome.base_sha
     moved = current.head_sha != base_sha
+    if moved and context.request.round:
+        raise PublishError(f"The head of #{current.number} moved during the round, so nothing was pushed.")
     if moved and not context.github.contains(current.head_sha, base_sha):
         raise PublishError(
             f"The commit {base_sha[:12]} is not part of #{current.number} (any more): its head was rewritten while the "
@@ -71,6 +69,8 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     refs = context.remote.refs(*branch_patterns(number, name))
     context, rules = read_rules(context, ends.policy_sha)
     plain, fork = build_commit(context, rules), current.from_fork(context.repository)
+    if plain.verdict.weaker and context.request.keeps_tests:
+        raise GateError(f"{plain.verdict.weaker[0]}, and a round may not weaken tests that nobody reviewed.")
     # Of an earlier publishing of this request, even if the head has changed since.
     if fork and (review := _find_posted(context, plain)) is not None:
         return PublishResult(review.html_url, number, suggested=True)
@@ -80,12 +80,12 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
         later = [one.sha for one in reversed(context.github.pull_commits(number))]
     commit = signed(context, plain, [*refs.heads.values(), *later])
     if moved and context.github.contains(current.head_sha, commit.sha):
-        return _pushed(context, current, commit)
-    head = PullHeadState(current, fork, _is_own(context, current), moved)
+        return report_pushed(context, current, commit)
+    head = PullHeadState(current, fork, is_own_head(context, current), moved)
     if may_go_onto(head, commit.policy, refs.default):
         check_open(current)
         try:
-            return _push(context, head, commit, refs)
+            return push_onto_head(context, current, commit, refs.default, (base_sha,))
         except ProtectedBranchError as error:
             if head.ours:
                 raise
@@ -108,38 +108,6 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
         if fork:
             _check_foreign(context, head, commit.policy, ends)
     return propose(context.with_notes(note), proposal)
-
-
-def _is_own(context: PublishContext, current: PullRequest) -> bool:
-    """Whether we made the pull request: the branch, the mark in the text and the author are ours."""
-    if current.from_fork(context.repository) or not current.head_ref.startswith(BRANCH_PREFIX):
-        return False
-    pulls = context.github.pulls_from(current.head_ref)
-    return any(one.number == current.number and own_pull(one, *context.accounts) for one in pulls)
-
-
-def _push(context: PublishContext, head: PullHeadState, commit: CheckedCommit, refs: Refs) -> PublishResult:
-    check_ci_wait(context)
-    current = head.current
-    if context.github.is_dry:
-        context.github.requester.record(
-            f"push: put one commit on {current.head_ref}, the head of {head.mention}"
-        )
-    else:
-        never = frozenset({refs.default, current.base_ref})
-        expected = context.outcome.base_sha
-        context.remote.push_onto(commit.sha, current.head_ref, expected=expected, never=never)
-    published = _pushed(context, current, commit)
-    start_workflows(context, commit.policy, current.head_ref, foreign=False)
-    return published
-
-
-def _pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> PublishResult:
-    """Report a commit on the head by a comment, and annotate it."""
-    with context.tolerating("The comment on the commit could not be posted"):
-        _post_pushed(context.with_notes(ci_note(context, commit.policy, foreign=False)), current, commit)
-    url = f"{context.web}/pull/{current.number}"
-    return PublishResult(url, current.number, current.head_ref, False, commit.sha)
 
 
 class PullHeadState(NamedTuple):
@@ -201,17 +169,6 @@ def _moved(head: PullHeadState) -> str:
     if not head.moved:
         return ""
     return f" The head of {head.mention} has moved on since the run began: this was made without its latest commits."
-
-
-def _post_pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> None:
-    """Post the comment once for a request. Raises `GitHubError`."""
-    ref = context.thread_ref or ThreadRef(context.github, current.number, f"commit-{commit.sha[:12]}")
-    body = render_body(context.outcome, commit.verdict.files, links=context.links, closing=False)
-    if ref.lines:
-        body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"
-    text = f"**Pushed {commit.sha} to this pull request.**\n\n{body}"
-    fields = {"result": "done"} if context.finished else {}
-    context.failures.extend(ref.put_result(PUSHED, text, "Pushed", fields))
 
 
 def post_suggestions(

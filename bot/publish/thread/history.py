@@ -23,7 +23,6 @@ from bot.publish.thread.markers import (
     asking_comment,
     may_be_ours,
     read_mark,
-    tries_key,
 )
 
 _KINDS = (PROGRESS, ENDED, ANSWER)
@@ -63,13 +62,6 @@ def comes_before(key: str, own: str) -> bool:
     """Whether a request came before `own`. Comments in a conversation and on lines are numbered separately."""
     (one, on_lines), (other, of_lines) = asking_comment(key), asking_comment(own)
     return one < other if one and other and on_lines == of_lines else key != own
-
-
-def count_tries(github: GitHub, number: int, head_sha: str) -> int:
-    """Return how many runs were started for failed checks at this head of a pull request."""
-    begun = tries_key(head_sha)
-    own = own_comments(github, github.comments(number))
-    return len({one.key for one in own if one.kind in _KINDS and one.key.startswith(begun)})
 
 
 _HEADS_WORKFLOW = ("pull_request", "pull_request_review", "pull_request_review_comment")

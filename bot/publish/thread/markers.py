@@ -113,6 +113,9 @@ def trigger_key(trigger: Trigger, head_sha: str) -> str:
     return request_key(trigger.event, trigger.comment_id)
 
 
+TRIES = "w"
+
+
 def tries_key(head_sha: str) -> str:
-    """Return the prefix of the keys of all requests by failed runs at this head."""
-    return f"w{head_sha[:12]}-"
+    """Return the prefix of the keys of all requests by failed runs at this head; all such keys begin with `TRIES`."""
+    return f"{TRIES}{head_sha[:12]}-"

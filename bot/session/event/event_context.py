@@ -59,13 +59,16 @@ class EventOptions(NamedTuple):
 
 class EventResult(NamedTuple):
     """Result of an event. `bundle` is `None` if there was nothing to do, the request was refused, or it was answered at
-    once (`answered`). `kept_run` is the folder of a run whose tree stays."""
+    once (`answered`). `kept_run` is the folder of a run whose tree stays. `pull` is the pull request on which another
+    job runs a round, `commit` the one whose environment that needs, empty for none."""
 
     exit_code: ExitCode
     reason: str
     bundle: Bundle | None = None
     answered: bool = False
     kept_run: RunFolder | None = None
+    pull: int = 0
+    commit: str = ""
 
 
 def client_for(where: GitHubEnvironment, repository: str, token: str = "", dry: Say | None = None) -> GitHub:

@@ -1,4 +1,4 @@
-"""Answer `help`, `status`, `stop` and people without access, without a model, a checkout or a sandbox.
+"""Answer `help`, `status`, `stop`, `follow` and people without access, without a model, a checkout or a sandbox.
 
 Our progress comments name the Actions runs of a thread; GitHub says whether a run is active.
 """
@@ -12,9 +12,12 @@ from github.WorkflowRun import WorkflowRun
 
 from bot.contracts.errors import GateError
 from bot.contracts.formatting import duration
-from bot.contracts.request import Request
+from bot.contracts.request import FOLLOW_UP_FILE, Request
 from bot.events.admission import TOLD_AGAIN_AFTER, permits, unmet_check
 from bot.events.event_request import EventRequest
+from bot.follow_up.act import arm, disarm
+from bot.follow_up.read import is_own
+from bot.follow_up.record import read_record
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.transport import stamp
@@ -50,20 +53,57 @@ def answer(context: EventContext, request: Request) -> str:
     if kind is Answer.COMMANDS:
         return help_text(request, context.policy)
     assert request.thread is not None
+    if kind is Answer.FOLLOWING:
+        return _follow(context, request)
+    following = _following(context, request, kind) if request.thread.is_pull_request else ""
     own = read_log(context.github, request.thread).answers
     claims = [one for one in reversed(own) if one.kind == PROGRESS and not one.over and one.run]
     active = [
         (one, run)
         for one in claims[:_MOST]
-        if one.run != context.where.run and (run := _active_run(context, one))
+        if one.run != context.where.run and (run := _active_run(context, one.run, one.data.updated_at))
     ]
+    if not active and following:
+        return following
     if not active:
         last = next((one for one in reversed(own) if one.kind != ANSWER), None)
         return str(macros_of("instant_answers", TEMPLATES).idle(last, context.thread_ref.url)).strip()
     if kind is Answer.CANCELLATION:
-        return "\n\n".join(_cancel(context.github, request, run) for _, run in active)
-    assert kind is Answer.RUNS, kind
-    return "\n\n".join(_status(context, comment, run) for comment, run in active)
+        texts = [_cancel(context.github, request, run, _KEPT) for _, run in active]
+    else:
+        texts = [_status(context, comment, run) for comment, run in active]
+    return "\n\n".join([*texts, *filter(None, [following])])
+
+
+def _follow(context: EventContext, request: Request) -> str:
+    """Arm the pull request, and start the workflow that takes the next step."""
+    github, actor, thread = context.github, request.actor, request.thread
+    if thread is None or not is_own(github.pull_status(thread.number), github.name, github.me):
+        return "**Not followed:** I follow only pull requests that I opened from a branch of this repository."
+    text = arm(github, thread.number, actor.id, actor.login)
+    try:
+        branch = github.repository.default_branch
+        github.dispatch_workflow(FOLLOW_UP_FILE, branch, number=str(thread.number))
+    except GitHubError as error:
+        written = f"`slash-agent init --follow-up` writes `{FOLLOW_UP_FILE}`."
+        return f"{text} The workflow for it did not start, so its schedule comes next. {error} {written}"
+    return text
+
+
+def _following(context: EventContext, request: Request, kind: Answer | None) -> str:
+    """The answer of `status` and of `stop` on a pull request that is followed, empty on another one."""
+    assert request.thread is not None
+    github, number = context.github, request.thread.number
+    if kind is Answer.RUNS:
+        record = read_record(github, number)
+        anchor = record.comment.anchor if record.comment else ""
+        return f"{record.state} [What was done]({context.thread_ref.url}#{anchor})" if anchor else ""
+    stopped = disarm(github, number)
+    if stopped.comment is None:
+        return ""
+    disarmed = "I do not follow this pull request any more. `/agent follow` goes on."
+    run = _active_run(context, stopped.run, stopped.comment.updated_at) if stopped.run else None
+    return _cancel(github, request, run, f"Nothing of it is published. {disarmed}") if run else disarmed
 
 
 def help_text(request: Request, policy: Policy) -> str:
@@ -82,18 +122,17 @@ def help_text(request: Request, policy: Policy) -> str:
     return str(macros_of("instant_answers", TEMPLATES).commands(actor, verbs, limits, options)).strip()
 
 
-def _active_run(context: EventContext, comment: OwnComment) -> WorkflowRun | None:
+def _active_run(context: EventContext, run_id: int, written_at: str) -> WorkflowRun | None:
     """The run that our comment names, if it is active, one of this repository that was there when the comment was
-    written, and of the workflow that answers; `None` for any other, since somebody may have had us write its name."""
-    try:
-        run = context.github.workflow_run(comment.run)
-    except GitHubError as error:
-        if error.status == 404:
-            return None
-        raise
-    ours = is_own_run(run, context.github.name, context.where.workflow)
+    written, and of the workflow that answers or follows; `None` for any other, since somebody may have had us write its
+    name."""
+    run = context.github.active_run(run_id)
+    if run is None:
+        return None
+    workflows = (context.where.workflow, FOLLOW_UP_FILE)
+    ours = any(is_own_run(run, context.github.name, one) for one in workflows)
     begun = stamp(run.created_at)
-    return run if ours and begun <= comment.data.updated_at and run.status != "completed" else None
+    return run if ours and begun <= written_at else None
 
 
 def _status(context: EventContext, comment: OwnComment, run: WorkflowRun) -> str:
@@ -104,7 +143,7 @@ def _status(context: EventContext, comment: OwnComment, run: WorkflowRun) -> str
     return str(macros_of("instant_answers", TEMPLATES).active(run, *arguments)).strip()
 
 
-def _cancel(github: GitHub, request: Request, run: WorkflowRun) -> str:
+def _cancel(github: GitHub, request: Request, run: WorkflowRun, then: str) -> str:
     link = f"[the run]({run.html_url})"
     try:
         github.cancel_run(run.id)
@@ -117,7 +156,7 @@ def _cancel(github: GitHub, request: Request, run: WorkflowRun) -> str:
                 "permission `actions: write`, or cancel the run on its page."
             )
         raise
-    return f"**Stopping** {link}, for {request.actor.login}. {_KEPT}"
+    return f"**Stopping** {link}, for {request.actor.login}. {then}"
 
 
 def answer_outsider(context: EventContext, account: int, kind: str, text: Callable[[], str]) -> bool:

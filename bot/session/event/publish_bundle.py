@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from bot.contracts.errors import PublishError, UsageError
+from bot.contracts.errors import AgentError, PublishError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
 from bot.events.admission import tier_of
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.read_event import READERS, read_event
-from bot.events.resolve_request import difference
+from bot.events.resolve_request import difference, with_update
+from bot.follow_up.act import end_round, stop_record
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
@@ -22,6 +23,7 @@ from bot.policy.settings import Policy
 from bot.publish.body.order_and_footer import Links
 from bot.publish.bundle import Bundle, read_bundle
 from bot.publish.context import PublishContext
+from bot.publish.markdown import safe_line
 from bot.publish.publish import publish
 from bot.publish.remote import Remote
 from bot.publish.result import PublishResult
@@ -30,6 +32,7 @@ from bot.publish.thread.markers import OVER, PROGRESS
 from bot.session.context.github_env import WORKFLOW_TOKEN, GitHubEnvironment, read_github_environment
 from bot.session.event.earlier_run import repeat_request
 from bot.session.event.event_context import client_for, connected, event_thread_ref
+from bot.session.event.follow import begun_round, round_request
 from bot.session.event.instant_answers import post_check
 from bot.session.event.progress_comment import error_text
 from bot.verbs.record import Earlier
@@ -119,8 +122,15 @@ def publish_bundle(job: PublishJob, folder: Path) -> tuple[Outcome, PublishResul
 
 def publish_note(job: PublishJob, note: str) -> None:
     """Put the reason why nothing came of the job's event, which the job that ran gives, on the pull request of the
-    event as a neutral check. Raises `UsageError` for an event with a command or without a pull request."""
+    event as a neutral check, or in the comment of the round that this run has begun. Raises `UsageError` for an event
+    with a command or without a pull request."""
     event_request = job.event_request
+    if event_request is not None and event_request.cause is Cause.FOLLOW_UP:
+        where, github = connected(job.where, event_request.repository.name, Access.PUBLISH, job.mask, job.dry)
+        number, record = begun_round(github, event_request.number, where.run)
+        if number:
+            stop_record(github, number, record, safe_line(note))
+        return
     if event_request is None or event_request.cause is Cause.COMMAND or not event_request.head_sha:
         raise UsageError("A note is for an event of a pull request without a command, and this job has none.")
     name = event_request.repository.name
@@ -163,8 +173,25 @@ def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> tuple[Outcome, Pu
             workflow=workflow if has_own else None,
             approved=job.approved,
         )
-        published = publish(context, where.acts_for)
+        published = (
+            _publish_round(context, where.acts_for) if request.round else publish(context, where.acts_for)
+        )
     return bundle.outcome, published
+
+
+def _publish_round(context: PublishContext, repository: str) -> PublishResult:
+    """Publish the bundle of a round, and record how the round ended, whatever comes of it."""
+    github, number, result, problem = context.github, context.pull_number, PublishResult(), ""
+    try:
+        result = publish(context, repository)
+    except AgentError as error:
+        problem = str(error)
+        raise
+    finally:
+        if not github.is_dry:
+            report = context.links.report or context.links.run
+            end_round(github, number, context.outcome, result, problem, report)
+    return result
 
 
 @contextmanager
@@ -225,6 +252,13 @@ def _event_difference(
         text = github.file(where.policy_file, repository.default_branch)
         return load_policy(text, where.policy_file)
 
+    if request.round and request.pull is not None:
+        number, record = begun_round(github, request.pull.number, where.run)
+        if number and event_request.cause is Cause.FOLLOW_UP:
+            event_request = round_request(event_request, number, record)
+    if event_request.cause is Cause.FAILED_RUN:
+        with suppress(NoRequestError):  # then it is no update, and differs
+            event_request = with_update(event_request, github, read_policy())
     command = event_request.command
     if command is not None and needs(command.verb, Earlier.REQUEST):
         thread_ref = event_thread_ref(event_request, github)

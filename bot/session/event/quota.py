@@ -6,6 +6,7 @@ from itertools import islice
 from bot.contracts.formatting import count_of
 from bot.contracts.request import Request, Tier
 from bot.events.event_request import RefusedError
+from bot.follow_up.record import rounds_of
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.publish.thread.history import unasked_runs
@@ -35,13 +36,15 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
     try:
         runs = github.workflow_runs(
             workflow.rpartition("/")[2],
-            event=request.trigger.event if scheduled and request.trigger else "",
+            event=request.trigger.event if scheduled and request.trigger and not request.round else "",
             created=f">={now[:10]}",
-            actor="" if scheduled else actor.login,
+            actor="" if scheduled or request.round else actor.login,
         )
         newest = [one for one in islice(runs, _MOST_A_DAY) if one.id != run]
         used = {str(one.id) for one in newest if one.conclusion != "skipped"}
-        if len(used) >= limit:
+        if request.round:
+            used &= rounds_of(github, actor.id, now)
+        elif len(used) >= limit:
             used -= unasked_runs(github, now)
     except GitHubError as error:
         if error.status not in (403, 404):

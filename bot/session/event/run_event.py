@@ -12,14 +12,13 @@ from bot.events.admission import refused_fields
 from bot.events.command import PLAN_HASH
 from bot.events.event_request import REVIEW_COMMENT, Cause, NoRequestError, RefusedError
 from bot.events.read_event import read_event
-from bot.events.resolve_request import build_request
+from bot.events.resolve_request import build_request, with_update
 from bot.events.triggers import MOST_TRIES
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.policy.policy_error import PolicyError
-from bot.publish.thread.history import count_tries
-from bot.publish.thread.markers import ANSWER, REFUSED
+from bot.publish.thread.markers import ANSWER, REFUSED, tries_key
 from bot.session.context.github_env import read_github_environment
 from bot.session.event.event_context import (
     EventContext,
@@ -53,9 +52,11 @@ def run_event(
     except NoRequestError as error:
         return EventResult(ExitCode.DONE, error.reason)
     name, command, access = event_request.repository.name, event_request.command, Access.COMMENT
-    if not event_request.number:
+    if event_request.cause is Cause.FOLLOW_UP:
+        access = Access.READ if environment.get("SLASH_AGENT_MODE") == "run" else Access.FOLLOW
+    elif not event_request.number:
         access = Access.READ  # without a thread there is nobody to answer
-    elif command is not None and VERBS[command.verb].answer is Answer.CANCELLATION:
+    elif command and VERBS[command.verb].answer in (Answer.CANCELLATION, Answer.FOLLOWING):
         access = Access.STOP
     where, github = connected(where, name, access, mask, say if options.dry_run else None)
     if event_request.repository.clone_url:  # a schedule's payload has no more than its name
@@ -80,6 +81,11 @@ def _handle(context: EventContext) -> EventResult:
     try:
         if context.event_request.cause is Cause.REPLY and context.policy.replies:
             check_reply(context)
+        if context.event_request.cause is Cause.FOLLOW_UP:
+            from bot.session.event.follow import follow  # most events have nothing to follow
+
+            return follow(context)
+        context.event_request = with_update(context.event_request, context.github, context.policy)
         request = build_request(context.event_request, context.github, context.policy)
         request = _decide(context, request)
         if request.verb in INSTANT:
@@ -102,10 +108,18 @@ def _decide(context: EventContext, request: Request) -> Request:
     """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and an
     `approve` the very plan that it names."""
     event_request = context.event_request
-    if event_request.cause is Cause.FAILED_RUN:
-        tries = count_tries(context.github, event_request.number, event_request.head_sha)
-        if tries >= MOST_TRIES:
-            why = f"the failed run's head was worked on {tries} times already; `/agent {DEFAULT}` tries once more"
+    if event_request.cause in MOST_TRIES:
+        from bot.follow_up.record import count_rounds, read_record
+
+        github, number = context.github, event_request.number
+        record = read_record(github, number, (one.commit.message for one in github.pull_commits(number)))
+        rounds = count_rounds(github, number, record.spent).rounds
+        tries = sum(key.startswith(tries_key(event_request.head_sha)) for key in record.tries)
+        if tries >= MOST_TRIES[event_request.cause] or rounds >= context.policy.rounds.fix:
+            why = (
+                f"the failed run's head was worked on {tries} times already, and its pull request {rounds} times; "
+                f"`/agent {DEFAULT}` tries once more"
+            )
             raise NoRequestError(why, unmet=True)
     if VERBS[request.verb].earlier is None:
         return request

@@ -11,7 +11,7 @@ from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.outcome import exit_code
 from bot.contracts.pulls import BRANCH_PREFIX
 from bot.contracts.request import Request, Tier
-from bot.events.event_request import OF_PULLS, RefusedError, UsageRefusedError
+from bot.events.event_request import OF_PULLS, Cause, RefusedError, UsageRefusedError
 from bot.maintenance.due_tasks import Start
 from bot.policy.tiers_and_budget import least
 from bot.providers.connect import MissingKeyError, check_model, default_model
@@ -39,7 +39,7 @@ from bot.session.event.quota import check_quota
 from bot.session.event.task_threads import gather
 from bot.session.run_folder import new_folder
 from bot.verbs.record import Earlier
-from bot.verbs.registry import VERBS, needs
+from bot.verbs.registry import VERBS, merges_base, needs
 
 _BUNDLE_GONE = (
     "The bundle of the last run is gone, or this job may not read it (`actions: read`), so there is nothing to "
@@ -110,6 +110,7 @@ def _run(context: EventContext, request: Request, model: str, comment: int) -> E
     by_push = context.event_request.trigger.event in OF_PULLS
     is_off = context.environment.get("SLASH_AGENT_PROGRESS") == "false"
     # An automatic review is not announced.
+    is_off |= context.event_request.cause is Cause.FOLLOW_UP  # its pull request has a comment for all rounds
     is_shown = not is_off and context.thread_ref.number and not (by_push and VERBS[request.verb].reviews)
     progress = ProgressComment(context, context.thread_ref if is_shown else None, comment)
     progress.show()
@@ -136,7 +137,8 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
     check_folder(options.out)
     folder, where, pull, head = new_folder(environment), context.where, request.pull, None
     if pull is not None:
-        head = PullHead(pull.number, pull.head_sha, github.merge_base(request.base_ref, pull.head_sha))
+        merge_base = github.merge_base(request.base_ref, pull.head_sha)
+        head = PullHead(pull.number, pull.head_sha, merge_base, merges=merges_base(request))
     base, url = f"refs/heads/{request.base_ref}", where.git_url(request.repository)
     at, memory = context.event_request.trigger.at, NO_MEMORY
     if VERBS[request.verb].reviews and pull is not None:
