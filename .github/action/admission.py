@@ -200,13 +200,12 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     if verdict == GO:
         say(actions, "A job of this workflow looked at it already.")
         return go_on(actions, comment, gate=False)
-    mode, follows = given("SLASH_AGENT_MODE"), event_request.cause is Cause.FOLLOW_UP
-    gate = mode == "gate" or (mode == "follow" and not follows)
     token = given("SLASH_AGENT_GITHUB_TOKEN", "")
     if not token:
         raise UsageError("There is no GitHub token: give the action's input github-token.")
     api = Api(given("GITHUB_API_URL", "https://api.github.com"), token)
-    policy, command = policy_file(given("SLASH_AGENT_POLICY", "")), event_request.command
+    mode, policy, command = given("SLASH_AGENT_MODE"), policy_file(given("SLASH_AGENT_POLICY", "")), event_request.command
+    gate = mode == "gate" or (mode == "follow" and event_request.cause is not Cause.FOLLOW_UP)
     try:
         decision = Check(event_request, association(payload), api, policy).decide()
     except ApiError as error:
