@@ -49,6 +49,7 @@ PATCH /repos/{repo}/pulls/{pull} {"body": "Text"}
 GET /repos/{repo}/pulls/{pull}/files
 GET /repos/{repo}/pulls/{pull}/commits
 POST /repos/{repo}/pulls/{pull}/requested_reviewers {"reviewers": ["ada"]}
+PUT /repos/{repo}/pulls/{pull}/update-branch
 POST /repos/{repo}/pulls/{reviewed}/reviews {"event": "COMMENT", "body": "Fine"}
 GET /repos/{repo}/pulls/{reviewed}/reviews
 POST /repos/{repo}/pulls/{reviewed}/reviews {"comments": [{"path": "calc.py", "line": 1, "body": "Why?"}]} => pending
@@ -75,6 +76,7 @@ GET /repos/{repo}/actions/runs/{run}/artifacts
 GET /repos/{repo}/actions/artifacts
 GET /repos/{repo}/actions/artifacts/{artifact}/zip
 POST /repos/{repo}/actions/runs/{running}/cancel
+POST /repos/{repo}/actions/runs/{run}/rerun-failed-jobs
 GET /repos/{repo}/actions/workflows/ci.yml
 GET /repos/{repo}/actions/workflows/ci.yml/runs
 POST /repos/{repo}/actions/workflows/ci.yml/dispatches {"ref": "main", "inputs": {"level": "high"}}
