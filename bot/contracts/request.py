@@ -11,6 +11,7 @@ from bot.contracts.pulls import Comment, FailedCheck, PullRequest, ReviewThread
 
 POLICY_FILE = ".github/agent.yml"
 FOLLOW_UP_FILE = ".github/workflows/follow-up.yml"
+OWN_WORKFLOWS = (".github/workflows/agent.yml", FOLLOW_UP_FILE)
 
 HIDDEN_TEXT_MARK = "taken out"
 """Marks the entries of `Thread.left_out` that are about hidden text withheld from the model."""

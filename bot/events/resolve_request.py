@@ -6,7 +6,7 @@ A stranger learns only that they have no access.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,8 @@ from bot.events.triggers import command_for
 from bot.verbs.registry import INSTANT, MODEL_VERBS, VERBS
 
 if TYPE_CHECKING:
+    from github.Commit import Commit
+
     from bot.github.client import GitHub
     from bot.policy.settings import Policy
 
@@ -76,9 +78,17 @@ def with_update(event_request: EventRequest, reader: GitHub, policy: Policy) -> 
     if author not in authors:
         return event_request
     ours = {author, *([me.id] if me else [])}
-    if any(one.author is None or one.author.id not in ours for one in reader.pull_commits(number)):
+    if not all(_is_by(ours, one) for one in reader.pull_commits(number)):
         raise NoRequestError(f"#{number} has commits of other accounts")
     return event_request._replace(cause=Cause.FAILED_UPDATE)
+
+
+def _is_by(accounts: Collection[int], one: Commit) -> bool:
+    """Whether one of the accounts made the commit, and nobody amended it: of one made through its API, GitHub itself is
+    the committer."""
+    author, committer, named = one.author, one.committer, one.commit.committer
+    by_github = bool(named and named.email and named.email.startswith("noreply@"))
+    return bool(author and author.id in accounts and (by_github or (committer and committer.id in accounts)))
 
 
 def complete_event_request(event_request: EventRequest, reader: GitHub) -> EventRequest:

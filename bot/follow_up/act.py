@@ -16,6 +16,7 @@ from bot.follow_up.record import Record, read_record, row, with_result, write_re
 from bot.follow_up.situation import (
     ROUNDS,
     AskApproval,
+    Ended,
     Kind,
     MarkReady,
     Rerun,
@@ -211,7 +212,10 @@ def _failures_before(record: Record) -> dict[str, str]:
 
 
 def _checks_text(now: Situation) -> str:
-    return "All checks pass" if now.checks else "There are no checks"
+    if not now.checks:
+        return "There are no checks"
+    passed = all(one.ended is Ended.PASSED for one in now.checks)
+    return "All checks pass" if passed else "All required checks pass"
 
 
 def _ready_text(now: Situation) -> str:

@@ -105,7 +105,10 @@ def _ci(now: Situation, limits: FollowUpPolicy) -> Step | None:
     if both := [one for one in red if one.on_base_tip is Ended.FAILED]:
         where = f": {both[0].base_url}" if both[0].base_url else ""
         return Stop(f"{names_of(both)} fails on the base branch, too{where}.")
-    if any(one.on_merge_base is Ended.FAILED for one in red) and now.base_tip not in now.spent.done:
+    old = [one for one in red if one.on_merge_base is Ended.FAILED]
+    if pending := [one for one in old if one.on_base_tip is Ended.PENDING]:
+        return Wait(f"{names_of(pending)} has not ended on the base branch", "CI")
+    if old and now.base_tip not in now.spent.done:
         why = f"{names_of(red)} failed at the merge base, too, and passes on the base branch now"
         return _no_merge(now) or _used_up(now, limits, Kind.UPDATE) or Update(why)
     for one in red:

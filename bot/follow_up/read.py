@@ -2,16 +2,17 @@
 when all checks have ended.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from bot.contracts.pulls import BRANCH_PREFIX, FailedCheck
+from bot.contracts.request import OWN_WORKFLOWS
 from bot.events.event_request import NoRequestError
 from bot.follow_up.failures import ended_by, fingerprint, lost_in
 from bot.follow_up.record import Record, read_record
 from bot.follow_up.situation import Check, Ended, Mergeable, Situation
 from bot.github.client import GitHub
-from bot.github.pull_status import PullStatus, ReviewStatus, ThreadComment
+from bot.github.pull_status import CommitStatus, PullStatus, ReviewStatus, ThreadComment
 from bot.github.tokens import ACTIONS_LOGIN
 from bot.github.values import Account
 from bot.policy.follow_up import FollowUpPolicy
@@ -61,7 +62,7 @@ def read_followed(github: GitHub, number: int, limits: FollowUpPolicy, identity:
         over=over,
         stopped=record.stopped,
         running=bool(record.run) and record.head == status.head,
-        others=tuple(one.sha for one in status.commits if one.email not in emails),
+        others=tuple(one.sha for one in status.commits if not _is_ours(one, emails)),
         mergeable=mergeable,
         checks=checks,
         threads=threads,
@@ -74,6 +75,12 @@ def read_followed(github: GitHub, number: int, limits: FollowUpPolicy, identity:
         spent=record.spent,
     )
     return Followed(status, record, situation)
+
+
+def _is_ours(commit: CommitStatus, emails: Collection[str]) -> bool:
+    """Whether we made a commit, and nobody amended it. Of one made through its API, GitHub itself is the committer."""
+    author, committer = commit.emails
+    return author in emails and (committer in emails or committer.startswith("noreply@"))
 
 
 def _is_person(author: ThreadComment | ReviewStatus) -> bool:
@@ -89,8 +96,10 @@ class _Reader(NamedTuple):
     me: Account
 
     def checks(self) -> Iterator[Check]:
-        """Yield the checks of the head. Failures are looked at if every check has ended."""
-        ended = [(one, ended_by(one.state)) for one in self.status.checks]
+        """Yield the checks of the head, but not our own jobs, which a review starts on it. Failures are looked at if
+        every check has ended."""
+        known = [one for one in self.status.checks if one.workflow not in OWN_WORKFLOWS]
+        ended = [(one, ended_by(one.state)) for one in known]
         of_base = {one.name: one for one in self.status.base_checks}
         ends = {how for _, how in ended}
         red = Ended.FAILED in ends and ends.isdisjoint((Ended.PENDING, Ended.UNAPPROVED))
@@ -103,7 +112,7 @@ class _Reader(NamedTuple):
             yield Check(
                 name=one.name,
                 ended=how,
-                required=one.required or not any(each.required for each in self.status.checks),
+                required=one.required or not any(each.required for each in known),
                 url=one.url,
                 run=one.run,
                 fingerprint=fingerprint(failed or FailedCheck(one.name, one.state, one.url))
@@ -131,10 +140,14 @@ class _Reader(NamedTuple):
 
     def threads(self) -> tuple[tuple[int, ...], int]:
         """Return what begins a round, threads whose last comment is by somebody who may and reviews of this head; and
-        in how many threads people have to act. What only outsiders wrote counts as neither, nor does what we followed
-        and the token could not resolve. Nothing is declined twice, and no question is repeated."""
+        in how many threads people have to act. What outsiders wrote counts as neither, and hides nothing that others
+        wrote before; nor does what we followed and the token could not resolve. Nothing is declined twice, and no
+        question is repeated."""
         found, people, me = [], 0, self.me.id
-        for one in filter(None, self.status.threads):
+        for thread in self.status.threads:
+            one = [each for each in thread if each.author.id == me or self._cause(each) is not None]
+            if not one:
+                continue
             last = one[-1]
             marks = [set(mark_of(each.body)[1]) for each in one if each.author.id == me]
             by_us = last.author.id == me
@@ -143,7 +156,7 @@ class _Reader(NamedTuple):
             bot = None if by_us or any("declined" in mark for mark in marks) else self._cause(last)
             if bot is not None:
                 found.append(bot)
-            people += any(self._cause(each) is not None for each in one)
+            people += any(each.author.id != me for each in one)
         for review in self.status.reviews:
             asks = review.state == "CHANGES_REQUESTED" and review.commit == self.status.head
             if asks and review.body.strip() and (bot := self._cause(review)) is not None:

@@ -11,23 +11,29 @@ from bot.github.values import Account
 
 _ACTOR = "{ __typename login ... on User { databaseId } ... on Bot { databaseId } }"
 _RIGHT = "authorCanPushToRepository"
-_CHECKS = """statusCheckRollup { contexts(first: 100) { nodes {
-    ... on CheckRun { name status conclusion url: detailsUrl required: isRequired(pullRequestNumber: $number)
-      checkSuite { workflowRun { databaseId } } }
-    ... on StatusContext { name: context state url: targetUrl required: isRequired(pullRequestNumber: $number) }
-  } } }"""
+_RUN = "workflowRun { databaseId event url workflow { name } file { path } }"
+_CHECKS = f"""statusCheckRollup {{ state contexts(first: 100) {{ totalCount nodes {{
+    ... on CheckRun {{ name status conclusion url: detailsUrl required: isRequired(pullRequestNumber: $number)
+      checkSuite {{ {_RUN} }} }}
+    ... on StatusContext {{ name: context state url: targetUrl required: isRequired(pullRequestNumber: $number) }}
+  }} }} }}"""
+_SUITES = (
+    f"checkSuites(last: 100) {{ nodes {{ status conclusion {_RUN} checkRuns(first: 1) {{ totalCount }} }} }}"
+)
+_REQUIRED = """refUpdateRule { requiredStatusCheckContexts } rules(first: 100) { nodes { parameters {
+    ... on RequiredStatusChecksParameters { requiredStatusChecks { context } } } } }"""
 _STATUS = f"""
 query pullStatus($owner: String!, $name: String!, $number: Int!) {{
   repository(owner: $owner, name: $name) {{ pullRequest(number: $number) {{
     id state isDraft isInMergeQueue mergeable additions deletions body url
     headRefOid headRefName author {_ACTOR} headRepository {{ nameWithOwner }}
-    headRef {{ target {{ ... on Commit {{ {_CHECKS} }} }} }}
-    baseRef {{ target {{ oid ... on Commit {{ {_CHECKS} }} }} }}
-    commits(last: 100) {{ nodes {{ commit {{ oid message author {{ email }} }} }} }}
+    headRef {{ target {{ ... on Commit {{ {_CHECKS} {_SUITES} }} }} }}
+    baseRef {{ {_REQUIRED} target {{ oid ... on Commit {{ {_CHECKS} }} }} }}
+    commits(last: 100) {{ nodes {{ commit {{ oid message author {{ email }} committer {{ email }} }} }} }}
     reviewRequests(first: 20) {{ totalCount nodes {{ requestedReviewer {{ ... on Bot {{ databaseId }} }} }} }}
-    latestReviews(last: 20) {{ nodes {{ {_RIGHT} state body author {_ACTOR} commit {{ oid }} }} }}
+    latestOpinionatedReviews(last: 100) {{ nodes {{ {_RIGHT} state body author {_ACTOR} commit {{ oid }} }} }}
     reviewThreads(last: 100) {{ nodes {{ isResolved
-      comments(last: 20) {{ nodes {{
+      comments(last: 100) {{ nodes {{
         body author {_ACTOR} pullRequestReview {{ {_RIGHT} }} }} }} }} }}
   }} }}
 }}"""
@@ -41,13 +47,15 @@ query checksOf($owner: String!, $name: String!, $number: Int!, $oid: GitObjectID
 
 class CheckStatus(NamedTuple):
     """A check run or a commit status. `state` is GitHub's conclusion or, as long as there is none, its status, in
-    capitals. `run` is the id of its workflow run, 0 if it is none of Actions."""
+    capitals; of a required check that nobody reported yet, `EXPECTED`. `run` is the id of its workflow run, 0 if it is
+    none of Actions, and `workflow` the path of that workflow's file."""
 
     name: str
     state: str
     required: bool
-    url: str
-    run: int
+    url: str = ""
+    run: int = 0
+    workflow: str = ""
 
 
 class ThreadComment(NamedTuple):
@@ -59,7 +67,8 @@ class ThreadComment(NamedTuple):
 
 
 class ReviewStatus(NamedTuple):
-    """The last review of an account. `insider` as in a comment."""
+    """The last review of an account that approves, requests changes or was dismissed: GitHub keeps what it says when
+    the account only comments later. `insider` as in a comment."""
 
     author: Account
     state: str
@@ -69,11 +78,11 @@ class ReviewStatus(NamedTuple):
 
 
 class CommitStatus(NamedTuple):
-    """A commit of the branch."""
+    """A commit of the branch. `emails` are its author's and its committer's."""
 
     sha: str
     message: str
-    email: str
+    emails: tuple[str, str]
 
 
 class PullStatus(NamedTuple):
@@ -175,30 +184,59 @@ def _status(pull: Any) -> PullStatus:
         head_ref=pull["headRefName"],
         head_repository=(pull["headRepository"] or {}).get("nameWithOwner", ""),
         base_tip=base.get("oid", ""),
-        checks=_checks(head),
+        checks=_head_checks(head, pull["baseRef"] or {}),
         base_checks=_checks(base),
         commits=tuple(map(_commit, pull["commits"]["nodes"])),
         asked_bots=tuple((one["requestedReviewer"] or {}).get("databaseId", 0) for one in asked["nodes"]),
         review_requested=asked["totalCount"] > 0,
-        reviews=tuple(map(_review, pull["latestReviews"]["nodes"])),
+        reviews=tuple(map(_review, pull["latestOpinionatedReviews"]["nodes"])),
         threads=tuple(_thread(one) for one in pull["reviewThreads"]["nodes"] if not one["isResolved"]),
     )
 
 
+def _head_checks(head: Any, base: Any) -> tuple[CheckStatus, ...]:
+    """Return the checks of the head, also what the roll-up leaves out: workflow runs without a job, as those that wait
+    for approval, and required checks that nobody reported."""
+    reported = list(_checks(head))
+    for suite in head.get("checkSuites", {"nodes": ()})["nodes"]:
+        run, state = suite["workflowRun"], suite["conclusion"] or suite["status"]
+        if run and not suite["checkRuns"]["totalCount"] and suite["conclusion"] in (None, "ACTION_REQUIRED"):
+            reported.append(_of_run(CheckStatus(run["workflow"]["name"], state, False, run["url"]), run))
+    rules = [one["parameters"] or {} for one in (base.get("rules") or {"nodes": ()})["nodes"]]
+    required = {one["context"] for rule in rules for one in rule.get("requiredStatusChecks", ())}
+    required.update((base.get("refUpdateRule") or {}).get("requiredStatusCheckContexts") or ())
+    missing = sorted(required.difference(one.name for one in reported))
+    return (*reported, *(CheckStatus(name, "EXPECTED", True) for name in missing))
+
+
 def _checks(commit: Any) -> tuple[CheckStatus, ...]:
-    rollup = commit.get("statusCheckRollup") or {"contexts": {"nodes": ()}}
-    return tuple(map(_check, rollup["contexts"]["nodes"]))
+    """Return the checks of the roll-up. It has those of each run of a workflow, of which the newest counts."""
+    rollup = commit.get("statusCheckRollup") or {"contexts": {"nodes": (), "totalCount": 0}}
+    contexts, found = rollup["contexts"], dict[object, CheckStatus]()
+    for number, one in enumerate(contexts["nodes"]):
+        run = one.get("checkSuite", {}).get("workflowRun")
+        check = CheckStatus(
+            one["name"],
+            one.get("state") or one["conclusion"] or one["status"],
+            one["required"],
+            one["url"] or "",
+        )
+        check = _of_run(check, run) if run else check
+        key = (check.name, check.workflow, run["event"]) if run else number
+        found[key] = max(found.get(key, check), check, key=lambda one: one.run)
+    if contexts["totalCount"] > len(contexts["nodes"]):
+        found["rest"] = CheckStatus("a check after the first hundred", rollup["state"], False)
+    return tuple(found.values())
 
 
-def _check(one: Any) -> CheckStatus:
-    run = (one.get("checkSuite", {}).get("workflowRun") or {}).get("databaseId", 0)
-    state = one.get("state") or one["conclusion"] or one["status"]
-    return CheckStatus(one["name"], state, one["required"], one["url"] or "", run)
+def _of_run(check: CheckStatus, run: Any) -> CheckStatus:
+    return check._replace(run=run["databaseId"] or 0, workflow=(run["file"] or {}).get("path", ""))
 
 
 def _commit(node: Any) -> CommitStatus:
     commit = node["commit"]
-    return CommitStatus(commit["oid"], commit["message"], (commit["author"] or {}).get("email") or "")
+    author, committer = ((commit[who] or {}).get("email") or "" for who in ("author", "committer"))
+    return CommitStatus(commit["oid"], commit["message"], (author, committer))
 
 
 def _review(one: Any) -> ReviewStatus:

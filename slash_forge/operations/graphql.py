@@ -165,6 +165,12 @@ def pull_request(call: Call, repo: Repository, issue: Issue, pull: Pull) -> Obje
             pull_status.latest_reviews(pull),
             lambda one: review(call, repo, issue, one),
         ),
+        "latestOpinionatedReviews": connection(
+            "latestOpinionatedReviews",
+            "PullRequestReviewConnection",
+            pull_status.latest_reviews(pull, "APPROVED", "CHANGES_REQUESTED", "DISMISSED"),
+            lambda one: review(call, repo, issue, one),
+        ),
         "reviewRequests": connection(
             "reviewRequests",
             "ReviewRequestConnection",

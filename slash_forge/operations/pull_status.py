@@ -10,11 +10,12 @@ from typing import Any
 
 from slash_forge import checks, errors, pulls, reviews
 from slash_forge.call import Call, Reply, Route
-from slash_forge.checks import CheckRun, Status
+from slash_forge.checks import CheckRun, Status, Suite
 from slash_forge.git import Commit
 from slash_forge.graphql import Object, QueryError, connection
 from slash_forge.operations.pulls import find_pull
 from slash_forge.operations.runs import find_run
+from slash_forge.runs import Run
 from slash_forge.shapes.actions import job_page
 from slash_forge.state import Issue, Pull, Repository, Role
 
@@ -36,7 +37,7 @@ def fields(call: Call, repo: Repository, issue: Issue, pull: Pull) -> dict[str, 
         "headRef": Object("Ref", {"target": commit(call, repo, pull.head_sha)})
         if pull.head_repository
         else None,
-        "baseRef": Object("Ref", {"target": commit(call, repo, tip)}) if tip else None,
+        "baseRef": _base(call, repo, pull.base_ref, tip) if tip else None,
         "commits": connection(
             "commits",
             "PullRequestCommitConnection",
@@ -57,31 +58,45 @@ def _mergeable(call: Call, repo: Repository, issue: Issue, pull: Pull) -> str:
     return "MERGEABLE" if trial.sha else "CONFLICTING"
 
 
-def latest_reviews(pull: Pull) -> list[reviews.Review]:
-    """The last submitted review of each account."""
-    latest = {one.author.id: one for one in pull.reviews if one.submitted_at and one.author}
-    return list(latest.values())
+def latest_reviews(pull: Pull, *states: str) -> list[reviews.Review]:
+    """The last submitted review of each account, of those with such a state."""
+    submitted = [one for one in pull.reviews if one.submitted_at and (not states or one.state in states)]
+    return list({one.author.id: one for one in submitted if one.author}.values())
+
+
+def _base(call: Call, repo: Repository, branch: str, tip: str) -> Object:
+    rules = [
+        Object("RequiredStatusChecksParameters", {"requiredStatusChecks": [
+            Object("StatusCheckConfiguration", {"context": name}) for name in _required_on(repo, branch)
+        ]})
+    ]  # fmt: skip
+    listed = connection(
+        "rules", "RepositoryRuleConnection", rules, lambda one: Object("RepositoryRule", {"parameters": one})
+    )
+    return Object("Ref", {"target": commit(call, repo, tip), "refUpdateRule": None, "rules": listed})
 
 
 def commit(call: Call, repo: Repository, sha: str) -> Object:
-    """A commit by its id alone, with its checks."""
-    rows: list[CheckRun | Status] = [*checks.runs_on(repo, sha), *checks.statuses_on(repo, sha)]
+    """A commit by its id alone, with its checks: the roll-up has the last run of each name for each suite."""
+    every = checks.runs_on(repo, sha, latest=False)
+    latest = {(one.suite.id, one.name): one for one in reversed(every)}
+    rows: list[CheckRun | Status] = [*latest.values(), *checks.statuses_on(repo, sha)]
 
     def contexts(_: Mapping[str, Any]) -> Object | None:
         listed = connection(
             "contexts", "StatusCheckRollupContextConnection", rows, lambda one: _context(call, repo, one)
         )
-        return Object("StatusCheckRollup", {"contexts": listed}, _NODE) if rows else None
+        shown = {"contexts": listed, "state": _state(rows)}
+        return Object("StatusCheckRollup", shown, _NODE) if rows else None
 
-    every = checks.runs_on(repo, sha, latest=False)
-    suites = list({run.suite.id: run.suite for run in every}.values())
+    suites = [one for one in repo.suites.values() if one.sha == sha]
     listed = connection(
         "checkSuites",
         "CheckSuiteConnection",
         suites,
         lambda suite: Object(
             "CheckSuite",
-            {"checkRuns": connection(
+            {**_suite(call, repo, suite), "checkRuns": connection(
                 "checkRuns",
                 "CheckRunConnection",
                 [run for run in every if run.suite is suite],
@@ -98,7 +113,9 @@ def _commit(call: Call, one: Commit) -> Object:
     user = call.state.user_by_email(one.author.email)
     person = Object("User", {"databaseId": user.id}) if user and user.kind == "User" else None
     author = Object("GitActor", {"email": one.author.email, "user": person})
-    return Object("Commit", {"oid": one.sha, "message": one.message, "author": author}, _NODE)
+    committer = Object("GitActor", {"email": one.committer.email})
+    shown = {"oid": one.sha, "message": one.message, "author": author, "committer": committer}
+    return Object("Commit", shown, _NODE)
 
 
 def _context(call: Call, repo: Repository, one: CheckRun | Status) -> Object:
@@ -112,7 +129,7 @@ def _context(call: Call, repo: Repository, one: CheckRun | Status) -> Object:
             "targetUrl": one.target_url,
         }
         return Object("StatusContext", {**shown, "isRequired": required(one.context)}, _NODE)
-    run = next((run for run in repo.runs.values() if run.suite is one.suite), None)
+    run = _run_of(repo, one.suite)
     url = one.details_url or (run and job_page(call.site, repo, run, one.id))
     shown = {
         "name": one.name,
@@ -120,13 +137,44 @@ def _context(call: Call, repo: Repository, one: CheckRun | Status) -> Object:
         "conclusion": one.conclusion and one.conclusion.upper(),
         "detailsUrl": url,
         "isRequired": required(one.name),
-        "checkSuite": Object(
-            "CheckSuite",
-            {"workflowRun": Object("WorkflowRun", {"databaseId": run.id}) if run else None},
-            _NODE,
-        ),
+        "checkSuite": Object("CheckSuite", _suite(call, repo, one.suite), _NODE),
     }
     return Object("CheckRun", shown, _NODE)
+
+
+def _run_of(repo: Repository, suite: Suite) -> Run | None:
+    return next((run for run in repo.runs.values() if run.suite is suite), None)
+
+
+def _suite(call: Call, repo: Repository, suite: Suite) -> dict[str, Any]:
+    """One of Actions has the state of its workflow run, also before that has a job."""
+    run = _run_of(repo, suite)
+    if run is None:
+        return {"status": "QUEUED", "conclusion": None, "workflowRun": None}
+    shown = {
+        "databaseId": run.id,
+        "event": run.event,
+        "url": f"{call.site.html}/{repo.full_name}/actions/runs/{run.id}",
+        "workflow": Object("Workflow", {"name": run.workflow.name}, _NODE),
+        "file": Object("WorkflowRunFile", {"path": run.workflow.path}, _NODE),
+    }
+    return {
+        "status": run.status.upper(),
+        "conclusion": run.conclusion and run.conclusion.upper(),
+        "workflowRun": Object("WorkflowRun", shown, _NODE),
+    }
+
+
+def _state(rows: list[CheckRun | Status]) -> str:
+    states = [one.state if isinstance(one, Status) else one.conclusion for one in rows]
+    passed = {
+        "success": "success",
+        "neutral": "success",
+        "skipped": "success",
+        "pending": "pending",
+        None: "pending",
+    }
+    return checks.combined([passed.get(one, "failure") for one in states]).upper()
 
 
 def _required(repo: Repository, number: int | None) -> list[str]:

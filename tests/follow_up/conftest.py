@@ -1,7 +1,9 @@
 """A pull request of the bot's own on the forge, and the events about it."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 
 from bot.contracts.request import POLICY_FILE
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
-from slash_forge import Forge
+from slash_forge import Forge, pulls
 from tests.support.model_script import Call, Say
 from tests.support.stage import BOT, MAINTAINER, CommandResult, Model, Stage, open_stage
 
@@ -161,6 +163,43 @@ class Followed:
     @property
     def feature_parents(self) -> list[str]:
         return [one["sha"] for one in self.stage.get(f"commits/{FEATURE}")["parents"]]
+
+    def amend(self, branch: str, email: str = "") -> None:
+        """A person amends the last commit of the branch; with `email` the committer has that address."""
+        state = self.forge._state
+        with state.lock:
+            repo = state.repositories[self.repo]
+            last = repo.git.commit(repo.git.branch(branch) or "")
+            person = state.signature(state.users[MAINTAINER])
+            who = replace(person, email=email or person.email)
+            sha = repo.git.write_commit(last.tree, last.parents, last.message, last.author, who)
+            repo.git.set_ref(f"refs/heads/{branch}", sha)
+            pulls.after_push(state, repo)
+
+    def put(self, branch: str, files: Mapping[str, tuple[str, str]]) -> None:
+        """A commit of ours to the branch with files of these modes and contents, or ids for a submodule."""
+        index = {**os.environ, "GIT_INDEX_FILE": str(self.stage.folder / "index")}
+
+        def git(*command: str, text: str = "") -> str:
+            run = ("git", "-C", self.forge.git_folder(self.repo), *command)
+            return subprocess.run(
+                run, env=index, check=True, capture_output=True, text=True, input=text
+            ).stdout.strip()
+
+        git("read-tree", f"refs/heads/{branch}")
+        for path, (mode, content) in files.items():
+            sha = content if mode == "160000" else git("hash-object", "-w", "--stdin", text=content)
+            git("update-index", "--add", "--cacheinfo", f"{mode},{sha},{path}")
+        state = self.forge._state
+        with state.lock:
+            repo = state.repositories[self.repo]
+            parent = repo.git.branch(branch) or ""
+            author = state.signature(state.users[BOT])
+            repo.git.set_ref(
+                f"refs/heads/{branch}",
+                repo.git.write_commit(git("write-tree"), [parent], "Put files\n", author),
+            )
+            pulls.after_push(state, repo)
 
     def dependency_update(self, body: str = "") -> int:
         """From here on it is about an update by a bot, whose id is returned."""

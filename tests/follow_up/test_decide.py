@@ -168,6 +168,11 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
         Update("test failed at the merge base, too, and passes on the base branch now"),
     ),
     (
+        "not while the base's own check runs",
+        {"checks": (OLD_RED._replace(on_base_tip=Ended.PENDING),)},
+        Wait("test has not ended on the base branch", "CI"),
+    ),
+    (
         "once for each tip",
         {"checks": (OLD_RED,), "spent": Spent(done=frozenset({TIP}))},
         StartRound(Kind.FIX, (OLD_RED,)),

@@ -6,6 +6,7 @@ from base64 import b64decode
 
 import pytest
 
+from bot.contracts.request import FOLLOW_UP_FILE
 from slash_forge.bundled import MAINTAINER
 from slash_forge.call import Call as RestCall
 from tests.attacks.test_fence_of_the_prompt import outside, user_texts
@@ -505,3 +506,79 @@ def test_a_red_update_is_known_by_its_author_and_counted_as_rounds_are(
                 forge.add_artifact(repo, followed.ci(None), bundle, {"a": b""})
     done = followed.wake(followed.run_of_ci(actor=repeated_by or UPDATER))
     assert again in done.output, done.output
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("unapproved", "to approve the workflow runs: [run 1]("), ("queued", "CI has not ended"),
+        ("required", "Must has not ended"), ("many", "fixing failed checks: a check after the first hundred"),
+        ("ours", "Ready for review"), ("ours failed", "Ready for review"), ("superseded", "Ready for review"),
+    ],
+)  # fmt: skip
+def test_what_the_roll_up_of_checks_leaves_out_or_has_too_much(followed: Followed, kind: str, said: str):
+    """A run without a job, a required check that nobody reported, the 101st check, our own jobs, and an older run."""
+    forge, repo = followed.forge, followed.repo
+    run = followed.ci("cancelled" if kind == "superseded" else "success")
+    if kind == "unapproved":
+        followed.run_of_ci("action_required")
+    elif kind == "queued":
+        followed.run_of_ci(None)
+    elif kind == "required":
+        required = {"required_status_checks": [{"context": "must"}]}
+        forge.add_rule(repo, "main", "required_status_checks", required)
+    elif kind == "many":
+        for number in range(101):
+            forge.add_check_run(repo, followed.head, f"{number}", "failure" if number == 100 else "success")
+    elif kind.startswith("ours"):
+        ends = "failure" if kind == "ours failed" else None
+        own = followed.run_of_ci(ends, workflow=FOLLOW_UP_FILE, event="pull_request_review")
+        forge.add_job(repo, own, "Decide the next step", conclusion=ends)
+    else:
+        run = followed.ci("success")
+    followed.wake(run, [Say("unused")] if kind == "many" else None)
+    assert said in followed.comment
+
+
+def test_an_approval_and_a_request_outlast_a_later_comment(followed: Followed):
+    required = {"required_status_checks": [{"context": "must"}]}
+    followed.forge.add_rule(followed.repo, "main", "required_status_checks", required)
+    followed.ci("success", name="must")
+    for state in ("APPROVED", "COMMENTED"):
+        followed.forge.review(followed.repo, followed.number, MAINTAINER, "Nice.", state=state)
+    followed.no_round(followed.ci(name="optional"))
+    assert "**Ready for review.** All required checks pass at" in followed.comment
+    for state in ("CHANGES_REQUESTED", "COMMENTED"):
+        followed.forge.review(followed.repo, followed.number, MAINTAINER, "Rename it.", state=state)
+    followed.wake(followed.ci("success", name="optional"), FIX)
+    assert followed.mark["review"] == "1"
+
+
+@pytest.mark.parametrize("email", ["", "noreply@github.com"])
+def test_a_commit_of_ours_that_a_person_amended_is_not_ours(followed: Followed, email: str):
+    """GitHub itself is the committer of what we make through its API."""
+    followed.amend(BRANCH, email)
+    followed.wake(followed.ci("success"))
+    assert ("Somebody else committed" in followed.comment) is (not email)
+
+
+@pytest.mark.parametrize("email", ["", "noreply@github.com"])
+def test_an_update_that_a_person_amended_is_left_alone(followed: Followed, email: str):
+    followed.policy(f"{{}}\ntriggers: {{failed_runs: {{authors: [{followed.dependency_update()}]}}}}")
+    followed.amend(UPDATE, email)
+    done = followed.wake(followed.run_of_ci(actor=UPDATER), FIX)
+    assert ("has commits of other accounts" in done.output) is (not email)
+
+
+def test_an_outsider_hides_no_thread_and_keeps_none_open(followed: Followed):
+    followed.policy("{resolve: false}")
+    [remark] = followed.review(MAINTAINER)
+    followed.forge.add_user("stranger")
+    followed.forge.reply(followed.repo, remark, "stranger", "Me too.")
+    edit = Call("write", {"path": "notes.txt", "content": "better\n"})
+    answer = [Call("view", {"path": "notes.txt"}), edit, reply(followed, remark, "Done."), *FIX[1:]]
+    followed.wake(followed.ci("success"), answer)
+    assert followed.mark["review"] == "1"
+    followed.forge.reply(followed.repo, remark, "stranger", "No!")
+    followed.no_round(followed.ci("success"))
+    assert "Ready for review" in followed.comment
