@@ -178,7 +178,9 @@ def _from_pull(source: Source, head: PullHead, folder: Path, history: History) -
     pull_base = fetch_pull(git, source.url, source.token, head, base_ref=base_ref, depth=depth)
     sha, conflicted = head.sha, tuple[str, ...]()
     if head.merges:
-        sha, conflicted = merged(git, head.merge_base, head.sha, pull_base.policy_sha)
+        sha, conflicted, by_hand = merged(git, head.merge_base, head.sha, pull_base.policy_sha)
+        if by_hand:
+            raise CheckoutError(by_hand)
     layout.set_branch(git.git_dir, branch, sha)
     checkout = _new_checkout(git, folder, sha, branch, history)
     # `git diff base` shows the pull request.

@@ -124,6 +124,7 @@ BOTH = "printf 'both\\n=======\\n' > notes.txt; echo both > more.txt"
         (f"{BOTH}; echo mine > other.txt", "changes other.txt, which has no conflict"),
         ("echo both > more.txt; echo more >> notes.txt", "conflict marker is left in notes.txt"),
         ("printf 'both\\n=======\\n' | tee notes.txt > more.txt", "conflict marker is left in more.txt"),
+        ("printf '||||||| 1\\n' > more.txt; echo > notes.txt", "conflict marker is left in more.txt"),
         (BOTH, "GitHub made a different commit"),
     ],
 )
@@ -582,3 +583,24 @@ def test_an_outsider_hides_no_thread_and_keeps_none_open(followed: Followed):
     followed.forge.reply(followed.repo, remark, "stranger", "No!")
     followed.no_round(followed.ci("success"))
     assert "Ready for review" in followed.comment
+
+
+@pytest.mark.parametrize("mode", ["100644", "120000", "160000"])
+def test_a_conflict_without_markers_is_left_to_people_before_any_model(followed: Followed, mode: str):
+    """A binary file, a link and a submodule: git just keeps one side, so the base's change would be lost."""
+    ours, theirs = (
+        ("a" * 40, "b" * 40) if mode == "160000" else ("\0one", "\0two") if mode == "100644" else ("a", "b")
+    )
+    for branch, content in ((BRANCH, ours), ("main", theirs)):
+        followed.put(branch, {"thing": (mode, content), "notes.txt": ("100644", content[:5].strip("\0"))})
+    followed.no_round(followed.ci(None))
+    assert "**Stopped:** thing has a conflict, and is binary, a link or a submodule" in followed.comment
+
+
+def test_an_update_of_what_has_all_of_its_base_pushes_nothing(followed: Followed):
+    number, _ = followed.feature()
+    followed.worked_on("/agent update", number, [Say("unused")])
+    head = followed.forge.branch_sha(followed.repo, FEATURE)
+    _, done = followed.worked_on("/agent update", number, [Say("unused")], code=6)
+    assert "has all of its base branch already" in done.output
+    assert followed.forge.branch_sha(followed.repo, FEATURE) == head

@@ -32,6 +32,10 @@ def publish_merge(context: PublishContext, reviewed: PullRequest) -> PublishResu
         raise PublishError(f"The merge is not finished, so nothing was pushed: {context.outcome.reason}")
     ends = fetch_ends(context, head)
     tip, automatic = _merge_of_run(context, ends, head)
+    if automatic.by_hand:
+        raise GateError(automatic.by_hand)
+    if tip == ends.merge_base:
+        raise PublishError(f"#{current.number} has all of its base branch already, so nothing was pushed.")
     context, rules = read_rules(context, ends.policy_sha)
     if current.from_fork(context.repository) or not (
         rules.policy.push_to_head or is_own_head(context, current)
