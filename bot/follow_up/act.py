@@ -11,7 +11,7 @@ from bot.contracts.formatting import count_of, money, sentence
 from bot.contracts.outcome import INFRASTRUCTURE, Outcome, Status
 from bot.events.event_request import NoRequestError
 from bot.follow_up.decide import names_of
-from bot.follow_up.read import Followed
+from bot.follow_up.read import Followed, is_own
 from bot.follow_up.record import Record, read_record, row, with_result, write_record
 from bot.follow_up.situation import (
     ROUNDS,
@@ -116,7 +116,7 @@ class Actions:
         if self.record.login and not (self.status.review_requested or self.now.approved):
             with self._noting("no review was requested"):
                 self.github.request_review(self.number, self.record.login)
-        if self.limits.auto_merge:
+        if self.limits.auto_merge and not (self.now.threads or self.now.unanswered):
             with self._noting("auto-merge is not on"):
                 self.github.enable_auto_merge(self.status.id, self.number, head)
         self.record = self.record._replace(ready=head)
@@ -225,18 +225,25 @@ def _ready_text(now: Situation) -> str:
 def arm(github: GitHub, number: int, by: int, login: str) -> str:
     """Arm a pull request by the request of an account, also after a stop. Returns a sentence for people."""
     record = read_record(github, number)
-    record = record._replace(
-        stopped="", armed_by=by, login=login, run=0, spent=record.spent._replace(lost=0, void=0)
-    )
+    if record.run:  # for another account it could not be published
+        return "I follow this pull request already, and a round of it has begun."
+    spent = record.spent._replace(lost=0, void=0)
+    record = record._replace(stopped="", armed_by=by, login=login, spent=spent)
     write_record(github, number, record, "**Following this pull request.** Next: this bot.")
     return "I follow this pull request until it can be merged."
 
 
-def disarm(github: GitHub, number: int) -> Record:
-    """Stop following, if the pull request is followed. Returns what was known until now, nothing if it was not."""
+def disarm(github: GitHub, number: int, *, by_policy: bool) -> Record | None:
+    """Stop following, if the pull request is followed: `by_policy` each of our own is, before the first comment, too.
+    Returns what was known until now, `None` if it was not followed."""
     record = read_record(github, number)
-    if record.comment is None or record.stopped:
-        return Record()
+    if record.stopped or not (record.comment or by_policy):
+        return None
+    if record.comment is None:
+        status = github.pull_status(number)
+        if not is_own(status, github.name, github.me):
+            return None
+        record = record._replace(head=status.head)
     stop_record(github, number, record, "`/agent stop`.")
     return record
 

@@ -64,7 +64,14 @@ def simple_pull(site: Site, repo: Repository, item: Issue, pull: Pull) -> Json:
             "statuses": {"href": statuses},
         },
         "author_association": association(repo, item.author),
-        "auto_merge": None,
+        "auto_merge": {
+            "enabled_by": person(site, item.author),
+            "merge_method": "merge",
+            "commit_title": None,
+            "commit_message": None,
+        }
+        if pull.auto_merge
+        else None,
         "active_lock_reason": item.lock_reason,
     }
 

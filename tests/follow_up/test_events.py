@@ -597,6 +597,42 @@ def test_a_conflict_without_markers_is_left_to_people_before_any_model(followed:
     assert "**Stopped:** thing has a conflict, and is binary, a link or a submodule" in followed.comment
 
 
+def test_stop_before_the_first_comment_holds(followed: Followed):
+    assert "I do not follow this pull request any more" in followed.command("/agent stop").output
+    followed.no_round(followed.ci())
+    assert followed.mark["state"] == "stopped"
+
+
+def test_follow_during_a_round_loses_no_work(followed: Followed):
+    run, before = followed.ci(), followed.head
+    round = followed.begin(run)
+    assert "a round of it has begun" in followed.command().output
+    followed.stage.event_file(followed.forge.workflow_run_event(followed.repo, run))
+    assert followed.publish(*round).code == 0
+    assert followed.head != before
+
+
+@pytest.mark.parametrize("where", ["issue", "closed"])
+def test_follow_arms_no_issue_and_no_closed_pull_request(followed: Followed, where: str):
+    number = 1 if where == "issue" else followed.number
+    followed.forge.set_thread(followed.repo, followed.number, state="closed")
+    done = followed.command(number=number)
+    assert done.code == 0, done.output
+    assert followed.stage.bot_comments(number)[-1].startswith("**Not followed:**")
+
+
+@pytest.mark.parametrize("open", [False, True])
+def test_auto_merge_is_armed_where_the_policy_allows_it_and_no_thread_is_open(followed: Followed, open: bool):
+    followed.policy("{auto_merge: true}")
+    followed.forge.add_user("second")
+    followed.forge.grant(followed.repo, "second", "write")
+    if open:
+        followed.review("second")
+    followed.forge.review(followed.repo, followed.number, MAINTAINER, state="APPROVED")
+    followed.wake(followed.ci("success"))
+    assert (followed.pull["auto_merge"] is None) is open
+
+
 def test_an_update_of_what_has_all_of_its_base_pushes_nothing(followed: Followed):
     number, _ = followed.feature()
     followed.worked_on("/agent update", number, [Say("unused")])

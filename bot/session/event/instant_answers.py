@@ -78,8 +78,11 @@ def answer(context: EventContext, request: Request) -> str:
 def _follow(context: EventContext, request: Request) -> str:
     """Arm the pull request, and start the workflow that takes the next step."""
     github, actor, thread = context.github, request.actor, request.thread
-    if thread is None or not is_own(github.pull_status(thread.number), github.name, github.me):
+    status = github.pull_status(thread.number) if thread and thread.is_pull_request else None
+    if thread is None or status is None or not is_own(status, github.name, github.me):
         return "**Not followed:** I follow only pull requests that I opened from a branch of this repository."
+    if status.state != "OPEN":
+        return f"**Not followed:** The pull request is {status.state.lower()}."
     text = arm(github, thread.number, actor.id, actor.login)
     try:
         branch = github.repository.default_branch
@@ -98,11 +101,12 @@ def _following(context: EventContext, request: Request, kind: Answer | None) -> 
         record = read_record(github, number)
         anchor = record.comment.anchor if record.comment else ""
         return f"{record.state} [What was done]({context.thread_ref.url}#{anchor})" if anchor else ""
-    stopped = disarm(github, number)
-    if stopped.comment is None:
+    stopped = disarm(github, number, by_policy=context.policy.follow_up is not None)
+    if stopped is None:
         return ""
     disarmed = "I do not follow this pull request any more. `/agent follow` goes on."
-    run = _active_run(context, stopped.run, stopped.comment.updated_at) if stopped.run else None
+    written = stopped.comment.updated_at if stopped.comment else ""
+    run = _active_run(context, stopped.run, written) if stopped.run else None
     return _cancel(github, request, run, f"Nothing of it is published. {disarmed}") if run else disarmed
 
 
