@@ -84,7 +84,8 @@ def _no_merge(now: Situation) -> Stop | None:
 def _used_up(now: Situation, limits: FollowUpPolicy, kind: Kind) -> Stop | None:
     most: int = getattr(limits, kind)
     what = "merges of the base" if kind is Kind.UPDATE else f"{kind} rounds"
-    return Stop(f"All {most} {what} are used.") if now.spent.count(kind) >= most else None
+    reason = f"All {most} {what} are used." if most else f"The policy allows no {what}."
+    return Stop(reason) if now.spent.count(kind) >= most else None
 
 
 def _ci(now: Situation, limits: FollowUpPolicy) -> Step | None:
@@ -97,24 +98,27 @@ def _ci(now: Situation, limits: FollowUpPolicy) -> Step | None:
         red = [one for one in red if one.required]
     if not red:
         return None
-    again = [one for one in red if (one.ended is Ended.LOST or one.flaky) and one.run]
-    if again and now.head not in now.spent.done:
-        return Rerun(tuple(dict.fromkeys(one.run for one in again)))
-    if lost := [one for one in red if one.ended is Ended.LOST]:
-        return Stop(f"{names_of(lost)} was ended by the infrastructure twice.")
-    if both := [one for one in red if one.on_base_tip is Ended.FAILED]:
-        where = f": {both[0].base_url}" if both[0].base_url else ""
-        return Stop(f"{names_of(both)} fails on the base branch, too{where}.")
-    old = [one for one in red if one.on_merge_base is Ended.FAILED]
+    failed = [one for one in red if one.ended is Ended.FAILED]
+    broken = {one.run for one in failed}  # with the first failed job, the others of a matrix are cancelled
+    again = [one.run for one in red if one.flaky or (one.ended is Ended.LOST and one.run not in broken)]
+    if any(again) and now.head not in now.spent.done:
+        return Rerun(tuple(dict.fromkeys(filter(None, again))))
+    if not failed:
+        return Stop(f"The infrastructure ended {names_of(red)}: run it again.")
+    ours = [one for one in failed if one.on_base_tip is not Ended.FAILED]
+    if not ours:
+        where = f": {failed[0].base_url}" if failed[0].base_url else ""
+        return Stop(f"{names_of(failed)} fails on the base branch, too{where}.")
+    old = [one for one in ours if one.on_merge_base is Ended.FAILED]
     if pending := [one for one in old if one.on_base_tip is Ended.PENDING]:
         return Wait(f"{names_of(pending)} has not ended on the base branch", "CI")
     if old and now.base_tip not in now.spent.done:
-        why = f"{names_of(red)} failed at the merge base, too, and passes on the base branch now"
+        why = f"{names_of(old)} failed at the merge base, too, and passes on the base branch now"
         return _no_merge(now) or _used_up(now, limits, Kind.UPDATE) or Update(why)
-    for one in red:
+    for one in ours:
         if earlier := now.spent.failures.get(one.fingerprint):
             return Stop(f"{one.name} fails at {now.head[:12]} in the same way as at {earlier[:12]}.")
-    return _used_up(now, limits, Kind.FIX) or StartRound(Kind.FIX, checks=tuple(red))
+    return _used_up(now, limits, Kind.FIX) or StartRound(Kind.FIX, checks=tuple(ours))
 
 
 def _review(now: Situation, limits: FollowUpPolicy) -> Step | None:

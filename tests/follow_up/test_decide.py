@@ -40,6 +40,9 @@ FLAKY = RED._replace(flaky=True)
 OLD_RED = RED._replace(on_merge_base=Ended.FAILED, on_base_tip=Ended.PASSED)
 BASE_RED = RED._replace(on_base_tip=Ended.FAILED, base_url="https://x/1")
 UNAPPROVED = Check("ci", Ended.UNAPPROVED, url="https://x/2")
+CANCELLED = LOST._replace(name="other python")
+OTHER, LOST_TWICE = RED._replace(name="docs", run=8), LOST._replace(run=9)
+TWICE = {"spent": Spent(done=frozenset({HEAD}))}
 THREAD, BY_BOT = 0, 99
 QUESTIONS = Stop("Only questions are left, in 1 open thread.", "answer there, then `/agent follow`")
 CLEAN = Situation(number=3, head=HEAD, base_tip=TIP)
@@ -148,13 +151,15 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
     ("a lost runner runs again", {"checks": (LOST,)}, Rerun((7,))),
     (
         "once a head",
-        {"checks": (LOST,), "spent": Spent(done=frozenset({HEAD}))},
-        Stop("test was ended by the infrastructure twice."),
+        {"checks": (LOST,), **TWICE},
+        Stop("The infrastructure ended test: run it again."),
     ),
+    ("a job that failed cancels the others", {"checks": (RED, CANCELLED)}, StartRound(Kind.FIX, (RED,))),
+    ("only ours is fixed", {"checks": (BASE_RED, OTHER, LOST_TWICE), **TWICE}, StartRound(Kind.FIX, (OTHER,))),
     ("a flaky check runs again", {"checks": (FLAKY,)}, Rerun((7,))),
     (
         "and is fixed if it fails again",
-        {"checks": (FLAKY,), "spent": Spent(done=frozenset({HEAD}))},
+        {"checks": (FLAKY,), **TWICE},
         StartRound(Kind.FIX, (FLAKY,)),
     ),
     (
