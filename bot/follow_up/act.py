@@ -9,8 +9,9 @@ from contextlib import contextmanager, suppress
 
 from bot.contracts.formatting import count_of, money, sentence
 from bot.contracts.outcome import INFRASTRUCTURE, Outcome, Status
+from bot.contracts.request import Actor
 from bot.events.event_request import NoRequestError
-from bot.follow_up.decide import names_of
+from bot.follow_up.decide import blocked, names_of
 from bot.follow_up.read import Followed, is_own
 from bot.follow_up.record import Record, read_record, row, with_result, write_record
 from bot.follow_up.situation import (
@@ -81,7 +82,7 @@ class Actions:
                 self.begin(step)
             case MarkReady():
                 self._ready()
-            case Stop(reason, who):
+            case Stop(reason, who) if self.record.comment or self.status.state == "OPEN":
                 self.stop(reason, who)
 
     def begin(self, step: StartRound) -> None:
@@ -222,15 +223,18 @@ def _ready_text(now: Situation) -> str:
     return f"**Ready for review.** {_checks_text(now)} at {now.head[:12]}. Next: a reviewer."
 
 
-def arm(github: GitHub, number: int, by: int, login: str) -> str:
-    """Arm a pull request by the request of an account, also after a stop. Returns a sentence for people."""
-    record = read_record(github, number)
+def arm(github: GitHub, followed: Followed, limits: FollowUpPolicy, by: Actor) -> str:
+    """Arm a pull request by the request of an account, also after a stop: a failure may be tried again, and the diff is
+    measured from here. Returns a sentence on why it is not armed, empty if it is."""
+    _, record, now = followed
     if record.run:  # for another account it could not be published
         return "I follow this pull request already, and a round of it has begun."
-    spent = record.spent._replace(lost=0, void=0)
-    record = record._replace(stopped="", armed_by=by, login=login, spent=spent)
-    write_record(github, number, record, "**Following this pull request.** Next: this bot.")
-    return "I follow this pull request until it can be merged."
+    spent = record.spent._replace(lost=0, void=0, failures={}, lines=0)
+    if isinstance(step := blocked(now._replace(stopped="", spent=spent), limits), Stop):
+        return f"**Not followed:** {step.reason}"
+    record = record._replace(stopped="", armed_by=by.id, login=by.login, spent=spent)
+    write_record(github, now.number, record, "**Following this pull request.** Next: this bot.")
+    return ""
 
 
 def disarm(github: GitHub, number: int, *, by_policy: bool) -> Record | None:

@@ -33,8 +33,7 @@ _GROWTH, _FREE_LINES = 1.5, 400
 def decide(now: Situation, limits: FollowUpPolicy) -> Step:
     """Return the next step for the pull request `now`."""
     return (
-        _over(now)
-        or _limit(now, limits)
+        blocked(now, limits)
         or _conflict(now, limits)
         or _ci(now, limits)
         or _review(now, limits)
@@ -42,16 +41,15 @@ def decide(now: Situation, limits: FollowUpPolicy) -> Step:
     )
 
 
-def _over(now: Situation) -> Step | None:
+def blocked(now: Situation, limits: FollowUpPolicy) -> Step | None:
+    """Return the step if nothing is to be done, however the pull request looks; `None` if something may be."""
+    spent = now.spent
     if now.stopped:
         return Wait(f"it was stopped: {now.stopped}")
     if now.over:
         return Stop(f"The pull request is {now.over}.", "nobody")
-    return Wait("a round is under way") if now.running else None
-
-
-def _limit(now: Situation, limits: FollowUpPolicy) -> Stop | None:
-    spent = now.spent
+    if now.running:
+        return Wait("a round is under way")
     shown = ", ".join(one[:12] for one in now.others[:3])
     allowed = max(_GROWTH * spent.lines, _FREE_LINES) if spent.lines else now.lines
     reasons = {
@@ -105,7 +103,7 @@ def _ci(now: Situation, limits: FollowUpPolicy) -> Step | None:
         return Rerun(tuple(dict.fromkeys(filter(None, again))))
     if not failed:
         return Stop(f"The infrastructure ended {names_of(red)}: run it again.")
-    ours = [one for one in failed if one.on_base_tip is not Ended.FAILED]
+    ours = [one for one in failed if (one.on_base_tip or one.on_merge_base) is not Ended.FAILED]
     if not ours:
         where = f": {failed[0].base_url}" if failed[0].base_url else ""
         return Stop(f"{names_of(failed)} fails on the base branch, too{where}.")

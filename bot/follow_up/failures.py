@@ -37,10 +37,13 @@ def lost_in(failed: FailedCheck) -> bool:
 
 
 def fingerprint(failed: FailedCheck) -> str:
-    """Return what identifies a failure: its check, the failed tests and the first error, without what varies."""
+    """Return what identifies a failure: its check, the failed tests and the first error, without what varies; empty if
+    nothing is known of it."""
     text = "\n".join(
         [*(one.message for one in failed.annotations), *(step.log for step in failed.steps), failed.summary]
     )
+    if not text.strip():
+        return ""
     tests = sorted(set(_TEST.findall(text)))[:_MOST_TESTS]
     first = next((line for line in text.splitlines() if _ERROR.search(line)), "")
     parts = [failed.name, *map(_steady, tests), _steady(first)]

@@ -219,6 +219,9 @@ def test_the_same_failure_after_a_fix_stops_with_both_heads(followed: Followed):
     second = followed.head
     assert followed.wake(followed.ci()).code == 0
     assert f"test fails at {second[:12]} in the same way as at {first[:12]}" in followed.comment
+    followed.command()  # a person may have it tried once more
+    followed.wake(followed.ci(), by_command("echo again > more.txt"))
+    assert followed.head != second and followed.mark["fix"] == "2"
 
 
 def test_a_round_that_changes_nothing_stops(followed: Followed):
@@ -612,13 +615,27 @@ def test_follow_during_a_round_loses_no_work(followed: Followed):
     assert followed.head != before
 
 
-@pytest.mark.parametrize("where", ["issue", "closed"])
-def test_follow_arms_no_issue_and_no_closed_pull_request(followed: Followed, where: str):
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("issue", "I follow only pull"),
+        ("closed", "The pull request is closed."),
+        ("theirs", "Somebody else committed"),
+    ],
+)
+def test_follow_says_why_it_does_not_arm(followed: Followed, where: str, why: str):
     number = 1 if where == "issue" else followed.number
-    followed.forge.set_thread(followed.repo, followed.number, state="closed")
+    if where == "theirs":
+        followed.forge.commit(followed.repo, {"x.txt": "x\n"}, branch=BRANCH, author=MAINTAINER)
+    else:
+        followed.forge.set_thread(followed.repo, followed.number, state="closed")
+    followed.wake(followed.ci())
+    assert ("Stopped" in followed.comment) is (
+        where == "theirs"
+    )  # nothing is said in one that nobody followed
     done = followed.command(number=number)
     assert done.code == 0, done.output
-    assert followed.stage.bot_comments(number)[-1].startswith("**Not followed:**")
+    assert followed.stage.bot_comments(number)[-1].startswith(f"**Not followed:** {why}")
 
 
 @pytest.mark.parametrize("open", [False, True])

@@ -14,9 +14,9 @@ from bot.contracts.errors import GateError
 from bot.contracts.formatting import duration
 from bot.contracts.request import FOLLOW_UP_FILE, Request
 from bot.events.admission import TOLD_AGAIN_AFTER, permits, unmet_check
-from bot.events.event_request import EventRequest
+from bot.events.event_request import EventRequest, NoRequestError
 from bot.follow_up.act import arm, disarm
-from bot.follow_up.read import is_own
+from bot.follow_up.read import read_followed
 from bot.follow_up.record import read_record
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -77,13 +77,16 @@ def answer(context: EventContext, request: Request) -> str:
 
 def _follow(context: EventContext, request: Request) -> str:
     """Arm the pull request, and start the workflow that takes the next step."""
-    github, actor, thread = context.github, request.actor, request.thread
-    status = github.pull_status(thread.number) if thread and thread.is_pull_request else None
-    if thread is None or status is None or not is_own(status, github.name, github.me):
+    github, thread, limits = context.github, request.thread, context.policy.rounds
+    try:
+        if thread is None or not thread.is_pull_request:
+            raise NoRequestError("it is an issue")
+        followed = read_followed(github, thread.number, limits, context.policy.identity)
+    except NoRequestError:
         return "**Not followed:** I follow only pull requests that I opened from a branch of this repository."
-    if status.state != "OPEN":
-        return f"**Not followed:** The pull request is {status.state.lower()}."
-    text = arm(github, thread.number, actor.id, actor.login)
+    if refusal := arm(github, followed, limits, request.actor):
+        return refusal
+    text = "I follow this pull request until it can be merged."
     try:
         branch = github.repository.default_branch
         github.dispatch_workflow(FOLLOW_UP_FILE, branch, number=str(thread.number))
