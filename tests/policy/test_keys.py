@@ -45,70 +45,31 @@ READ = [
     ("agent: {instructions: [RULES.md]}", "agent", AgentPolicy(("RULES.md",))),
     ("agent: {instructions: []}", "agent.instructions", ()),
     ("diagnostics: {}", "diagnostics", DiagnosticsPolicy(False, 2.0, {}, None)),
-    (
-        DIAGNOSTICS,
-        "diagnostics",
-        DiagnosticsPolicy(
-            True,
-            1.0,
-            {"ty": ServerPolicy(".venv/bin/ty server"), "biome": ServerPolicy(off=True)},
-            ("ruff", "mypy"),
-        ),
-    ),
+    (DIAGNOSTICS, "diagnostics",
+     DiagnosticsPolicy(True, 1.0, {"ty": ServerPolicy(".venv/bin/ty server"),
+      "biome": ServerPolicy(off=True)}, ("ruff", "mypy"))),
     ("diagnostics: {checkers: none}", "diagnostics.checkers", ()),
     ("diagnostics: {checkers: []}", "diagnostics.checkers", ()),
     ("sandbox: {limits: {file: 16}}", "sandbox.limits", SandboxLimits(file=16)),
-    (
-        MODEL,
-        "models",
-        {
-            "ollama/qwen3-coder": {
-                "context_window": 256_000,
-                "max_output": 32_000,
-                "input_price": 1.5,
-                "output_price": 6.0,
-                "cache_read_price": 0.1,
-                "cache_write_price": 2.0,
-                "vision": True,
-                "thinking": "budget",
-                "streams_tools": True,
-                "allowed_tools": False,
-                "forced_choice": False,
-            }
-        },
-    ),
+    (MODEL, "models",
+     {"ollama/qwen3-coder": {"context_window": 256_000, "max_output": 32_000, "input_price": 1.5,
+      "output_price": 6.0, "cache_read_price": 0.1, "cache_write_price": 2.0, "vision": True,
+      "thinking": "budget", "streams_tools": True, "allowed_tools": False, "forced_choice": False}}),
     ("models: { openai/x: { window: 9 } }", "models", {"openai/x": {"context_window": 9}}),
-    # Without prices for the cache nothing of it is cheaper.
-    (
-        "models: { openai/x: { price: { input: 3, output: 9 } } }",
-        "models",
-        {
-            "openai/x": {
-                "input_price": 3.0,
-                "output_price": 9.0,
-                "cache_read_price": 3.0,
-                "cache_write_price": 3.0,
-            }
-        },
-    ),
+    ("models: { openai/x: { price: { input: 3, output: 9 } } }", "models",
+     {"openai/x": {"input_price": 3.0, "output_price": 9.0, "cache_read_price": 3.0, "cache_write_price": 3.0}}),
     ("models: {vllm/x: {efforts: [low, high]}}", "models", {"vllm/x": {"efforts": ("low", "high")}}),
-    (
-        'options: {models: [anthropic/claude-haiku-4-5, "openai/*", "*/gpt-oss"]}',
-        "options",
-        OptionsPolicy(("anthropic/claude-haiku-4-5", "openai/*", "*/gpt-oss")),
-    ),
+    ('options: {models: [anthropic/claude-haiku-4-5, "openai/*", "*/gpt-oss"]}', "options",
+     OptionsPolicy(("anthropic/claude-haiku-4-5", "openai/*", "*/gpt-oss"))),
     ("options: {models: []}", "options", OptionsPolicy(())),
     ("agent: {instructions: [B.md, A.md, B.md]}", "agent.instructions", ("B.md", "A.md")),
     ("options: {}", "options", OptionsPolicy(None)),
-    (
-        "checks: [{name: t, command: make t, junit: 'out/**/*.xml'}]",
-        "checks",
-        (CheckSpec("make t", "t", 600, ("out/**/*.xml",)),),
-    ),
+    ("checks: [{name: t, command: make t, junit: 'out/**/*.xml'}]", "checks",
+     (CheckSpec("make t", "t", 600, ("out/**/*.xml",)),)),
     ("review: {on: []}", "review.on", frozenset()),
     ("pull_request: {draft: true}", "pull_request.always_draft", False),
     ("pull_request: {draft: always}", "pull_request.always_draft", True),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "key", "value"), READ)

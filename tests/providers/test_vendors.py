@@ -45,36 +45,20 @@ def chunks(*deltas: Mapping[str, Any], finish: str = "stop") -> Raw:
 @pytest.mark.parametrize(
     ("model", "environment", "path", "key"),
     [
-        (
-            "azure/my-gpt",
-            {"AZURE_OPENAI_ENDPOINT": "{url}"},
-            "/openai/v1/chat/completions",
-            "AZURE_OPENAI_API_KEY",
-        ),
-        (
-            "openrouter/anthropic/claude-sonnet-5-5",
-            {"OPENROUTER_BASE_URL": "{url}/api/v1"},
-            "/api/v1/chat/completions",
-            "OPENROUTER_API_KEY",
-        ),
-        (
-            "gemini/gemini-3-pro",
-            {"GEMINI_BASE_URL": "{url}/v1beta/openai"},
-            "/v1beta/openai/chat/completions",
-            "GEMINI_API_KEY",
-        ),
+        ("azure/my-gpt", {"AZURE_OPENAI_ENDPOINT": "{url}"}, "/openai/v1/chat/completions",
+         "AZURE_OPENAI_API_KEY"),
+        ("openrouter/anthropic/claude-sonnet-5-5", {"OPENROUTER_BASE_URL": "{url}/api/v1"},
+         "/api/v1/chat/completions", "OPENROUTER_API_KEY"),
+        ("gemini/gemini-3-pro", {"GEMINI_BASE_URL": "{url}/v1beta/openai"},
+         "/v1beta/openai/chat/completions", "GEMINI_API_KEY"),
         ("ollama/qwen3-coder:30b", {"OLLAMA_BASE_URL": "{url}"}, "/v1/chat/completions", "OLLAMA_API_KEY"),
         ("vllm/Qwen/Qwen3-Coder", {"VLLM_BASE_URL": "{url}/v1"}, "/v1/chat/completions", "VLLM_API_KEY"),
         ("openai-responses/gpt-6.2-sol", {"OPENAI_BASE_URL": "{url}/v1"}, "/v1/responses", "OPENAI_API_KEY"),
-        (
-            "openai-chat/gpt-6.2-sol",
-            {"OPENAI_BASE_URL": "{url}/v1"},
-            "/v1/chat/completions",
-            "OPENAI_API_KEY",
-        ),
+        ("openai-chat/gpt-6.2-sol", {"OPENAI_BASE_URL": "{url}/v1"}, "/v1/chat/completions",
+         "OPENAI_API_KEY"),
         ("openai/gpt-6.2-sol", {"OPENAI_BASE_URL": "{url}/v1"}, "/v1/chat/completions", "OPENAI_API_KEY"),
     ],
-)
+)  # fmt: skip
 def test_requests_go_where_the_preset_says_with_its_key_and_the_name_as_given(
     model: str, environment: dict[str, str], path: str, key: str
 ):

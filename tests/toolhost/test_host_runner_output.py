@@ -46,32 +46,20 @@ def test_a_runner_that_names_every_test_is_read_whole(name: str, passed: int, fa
     [
         ("go", ["example.com/app.TestBad/one_two", "example.com/app/broken"], None),
         ("rspec", ["spec/a_spec.rb Sum is bad", "spec/a_spec.rb Sum when empty raises"], (1, 2, 1)),
-        (
-            "phpunit",
-            [
-                "App\\Tests\\ATest::testBad",
-                "App\\Tests\\ATest::testErr",
-                'App\\Tests\\ATest::testMany with data set "two" (2)',
-            ],
-            (2, 3, 1),
-        ),
+        ("phpunit",
+         ["App\\Tests\\ATest::testBad", "App\\Tests\\ATest::testErr",
+          'App\\Tests\\ATest::testMany with data set "two" (2)'],
+         (2, 3, 1)),
         ("jest", ["a.test.js > sum > is bad"], (3, 1, 1)),
         ("vitest", ["a.test.mjs > sum > is bad"], (2, 1, 1)),
         ("pytest_quiet", ["test_a.py::test_bad", "test_a.py::test_e", "test_b.py"], (5, 3, 2)),
         ("pytest_interrupted", ["test_b.py"], (0, 1, 0)),
-        (
-            "unittest",
-            [
-                "tests.test_a.A.test_bad",
-                "tests.test_a.A.test_err",
-                "tests.test_a.A.test_sub",
-                "tests.test_a.C.setUpClass",
-                "tests.test_b",
-            ],
-            (4, 4, 3),
-        ),
+        ("unittest",
+         ["tests.test_a.A.test_bad", "tests.test_a.A.test_err", "tests.test_a.A.test_sub",
+          "tests.test_a.C.setUpClass", "tests.test_b"],
+         (4, 4, 3)),
     ],
-)
+)  # fmt: skip
 def test_a_runner_that_names_only_failures_is_not_whole(
     name: str, failed: list[str], figures: tuple[int, int, int] | None
 ):
