@@ -7,7 +7,7 @@ VERB = Verb(
     example="follow",
     help="follows my pull request: fixes CI, answers reviews, resolves conflicts; `stop` ends it",
     order=75,
-    places=frozenset({Place.PULL, Place.REPOSITORY}),
+    places=frozenset({Place.PULL}),
     options=(),
     answer=Answer.FOLLOWING,
 )
