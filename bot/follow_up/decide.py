@@ -53,6 +53,7 @@ def blocked(now: Situation, limits: FollowUpPolicy) -> Step | None:
     shown = ", ".join(one[:12] for one in now.others[:3])
     allowed = max(_GROWTH * spent.lines, _FREE_LINES) if spent.lines else now.lines
     reasons = {
+        f"It has the label `{limits.stop_label}`.": now.labelled,
         f"Somebody else committed to the branch: {shown}.": now.others,
         f"All {limits.rounds} rounds are used.": spent.rounds >= limits.rounds,
         f"{spent.usd:.2f} of {limits.usd:.2f} USD are spent.": spent.usd >= limits.usd,

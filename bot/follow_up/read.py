@@ -61,6 +61,7 @@ def read_followed(github: GitHub, number: int, limits: FollowUpPolicy, identity:
         base_tip=status.base_tip,
         over=over,
         stopped=record.stopped,
+        labelled=limits.stop_label.casefold() in status.labels,
         running=bool(record.run) and record.head == status.head,
         others=tuple(one.sha for one in status.commits if not _is_ours(one, emails)),
         mergeable=mergeable,

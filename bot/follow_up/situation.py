@@ -83,17 +83,19 @@ class Spent(NamedTuple):
 
 class Situation(NamedTuple):
     """Everything that a decision depends on. `over` says why there is nothing to follow any more, as "merged".
-    `stopped` is the reason of an earlier stop, empty while it is armed. `running`: a round is under way for this head.
-    `others` are commits on the branch by other accounts. `threads` has, for each unresolved thread and review that
-    begins a round, the id of the listed bot that wrote last, 0 for a person. `unanswered` counts the threads in which
-    people have to act. `ready`: people were told that this head is ready for review. `lines` is the size of the diff.
-    `workflows_block`: the base changed a workflow file, which the token may not push."""
+    `stopped` is the reason of an earlier stop, empty while it is armed. `labelled`: it has the label that ends it.
+    `running`: a round is under way for this head. `others` are commits on the branch by other accounts. `threads` has,
+    for each unresolved thread and review that begins a round, the id of the listed bot that wrote last, 0 for a person.
+    `unanswered` counts the threads in which people have to act. `ready`: people were told that this head is ready for
+    review. `lines` is the size of the diff. `workflows_block`: the base changed a workflow file, which the token may
+    not push."""
 
     number: int
     head: str
     base_tip: str
     over: str = ""
     stopped: str = ""
+    labelled: bool = False
     running: bool = False
     others: tuple[str, ...] = ()
     mergeable: Mergeable = Mergeable.CLEAN

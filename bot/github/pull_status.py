@@ -30,6 +30,7 @@ query pullStatus($owner: String!, $name: String!, $number: Int!) {{
     headRef {{ target {{ ... on Commit {{ {_CHECKS} {_SUITES} }} }} }}
     baseRef {{ {_REQUIRED} target {{ oid ... on Commit {{ {_CHECKS} }} }} }}
     commits(last: 100) {{ nodes {{ commit {{ oid message author {{ email }} committer {{ email }} }} }} }}
+    labels(first: 100) {{ nodes {{ name }} }}
     reviewRequests(first: 20) {{ totalCount nodes {{ requestedReviewer {{ ... on Bot {{ databaseId }} }} }} }}
     latestOpinionatedReviews(last: 100) {{ nodes {{ {_RIGHT} state body author {_ACTOR} commit {{ oid }} }} }}
     reviewThreads(last: 100) {{ nodes {{ isResolved
@@ -87,7 +88,7 @@ class CommitStatus(NamedTuple):
 
 class PullStatus(NamedTuple):
     """`state` and `mergeable` are GitHub's words, in capitals. `head_repository` is empty if it was deleted, `base_tip`
-    if the base branch was. `asked_bots` are the ids of bots whose review is requested."""
+    if the base branch was. `asked_bots` are the ids of bots whose review is requested. `labels` are case-folded."""
 
     id: str
     url: str
@@ -109,6 +110,7 @@ class PullStatus(NamedTuple):
     review_requested: bool
     reviews: tuple[ReviewStatus, ...]
     threads: tuple[tuple[ThreadComment, ...], ...]
+    labels: frozenset[str]
 
 
 class PullStatuses(ApiPart):
@@ -191,6 +193,7 @@ def _status(pull: Any) -> PullStatus:
         review_requested=asked["totalCount"] > 0,
         reviews=tuple(map(_review, pull["latestOpinionatedReviews"]["nodes"])),
         threads=tuple(_thread(one) for one in pull["reviewThreads"]["nodes"] if not one["isResolved"]),
+        labels=frozenset(one["name"].casefold() for one in pull["labels"]["nodes"]),
     )
 
 

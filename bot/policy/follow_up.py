@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from bot.policy.field_types import key, whole
+from bot.policy.field_types import key, line, whole
 from bot.policy.tiers_and_budget import BotId, Usd
 
 _Times = Annotated[int, whole(0, 20)]
@@ -20,5 +20,8 @@ class FollowUpPolicy:
     rounds: _Times = key(6, "Rounds of all kinds together.")
     usd: Usd = key(3.0, "USD for all rounds together.")
     bots: frozenset[BotId] = key(frozenset(), "Ids of accounts of review bots; each may cause one round.")
+    stop_label: Annotated[str, line("the name of a label")] = key(
+        "agent-stop", "A pull request with this label is not followed."
+    )
     resolve: bool = key(True, "Resolve the review threads whose lines a round changed.")
     auto_merge: bool = key(False, "Let GitHub merge it as soon as its rules allow that.")

@@ -38,6 +38,9 @@ def fields(call: Call, repo: Repository, issue: Issue, pull: Pull) -> dict[str, 
         if pull.head_repository
         else None,
         "baseRef": _base(call, repo, pull.base_ref, tip) if tip else None,
+        "labels": connection(
+            "labels", "LabelConnection", issue.labels, lambda one: Object("Label", {"name": one.name}, _NODE)
+        ),
         "commits": connection(
             "commits",
             "PullRequestCommitConnection",

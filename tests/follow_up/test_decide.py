@@ -58,6 +58,7 @@ ROWS: list[tuple[str, dict[str, Any], Step]] = [
      Stop("The pull request is in the merge queue.", "nobody")),
     ("a stopped one stays stopped", {"stopped": "why", "checks": (RED,)}, Wait("it was stopped: why")),
     ("a round at a time", {"running": True, "checks": (RED,)}, Wait("a round is under way")),
+    ("so does a label", {"labelled": True, "checks": (RED,)}, Stop("It has the label `agent-stop`.")),
     ("somebody's commit ends it", {"others": (OLD,), "checks": (RED,)},
      Stop("Somebody else committed to the branch: bbbbbbbbbbbb.")),
     ("the sixth round was the last", {"spent": spent(fix=2, review=3, conflict=1)},

@@ -618,24 +618,24 @@ def test_follow_during_a_round_loses_no_work(followed: Followed):
 @pytest.mark.parametrize(
     ("where", "why"),
     [
-        ("issue", "I follow only pull"),
         ("closed", "The pull request is closed."),
         ("theirs", "Somebody else committed"),
+        ("labelled", "It has the label `agent-stop`."),
     ],
 )
 def test_follow_says_why_it_does_not_arm(followed: Followed, where: str, why: str):
-    number = 1 if where == "issue" else followed.number
     if where == "theirs":
         followed.forge.commit(followed.repo, {"x.txt": "x\n"}, branch=BRANCH, author=MAINTAINER)
+    elif where == "labelled":
+        followed.forge.label(followed.repo, followed.number, "Agent-stop")
     else:
         followed.forge.set_thread(followed.repo, followed.number, state="closed")
     followed.wake(followed.ci())
-    assert ("Stopped" in followed.comment) is (
-        where == "theirs"
-    )  # nothing is said in one that nobody followed
-    done = followed.command(number=number)
+    # Nothing is said in a closed one that nobody followed.
+    assert ("Stopped" in followed.comment) is (where in ("theirs", "labelled"))
+    done = followed.command()
     assert done.code == 0, done.output
-    assert followed.stage.bot_comments(number)[-1].startswith(f"**Not followed:** {why}")
+    assert followed.stage.bot_comments(followed.number)[-1].startswith(f"**Not followed:** {why}")
 
 
 @pytest.mark.parametrize("open", [False, True])

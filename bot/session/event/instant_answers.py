@@ -77,11 +77,10 @@ def answer(context: EventContext, request: Request) -> str:
 
 def _follow(context: EventContext, request: Request) -> str:
     """Arm the pull request, and start the workflow that takes the next step."""
-    github, thread, limits = context.github, request.thread, context.policy.rounds
+    assert request.thread is not None
+    github, number, limits = context.github, request.thread.number, context.policy.rounds
     try:
-        if thread is None or not thread.is_pull_request:
-            raise NoRequestError("it is an issue")
-        followed = read_followed(github, thread.number, limits, context.policy.identity)
+        followed = read_followed(github, number, limits, context.policy.identity)
     except NoRequestError:
         return "**Not followed:** I follow only pull requests that I opened from a branch of this repository."
     if refusal := arm(github, followed, limits, request.actor):
@@ -89,7 +88,7 @@ def _follow(context: EventContext, request: Request) -> str:
     text = "I follow this pull request until it can be merged."
     try:
         branch = github.repository.default_branch
-        github.dispatch_workflow(FOLLOW_UP_FILE, branch, number=str(thread.number))
+        github.dispatch_workflow(FOLLOW_UP_FILE, branch, number=str(number))
     except GitHubError as error:
         written = f"`slash-agent init --follow-up` writes `{FOLLOW_UP_FILE}`."
         return f"{text} The workflow for it did not start, so its schedule comes next. {error} {written}"
