@@ -5,6 +5,8 @@ what moves it on without a commit.
 from functools import partial
 from typing import Any, NamedTuple
 
+from github.PullRequest import PullRequest
+
 from bot.github.accounts import graphql_account
 from bot.github.transport import ApiPart
 from bot.github.values import Account
@@ -131,10 +133,7 @@ class PullStatuses(ApiPart):
             return _checks(commit), frozenset(passed & failed)
 
     def update_branch(self, number: int, head: str) -> None:
-        self._post(f"{self.root}/pulls/{number}/update-branch", {"expected_head_sha": head}, "PUT")
-
-    def rerun_failed_jobs(self, run_id: int) -> None:
-        self._post(f"{self.root}/actions/runs/{run_id}/rerun-failed-jobs", {})
+        PullRequest(self.requester, url=f"{self.root}/pulls/{number}").update_branch(head)
 
     def mark_ready(self, pull_id: str, number: int) -> None:
         """Of a draft. Actions' own token needs `contents: write` for it."""
@@ -150,15 +149,6 @@ class PullStatuses(ApiPart):
             pullRequestId=pull_id,
             expectedHeadOid=head,
         )
-
-    def _mutate(self, what: str, mutation: str, **fields: str) -> None:
-        if self.is_dry:
-            self.requester.record(f"{what} of {self.name}")
-            return
-        self.requester.pace.before_write()
-        kind = f"{mutation[0].upper()}{mutation[1:]}Input!"
-        text = f"mutation {mutation}($input: {kind}) {{ {mutation}(input: $input) {{ clientMutationId }} }}"
-        self.requester.graphql_query(text, {"input": fields})
 
     def changed_between(self, base: str, head: str) -> list[str] | None:
         """Return the paths that `head` changes since its merge base with `base`; `None` if they cannot be listed."""

@@ -150,11 +150,7 @@ class Reviews(RenderedTexts):
 
     def resolve_thread(self, number: int, thread_id: str) -> None:
         """`thread_id` is that of GraphQL. Actions' own token needs `contents: write` for it."""
-        if self.is_dry:
-            self.requester.record(f"resolve a review thread of {self.name}#{number}")
-            return
-        self.requester.pace.before_write()
-        self.requester.graphql_query(_RESOLVE, {"id": thread_id})
+        self._mutate(f"resolve a review thread of #{number}", "resolveReviewThread", threadId=thread_id)
 
     def _thread_nodes(self, number: int) -> list[Any]:
         nodes: list[Any] = []
@@ -197,11 +193,6 @@ def _review_comment(comment: PullRequestComment) -> ReviewCommentData:
         url=comment.html_url or "",
         review=comment.pull_request_review_id or 0,
     )
-
-
-_RESOLVE = """
-mutation resolveReviewThread($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }
-"""
 
 
 def _thread(node: Any) -> ReviewThread:

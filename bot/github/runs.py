@@ -132,6 +132,9 @@ class Runs(Downloads):
         words = f"The artifact {artifact_id} of {self.name} is bigger than the {limit:,} bytes allowed."
         raise GitHubError(words, Failure(200, "too big"))
 
+    def rerun_failed_jobs(self, run_id: int) -> None:
+        self._workflow_run(run_id).rerun_failed_jobs()
+
     def cancel_run(self, run_id: int) -> None:
         """Raises `GitHubError` 409 if the run has ended."""
         self._workflow_run(run_id).cancel()

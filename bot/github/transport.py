@@ -140,7 +140,8 @@ class ApiRequester(Requester):
         media, fields = (headers or {}).get("Accept", JSON), input
         if url == self.graphql_url:
             # Queries, and resolving a thread: safe to repeat.
-            self._action = f"use GraphQL: {str(fields['query']).split('(')[0].strip()}"
+            name = re.search(r"(\w+)\((?!\$input)", str(fields["query"]))
+            self._action = f"use GraphQL: {name[1] if name else 'a query'}"
             return self._deliver(verb, url, fields, media, safe=True)
         path = self._path(self.add_parameters_to_url(url, parameters or {}))
         if verb == "GET":
@@ -289,6 +290,14 @@ class ApiPart:
         owner, _, name = self.name.partition("/")
         answer = self.requester.graphql_query(query, {"owner": owner, "name": name, **variables})
         return answer[1]["data"]["repository"]
+
+    def _mutate(self, what: str, mutation: str, **fields: str) -> None:
+        """Change by GraphQL what REST cannot. `what` is a verb phrase for a dry run."""
+        if self.is_dry:
+            self.requester.record(f"{what} of {self.name}")
+            return
+        self.requester.pace.before_write()
+        self.requester.graphql_named_mutation(mutation, fields, "clientMutationId")
 
     def _post(self, path: str, fields: object, verb: str = "POST") -> Any:
         """Send a write that PyGithub has no method for."""

@@ -201,7 +201,7 @@ def test_the_thread_that_holds_a_comment(web: Web, client: Client):
         (200, {"errors": [{"message": "Resource not accessible by integration"}]}, "403: Resource"),
         (200, {"errors": [{"type": "INSUFFICIENT_SCOPES", "message": "needs read:org"}]}, "403: needs"),
         (200, {"errors": [{"message": "Field 'fullDatabaseId' doesn't exist on type 'X'"}]}, "400: Field"),
-        (200, {"data": {"repository": {"pullRequest": None}}}, "to use GraphQL: query reviewThreads"),
+        (200, {"data": {"repository": {"pullRequest": None}}}, "to use GraphQL: reviewThreads"),
         (401, {"message": "Bad credentials"}, "did not accept the token"),
         (500, {}, "500"),
         (502, {}, "502"),
