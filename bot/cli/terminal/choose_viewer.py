@@ -59,9 +59,9 @@ def choose_viewer(
 
     person = None
     if keyboard is not None:
-        from bot.cli.terminal import plain_console, question  # with rich
+        from bot.cli.terminal import question  # with rich
 
-        person = partial(question.ask, console=plain_console.PlainConsole(sys.stderr), keyboard=keyboard)
+        person = partial(question.ask, console=question.PlainConsole(sys.stderr), keyboard=keyboard)
     if arguments.quiet:
         return Viewer(person)
     if log is None and is_drawable and environment.get("TERM", "dumb") not in ("dumb", "unknown", ""):

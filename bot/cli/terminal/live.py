@@ -16,9 +16,8 @@ from rich.constrain import Constrain
 from rich.live import Live
 from rich.text import Text
 
-from bot.cli.terminal.plain_console import PlainConsole
 from bot.cli.terminal.printer import one_line
-from bot.cli.terminal.question import ask
+from bot.cli.terminal.question import PlainConsole, ask
 from bot.cli.terminal.viewer import Viewer, styled_lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of, money

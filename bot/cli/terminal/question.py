@@ -10,12 +10,32 @@ import termios
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
-from typing import Literal
+from typing import Literal, TextIO
 
-from bot.cli.terminal.plain_console import PlainConsole
+from rich.console import Console
+from rich.text import Text
+
 from bot.cli.terminal.printer import diff_style, lines_of, one_line
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Inquiry, Reply
+
+
+class PlainConsole(Console):
+    """Takes text as text, and never hides the cursor: whatever ends the process, there is nothing to bring back."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(
+            file=stream, force_terminal=True, markup=False, emoji=False, highlight=False, legacy_windows=False
+        )
+
+    def print_lines(self, text: str, style: str) -> None:
+        """Print anybody's text, whose lines the terminal wraps."""
+        for line in lines_of(text):
+            self.print(Text(line, style), soft_wrap=True)
+
+    def show_cursor(self, show: bool = True) -> bool:
+        return False
+
 
 _INDENT = " " * 11
 GUTTER = "  │ "

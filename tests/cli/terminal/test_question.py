@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.cli.terminal.plain_console import PlainConsole
-from bot.cli.terminal.question import GUTTER, ask, question_text
+from bot.cli.terminal.question import GUTTER, PlainConsole, ask, question_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Inquiry, Reply
 
