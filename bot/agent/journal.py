@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import functools
 import json
 import math
 import os
@@ -16,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -260,10 +260,8 @@ def parse_journal(data: bytes, name: str) -> JournalFile:
     return JournalFile(header, own, tuple(everything), tuple(unread))
 
 
-@functools.cache
-def _adapter(kind: type) -> TypeAdapter[Any]:
-    """Return the cached adapter: creating all of them takes as long as the rest of reading a journal."""
-    return TypeAdapter(kind)
+_adapter = cache(TypeAdapter[Any])
+"""Cached: creating all of them takes as long as the rest of reading a journal."""
 
 
 def _line(row: bytes) -> JournalLine:

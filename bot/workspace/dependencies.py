@@ -26,6 +26,7 @@ from bot.contracts.regular_files import FOLDER, TO_CREATE
 from bot.ecosystems.python_environments import PACKAGE, hooks, leads
 from bot.ecosystems.registry import ecosystems
 from bot.workspace.sandbox.confinement import STORE, Dependencies, EnvironmentFolder
+from bot.workspace.sandbox.hidden_paths import entries_of
 from bot.workspace.sandbox.toolchains import needed_by, who_may_write
 
 _ENVIRONMENTS = frozenset(name for one in ecosystems() for name in one.environments)
@@ -219,11 +220,12 @@ def _place_folder(tree: Path, folder: EnvironmentFolder, moves: bool) -> None:
 def _of_node(folder: EnvironmentFolder, moves: bool) -> dict[str, str]:
     """The links of a `node_modules`, by path in the tree. Scopes and `.bin` are folders of links themselves."""
     targets: dict[str, str] = {}
-    for name, entry in _entries(folder.source):
+    for entry in entries_of(folder.source):
+        name = entry.name
         if name in _CACHES:
             continue
         if name.startswith((".bin", "@")) and entry.is_dir(follow_symlinks=False):
-            inner = [(f"{name}/{one}", other) for one, other in _entries(Path(entry.path))]
+            inner = [(f"{name}/{one.name}", one) for one in entries_of(entry)]
         else:
             inner = [(name, entry)]
         for path, one in inner:
@@ -241,14 +243,6 @@ def _target(folder: EnvironmentFolder, name: str, entry: os.DirEntry[str], moves
         end = os.path.normpath(os.path.join(top, here, os.readlink(entry.path)))
         return os.path.relpath(end, os.path.join(top, here)) if end.startswith(f"{top}/") else ""
     return os.path.join("../" * name.count("/") + STORE, name) if moves else str(folder.source / name)
-
-
-def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
-    try:
-        with os.scandir(folder) as entries:
-            return [(entry.name, entry) for entry in entries]
-    except OSError:
-        return []  # removed meanwhile, or not readable, inside neither
 
 
 @contextmanager

@@ -66,12 +66,12 @@ def _settings(place: str) -> Iterator[Path]:
     for name in _SETTINGS_FOLDERS:
         yield from (
             Path(entry.path)
-            for entry in _entries(os.path.join(place, name))
+            for entry in entries_of(os.path.join(place, name))
             if _SETTINGS.fullmatch(entry.name)
         )
-    for library in _entries(os.path.join(place, "lib")):
+    for library in entries_of(os.path.join(place, "lib")):
         if library.name.startswith("python3"):
-            for package in _entries(os.path.join(library.path, "site-packages")):
+            for package in entries_of(os.path.join(library.path, "site-packages")):
                 if package.name.endswith(".dist-info"):
                     yield Path(package.path, "direct_url.json")
 
@@ -89,10 +89,10 @@ def _versions(folder: str) -> Iterator[str]:
 
 
 def _folders(folder: str) -> list[str]:
-    return [entry.path for entry in _entries(folder) if entry.is_dir()]
+    return [entry.path for entry in entries_of(folder) if entry.is_dir()]
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def entries_of(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -132,7 +132,7 @@ def hidden_system_paths() -> tuple[str, ...]:
     hidden = [path for path in named if os.path.lexists(path) and not os.path.islink(path)]
     hidden += _not_for_others("/etc", named)
     # The tool cache of GitHub's runners is in /opt.
-    for entry in _entries(_OPTIONAL):
+    for entry in entries_of(_OPTIONAL):
         if entry.is_dir(follow_symlinks=False):
             if any(os.path.lexists(os.path.join(entry.path, name)) for name in _RUNNER_FILES):
                 hidden.append(entry.path)
