@@ -93,8 +93,8 @@ def compare(
 def confirmed_tests(run: CheckExecution, result: TestsAsTheyWere) -> frozenset[str]:
     """Return the tests that the change fixed if they failed before: those that pass in `run`, and none if some of the
     tests in it may be the change's."""
-    tests = run.suite.tests if run.suite and not result.note and not result.inside else {}
-    return frozenset(name for name, counts in tests.items() if counts.passed and not counts.failed)
+    suite = None if result.note or result.inside else run.suite
+    return frozenset(filter(suite.passes, suite.tests)) if suite else frozenset()
 
 
 def _no_result(before: CheckExecution, run: CheckExecution) -> str:

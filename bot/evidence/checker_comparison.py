@@ -7,10 +7,10 @@ it, and the same problem from two projects counts once. Each other kind of outco
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain, groupby
+from itertools import chain, count, groupby
 from posixpath import join
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class ProjectRun(NamedTuple):
     version: str = ""
 
     def with_note(self, note: str) -> ProjectRun:
-        return self._replace(run=_with_notes(self.run, note))
+        return self._replace(run=_with_note(self.run, note))
 
 
 class ProjectRuns(NamedTuple):
@@ -71,7 +71,7 @@ def compare_projects(
     rows += [_row(list(group)) for _, group in groupby(rest, key=_incomplete_reason)]
     if rows and skipped:
         note = f"{count_of(len(skipped), 'more project')} not looked at: {list_folders(skipped)}"
-        rows[0] = rows[0]._replace(before=_with_notes(rows[0].before, note))
+        rows[0] = rows[0]._replace(before=_with_note(rows[0].before, note))
     return tuple(rows)
 
 
@@ -90,9 +90,9 @@ def _compare_complete(projects: Sequence[ProjectRuns], renamed: Mapping[str, str
         fixed = set(project.before.problems).intersection(delta.fixed)
         if has_error(new, hides) and fixed:
             doubtful |= fixed
-            row = row._replace(after=_with_notes(row.after, HIDDEN))
+            row = row._replace(after=_with_note(row.after, HIDDEN))
         elif has_error(fixed, hides) and new:
-            row = row._replace(after=_with_notes(row.after, UNCOVERED))
+            row = row._replace(after=_with_note(row.after, UNCOVERED))
     certain = [problem for problem in delta.fixed if problem not in doubtful]
     return row._replace(
         new=delta.new[:MOST_PROBLEMS],
@@ -136,8 +136,8 @@ def _run(runs: Sequence[tuple[str, ProjectRun]]) -> ToolRun:
     return ToolRun(runs[0][1].run.answer, problems, duration, "; ".join(notes[:_NAMED]))
 
 
-def _with_notes(run: ToolRun, *notes: str) -> ToolRun:
-    return run._replace(note="; ".join(dict.fromkeys(filter(None, [run.note, *notes]))))
+def _with_note(run: ToolRun, note: str) -> ToolRun:
+    return run._replace(note="; ".join(dict.fromkeys(filter(None, [run.note, note]))))
 
 
 def checker_after(checker: Checker, paths: Collection[str]) -> Checker | None:
@@ -173,10 +173,5 @@ def choose_checkers(
 
 def limit_projects(chosen: Iterable[Checker]) -> tuple[Checker, ...]:
     """Return the first `MOST` projects of each tool."""
-    counts = Counter[str]()
-    taken = []
-    for checker in chosen:
-        counts[checker.name] += 1
-        if counts[checker.name] <= MOST:
-            taken.append(checker)
-    return tuple(taken)
+    numbers = defaultdict[str, Iterator[int]](count)
+    return tuple(checker for checker in chosen if next(numbers[checker.name]) < MOST)

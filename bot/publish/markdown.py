@@ -26,7 +26,7 @@ def code(text: str) -> str:
     line = " ".join(text.split("\n"))
     if not line.strip():
         return "` `"
-    fence = "`" * (_longest_run(line, "`") + 1)
+    fence = "`" * (_longest_ticks(line) + 1)
     padding = " " if line[0] in "` " or line[-1] in "` " else ""
     return f"{fence}{padding}{line}{padding}{fence}"
 
@@ -49,13 +49,13 @@ def unescaped(markdown: str) -> str:
 
 def fenced(text: str) -> str:
     """Return a code block that no line of `text` can close."""
-    fence = "`" * max(3, _longest_run(text, "`") + 1)
+    fence = _fence_for(text)
     return f"{fence}text\n{text.rstrip()}\n{fence}"
 
 
 def block(suggestion: str) -> str:
     """Return GitHub's suggestion block, which no line of the suggestion can close. An empty one removes the lines."""
-    fence = "`" * max(3, _longest_run(suggestion, "`") + 1)
+    fence = _fence_for(suggestion)
     return "\n".join([f"{fence}suggestion", *([suggestion] if suggestion else []), fence])
 
 
@@ -110,8 +110,12 @@ def _closes(line: str, fence: str) -> bool:
     return len(line) - len(line.lstrip(" ")) <= 3 and len(mark) >= len(fence) and set(mark) == {fence[0]}
 
 
-def _longest_run(text: str, character: str) -> int:
-    return max((len(run) for run in re.findall(f"{re.escape(character)}+", text)), default=0)
+def _longest_ticks(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+def _fence_for(text: str) -> str:
+    return "`" * max(3, _longest_ticks(text) + 1)
 
 
 TAIL_LIMIT = 2_500

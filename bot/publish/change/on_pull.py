@@ -133,15 +133,20 @@ def may_go_onto(head: PullHeadState, policy: Policy, default_branch: str) -> boo
 
 def own_target(head: PullHeadState) -> tuple[str, str]:
     """Return the base of a pull request of our own, and the note for its readers."""
-    current = head.current
+    current, base = head.current, head.current.head_ref
+    note = f"Merging this adds its commit to {head.mention}."
     if head.fork:
-        whose = current.head_repository or f"the deleted fork of {current.author}"
+        base, whose = current.base_ref, current.head_repository or f"the deleted fork of {current.author}"
         note = (
             f"This holds the commits of {head.mention} by {current.author} from {whose}, "
             "and one of the bot's on top."
         )
-        return current.base_ref, f"{note}{_moved(head)}"
-    return current.head_ref, f"Merging this adds its commit to {head.mention}.{_moved(head)}"
+    if head.moved:
+        note += (
+            f" The head of {head.mention} has moved on since the run began: this was made without its latest "
+            "commits."
+        )
+    return base, note
 
 
 def _check_foreign(context: PublishContext, head: PullHeadState, policy: Policy, ends: PullBase) -> None:
@@ -163,12 +168,6 @@ def _check_foreign(context: PublishContext, head: PullHeadState, policy: Policy,
             f"A branch with the commits of {head.mention} would start this repository's workflows on a fork's code. "
             f"If you have read that code, name its commit: `/agent fix --sha {head.current.head_sha} ...`."
         )
-
-
-def _moved(head: PullHeadState) -> str:
-    if not head.moved:
-        return ""
-    return f" The head of {head.mention} has moved on since the run began: this was made without its latest commits."
 
 
 def post_suggestions(

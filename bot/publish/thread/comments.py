@@ -242,8 +242,6 @@ def thread_ref_of(request: Request, github: GitHub) -> ThreadRef | None:
     trigger, pull, thread = request.trigger, request.pull, request.thread
     if thread is None or trigger is None:
         return None
-    key, lines = (
-        trigger_key(trigger, pull.head_sha if pull else ""),
-        request.anchor.id if request.anchor else 0,
-    )
+    key = trigger_key(trigger, pull.head_sha if pull else "")
+    lines = request.anchor.id if request.anchor else 0
     return ThreadRef(github, thread.number, key, trigger.at, lines, url=thread.url)

@@ -10,7 +10,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.request import POLICY_FILE
 from bot.events.event_request import NO_INPUTS, WorkflowInputs
 from bot.gate.secrets import known_secrets
-from bot.github.tokens import INSTALLATION, Access, TokenKind, token_kind
+from bot.github.tokens import INSTALLATION, Access, TokenKind, api_url_of, token_kind
 from bot.policy.load import policy_file
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
@@ -78,7 +78,6 @@ class GitHubEnvironment:
 def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment:
     """GitHub.com outside Actions; a server of one's own by GITHUB_SERVER_URL and GITHUB_API_URL."""
     server = environment.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/")
-    default_api = "https://api.github.com" if server == "https://github.com" else f"{server}/api/v3"
     repository = environment.get("GITHUB_REPOSITORY", "")
     run_id = environment.get("GITHUB_RUN_ID", "")
     run_url = f"{server}/{repository}/actions/runs/{run_id}" if repository and run_id else ""
@@ -90,7 +89,7 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
         raise UsageError(f"{target[:100]!r} is not a repository as in owner/name.")
     return GitHubEnvironment(
         server_url=server,
-        api_url=environment.get("GITHUB_API_URL", default_api).rstrip("/"),
+        api_url=environment.get("GITHUB_API_URL", api_url_of(server)).rstrip("/"),
         run_url=run_url,
         repository=repository,
         token=next((environment[name] for name in _TOKEN_VARIABLES if environment.get(name)), ""),
