@@ -61,10 +61,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     where, findings = read_github_environment(os.environ), list(_local_findings(root, arguments))
     findings += _github_findings(where, repository, root, [finding.name for finding in findings])
     if where.app_id or where.app_key:
-        from bot.github.app import permissions_of
+        from bot.github.app import App
 
-        check = partial(permissions_of, where.app_id, where.app_key, api_url=where.api_url)
-        findings += check_app(repository, repositories, check)
+        app_at = partial(App, where.app_id, where.app_key, api_url=where.api_url)
+        findings += check_app(repository, repositories, lambda one: app_at(one).installation()[1])
     else:
         findings += without_app(repository, repositories)
     states = Counter(finding.state for finding in findings)

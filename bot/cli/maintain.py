@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
     def warn(text: str) -> None:
         notes.append(text)
-        actions.annotate("warning", text)
+        actions.warn(text)
 
     plans = plan_repositories(run, host_of, warn)
     decisions = [(entry, decision) for entry in plans for decision in entry.decisions]
@@ -114,7 +114,7 @@ def _print_plan(
             f"A matrix holds {MOST_JOBS} jobs, and {remaining} more were to be in it: those that were due last "
             "wait for the next plan by the schedule. Tasks that are started by hand have to be started again."
         )
-        actions.annotate("warning", text)
+        actions.warn(text)
     rows = [
         {
             "repository": entry.repository,

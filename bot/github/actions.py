@@ -11,7 +11,7 @@ import re
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import TextIO
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.plain_text import printable
@@ -55,12 +55,12 @@ class Actions:
             if line.strip():
                 self._command("add-mask", line)
 
-    def annotate(self, level: Literal["notice", "warning", "error"], message: str) -> None:
+    def warn(self, message: str) -> None:
         """A line that Actions shows on the run's page; outside Actions, on the terminal."""
         if self.active:
-            self._command(level, printable(message))
+            self._command("warning", printable(message))
         else:
-            self.print(f"{level}: {message}")
+            self.print(f"warning: {message}")
 
     def print(self, text: str) -> None:
         """Print untrusted text without control sequences; no line of it is a workflow command."""

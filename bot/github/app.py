@@ -17,25 +17,12 @@ from bot.github.transport import ApiPart, ApiRequester
 _READABLE = ("actions", "checks", "contents", "issues", "metadata", "pull_requests", "statuses")
 
 
-def installation_token(
-    app_id: str, private_key: str, repository: str, api_url: str, *, access: Access, pace: Pace | None = None
-) -> str:
-    """A token for `repository` alone, with no more permissions than `access` needs, of those that the app has there.
+class App(ApiPart):
+    """The API as the app, by a JWT. A token of PyGithub's `GithubIntegration` would be for all its repositories.
 
-    `private_key` is PEM, with line ends or with `\\n` written out. Two requests. Raises `UsageError` for a key or id
-    that cannot be right, `GitHubError` for what GitHub refuses.
+    `private_key` is PEM, with line ends or with `\\n` written out. Raises `UsageError` for a key or id that cannot be
+    right, its methods `GitHubError` for what GitHub refuses.
     """
-    return _App(app_id, private_key, repository, api_url, pace).token(access)
-
-
-def permissions_of(app_id: str, private_key: str, repository: str, api_url: str) -> dict[str, str]:
-    """What the app may do on `repository`: by GitHub's names `read`, `write` or `admin`. Raises as
-    `installation_token` does."""
-    return _App(app_id, private_key, repository, api_url).installation()[1]
-
-
-class _App(ApiPart):
-    """The API as the app, by a JWT. A token of PyGithub's `GithubIntegration` would be for all its repositories."""
 
     def __init__(
         self, app_id: str, private_key: str, repository: str, api_url: str, pace: Pace | None = None
@@ -44,6 +31,8 @@ class _App(ApiPart):
         self._app_id = app_id.strip()
 
     def token(self, access: Access) -> str:
+        """A token for the repository alone, with no more permissions than `access` needs, of those that the app has
+        there. Two requests."""
         identity, granted = self.installation()
         # A request for more than was granted is refused; a request without permissions gets all of them.
         reads = [name for name in _READABLE if name in granted]
@@ -60,7 +49,7 @@ class _App(ApiPart):
         return self._parsed(lambda: str(data["token"]))
 
     def installation(self) -> tuple[int, dict[str, str]]:
-        """The id, and the permissions."""
+        """The id, and what the app may do on the repository: by GitHub's names `read`, `write` or `admin`."""
         try:
             return self._get(f"{self.root}/installation", _installation)
         except GitHubError as error:

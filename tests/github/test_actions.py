@@ -113,8 +113,8 @@ def test_terminal_sequences_are_gone(text: str, shown: str):
 
 def test_an_annotation_is_one_command(step: tuple[Actions, io.StringIO, Path, Path]):
     actions, out, _, _ = step
-    actions.annotate("error", "first\n::set-output::x")
-    assert out.getvalue() == "::error::first%0A::set-output::x\n"
+    actions.warn("first\n::set-output::x")
+    assert out.getvalue() == "::warning::first%0A::set-output::x\n"
 
 
 def test_the_summary_stays_under_the_runners_limit(step: tuple[Actions, io.StringIO, Path, Path]):
@@ -134,7 +134,7 @@ def test_a_runner_file_that_cannot_be_written_is_a_sentence(tmp_path: Path):
 def test_no_form_of_a_command_is_one_in_print(step: tuple[Actions, io.StringIO, Path, Path], form: str):
     actions, out, _, _ = step
     actions.print(f"{form}\n{form}")
-    actions.annotate("warning", form)
+    actions.warn(form)
     assert [line.split("::")[1] for line in commands(out.getvalue())] == ["warning"]
 
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from bot.contracts.errors import AgentError, UsageError
-from bot.github.app import installation_token
+from bot.github.app import App
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
 from bot.github.tokens import Access
@@ -42,7 +42,7 @@ def _pem(key: Any, form: serialization.PrivateFormat, password: bytes = b"") -> 
 
 def ask(private_key: str, access: Access = Access.READ) -> str:
     pace = Pace(0, sleep=lambda _: None)
-    return installation_token("123", private_key, NAME, API, pace=pace, access=access)
+    return App("123", private_key, NAME, API, pace).token(access)
 
 
 def play(web: Web, **granted: str) -> None:

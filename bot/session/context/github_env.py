@@ -111,9 +111,9 @@ def signed_in(where: GitHubEnvironment, repository: str, access: Access) -> GitH
     """`where` with the token for `repository`: one of the app for that repository and `access` only (two requests), if
     an app is given, else the job's. Raises `UsageError` naming what to set."""
     if where.app_id or where.app_key:
-        from bot.github.app import installation_token
+        from bot.github.app import App
 
-        token = installation_token(where.app_id, where.app_key, repository, where.api_url, access=access)
+        token = App(where.app_id, where.app_key, repository, where.api_url).token(access)
         return replace(where, token=token, minted=True)
     if not where.token:
         raise UsageError("There is no GitHub token: set GITHUB_TOKEN (in Actions, the input github-token).")
