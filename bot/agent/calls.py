@@ -1,8 +1,7 @@
 """Run the calls of a response in order, and write them to the journal."""
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from bot.agent.conversation_context import ConversationContext, Files
 from bot.agent.limits import SessionUsage, Stop, cancel_stop, limit_stop
@@ -73,26 +72,19 @@ class CallRunner:
             allow, rule, reason, _ = executed.permission
             self._context.write(PermissionDecision(call.name, allow, rule, reason, call.id))
         result = self._record_result(executed, note, duration)
-        self._record_files(metadata)
+        reported = metadata.get("files")
+        for file in reported if isinstance(reported, list) else [metadata]:
+            path = file.get("path") if isinstance(file, dict) else None
+            if isinstance(path, str):
+                paths = self._changed if file.get("before_hash") != file.get("after_hash") else self._read
+                paths.pop(path, None)
+                paths[path] = None
         if isinstance(metadata.get("command"), str):
             size = metadata.get("bytes")
             self._usage.commands += 1
             self._usage.output += size if type(size) is int else 0
         self.failed |= failed or bool(metadata.get("exit_code"))
         return result, self._stop_after(executed)
-
-    def _record_files(self, metadata: Mapping[str, Any]) -> None:
-        """Record the files that a tool reported as read or changed."""
-        reported = metadata.get("files")
-        files = reported if isinstance(reported, list) else [metadata]
-        for file in files:
-            path = file.get("path") if isinstance(file, dict) else None
-            if not isinstance(path, str):
-                continue
-            changed = file.get("before_hash") != file.get("after_hash")
-            paths = self._changed if changed else self._read
-            paths.pop(path, None)
-            paths[path] = None
 
     def _stop_after(self, executed: CallExecution) -> Stop | None:
         name, by_policy = executed.result.name, executed.denied and not executed.person_answer

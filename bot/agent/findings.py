@@ -129,7 +129,16 @@ class ReportFinding:
             )
         else:
             words = f"Noted, {_position(finding)}."
-        return ToolOutcome(words, metadata=_metadata(finding))
+        metadata = {
+            "path": finding.path,
+            "line": finding.line,
+            "severity": finding.severity.value,
+            "kind": finding.kind.value,
+            "title": finding.title,
+            "fingerprint": finding.fingerprint,
+            "code": finding.text[:_MAX_CODE],
+        }
+        return ToolOutcome(words, metadata=metadata)
 
     def _add(self, finding: Finding) -> bool:
         severities = list(Severity)
@@ -164,15 +173,3 @@ def _position(finding: Finding) -> str:
     first = finding.start_line or finding.line
     lines = f"line {finding.line}" if first == finding.line else f"lines {first}-{finding.line}"
     return f"{finding.path} {lines}{' of the old file' if finding.side is Side.LEFT else ''}"
-
-
-def _metadata(finding: Finding) -> Mapping[str, Any]:
-    return {
-        "path": finding.path,
-        "line": finding.line,
-        "severity": finding.severity.value,
-        "kind": finding.kind.value,
-        "title": finding.title,
-        "fingerprint": finding.fingerprint,
-        "code": finding.text[:_MAX_CODE],
-    }

@@ -276,11 +276,7 @@ def _line(row: bytes) -> JournalLine:
     at, agent = plain.pop("at", 0.0), plain.pop("agent", "")
     if not isinstance(at, float | int) or not isinstance(agent, str):
         raise ValueError("its time or its agent is none")
-    return JournalLine(float(at), _adapter(kind).validate_python(_decode(plain)), agent)
-
-
-def _decode(plain: dict[str, Any]) -> dict[str, Any]:
-    """Decode the two shapes that pydantic does not know: parts name their `type`, bytes are text or base64."""
+    # The two shapes that pydantic does not know: parts name their `type`, bytes are text or base64.
     for name in ("parts", "images"):
         if isinstance(plain.get(name), list):
             plain[name] = tuple(map(_part, plain[name]))
@@ -288,7 +284,7 @@ def _decode(plain: dict[str, Any]) -> dict[str, Any]:
         for key in ("before_content", "content"):
             if isinstance(file, dict) and isinstance(file.get(key), dict):
                 file[key] = _bytes(file[key])
-    return plain
+    return JournalLine(float(at), _adapter(kind).validate_python(plain), agent)
 
 
 def _part(part: Any) -> Any:

@@ -86,7 +86,14 @@ def run(arguments: argparse.Namespace) -> None:
     printer.line()
     _print_next(missing, arguments, printer)
     printer.line()
-    _print_checks(trials, printer)
+    alike: dict[str, list[Trial]] = {}  # such as all checks behind a failed setup, in one line
+    for trial in trials:
+        alike.setdefault(result_text(trial), []).append(trial)
+    for text, ended in alike.items():
+        state, names = ended[0].run.state, ", ".join(trial.name for trial in ended)
+        printer.field("check", f"{names}: {text}", "green" if state is CheckState.PASSED else "yellow")
+        if state in ADVICE:
+            printer.field("", ADVICE[state])
     for note in notes:
         printer.field("note", note, "yellow")
     for finding in file_demands(root, checkout_policy(root)[0]):
@@ -168,15 +175,3 @@ def _print_next(written: Sequence[ProposedFile], arguments: argparse.Namespace, 
     printer.field("", allow)
     printer.field("look", f"slash-agent doctor{at}", copied=True)
     printer.field("", "It lists what is still missing. Then write /agent help under an issue.")
-
-
-def _print_checks(trials: Sequence[Trial], printer: Printer) -> None:
-    """What ended alike, such as all checks behind a failed setup, in one line."""
-    alike: dict[str, list[Trial]] = {}
-    for trial in trials:
-        alike.setdefault(result_text(trial), []).append(trial)
-    for text, ended in alike.items():
-        state, names = ended[0].run.state, ", ".join(trial.name for trial in ended)
-        printer.field("check", f"{names}: {text}", "green" if state is CheckState.PASSED else "yellow")
-        if state in ADVICE:
-            printer.field("", ADVICE[state])

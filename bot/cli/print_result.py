@@ -74,7 +74,17 @@ def print_result(
     printer.line()
     if view is not None:
         _print_evidence(view, printer)
-    _print_details(outcome, printer)
+    for file in outcome.files[:_MOST_FILES]:
+        printer.field("file", f"{file.path}  +{file.additions} -{file.removals}")
+    if (more := len(outcome.files) - _MOST_FILES) > 0:
+        printer.field("", f"and {count_of(more, 'more file')}")
+    for line in held_back(outcome.withheld):
+        printer.field("withheld", plain(line), "yellow")
+    for line in denied(outcome.denials):
+        printer.field("denied", plain(line), "yellow")
+    turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
+    printer.field("model", f"{outcome.model}: {turns}, {tokens}, {money(outcome.cost, 4)}")
+    printer.field("sandbox", outcome.sandbox)
     for note in (*outcome.notes, *notes):
         printer.field("note", note)
     described = outcome.description
@@ -180,20 +190,6 @@ def _print_evidence(view: View, printer: Printer) -> None:
                 printer.field("", f"│ {text}", copied=True)
     for number, remark in enumerate(view.remarks):
         printer.field("" if number else "remarks", plain(remark))
-
-
-def _print_details(outcome: Outcome, printer: Printer) -> None:
-    for file in outcome.files[:_MOST_FILES]:
-        printer.field("file", f"{file.path}  +{file.additions} -{file.removals}")
-    if (more := len(outcome.files) - _MOST_FILES) > 0:
-        printer.field("", f"and {count_of(more, 'more file')}")
-    for line in held_back(outcome.withheld):
-        printer.field("withheld", plain(line), "yellow")
-    for line in denied(outcome.denials):
-        printer.field("denied", plain(line), "yellow")
-    turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
-    printer.field("model", f"{outcome.model}: {turns}, {tokens}, {money(outcome.cost, 4)}")
-    printer.field("sandbox", outcome.sandbox)
 
 
 def _print_review(review: Review, printer: Printer) -> None:

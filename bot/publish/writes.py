@@ -181,17 +181,15 @@ class _Thread:
         ends = (lines.start_line or lines.line, lines.line)
         return any(hunk.holds(Side.LEFT, line) for hunk in file.hunks for line in ends)
 
-    def _follows(self, write: Write) -> bool:
-        """Whether the change of a round that answers a review touches the file that the reply is about."""
-        lines = self.remarks.get(write.comment_id)
-        return lines is not None and any(file.path == lines.path for file in self.proposed.outcome.files)
-
     def _body(self, write: Write) -> str:
         """Return the filtered text with its author and a mark."""
         by = f"Written by the maintenance task `{self.task}`" if self.task else "Written by Slash Agent"
         fields = {"id": self._id(write), **({"task": self.task} if self.task else {})}
         text = safe_markdown(write.body, MAX_BODY).rstrip()
-        if self.proposed.outcome.request.round and not self._follows(write):
+        lines, files = self.remarks.get(write.comment_id), self.proposed.outcome.files
+        # The change of a round that answers a review touches the file that the reply is about.
+        follows = lines is not None and any(file.path == lines.path for file in files)
+        if self.proposed.outcome.request.round and not follows:
             asks = text.endswith("?")
             if asks and self._asked_before(write):
                 text, asks = _ASKED_BEFORE, False

@@ -103,7 +103,13 @@ class _TimelineBuilder:
                 text += f"in {record.place}: fetched in {record.seconds:.1f} s, kept as {record.path}."
                 self.add_entry(TextEntry(at, "note", text))
             case CompactionRecord():
-                self._shortened(record, at)
+                self.spent(record.usage, record.cost)
+                if record.failure:
+                    text = f"The conversation could not be made shorter. {record.failure}"
+                    self.add_entry(TextEntry(at, "note", text))
+                else:
+                    used = record.before, record.after, record.cost, record.transcript
+                    self.add_entry(TextEntry(at, "summary", record.text, (), *used))
             case RequestSent():
                 self._turn(record.turn, at)
             case ProviderRetry():
@@ -120,9 +126,19 @@ class _TimelineBuilder:
                 if call is not None:
                     call.permissions.append(record)
             case Result():
-                self._result(record, at)
+                call = self._open_call(record.turn, record.call_id, record.name, at)
+                call.result = record
+                turn = self._turns[record.turn]
+                turn.ended = max(turn.ended, at)
+                if self._current is call:
+                    self._current = None
             case FilesChanged():
-                self._changed(record, at)
+                turn = self._turn(record.turn, at)
+                call = self.steps.get((record.turn, record.call_id))
+                changed = (changed_path(file) for file in record.files if not is_bytecode(file.path))
+                (turn if call is None else call).files.extend(changed)
+                if record.note and call is not None:
+                    call.notes.append(record.note)
             case DiagnosticsRecord():
                 self.call_of(record.turn, record.call_id, at).diagnosed.append(record)
             case WriteProposed():
@@ -153,15 +169,6 @@ class _TimelineBuilder:
             self.timeline.entries.append(turn)
         return self._turns[number]
 
-    def _shortened(self, record: CompactionRecord, at: float) -> None:
-        self.spent(record.usage, record.cost)
-        if record.failure:
-            text = f"The conversation could not be made shorter. {record.failure}"
-            self.add_entry(TextEntry(at, "note", text))
-            return
-        sizes = record.before, record.after
-        self.add_entry(TextEntry(at, "summary", record.text, (), *sizes, record.cost, record.transcript))
-
     def call_of(self, number: int, call_id: str, at: float) -> Call:
         """Return the call of that id, with or without a result."""
         return self.steps.get((number, call_id)) or self._open_call(number, call_id, "task", at)
@@ -171,7 +178,7 @@ class _TimelineBuilder:
         turn = self._turn(number, at)
         known = self.steps.get((number, call_id))
         if known is None or known.result is not None:
-            known = self._add(turn, Call(call_id, name))
+            return self._add(turn, Call(call_id, name))
         return known
 
     def _add(self, turn: Turn, call: Call) -> Call:
@@ -196,22 +203,6 @@ class _TimelineBuilder:
                 turn.thoughts.append(part.text)
             elif isinstance(part, ToolCall):
                 self._add(turn, Call(part.id, part.name, fields_of(part.arguments), part.complete))
-
-    def _result(self, record: Result, at: float) -> None:
-        call = self._open_call(record.turn, record.call_id, record.name, at)
-        call.result = record
-        turn = self._turns[record.turn]
-        turn.ended = max(turn.ended, at)
-        if self._current is call:
-            self._current = None
-
-    def _changed(self, record: FilesChanged, at: float) -> None:
-        turn = self._turn(record.turn, at)
-        call = self.steps.get((record.turn, record.call_id))
-        changed = (changed_path(file) for file in record.files if not is_bytecode(file.path))
-        (call.files if call is not None else turn.files).extend(changed)
-        if record.note and call is not None:
-            call.notes.append(record.note)
 
 
 def _row(

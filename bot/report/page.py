@@ -6,7 +6,7 @@ script.
 """
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from hashlib import sha256
@@ -118,7 +118,7 @@ def _render(
         longest=detail.text,
         suggestion_diff=suggestion_diff,
         diff_of=partial(words.diff_of, most=detail.rows),
-        picture=Pictures().address,
+        picture=pictures(),
     )
 
 
@@ -193,16 +193,16 @@ BUDGET = 4_000_000
 _SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
-class Pictures:
-    """The pictures of one page: those beyond the budget are only named."""
+def pictures(left: int = BUDGET) -> Callable[[Image], str]:
+    """Return the addresses of the pictures of one page: those beyond the budget are only named."""
 
-    def __init__(self, budget: int = BUDGET) -> None:
-        self._left = budget
-
-    def address(self, image: Image) -> str:
+    def address(image: Image) -> str:
         """Return a `data:` address; empty for a picture that is too large, and for what may hold more than pixels."""
+        nonlocal left
         size = len(image.data)
-        if image.media_type not in _SHOWN or size > min(MAX_PICTURE, self._left):
+        if image.media_type not in _SHOWN or size > min(MAX_PICTURE, left):
             return ""
-        self._left -= size
+        left -= size
         return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode('ascii')}"
+
+    return address

@@ -165,8 +165,16 @@ class Workspace:
         with self._turn:
             identity = next(self._numbers)
             self._send({"type": "scan", "id": identity})
+            deadline, files = time.monotonic() + _SCAN_LIMIT, list[FileVersion]()
+            size, done, note = 0, False, ""
             try:
-                return self._await_changes(identity, time.monotonic() + _SCAN_LIMIT)
+                while not done:
+                    some, done, note = frames.changes(self._channel.receive(deadline), identity)
+                    files += some
+                    size += sum(len(change.content or b"") for change in some)
+                    if len(files) > _MAX_SCANNED or size > _MAX_SCANNED_BYTES:
+                        raise WireError("it reports changed files without end")
+                return ScanResult(tuple(files), note)
             except WireError as error:
                 raise self._fail("during a scan", error) from error
 
@@ -215,17 +223,6 @@ class Workspace:
                 if self._ended:  # closed meanwhile: what it says is only that it was stopped
                     raise WorkspaceError(self._ended)
                 return outcome
-
-    def _await_changes(self, identity: int, deadline: float) -> ScanResult:
-        files: list[FileVersion] = []
-        size, done, note = 0, False, ""
-        while not done:
-            some, done, note = frames.changes(self._channel.receive(deadline), identity)
-            files += some
-            size += sum(len(change.content or b"") for change in some)
-            if len(files) > _MAX_SCANNED or size > _MAX_SCANNED_BYTES:
-                raise WireError("it reports changed files without end")
-        return ScanResult(tuple(files), note)
 
     def _send(self, message: Mapping[str, Any]) -> None:
         if self._ended:

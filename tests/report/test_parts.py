@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bot.contracts.messages import Image
 from bot.report import page
-from bot.report.page import Pictures
+from bot.report.page import pictures
 from bot.report.text import MOST_ROWS, diff_of, usd
 from bot.report.timeline import Field, fields_of, subject_of
 from tests.attachments.pictures import plain
@@ -61,7 +61,7 @@ def test_whatever_claims_to_be_a_diff_is_shown_whole(text: str):
 
 
 def test_only_pictures_of_pixels_are_shown_and_only_so_many():
-    show = Pictures().address
+    show = pictures()
     assert show(Image("image/png", plain(4, 4))).startswith("data:image/png;base64,iVBOR")
     for media_type, data in (
         ("image/svg+xml", b"<svg onload=alert(1)>"),
@@ -69,7 +69,7 @@ def test_only_pictures_of_pixels_are_shown_and_only_so_many():
         ("image/png", b"\x89PNG\r\n\x1a\n" + bytes(page.LARGEST)),
     ):
         assert show(Image(media_type, data)) == ""
-    picture, show = Image("image/gif", b"GIF89a" + bytes(94)), Pictures(budget=250).address
+    picture, show = Image("image/gif", b"GIF89a" + bytes(94)), pictures(250)
     assert [bool(show(picture)) for _ in range(3)] == [True, True, False]
 
 

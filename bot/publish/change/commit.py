@@ -192,7 +192,16 @@ def _message(context: PublishContext, rules: BaseRules) -> str:
     whole = message if withhold_if_secret(context.bundle.message) else f"{context.bundle.message}\n{message}"
     if withheld := withhold_if_secret(whole):
         raise GateError(f"The commit's message is {withheld}: {_TAMPERED}")
-    return with_trailers(message, context.request, rules, context.remote.url)
+    # A requester who is not the author is a co-author by a no-reply address.
+    trailers, (name, email), request = [], rules.author, context.request
+    address = noreply_address(request.actor.login, request.actor.id, context.remote.url)
+    if request.actor.id and request.actor.tier not in (Tier.LOCAL, Tier.SCHEDULE) and address != email:
+        trailers.append(f"Co-authored-by: {request.actor.login} <{address}>")
+    if rules.policy.pull_request.sign_off:
+        trailers.append(f"Signed-off-by: {name} <{email}>")
+    if request.counts_as:
+        trailers.append(f"{ROUND_TRAILER}: {request.counts_as}")
+    return "\n\n".join([message, "\n".join(trailers)]).strip() + "\n"
 
 
 def _wrapped(line: str, width: int) -> str:
@@ -224,19 +233,6 @@ def clean_message(message: str, outcome: Outcome) -> str:
     return break_foreign_threads(whole, request.repository, hosts)
 
 
-def with_trailers(message: str, request: Request, rules: BaseRules, url: str) -> str:
-    """Return `message` with its trailers. A requester who is not the author is a co-author by a no-reply address."""
-    trailers, (name, email), actor = [], rules.author, request.actor
-    address = noreply_address(actor.login, actor.id, url)
-    if actor.id and actor.tier not in (Tier.LOCAL, Tier.SCHEDULE) and address != email:
-        trailers.append(f"Co-authored-by: {actor.login} <{address}>")
-    if rules.policy.pull_request.sign_off:
-        trailers.append(f"Signed-off-by: {name} <{email}>")
-    if request.counts_as:
-        trailers.append(f"{ROUND_TRAILER}: {request.counts_as}")
-    return "\n\n".join([message, "\n".join(trailers)]).strip() + "\n"
-
-
 _MOST_COMPARED = 30
 _GONE = "D"
 
@@ -249,17 +245,6 @@ def signed(context: PublishContext, commit: CheckedCommit, existing: Iterable[st
     for sha in list(dict.fromkeys(existing))[:_MOST_COMPARED]:
         if _fetched(context, sha) and _content(context.git, sha) == wanted:
             return commit._replace(sha=sha)
-    return commit._replace(sha=_create_commit(context, commit, wanted))
-
-
-def same_change(context: PublishContext, sha: str, other: str) -> bool:
-    """Whether two commits have the same tree and parents; false if one cannot be fetched."""
-    if not _fetched(context, sha):
-        return False
-    return _content(context.git, sha)[0] == _content(context.git, other)[0]
-
-
-def _create_commit(context: PublishContext, commit: CheckedCommit, wanted: tuple[list[str], str]) -> str:
     (judged, *parents), message = wanted
     base_tree = context.git.run("rev-parse", f"{parents[0]}^{{tree}}").decode().strip()
     entries = list(_entries(context, parents[0], commit.sha))
@@ -269,7 +254,14 @@ def _create_commit(context: PublishContext, commit: CheckedCommit, wanted: tuple
     sha = context.github.create_commit(message=message, tree=tree, parents=parents)
     if not _fetched(context, sha) or _content(context.git, sha) != wanted:
         raise PublishError("GitHub made a different commit from the requested one. Nothing was pushed.")
-    return sha
+    return commit._replace(sha=sha)
+
+
+def same_change(context: PublishContext, sha: str, other: str) -> bool:
+    """Whether two commits have the same tree and parents; false if one cannot be fetched."""
+    if not _fetched(context, sha):
+        return False
+    return _content(context.git, sha)[0] == _content(context.git, other)[0]
 
 
 def _entries(context: PublishContext, parent: str, commit: str) -> Iterator[InputGitTreeElement]:

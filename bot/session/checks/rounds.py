@@ -86,7 +86,10 @@ class AfterRound(Round):
                 self._record("after", pair.ran, pair.after)
         self._rerun_failed()
         self._before.wait()
-        self._compare_checkers()
+        if not self.cancel.fired and self.inspection.is_needed():
+            limit = self.budget.limit_checkers(1)
+            self.run.show_wait("the checkers with the change", limit)
+            self._run_checkers(f"checkers-after-{self._number}", self._tree, limit)
         self._run_as_before()
         return self._pairs
 
@@ -161,12 +164,6 @@ class AfterRound(Round):
         except AgentError as error:
             return dict.fromkeys(checks, not_run(str(error)))
         return executions
-
-    def _compare_checkers(self) -> None:
-        if not self.cancel.fired and self.inspection.is_needed():
-            limit = self.budget.limit_checkers(1)
-            self.run.show_wait("the checkers with the change", limit)
-            self._run_checkers(f"checkers-after-{self._number}", self._tree, limit)
 
     def _rerun_failed(self) -> None:
         """Run each check that got worse once more as a whole."""

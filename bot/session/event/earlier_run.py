@@ -197,17 +197,14 @@ def _last_request_key(thread_ref: ThreadRef, answers: Sequence[OwnComment], acto
     return last.request_key
 
 
-def last_progress(thread_ref: ThreadRef, answers: Sequence[OwnComment]) -> OwnComment | None:
-    """Return our newest progress comment for another request of the thread that a run has begun."""
-    return next((one for one in newest_requests(answers, thread_ref.key) if "queued" not in one.fields), None)
-
-
 def continue_request(request: Request, thread_ref: ThreadRef) -> Request:
     """Return `request` with the Actions run that it continues and, after an approval, the plan. Only the actor of that
     run or a maintainer may continue it. Raises `RefusedError`."""
     assert request.thread is not None
     log = read_log(thread_ref.github, request.thread)
-    last = last_progress(thread_ref, log.answers)
+    # Our newest progress comment for another request of the thread that a run has begun.
+    begun = (one for one in newest_requests(log.answers, thread_ref.key) if "queued" not in one.fields)
+    last = next(begun, None)
     if last is None:
         raise UsageRefusedError("There is no run to continue in this thread. Start one with `/agent fix`.")
     if request.actor.tier is not Tier.MAINTAINER:

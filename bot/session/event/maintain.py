@@ -107,8 +107,7 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
         warn(f"{repository}: {error}")
     state = _state(host, policy) if tasks else {}
     existing = None if run.tasks or not tasks else find_dashboard(host)
-    is_open = existing is not None and existing.state == "open"
-    ticked = ticked_tasks(existing.body) if existing and is_open else ()
+    ticked = ticked_tasks(existing.body) if existing and existing.state == "open" else ()
     decisions = decide_all(
         [tasks[name] for name in run.tasks] if run.tasks else tasks.values(),
         RemainingCaps(policy, state, run.last.started(repository)),
@@ -202,8 +201,7 @@ def run_results(
             f"slash-agent-bundle-{name.replace('/', '.')}.{task}": (name, task) for name, task in results
         }
         key = names.get(artifact.name)
-        bundle = read_finished(github, artifact) if key else None
-        if key and bundle:
+        if key and (bundle := read_finished(github, artifact)):
             outcome, done = bundle.outcome, count_made(bundle, key[0], host_of)
             proposed = len(bundle.writes.writes) if bundle.writes else 0
             held = len(outcome.withheld) + proposed - done

@@ -40,13 +40,13 @@ class ProgressComment(View):
         self._calls = ""
         self._run_url = context.where.run_url
         self._fields: Mapping[str, str] = {}
-        self._writer = ProgressWriter(self._client, thread_ref, comment=comment) if thread_ref else None
+        dry = context.say if context.options.dry_run else None
 
-    def _client(self) -> GitHub:
-        """A client of its own: it is used on the comment's thread, and a client is not for two."""
-        context = self._context
-        name, dry = context.event_request.repository.name, context.say if context.options.dry_run else None
-        return client_for(context.where, name, dry=dry)
+        def connect() -> GitHub:
+            """A client of its own: it is used on the comment's thread, and a client is not for two."""
+            return client_for(context.where, context.event_request.repository.name, dry=dry)
+
+        self._writer = ProgressWriter(connect, thread_ref, comment=comment) if thread_ref else None
 
     def show(self, *lines: str) -> None:
         """Show what goes on: a list of lines."""

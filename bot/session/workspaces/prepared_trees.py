@@ -187,9 +187,8 @@ class Trees:
     def _dependencies(self, folders: Sequence[EnvironmentFolder], tops: Sequence[Path]) -> Dependencies:
         origin = (self.run.origin,) if self.run.origin else ()
         mountable = [one for one in folders if not (one.is_build_output or one.unshown)]
-        shared = NO_DEPENDENCIES
-        if mountable:
-            shared = dependencies(mountable, (*tops, *origin), self.run.checkout.paths)
+        paths = self.run.checkout.paths
+        shared = dependencies(mountable, (*tops, *origin), paths) if mountable else NO_DEPENDENCIES
         return shared._replace(left_out=tuple(one for one in folders if one.unshown))
 
     def _prepare(self) -> TreeEnvironment:
@@ -215,15 +214,13 @@ class Trees:
                 self._copy_in(name, tree)
         archive = self.archive.file if self.archive else None
         with self._open(SETUP, tree, TreeEnvironment(archive=archive)) as workspace:
-            unpacked = False
             if self.archive:
                 self.run.say("unpacking what the job `prepare` left")
                 network.restrict((), workspace)
                 self.unused = self.archive.unpack(workspace, cancel)
-                unpacked = not self.unused
             if self.unused:
                 self.run.keep(UNUSED.format(self.unused))
-            for step in () if unpacked and self.prepared_from else self._steps():
+            for step in () if archive and self.prepared_from and not self.unused else self._steps():
                 self.run.say(f"setup: {step.command}")
                 network.restrict(step.egress, workspace)
                 _run_step(workspace, step, cancel)
@@ -306,8 +303,9 @@ def _run_step(workspace: Workspace, step: SetupStep, cancel: CancelToken) -> Non
     outcome = workspace.call("bash", command_arguments(step.command, step.timeout), cancel)
     code = outcome.metadata.get("exit_code")
     if code != 0:
-        late = outcome.metadata.get("timed_out")
-        how = "ran into its time limit" if late else f"ended with exit code {code}"
+        how = (
+            "ran into its time limit" if outcome.metadata.get("timed_out") else f"ended with exit code {code}"
+        )
         output = outcome.content.strip().removesuffix(f"[exit code {code}]").rstrip()[-_TAIL:]
         words = "\n".join((output, *refusal_notes(workspace)))
         raise SetupError(f"the setup command `{step.command}` {how}: {words}")
