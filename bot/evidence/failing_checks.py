@@ -55,11 +55,12 @@ def _displaced(result: CheckResult) -> bool:
 
 
 def more_failing(result: CheckResult) -> int:
-    """Return how many more tests fail than before, where none is known by name: some runners give numbers only."""
+    """Return how many more tests fail than before, where none is known by name: some runners give numbers only. Tests
+    that passed when they ran again do not count."""
     tests = result.tests
     if not (tests and tests.before and tests.after) or tests.broken or tests.new_failing:
         return 0
-    return max(tests.after.failed - tests.before.failed, 0)
+    return max(tests.after.failed - tests.before.failed - number_of(tests, "newly_flaky"), 0)
 
 
 def is_named(result: CheckResult, instruction: str | None) -> bool:
