@@ -132,7 +132,12 @@ def _try(root: Path, detected: Detection, *, follow_up: bool) -> tuple[list[Tria
     unfit = _unfit(trials)
     fallbacks = {check.name for check in detected.checks if check.fallback}
     untested = not any(trial.tests for trial in trials if trial.name not in fallbacks)
-    trials = [trial for trial in trials if untested or trial.name not in fallbacks]
+    counts = [trial.tests for trial in trials]
+    # Two of them that count alike run the same tests, such as `go test ./...` and `make test`.
+    again = {one.name for number, one in enumerate(trials) if one.tests and one.tests in counts[:number]}
+    dropped = fallbacks & again if untested else fallbacks
+    trials = [trial for trial in trials if trial.name not in dropped]
+    chosen = chosen._replace(checks=tuple(one for one in chosen.checks if one.name not in dropped))
     if unfit or (untested and fallbacks) or chosen != detected:
         text = policy_text(chosen, unfit, fallback=untested, follow_up=follow_up)
         (root / POLICY_FILE).write_text(text, encoding="utf-8")

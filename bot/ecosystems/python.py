@@ -222,6 +222,7 @@ ECOSYSTEM = Ecosystem(
         r"python[\d.]*: No module named \w+$",
         "ModuleNotFoundError: No module named",
         "^error: Failed to spawn:",
+        "/activate: No such file|source: filename argument required",  # `source $VENV` where no action set it
     ),
     ran=r"^Ran (\d+) tests? in ",
     moved=(

@@ -103,6 +103,15 @@ def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path
     assert "note      .github/agent.yml has these as comments: make lint." in done.stdout
 
 
+@pytest.mark.bubblewrap
+def test_of_two_usual_commands_for_the_same_tests_one_is_written(tmp_path: Path):
+    makefile = "test:\n\tpython3 -m unittest\n"
+    repo, _ = tried(tmp_path, "[{run: python3 -m pytest --absent}]", {"Makefile": makefile})
+    names = [check.name for check in load_policy((repo / ".github" / "agent.yml").read_text()).checks]
+    assert "python3 -m unittest" in names
+    assert "make test" not in names
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("program", "is_needed"), [("python3", False), (".venv/bin/python", True)])
 def test_setup_is_written_only_if_a_check_needs_it_here(tmp_path: Path, program: str, is_needed: bool):

@@ -59,6 +59,7 @@ def test_what_a_run_came_to(
         (127, "bundler: command not found: rspec\nInstall missing gem executables with `bundle install`\n"),
         (7, "Could not find gem 'rake' in locally installed gems.\n"),
         (1, "Could not open input file: vendor/bin/phpunit\n"),
+        (2, "bash: line 3: source: filename argument required\nsource: usage: source filename [arguments]\n"),
         (1, 'ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL  Command "vitest" not found\n'),
     ],
 )  # fmt: skip
