@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -128,8 +129,9 @@ def _filled(template: str, **values: object) -> str:
 
 def _quoted(text: str) -> str:
     """Return `text` as a scalar of YAML, in quotes only where it needs some: which ones, formatters disagree on."""
-    if re.fullmatch(r"[A-Za-z./][\w ./=+-]*", text) and yaml.safe_load(f"- {text} # x") == [text]:
-        return text
+    with suppress(yaml.YAMLError):
+        if re.match("[A-Za-z./]", text) and text.isprintable() and yaml.safe_load(f"[{text}] # x") == [text]:
+            return text
     return json.dumps(text, ensure_ascii=False)
 
 

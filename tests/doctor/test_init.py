@@ -341,11 +341,15 @@ jobs:
       - {uses: actions/setup-node@v4, with: {node-version: '24', cache: npm}}
       - {run: npm ci, env: {HUSKY: '0'}}
       - {run: npm test}
+      - {name: Test (unit), run: npm run test:unit}
 """
     files = {"package.json": '{"scripts": {"test": "jest"}}', ".github/workflows/test.yml": ci}
     proposed = propose(detect(files, files.get), "anthropic", tasks=False, replies=True)
     quoted = [
-        line for one in proposed for line in one.text.splitlines() if re.search(r": ['\"][\w ]+['\"]$", line)
+        line
+        for one in proposed
+        for line in one.text.splitlines()
+        if re.search(r": ['\"][\w :()]+['\"]", line)
     ]
     assert quoted == []
 
