@@ -53,7 +53,8 @@ _NO_SOCKETS = re.compile(
     r"""Network\ is\ unreachable
     | Temporary\ failure\ in\ name\ resolution
     | Name\ or\ service\ not\ known
-    | getaddrinfo\ (?:EAI_AGAIN|ENOTFOUND)
+    | \bEAI_AGAIN\b
+    | getaddrinfo\ ENOTFOUND
     | Could\ not\ resolve\ host
     | UnknownHostException
     | NameResolutionError

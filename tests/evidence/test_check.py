@@ -88,6 +88,7 @@ def test_a_failure_that_is_the_repositorys_own_is_a_failure(output: str):
         "OSError: [Errno 101] Network is unreachable\n",
         "socket.gaierror: [Errno -3] Temporary failure in name resolution\n",
         "Error: getaddrinfo EAI_AGAIN registry.example\n",
+        "[WARN] GET https://registry.example/serve error (EAI_AGAIN). Will retry in 10 seconds.\n",
         "curl: (6) Could not resolve host: example.invalid\n",
         "dial tcp: lookup proxy.example: no such host\n",
         "OSError: [Errno 97] Address family not supported by protocol\n",
