@@ -62,10 +62,10 @@ def _flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
 
 
 def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
-    """Sort key: Linux before other systems, final versions before others, newer before older ones."""
+    """Sort key: Linux and unit tests before others, final versions before others, newer before older ones."""
     text = str(value.get("os", value.get("name", "")) if isinstance(value, dict) else value).lower()
     if _UNUSUAL.search(text):
         return 2, ()
     if re.fullmatch(r"v?\d+(\.(\d+|x))*", text):
         return 0, tuple(-int(part) for part in re.findall(r"\d+", text))
-    return (0 if re.search(r"ubuntu|linux|stable|latest|lts", text) else 1), ()
+    return (0 if re.search(r"ubuntu|linux|stable|latest|lts|\bunit", text) else 1), ()

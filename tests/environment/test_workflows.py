@@ -310,7 +310,7 @@ PARTS = """
 @pytest.mark.parametrize(
     ("matrix", "expected", "others"),
     [
-        ("{part: [unit, reporters, jsapi, only]}", "pytest unit", 3),
+        ("{part: [reporters, unit, jsapi, only]}", "pytest unit", 3),
         ("{python: ['3.12', '3.13'], part: [a, b]}", "pytest a", 3),
         ("{part: [a, b], exclude: [{part: a}], include: [{part: c}]}", "pytest b", 1),
         ("{shard: [1, 2]}", "SHARD=2 pytest", 1),
