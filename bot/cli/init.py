@@ -20,6 +20,7 @@ from bot.doctor.contribution_rules import file_demands
 from bot.doctor.finding import State
 from bot.doctor.init_files import KEYS, ProposedFile, policy_text, propose
 from bot.doctor.local import checkout_policy, detect_environment
+from bot.ecosystems.record import Use
 from bot.environment.detection_result import Detection
 from bot.policy.load import POLICY_FILE
 from bot.session.local.trial import Trial
@@ -117,12 +118,13 @@ def _write(root: Path, file: ProposedFile) -> None:
 
 
 def _try(root: Path, detected: Detection, *, follow_up: bool) -> tuple[list[Trial], list[str]]:
-    """Run each check of the new policy once, with what is installed here, and with the setup only if that lets more of
-    them run. Those that cannot run become comments."""
+    """Run each check of the new policy once, with what is installed here. If tests cannot run, all run again with the
+    setup, which is kept if it lets more of them run. Those that cannot run become comments."""
     chosen = detected._replace(setup=())
+    tests = {one.name for one in detected.checks if one.use is Use.TESTS and not one.fallback}
     try:
         trials = try_with_progress(root, policy_text(chosen, fallback=True), sys.stdout)
-        if detected.setup and _unfit(trials):
+        if detected.setup and tests & _unfit(trials).keys():
             print("Some cannot run here. Once more, with the install from the lock file first:")
             with_setup = try_with_progress(root, policy_text(detected, fallback=True), sys.stdout)
             if len(_unfit(with_setup)) < len(_unfit(trials)):

@@ -89,7 +89,8 @@ def tried(folder: Path, steps: str, files: dict[str, str]) -> tuple[Path, subpro
 @pytest.mark.bubblewrap
 def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path: Path):
     steps = "[{run: python -m unittest}, {run: make lint}, {run: 'pytest --absent ${{ inputs.x }}'}]"
-    repo, done = tried(tmp_path, steps, {"Makefile": "lint:\n\tno-such-linter .\n"})
+    repo, done = tried(tmp_path, steps, {"Makefile": "lint:\n\tno-such-linter .\n", "requirements.txt": ""})
+    assert "Once more, with the install" not in done.stdout, "the tests run here"
     assert done.returncode == 0, done.stdout + done.stderr
     assert "taken     python -m unittest  (.github/workflows/test.yml, job test)" in done.stdout
     assert "! 3 files written, 1 of 2 checks pass\n" in done.stdout
