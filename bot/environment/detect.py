@@ -148,7 +148,7 @@ class _Detector:
     def detected(self) -> Detection:
         services: dict[int, Service] = {}
         prepared: list[tuple[bool, CIJob]] = []
-        for job in sorted(self.workflows.jobs, key=lambda job: any(step.varies for step in job.steps)):
+        for job in sorted(self.workflows.jobs, key=_is_special):
             begun = len(self.checks)
             self._job(job.steps)
             if uses := [check.use for check in self.checks[begun:]]:
@@ -297,6 +297,14 @@ class _Detector:
         taken = {check.name for check in self.checks}
         names = (short, *(f"{short} ({number})" for number in range(2, 99)))
         return next(name for name in names if name not in taken)
+
+
+def _is_special(job: CIJob) -> bool:
+    """Whether it has an unfinished toolchain, or what it installs depends on a value of its matrix."""
+    return any(
+        "nightly" in str(step.raw) or (step.varies and _Classified.of(step).use in (Use.INSTALL, Use.SYSTEM))
+        for step in job.steps
+    )
 
 
 def _key(step: CIStep) -> str:

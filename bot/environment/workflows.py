@@ -67,7 +67,8 @@ class Workflows:
 
     def read_all(self) -> Workflows:
         pattern = rf"{re.escape(_FOLDER)}[^/]+\.ya?ml"
-        files = sorted(path for path in self.files.paths if re.fullmatch(pattern, path))
+        matching = (path for path in self.files.paths if re.fullmatch(pattern, path))
+        files = sorted(matching, key=posixpath.splitext)  # `ci.yml` before `ci-nightly.yml`
         if _COPILOT in files:
             own = Workflows(self.files, omissions=self.omissions)
             event = {"github.event_name": "pull_request"}

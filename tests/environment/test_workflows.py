@@ -460,6 +460,16 @@ def test_the_job_prepare_takes_what_is_for_one_value_of_a_matrix_from_no_second_
     assert alone == ["npm ci", "npm install typescript@5.9.3"]
 
 
+def test_the_job_prepare_begins_with_the_workflow_of_the_plainest_name_and_a_job_with_one_set_up():
+    """As fastify has it, which tests another runtime, and handlebars, whose job for an old one runs fewer tests."""
+    steps = "- run: npm ci\n- run: npm test\n- run: npm run e2e\n  if: matrix.os == 'linux'"
+    other = workflow("- uses: nodesource/setup-nsolid@v1\n- run: npm i\n- run: npm test")
+    names = {"coverage": other.replace("nsolid", "nightly"), "test-other": other, "z": other}
+    files = {f".github/workflows/{name}.yml": text for name, text in names.items()} | {"package.json": "{}"}
+    text = workflow(steps, "strategy: {matrix: {os: [linux, windows]}}")
+    assert [step.name for step in detection(files, text).prepare] == ["npm ci"]
+
+
 def test_later_jobs_undo_no_install_of_the_first_and_what_only_they_need_may_fail():
     """As fastify and anstyle have it: an install without the packages of tests, and an upload, in other jobs."""
     install = """
