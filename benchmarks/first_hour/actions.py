@@ -58,7 +58,8 @@ class Runner:
             folder.mkdir(parents=True)
         others = (str(Path(sys.executable).parent), str(_PYENV))
         path = os.environ["PATH"].split(os.pathsep)
-        self.path = [str(self.home / ".local/bin"), *(one for one in path if not one.startswith(others))]
+        own = [str(self.home / name) for name in (".local/bin", "go/bin")]
+        self.path = [*own, *(one for one in path if not one.startswith(others))]
         self.variables = {}
 
     def environment(self) -> dict[str, str]:
@@ -158,7 +159,8 @@ def prepare(
             code = runner.shell(command.replace("${{ github.workspace }}", "$PWD"), minutes, **variables)
             failed = step["name"] if code and not step.get("continue-on-error") else ""
     packed = runner.temp / "slash-agent-environment.tar"
-    runner.shell(f"exec {sys.executable} -I {ROOT / '.github/action/keep.py'} {packed}", minutes)
+    if not failed:  # else the job ends there
+        runner.shell(f"exec {sys.executable} -I {ROOT / '.github/action/keep.py'} {packed}", minutes)
     kept = runner.root / "artifact" / packed.name
     kept.parent.mkdir()
     if packed.exists():

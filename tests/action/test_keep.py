@@ -29,7 +29,7 @@ pytestmark = pytest.mark.bubblewrap
 
 KEEP = ROOT / ".github" / "action" / "keep.py"
 TOOL = "Python/3.12.4/x64"
-CHECK = "test -f installed/a && test -f data/a.json && test -f ~/go/pkg/mod/b && {}/bin/tool && git status"
+CHECK = "test -f installed/a && test -f data/a.json && test -f ~/go/pkg/mod/b && {}/bin/tool && linter && git status"
 POLICY = "version: 1\ndiagnostics: {{checkers: []}}\nchecks:\n  - {}\n"
 UNUSED = "What the job `prepare` left is not used: "
 
@@ -111,7 +111,7 @@ def installed(stage: Stage) -> None:
     git(work, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(data), "data")
     commit_all(work, "A submodule")
     git(work, "push", "-q", str(stage.forge.git_folder(stage.repo)), "HEAD")
-    for file in (work / "installed/a", home / "go/pkg/mod/b", tool / "tool"):
+    for file in (work / "installed/a", home / "go/pkg/mod/b", home / "go/bin/linter", tool / "tool"):
         write_file(file, "#!/bin/sh\n", 0o755)
     (home / "go/pkg/mod").chmod(0o555)  # as Go leaves it
 
