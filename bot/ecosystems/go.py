@@ -17,10 +17,17 @@ def _checks(files: Files) -> Iterator[str]:
 
 
 def _setup(files: Files, checks: Sequence[str]) -> str:
-    """Put dependencies into `vendor`, which Go uses by default."""
+    """Put dependencies into `vendor`, which Go uses by default; those of nested modules into Go's cache, since a
+    `vendor` of theirs would have copies of the outer module."""
     if "require" not in (files.text("go.mod") or "") or "vendor/modules.txt" in files.paths:
         return ""
-    return "go work vendor" if "go.work" in files.paths else "go mod vendor"
+    if "go.work" in files.paths:
+        return "go work vendor"
+    nested = sorted(
+        dirname(path) for path in files.paths if path.endswith("/go.mod") and "testdata" not in path
+    )
+    more = f' && for m in {shlex.join(nested[:MOST_PATHS])}; do (cd "$m" && go mod download) || true; done'
+    return f"go mod vendor{more if nested else ''}"
 
 
 _GO_PACKAGE = re.compile(r"(ok  |FAIL|---|\?   )\t(\S+)(?:\t.*| \[.*\])?")

@@ -566,6 +566,8 @@ def test_no_more_than_three_of_a_kind_are_taken_and_the_others_are_named():
         ({"package.json": '{"devDependencies": {"jest": "1"}}'}, "- run: npm i -g x\n- run: npm test",
          "npm install --no-package-lock"),
         ({"go.mod": "require x v1\n"}, "- run: go test ./...", "go mod vendor"),
+        ({"go.mod": "require x v1\n", "a/go.mod": "", "b/testdata/go.mod": ""}, "- run: go test ./...",
+         'go mod vendor && for m in a; do (cd "$m" && go mod download) || true; done'),
         ({"Cargo.toml": "", "Cargo.lock": ""}, "- run: cargo install cargo-hack\n- run: cargo hack test",
          "cargo fetch --locked"),
         ({"Gemfile": "", "Gemfile.lock": ""}, "- run: bundle exec rspec",
