@@ -64,12 +64,7 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
         return CheckSummary()
     bad = failing(outcome.checks, outcome.request.instruction)
     known = [check for check in outcome.checks if check in bad or verifies(check)]
-    # What they did before the change is not known.
-    unknown = [
-        check
-        for check in outcome.checks
-        if check.before.state in _UNKNOWN and check.after.state is CheckState.FAILED and not check.flaky
-    ]
+    unknown = list(filter(_has_unknown_base, outcome.checks))
     if unknown and not bad:
         return _unverified(outcome, unknown)
     if not known:
@@ -92,6 +87,14 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
     as_were = dict.fromkeys(check.as_they_were for check in known if check.as_they_were)
     headline = "; ".join([", ".join(parts), *map(as_they_were, as_were)])
     return CheckSummary(headline, bool(bad), doubtful=not all(map(confirms, as_were)))
+
+
+def _has_unknown_base(check: CheckResult) -> bool:
+    """Whether the check fails, and what it, or its tests, did before the change is not known."""
+    if check.after.state is not CheckState.FAILED or check.flaky:
+        return False
+    unread = check.tests and check.tests.after and check.tests.after.failed and not check.tests.before
+    return check.before.state in _UNKNOWN or (check.before.state is CheckState.FAILED and bool(unread))
 
 
 def verifies(check: CheckResult) -> bool:
@@ -178,7 +181,8 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
         advice = _MORE_TIME
     elif state is CheckState.FAILED:
         words = ("the check fails, as before", "Nothing is verified")
-        why = f"{title} fails, as before the change, and names no test that passes"
+        unread = "no test could be read of the run before" if check.counts else "names no test that passes"
+        why = f"{title} fails, as before the change, and {unread}"
     elif state is CheckState.PASSED and check.counts:
         why = f"{title} passed, and every test in it was skipped"
     elif state is CheckState.PASSED:

@@ -92,6 +92,8 @@ def test_more_failing_tests_than_before_are_red_though_none_is_named():
     same = TestChanges(before=TestCounts(9, 1), after=TestCounts(9, 1))
     flaky = TestChanges(before=TestCounts(9, 1), after=TestCounts(8, 2), flaky=("a",), newly_flaky=("a",))
     assert not any(summarize_checks(_of(_check(FAILED, FAILED, one))).failing for one in (same, flaky))
+    unread = summarize_checks(_of(LINT, _check(FAILED, FAILED, TestChanges(after=TestCounts(8, 2)))))
+    assert unread.headline == "not verified: the check fails, as before"
 
 
 def test_failing_tests_that_did_not_end_before_the_change_are_not_green():
