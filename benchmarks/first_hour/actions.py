@@ -169,18 +169,12 @@ def prepare(
 
 
 def run(
-    runner: Runner,
-    steps: list[dict[str, Any]],
-    kept: Path,
-    forge: Forge,
-    repo: str,
-    made: tuple[str, str],
-    pnpm: str,
+    runner: Runner, steps: list[dict[str, Any]], kept: Path, forge: Forge, repo: str, made: tuple[str, str]
 ) -> dict[str, Any]:
     """Run the jobs `run` and `publish` for a comment. `made` is the file to look at and the change, as a command."""
     runner.begin()
     for step in steps:
-        runner.use(step.get("uses", "").partition("@")[0], step.get("with") or {}, pnpm)
+        runner.use(step.get("uses", "").partition("@")[0], step.get("with") or {}, "")
     where = {"GITHUB_SERVER_URL": forge.url, "GITHUB_API_URL": forge.api_url, "GITHUB_REPOSITORY": repo}
     variables = {**where, "SLASH_AGENT_PREPARE": "auto", "SLASH_AGENT_MODEL": "anthropic/claude-sonnet-5-5"}
     if kept.exists():
@@ -263,7 +257,7 @@ def measure(place: Place, mirror: Path, minutes: float) -> str:
         for kind in ("harmless", "breaking"):
             made = (repository.file, getattr(repository, kind))
             steps = jobs["run"]["steps"] if "run" in jobs else []  # the short workflow calls ours
-            result[kind] = run(runner, steps, kept, forge, repo, made, pnpm)
+            result[kind] = run(runner, steps, kept, forge, repo, made)
     place.write("actions", result)
     for folder in (runner.workspace, runner.home, runner.temp, runner.tools, source):
         shutil.rmtree(folder, ignore_errors=True)

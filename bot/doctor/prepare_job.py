@@ -67,7 +67,8 @@ def _repeated(step: CIStep) -> Iterator[str]:
     chosen = {key: value for key, value in inputs.items() if key in tool.inputs.split()}
     if not any("${{" in value for value in chosen.values()):
         title = f"Set up as CI does, by {name}"
-        yield _rendered({"name": title, "uses": f"{name}@{pin}", "with": {**chosen, **tool.off}})
+        raw = {"name": title, "uses": f"{name}@{pin}", "with": {**chosen, **tool.off}}
+        yield _rendered({**raw, "continue-on-error": True})  # without that tool the run says what is missing
 
 
 def _rendered(raw: Mapping[str, Any]) -> str:

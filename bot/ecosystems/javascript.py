@@ -280,7 +280,11 @@ ECOSYSTEM = Ecosystem(
             "node-version architecture",
             {"package-manager-cache": "false"},
         ),
-        "pnpm/action-setup": Action("26f6d4f2c533a43e6b5da0b4a5dd983f98f7b49a # v6.0.4", "version"),
+        "pnpm/action-setup": Action(
+            "26f6d4f2c533a43e6b5da0b4a5dd983f98f7b49a # v6.0.4",
+            "version",
+            read={"version": ("package.json", r'"packageManager":\s*"pnpm@([\d.]+)')},
+        ),
         "oven-sh/setup-bun": Action(
             "0c5077e51419868618aeaa5fe8019c62421857d6 # v2", "bun-version", {"no-cache": "true"}
         ),

@@ -148,11 +148,12 @@ Added = Sequence[bytes]
 
 class Action(NamedTuple):
     """`pin` is its commit and version, `inputs` are those that choose a version or an architecture, `off` turns
-    off what else it does by default."""
+    off what else it does by default. Without an input in `read` it reads a file: its name, and a pattern."""
 
     pin: str
     inputs: str
     off: Mapping[str, str] = {}
+    read: Mapping[str, tuple[str, str]] = {}
 
 
 class Ecosystem(NamedTuple):

@@ -100,7 +100,10 @@ ECOSYSTEM = Ecosystem(
     interpreters=("ruby",),
     actions={
         "ruby/setup-ruby": Action(
-            "95ef2b042f9d7a56d8268cba8559e2842e2ad01b # v1.321.0", "ruby-version", {"bundler-cache": "false"}
+            "95ef2b042f9d7a56d8268cba8559e2842e2ad01b # v1.321.0",
+            "ruby-version",
+            {"bundler-cache": "false"},
+            {"ruby-version": (".ruby-version", r"([\w.-]+)")},
         )
     },
     absent=(r"^(?:bundler: )?[Cc]ommand not found: \S+$", "^Could not find gem '"),

@@ -233,23 +233,30 @@ class _Detector:
     def _prepare(self, steps: Iterable[CIStep]) -> None:
         """Take set-up steps that are not there yet."""
         for step in steps:
-            if _key(step) in map(_key, self.prepare):
+            if any(_key(one) == _key(step) and (step.reason or not one.reason) for one in self.prepare):
                 continue
-            # The files with versions that an action reads, which the agent's job has not.
-            versions: dict[str, str] = {}
-            for name, path in (step.raw.get("with") or {}).items():
-                tool, _, rest = name.partition("-version-")
-                pattern = _VERSION.format(re.escape(tool))
-                if rest == "file" and (
-                    match := re.search(pattern, self.files.text(path) or "", re.MULTILINE)
-                ):
-                    versions[name] = match[1] or match[2]
             reason = step.reason or _unfit_elsewhere(step)
             # Two jobs may have the same identifier, which one job must not, and none of CI's is one of ours.
             ids = [one.raw.get("id") for one in self.prepare]
             taken = step.raw.get("id") in ids or str(step.raw.get("id")).startswith("slash-agent")
             raw = {key: value for key, value in step.raw.items() if key != "id" or not taken}
-            self.prepare.append(step._replace(reason=reason, versions=versions, raw=raw))
+            self.prepare.append(step._replace(reason=reason, versions=self._versions(step), raw=raw))
+
+    def _versions(self, step: CIStep) -> dict[str, str]:
+        """Return the versions that an action reads from files, which the agent's job has not."""
+        given, action = step.raw.get("with") or {}, str(step.raw.get("uses")).partition("@")[0]
+        places = {
+            name: (path, _VERSION.format(re.escape(name.partition("-version-")[0])))
+            for name, path in given.items()
+            if name.endswith("-version-file")
+        }
+        for one in ecosystems():
+            read = one.actions[action].read if action in one.actions else {}
+            places |= {name: place for name, place in read.items() if name not in given}
+        found = {
+            name: re.search(at[1], self.files.text(at[0]) or "", re.MULTILINE) for name, at in places.items()
+        }
+        return {name: match[match.lastindex or 0] for name, match in found.items() if match}
 
     def _leave_out(self, step: CIStep, reason: str) -> None:
         self.workflows.omissions.append(Omission(source_of(step.name), reason, step.source))

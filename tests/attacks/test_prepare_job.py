@@ -65,6 +65,13 @@ def test_a124_the_agents_job_repeats_only_what_chooses_a_version(tmp_path: Path)
     assert step["with"] == {"node-version": "22", "package-manager-cache": "false"}
 
 
+def test_a124_a_version_that_an_action_reads_from_a_file_is_an_input_in_the_job_without_a_checkout():
+    package = '{"packageManager": "pnpm@9.1.0+sha512.a"}'
+    steps = {"uses": "pnpm/action-setup@v4"}, {"run": "pnpm i"}
+    [step] = steps_of(written(*steps, **{"package.json": package, "pnpm-lock.yaml": ""}), "run")
+    assert (step["with"], step["continue-on-error"]) == ({"version": "9.1.0"}, "true")
+
+
 @pytest.mark.parametrize("name", TOOLS)
 def test_a124_no_input_that_a_job_with_a_key_gets_installs_caches_or_holds_a_secret(name: str):
     dangerous = re.compile(
