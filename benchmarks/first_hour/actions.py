@@ -68,6 +68,7 @@ class Runner:
             "PATH": os.pathsep.join(self.path), "HOME": str(self.home), "RUNNER_TEMP": str(self.temp),
             "RUNNER_TOOL_CACHE": str(self.tools), "GITHUB_WORKSPACE": str(self.workspace), "ImageOS": "here",
             "GITHUB_ACTIONS": "true", "CI": "true", **self.variables,
+            "MAVEN_OPTS": f"-Duser.home={self.home}",  # Java's own is that of the list of users
         }  # fmt: skip
 
     def shell(self, command: str, minutes: float, **more: str) -> int:

@@ -7,7 +7,11 @@ from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Suite, list
 
 _SUFFIXES = listed(".java; .kt; .kts; .scala; .groovy")
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
-_ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
+_ONE_TEST = (
+    "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true "
+    "-Dmaven.install.skip=true"
+)
+"""No module is installed: others would take it for the tree."""
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -22,13 +26,18 @@ def _program(files: Files, name: str) -> str:
 
 
 def _setup(files: Files, checks: Sequence[str]) -> str:
-    """Run one test class: Maven resolves some plugins only then. Gradle reads the proxy from Maven's options."""
+    """Run one test class by the first check, which may need plugins of its own: Maven resolves some only then. Gradle
+    reads the proxy from Maven's options."""
     if "pom.xml" not in files.paths:
         return f"{_program(files, 'gradle')} testClasses $MAVEN_OPTS"
     names = (match[1] for path in files.paths if (match := _TEST_CLASS.search(path)))
     tests = sorted(names, key=lambda name: (len(name), name))
     chosen = f" -Dtest={tests[0]}" if tests else ""
-    return f"{_program(files, 'mvn')} -B verify{chosen} {_ONE_TEST}"
+    program = _program(files, "mvn")
+    own = (
+        one for one in checks[:1] if re.fullmatch(rf"{re.escape(program)}(?!.*deploy)( [\w.:=,/-]+)+", one)
+    )
+    return f"{next(own, f'{program} -B verify')}{chosen} {_ONE_TEST}"
 
 
 ASSERTION = (

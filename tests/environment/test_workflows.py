@@ -12,7 +12,8 @@ from bot.environment.detection_result import Detection
 from bot.environment.expressions import UNKNOWN, evaluate, substitute
 
 VENV = "python3 -m venv .venv && . .venv/bin/activate"
-ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
+ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true "
+ONE_TEST += "-Dmaven.install.skip=true"
 WORKSPACE = 'GITHUB_WORKSPACE="$PWD"'
 PYTEST = {"tests/test_a.py": "import pytest\n", "pyproject.toml": '[project]\nname = "x"\n'}
 
@@ -576,8 +577,8 @@ def test_no_more_than_three_of_a_kind_are_taken_and_the_others_are_named():
          "bundle config set --local path vendor/bundle && bundle config set --local frozen true && bundle install"),
         ({"a.sln": "", "a/packages.lock.json": ""}, "- run: dotnet test", "dotnet restore --locked-mode"),
         ({"Gemfile": ""}, "- run: bundle exec rspec", "bundle config set --local path vendor/bundle && bundle install"),
-        ({"pom.xml": "", "src/test/java/org/x/ATest.java": ""}, "- run: mvn verify",
-         f"mvn -B verify -Dtest=ATest {ONE_TEST}"),
+        ({"pom.xml": "", "src/test/java/org/x/ATest.java": ""}, "- run: mvn install a:b",
+         f"mvn install a:b -Dtest=ATest {ONE_TEST}"),
     ],
 )  # fmt: skip
 def test_where_nothing_is_installed_the_setup_is_one_install_from_the_lock_file(
