@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from bot.contracts.errors import AgentError, UsageError
-from bot.contracts.formatting import count_of
+from bot.contracts.formatting import count_of, first_of
 from bot.contracts.journal import RECORDS, SCHEMA_VERSION, Header, Note, Record, Response, Result
 from bot.contracts.messages import PARTS, FinishReason, Message, ToolCall
 from bot.contracts.model import Complete
@@ -197,10 +197,8 @@ class JournalFile(NamedTuple):
         """A sentence on the lines that could not be read; empty if all were."""
         if not self.unread:
             return ""
-        numbers = ", ".join(map(str, self.unread[:_NAMED]))
-        more = f" and {len(self.unread) - _NAMED:,} more" if len(self.unread) > _NAMED else ""
-        lines = count_of(self.unread, "line")
-        return f"{lines} of the journal could not be read and left out: {numbers}{more}."
+        lines, numbers = count_of(self.unread, "line"), first_of([*map(str, self.unread)], _NAMED)
+        return f"{lines} of the journal could not be read and left out: {numbers}."
 
     def of(self, agent: str) -> JournalFile:
         """Return the lines of one subagent as a journal of its own."""

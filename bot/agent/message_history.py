@@ -40,7 +40,15 @@ class MessageHistory:
         A call with an empty or used id gets a new one, since vendors refuse duplicate ids.
         """
         self._refuse_open("an assistant message")
-        added = self._with_unique_ids(message, turn)
+        parts: list[Part] = []
+        for index, part in enumerate(message.parts):
+            if isinstance(part, ToolCall):
+                if not part.id or part.id in self._ids:
+                    name = f"call_{turn}_{index}"
+                    part = part._replace(id=f"{name}_{len(self._ids)}" if name in self._ids else name)
+                self._ids.add(part.id)
+            parts.append(part)
+        added = message._replace(parts=tuple(parts))
         if added.parts:
             self._append(added)
             self._open = added.calls
@@ -84,17 +92,6 @@ class MessageHistory:
             raise HistoryError(
                 f"{action} came while the calls {[call.id for call in self._open]} wait for results"
             )
-
-    def _with_unique_ids(self, message: Message, turn: int) -> Message:
-        parts: list[Part] = []
-        for index, part in enumerate(message.parts):
-            if isinstance(part, ToolCall):
-                if not part.id or part.id in self._ids:
-                    name = f"call_{turn}_{index}"
-                    part = part._replace(id=f"{name}_{len(self._ids)}" if name in self._ids else name)
-                self._ids.add(part.id)
-            parts.append(part)
-        return message._replace(parts=tuple(parts))
 
 
 def transcript_text(messages: Iterable[Message], max_length: int | None = None) -> str:

@@ -36,7 +36,7 @@ from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import Viewer
 from bot.contracts.errors import ExitCode, PublishError, UsageError
-from bot.contracts.formatting import count_of
+from bot.contracts.formatting import count_of, first_of
 from bot.contracts.journal import Note
 from bot.contracts.outcome import Status
 from bot.contracts.progress import EndEvent
@@ -260,8 +260,7 @@ def _finish_review(
         result = result._replace(notes=(*result.notes, *published.notes))
     _write_sarif(arguments.sarif, review)
     if review.unseen:
-        names, more = ", ".join(review.unseen[:_NAMES_SHOWN]), len(review.unseen) - _NAMES_SHOWN
-        note = f"not looked at: {names}{f' and {more} more' if more > 0 else ''}"
+        note = f"not looked at: {first_of(review.unseen, _NAMES_SHOWN)}"
         result = result._replace(notes=(*result.notes, note))
     severities = list(Severity)
     grave = severities[: severities.index(arguments.fail_on) + 1] if arguments.fail_on else []

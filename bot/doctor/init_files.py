@@ -84,15 +84,13 @@ def policy_text(
 ) -> str:
     """A policy file that loads, without what the built-in policy has already. Checks in `unfit` become comments with
     its reason. With `fallback`, the checks for when no test of CI can run are in it."""
-    checks = [one for one in detected.checks if fallback or not one.fallback]
-    left_out = (*detected.unread, *detected.omissions)
     return _filled(
         "policy.yml",
         editor_line=EDITOR_LINE,
-        checks=checks,
+        checks=[one for one in detected.checks if fallback or not one.fallback],
         unfit=unfit or {},
         detected=detected,
-        left_out=left_out,
+        left_out=(*detected.unread, *detected.omissions),
         follow_up=follow_up,
     )
 

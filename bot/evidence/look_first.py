@@ -46,7 +46,12 @@ _TESTS = (
 
 def look_first(outcome: Outcome, files: Sequence[ChangedFile], scale: float = 1.0) -> tuple[Line, ...]:
     """Return the lines; `scale` below 1 shortens the list. Each kind has at least one line."""
-    first, *others = _sensitive(files)
+    kinds = [(f"more {{}} {words}", begins, list[Line]()) for words, begins in _KINDS]
+    for file in filter(lambda one: one.sensitive, files):
+        note = file.sensitive.partition(":")[0]
+        fitting = (of for _, begins, of in kinds if note.startswith(begins) or note.endswith(begins[-1]))
+        next(fitting).append(line(code(file.path), ": ", quote(file.sensitive)))
+    first, *others = ((words, lines) for words, _, lines in kinds)
     groups = [
         first,  # with one of these, test results are not reliable
         ("more about tests", list(_tests(outcome))),
@@ -98,16 +103,6 @@ def _plan(outcome: Outcome, changed: Sequence[str]) -> Iterator[Line]:
         if missing := [folder for folder in folders if not any(is_in(path, folder) for path in changed)]:
             listed = names(missing, _PATHS_NAMED)
             yield line(f"step {number} of the plan names ", listed, ", which this change does not touch")
-
-
-def _sensitive(files: Sequence[ChangedFile]) -> list[tuple[str, list[Line]]]:
-    """Return the phrase for further files of each kind, and a line for each file."""
-    kinds = [(f"more {{}} {words}", begins, list[Line]()) for words, begins in _KINDS]
-    for file in filter(lambda one: one.sensitive, files):
-        first = file.sensitive.partition(":")[0]
-        fitting = (of for _, begins, of in kinds if first.startswith(begins) or first.endswith(begins[-1]))
-        next(fitting).append(line(code(file.path), ": ", quote(file.sensitive)))
-    return [(words, lines) for words, _, lines in kinds]
 
 
 def _problems(outcome: Outcome) -> Iterator[Line]:

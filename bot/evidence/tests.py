@@ -154,14 +154,14 @@ def _sort_changes(before: SuiteResult, after: SuiteResult, flaky: Collection[str
     changes["vanished"] = sorted((lost_passes - worse + (lost_failures - better)).elements())
 
 
-def _sort_failing(before: SuiteResult, after: SuiteResult, flaky: Collection[str], changes: _Changes) -> str:
+def _sort_failing(before: SuiteResult, after: SuiteResult, flaky: frozenset[str], changes: _Changes) -> str:
     """Compare runs if a runner names only failing tests; return a note about the limits of that."""
-    new = after.failed - before.failed - frozenset(flaky)
+    new = after.failed - before.failed - flaky
     known_names = before.tests.keys() if before.whole else new
     changes["broken"] = sorted(name for name in new if name in known_names)
     if before.whole:
         changes["new_failing"] = sorted(new - before.tests.keys())
-    no_longer_failing = sorted(before.failed - after.failed - frozenset(flaky))
+    no_longer_failing = sorted(before.failed - after.failed - flaky)
     note = f"{after.source if not after.whole else before.source} names only tests that fail"
     if no_longer_failing:
         named = first_of(no_longer_failing, _MOST_IN_NOTE)

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from bot.contracts.evidence import Answer, CheckerComparison, TestCounts, ToolRun
 from bot.contracts.formatting import count_of, duration, exit_text
-from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
+from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Outcome
 from bot.evidence.failing_checks import is_failing, more_failing
 from bot.evidence.labels import (
     AS_THEY_WERE,
@@ -134,18 +134,16 @@ def _check_rows(check: CheckResult) -> Iterator[Row]:
     sides = _run(check.before, before), _run(check.after, after)
     yield Row("check", mark, what, *sides, _check_change(check), check.command)
     if was is not None:
-        yield _row_as_they_were(what, was)
-
-
-def _row_as_they_were(what: Line, result: TestsAsTheyWere) -> Row:
-    parts = [line(no_result_as_they_were(result))] if result.note else []
-    parts += [line(strong(kind.words) if kind.field == "failed" else kind.words) for kind in kinds_of(result)]
-    if result.inside and not result.note:
-        parts.append(line("tests in source files not comparable"))
-    doubt: Mark = "bad" if result.failed else "nothing" if result.note else "attention"
-    mark: Mark = "good" if confirms(result) else doubt
-    ran = () if result.run.state is CheckState.NOT_RUN else _run(result.run, result.tests)
-    return Row("check", mark, line(what, f" {AS_THEY_WERE}"), (), ran, joined(parts))
+        parts = [line(no_result_as_they_were(was))] if was.note else []
+        parts += [
+            line(strong(kind.words) if kind.field == "failed" else kind.words) for kind in kinds_of(was)
+        ]
+        if was.inside and not was.note:
+            parts.append(line("tests in source files not comparable"))
+        doubt: Mark = "bad" if was.failed else "nothing" if was.note else "attention"
+        ran = () if was.run.state is CheckState.NOT_RUN else _run(was.run, was.tests)
+        mark = "good" if confirms(was) else doubt
+        yield Row("check", mark, line(what, f" {AS_THEY_WERE}"), (), ran, joined(parts))
 
 
 def _run(run: CheckRun, tests: TestCounts | None) -> Line:

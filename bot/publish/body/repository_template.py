@@ -95,13 +95,8 @@ def _marked(sections: Iterable[_Section]) -> Iterator[_Section]:
 def _filled(section: _Section, ours: str | None) -> str:
     if ours is None:
         return blocks(section.heading, section.text)
-    before, after = _unfilled_parts(section.text)
-    return blocks(section.heading, before, ours, after)
-
-
-def _unfilled_parts(text: str) -> tuple[str, str]:
-    """Return what stays of a section: the comments at its beginning, and further comments and checkboxes."""
-    begin = 0
+    # What stays of a section: the comments at its beginning, and further comments and checkboxes.
+    text, begin = section.text, 0
     while match := _LEADING_COMMENT.match(text, begin):
         begin = match.end()
     unfilled: list[str] = []
@@ -109,7 +104,8 @@ def _unfilled_parts(text: str) -> tuple[str, str]:
     for comment in _COMMENT.finditer(text, begin):
         unfilled += [*_checkboxes(text[position : comment.start()]), comment.group()]
         position = comment.end()
-    return text[:begin], "\n".join([*unfilled, *_checkboxes(text[position:])])
+    unfilled += _checkboxes(text[position:])
+    return blocks(section.heading, text[:begin], ours, "\n".join(unfilled))
 
 
 def _checkboxes(text: str) -> Iterator[str]:

@@ -71,7 +71,12 @@ def mended(conventions: Sequence[Convention], title: str, paths: Sequence[str]) 
     longest = min([one.longest for one in conventions if one.longest], default=LONGEST)
     kinds = [kind for kind in kinds if all(kind in one.types for one in conventions)]
     scopes = [scope for scope in scopes if all(one.takes_scope(scope) for one in conventions)]
-    for text, kind, scope in product(_subjects(subject), kinds[:_TRIED], scopes[:_TRIED]):
+    plain = subject.strip().rstrip(".").rstrip() or subject
+    first, space, rest = plain.partition(" ")
+    small = first.lower() if first.isupper() else first[:1].lower() + first[1:]
+    capital = plain[:1].upper() + plain[1:]
+    subjects = _once([subject, plain, small + space + rest, capital, plain.lower()])
+    for text, kind, scope in product(subjects, kinds[:_TRIED], scopes[:_TRIED]):
         head = f"{kind}({scope}){mark}: " if scope else f"{kind}{mark}: "
         candidate = head + _cut(text, longest - len(head))
         if all(one.accepts(candidate) for one in conventions):
@@ -97,13 +102,6 @@ def _parts(
     by_files = [one for one, of in _KINDS.items() if paths and all(re.search(of, path) for path in paths)]
     adds = ["feat"] if _ADDS.match(subject) else []
     return _once([*known, *by_files, *adds, "fix", "chore", *types]), _once(scopes), mark or "", subject
-
-
-def _subjects(subject: str) -> list[str]:
-    plain = subject.strip().rstrip(".").rstrip() or subject
-    first, space, rest = plain.partition(" ")
-    small = first.lower() if first.isupper() else first[:1].lower() + first[1:]
-    return _once([subject, plain, small + space + rest, plain[:1].upper() + plain[1:], plain.lower()])
 
 
 def _cut(text: str, room: int) -> str:

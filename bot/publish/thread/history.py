@@ -52,10 +52,9 @@ def read_log(github: GitHub, thread: Thread | IssueData) -> ThreadLog:
 
 def newest_requests(answers: Iterable[OwnComment], own: str) -> list[OwnComment]:
     """Return the progress comments before `own`, newest first by creation, since older ones are edited."""
-    mine = [one for one in answers if one.kind == PROGRESS and not one.number("refused")]
-    return sorted(
-        (one for one in mine if comes_before(one.key, own)), key=lambda one: one.data.id, reverse=True
-    )
+    begun = (one for one in answers if one.kind == PROGRESS and not one.number("refused"))
+    earlier = (one for one in begun if comes_before(one.key, own))
+    return sorted(earlier, key=lambda one: one.data.id, reverse=True)
 
 
 def comes_before(key: str, own: str) -> bool:
@@ -82,13 +81,13 @@ MOST = 2000
 
 def unasked_runs(github: GitHub, now: str) -> frozenset[str]:
     """Return the ids of the runs whose comments of today show that no model was asked. Raises `GitHubError`."""
-    requested: dict[str, bool] = {}
+    asked, unasked = set[str](), set[str]()
     today = islice(github.comments_of_all(f"{now[:10]}T00:00:00Z"), MOST)
     for one in own_comments(github, today):
         if one.ours and one.fields.get("run") and one.kind in (*_KINDS, REFUSED):
             free = one.kind in (ANSWER, REFUSED) or UNASKED.items() <= one.fields.items()
-            requested[one.fields["run"]] = requested.get(one.fields["run"], False) or not free
-    return frozenset(run for run, was_asked in requested.items() if not was_asked)
+            (unasked if free else asked).add(one.fields["run"])
+    return frozenset(unasked - asked)
 
 
 OUR_WRITES_TAKE = timedelta(hours=1)

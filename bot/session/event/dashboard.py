@@ -90,7 +90,12 @@ def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Result
     existing = find_dashboard(host)
     if existing is not None and existing.state != "open":
         return f"{repository}: dashboard #{existing.number} is closed: reopen it to have it again"
-    known = _results(existing.body if existing else "")
+    fields = (existing and read_mark(existing.body, _KIND)) or {}
+    matches = filter(None, map(_ENTRY.fullmatch, fields.get("last", "").split(".")))
+    known = {
+        one[1]: LastResult(one[2], one[3], int(one[4]) / 10_000, int(one[5]), int(one[6]), int(one[7] or 0))
+        for one in matches
+    }
     known |= {task: result for (name, task), result in results.items() if name.lower() == repository.lower()}
     names = {decision.task.name for decision in repository_plan.decisions}
     known = {task: known[task] for task in sorted(known.keys() & names)}
@@ -114,16 +119,7 @@ def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Result
 _ENTRY = re.compile(
     r"([a-z0-9-]+)/([a-z_]+)/([0-9-]{10})/([0-9]{1,9})/([0-9]{1,20})/([0-9]{1,9})(?:/([0-9]{1,9}))?"
 )
-
-
-def _results(body: str) -> dict[str, LastResult]:
-    """Parse the results in the mark of a dashboard; the cost is in hundredths of a cent."""
-    fields = read_mark(body, _KIND) or {}
-    matches = filter(None, map(_ENTRY.fullmatch, fields.get("last", "").split(".")))
-    return {
-        one[1]: LastResult(one[2], one[3], int(one[4]) / 10_000, int(one[5]), int(one[6]), int(one[7] or 0))
-        for one in matches
-    }
+"""One of the results in the mark of a dashboard; the cost is in hundredths of a cent."""
 
 
 def find_dashboard(host: GitHub) -> IssueData | None:
