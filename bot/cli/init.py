@@ -170,15 +170,17 @@ def headline(detected: Detection, trials: Sequence[Trial], written: int) -> tupl
 
 
 def _print_next(written: Sequence[ProposedFile], arguments: argparse.Namespace, printer: Printer) -> None:
-    git, key = git_at(arguments.repo), KEYS[arguments.provider]
+    git = git_at(arguments.repo)
     at = "" if git == "git" else f" --repo {shlex.quote(str(arguments.repo))}"
     if written:
         files = shlex.join(file.path for file in written)
         printer.field("commit", f'{git} add {files} && {git} commit -m "Add Slash Agent"', copied=True)
         printer.field("", "Read the files first. Runs in Actions use what is committed.")
     printer.field("try it", f'slash-agent fix{at} "what to do"', copied=True)
-    printer.field("GitHub", f"gh secret set {key}", copied=True)
-    allow = "Settings, Actions, General: allow Actions to create pull requests, also with a GitHub App. Then push."
-    printer.field("", allow)
+    printer.field("GitHub", f"gh secret set {KEYS[arguments.provider]}", copied=True)
+    printer.field(
+        "",
+        "Settings, Actions, General: allow Actions to create pull requests, also with a GitHub App. Then push.",
+    )
     printer.field("look", f"slash-agent doctor{at}", copied=True)
     printer.field("", "It lists what is still missing. Then write /agent help under an issue.")

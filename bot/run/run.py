@@ -149,10 +149,15 @@ def read_base(
     chosen, skill_set = await_sandbox(), skills.result()
     news += [f"warning: {note}" for note in chosen.sandbox_probe.notes]
     proposes = allowance_of(policy, request, task) is not None
+    notes = [*spec.notes]
+    if spec.environment.get("RUNNER_TEMP"):
+        # Earlier steps left credentials: the sandbox hides them, later steps can read them.
+        leftovers = find_leftover_credentials(spec.origin, spec.environment)
+        notes += [f"{sentence} The agent does not see it; {FIX}." for sentence in leftovers]
     run = Run.of(
         spec,
         request=request,
-        notes=(*spec.notes, *_leftovers(spec)),
+        notes=tuple(notes),
         cancel_run=cancel_run,
         checkout=run_checkout,
         policy=policy,
@@ -226,11 +231,3 @@ def _nothing_to_do(run: Run, parts: Parts) -> str:
         check_lock_files(run)
         return "" if run.checkout.conflicted else "The base branch merges without conflicts."
     return ""
-
-
-def _leftovers(spec: RunSpec) -> tuple[str, ...]:
-    """On a runner, notes on credentials that earlier steps left: the sandbox hides them, later steps can read them."""
-    if not spec.environment.get("RUNNER_TEMP"):
-        return ()
-    leftovers = find_leftover_credentials(spec.origin, spec.environment)
-    return tuple(f"{sentence} The agent does not see it; {FIX}." for sentence in leftovers)

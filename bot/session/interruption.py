@@ -25,7 +25,6 @@ CANCELLED = "cancelled immediately; all its processes have ended"
 
 _DUPLICATE_SIGNAL_SECONDS = 0.03
 """Seconds: a wrapper may pass on the signal that the terminal sent to both."""
-_KILL_LIMIT = 0.5
 _REPORT_SECONDS = 0.8
 """Seconds."""
 
@@ -93,9 +92,9 @@ def _listen(
         elif number[0] == signal.SIGINT and now - first > _DUPLICATE_SIGNAL_SECONDS:
             ending.set()
             try:
-                kill_all_of_ours(_KILL_LIMIT)
+                kill_all_of_ours()
                 _run_briefly(cut_off)
-                kill_all_of_ours(_KILL_LIMIT)  # what was started meanwhile
+                kill_all_of_ours()  # what was started meanwhile
             finally:
                 os._exit(ExitCode.CANCELLED)
     os.close(woken)

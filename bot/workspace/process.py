@@ -25,6 +25,7 @@ _GONE_LIMIT = 10.0
 _NAMESPACE_LIMIT = 60.0
 """Seconds. The kernel kills process by process, which takes long on a machine with many."""
 _OWN_WAY_OUT = 2.0
+_OWN_LIMIT = 0.5
 
 
 class WorkspaceError(AgentError):
@@ -172,9 +173,9 @@ def kill_all(find: Callable[[], Iterator[int]], limit: float) -> None:
         time.sleep(0.01)  # they are not our children, so there is nothing to wait for
 
 
-def kill_all_of_ours(limit: float) -> None:
+def kill_all_of_ours() -> None:
     """Kill all descendants of this process, which is about to end itself."""
     if sys.platform == "linux":
         # This process adopts orphans, and finds them again.
         become_subreaper()
-    kill_all(lambda: filter(lives, below(os.getpid())), limit)
+    kill_all(lambda: filter(lives, below(os.getpid())), _OWN_LIMIT)

@@ -130,10 +130,9 @@ class PullHeadState(NamedTuple):
 
 def may_go_onto(head: PullHeadState, policy: Policy, default_branch: str) -> bool:
     """Whether the commit may be pushed to the head. A pull request of our own is made otherwise."""
-    may_push = not head.fork and (head.ours or policy.push_to_head)
-    return (
-        may_push and not head.moved and head.current.head_ref not in (default_branch, head.current.base_ref)
-    )
+    if head.fork or head.moved or not (head.ours or policy.push_to_head):
+        return False
+    return head.current.head_ref not in (default_branch, head.current.base_ref)
 
 
 def own_target(head: PullHeadState) -> tuple[str, str]:
