@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot import __version__
 from bot.checkout.github_remotes import parse_thread_name
 from bot.checkout.local import repository_root
 from bot.cli.next_commands import next_commands, patch_file
@@ -32,28 +31,24 @@ from bot.cli.options import (
     usd,
 )
 from bot.cli.print_result import print_result
+from bot.cli.review import add_review_options, finish_review, with_review_options, write_sarif
 from bot.cli.terminal.choose_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import Viewer
 from bot.contracts.errors import ExitCode, PublishError, UsageError
-from bot.contracts.formatting import count_of, first_of
+from bot.contracts.formatting import count_of
 from bot.contracts.journal import Note
 from bot.contracts.outcome import Status
 from bot.contracts.progress import EndEvent
-from bot.contracts.pulls import Review, Severity
 from bot.contracts.records import as_data
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL
 from bot.github.actions import json_text
-from bot.review.sarif import to_sarif
-from bot.session.context.preflight import check_file
 from bot.session.local.fix import FixOptions, FixResult, fix
 from bot.session.local.review import NothingToReviewError
 from bot.verbs.record import Earlier, Local, Verb
 
 if TYPE_CHECKING:
     from bot.session.event.from_checkout import CheckoutOnGitHub
-
-_NAMES_SHOWN = 10
 
 
 class LocalVerb:
@@ -75,7 +70,7 @@ class LocalVerb:
         add_sandbox(parser, "default: auto; use off only for code and requests that you trust")
         add_path(parser, "--out", "DIR", OUT)
         if self.verb.reviews:
-            _add_review_options(parser)
+            add_review_options(parser)
         else:
             add_flag(parser, "--dirty", help="begin with your uncommitted changes to tracked files")
             include = "with --dirty: an untracked file, or a folder of such files, that is part of it"
@@ -98,11 +93,11 @@ class LocalVerb:
                 if at is not None and options.publishes:
                     result = _publish(result, at, viewer)
                 if self.verb.reviews:
-                    result = _finish_review(arguments, at, result, viewer)
+                    result = finish_review(arguments, at, result, viewer)
                 code, data = result.exit_code, self._as_json(result)
                 show = partial(_print_result, result, arguments, options)
             except NothingToReviewError as nothing:
-                _write_sarif(arguments.sarif, nothing.review)
+                write_sarif(arguments.sarif, nothing.review)
                 data = {"outcome": None, "review": as_data(nothing.review), "bundle": "", "unseen": 0}
                 code, show = ExitCode.DONE, partial(print, nothing)
             viewer.tell(EndEvent(int(code), data))
@@ -128,7 +123,7 @@ class LocalVerb:
         instruction = instruction_of(arguments)
         options = FixOptions(instruction=instruction, verb=self.verb.name, checks=checks, **own_fields)
         if self.verb.reviews:
-            return _with_review_options(options, arguments)
+            return with_review_options(options, arguments)
         if options.include and not options.dirty:
             raise UsageError("--include names untracked files for --dirty: give --dirty too.")
         if options.dirty and options.publishes:
@@ -219,60 +214,3 @@ def _print_result(result: FixResult, arguments: argparse.Namespace, options: Fix
         )
     next = next_commands(result, arguments, options)
     print_result(result.outcome, Printer(), where, next, result.bundle.review, notes, result.bundle.plan)
-
-
-# What only `slash-agent review` has: its options, posting, SARIF, and the exit code for findings.
-
-
-def _add_review_options(parser: argparse.ArgumentParser) -> None:
-    base = "the branch to compare with (default: the remote's default branch)"
-    add_value(parser, "--base", "REF", base, default="")
-    add_value(parser, "--since", "REF", "review only changes since this commit", default="")
-    add_path(parser, "--sarif", "FILE", "also write the findings as SARIF 2.1.0")
-    fails = f"exit with code {ExitCode.FINDINGS:d} for a finding of this severity or higher"
-    add_value(parser, "--fail-on", "SEVERITY", fails, choices=[severity.value for severity in Severity])
-    add_flag(parser, "--post", help="post the review on the branch's pull request, with your own token")
-
-
-def _with_review_options(
-    options: FixOptions, arguments: argparse.Namespace
-) -> tuple[CheckoutOnGitHub | None, FixOptions]:
-    check_file(arguments.sarif, "--sarif")
-    if not arguments.post:
-        return None, options
-    from bot.session.event.from_checkout import checkout_on_github, find_target  # with PyGithub
-
-    at = checkout_on_github(repository_root(arguments.repo.resolve()), None, os.environ)
-    return at, options._replace(target=find_target(at))
-
-
-def _finish_review(
-    arguments: argparse.Namespace, at: CheckoutOnGitHub | None, result: FixResult, viewer: Viewer
-) -> FixResult:
-    """Post the review and write the SARIF file, as the options say."""
-    review = result.bundle.review
-    if review is None:
-        return result
-    if at is not None:
-        from bot.session.event.from_checkout import post_review
-
-        published = post_review(result.bundle.folder, at, lambda text: viewer.tell(Note(text)))
-        result = result._replace(notes=(*result.notes, *published.notes))
-    _write_sarif(arguments.sarif, review)
-    if review.unseen:
-        note = f"not looked at: {first_of(review.unseen, _NAMES_SHOWN)}"
-        result = result._replace(notes=(*result.notes, note))
-    severities = list(Severity)
-    grave = severities[: severities.index(arguments.fail_on) + 1] if arguments.fail_on else []
-    is_grave = any(finding.severity in grave for finding in review.findings)
-    if is_grave and result.exit_code is ExitCode.DONE:
-        result = result._replace(exit_code=ExitCode.FINDINGS)
-    return result
-
-
-def _write_sarif(file: Path | None, review: Review) -> None:
-    try:
-        if file is not None:
-            file.write_text(to_sarif(review, __version__), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"The SARIF file cannot be written to {file}: {error.strerror}.") from error

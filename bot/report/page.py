@@ -27,8 +27,9 @@ from bot.contracts.request import RunLimits
 from bot.publish.bundle import PATCH, PATCH_LIMIT
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline
+from bot.report.call_filters import FILTERS
 from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of, suggestion_diff
-from bot.report.timeline import FILTERS, Timeline
+from bot.report.timeline import Timeline
 
 _FOLDER = Path(__file__).parent / "templates"
 _PARTS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from bot.contracts.messages import Image, ToolCall, Usage
 from bot.contracts.plain_text import printable_name
 from bot.gate.text_encoding import wide_text
 from bot.policy.rule import patched_paths
+from bot.report.call_filters import FILTERS
 
 _LARGEST_DIFF = 64 * 1024
 
@@ -174,15 +175,6 @@ class Call:
     def tags(self) -> str:
         """The filters of the page that it matches."""
         return " ".join(tag for tag, (_, applies) in FILTERS.items() if applies(self))
-
-
-FILTERS: Mapping[str, tuple[str, Callable[[Call], bool]]] = {
-    "error": ("Errors", lambda call: call.state not in ("ok", "denied")),
-    "denied": ("Denied", lambda call: call.state == "denied"),
-    "edit": ("Edits", lambda call: bool(call.changes)),
-    "problem": ("New problems", lambda call: call.new_problems > 0),
-}
-"""The filters of the page: the label of each, and the calls that it shows."""
 
 
 @dataclass(slots=True)

@@ -8,8 +8,9 @@ import pytest
 from bot.parsing.parser import Parser
 from bot.publish.body.order_and_footer import PARTS as NAMES
 from bot.publish.body.repository_template import TEMPLATE_LIMIT, fill_template
-from bot.publish.convention.form import Convention, mended, observed, of_json
+from bot.publish.convention.form import Convention, mended, of_json
 from bot.publish.convention.from_files import read_text
+from bot.publish.convention.from_history import observed
 from bot.publish.convention.read import Conventions
 from bot.publish.remote import TEMPLATE_NAME
 from tests.publish.conftest import REPO, World, open_world

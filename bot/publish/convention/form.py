@@ -1,5 +1,5 @@
 """The form of titles, and the nearest title that has it: Conventional Commits 1.0.0, `type(scope)!: subject`, with
-the limits of its sources: files (`from_files.py`) and the newest commits.
+the limits of its sources (`from_files.py`, `from_history.py`).
 
 This runs in the child of `bot/parsing`, with its limits, since the patterns are the repository's: standard library and
 PyYAML only.
@@ -110,26 +110,6 @@ def _cut(text: str, room: int) -> str:
 
 def _once(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(texts))
-
-
-def observed(subjects: Sequence[str]) -> Convention | None:
-    """Return the convention that 18 of the 20 newest `subjects` of commits follow, or that share of at least ten."""
-    newest = subjects[:20]
-    headers = [header for one in newest if (header := HEADER.fullmatch(one)) and header[1].lower() in TYPES]
-
-    def most(count: int, of: Sequence[object]) -> bool:
-        return count * 20 >= 18 * len(of)
-
-    if len(newest) < 10 or not most(len(headers), newest):
-        return None
-    small = sum(header[4][0].islower() for header in headers)
-    return Convention(
-        "",
-        types=tuple(dict.fromkeys([*(header[1] for header in headers), *TYPES])),
-        scope="always" if most(sum(bool(header[2]) for header in headers), headers) else "",
-        subjects=(SMALL,) if most(small, headers) else (),
-        longest=max(100, *map(len, newest)),
-    )
 
 
 def mend_text(request: str) -> str:

@@ -13,7 +13,8 @@ from bot.ecosystems.registry import ecosystems
 from bot.github.errors import GitHubError
 from bot.parsing.parser import ParseError, Parser
 from bot.publish.convention import form, from_files
-from bot.publish.convention.form import Convention, observed
+from bot.publish.convention.form import Convention
+from bot.publish.convention.from_history import observed
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
