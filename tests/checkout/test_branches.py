@@ -164,23 +164,14 @@ def test_counting_works_before_the_first_commit(tmp_path: Path):
         (3, "MFRGGZDFMZTWQ2LKNNWG23TPOBYXE43U", "agent/issue-3"),
         (3, "3f9a8b7c6d5e4f3a2b1c", "agent/issue-3"),
         (3, "Upgrade to Python 3.12, utf8 (#42)", "agent/issue-3-upgrade-to-python"),
-        (
-            4,
-            "one two three four five six seven eight nine ten",
-            "agent/issue-4-one-two-three-four-five-six-seven-eight",
-        ),
-        (
-            None,
-            "Restore the state when a nested block raises an error",
-            "agent/restore-the-state-when-a-nested-block",
-        ),
-        (
-            4,
-            "Let the parser accept empty lines and a comment",
-            "agent/issue-4-let-the-parser-accept-empty-lines-and-a",
-        ),
+        (4, "one two three four five six seven eight nine ten",
+         "agent/issue-4-one-two-three-four-five-six-seven-eight"),
+        (None, "Restore the state when a nested block raises an error",
+         "agent/restore-the-state-when-a-nested-block"),
+        (4, "Let the parser accept empty lines and a comment",
+         "agent/issue-4-let-the-parser-accept-empty-lines-and-a"),
     ],
-)
+)  # fmt: skip
 def test_a_branch_name_is_made_of_a_title(number: int | None, title: str, name: str):
     assert branch_name(number, title) == name
 

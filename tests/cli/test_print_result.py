@@ -37,37 +37,27 @@ FINDINGS = tuple(
         (OUTCOME, "good", "1 file changed on agent/x, 3 of 3 tests pass, $0.04"),
         (OUTCOME._replace(cost=0.0), "good", "1 file changed on agent/x, 3 of 3 tests pass"),
         (EVIDENCE, "good", "2 files changed on agent/x, 43 of 43 tests pass (2 fixed, 1 flaky), $0.04"),
-        (
-            OUTCOME._replace(checks=(BROKEN,), stop_reason=StopReason.CHECKS_FAILING),
-            "bad", "1 file changed on agent/x, 1 check fails that passed before, $0.04",
-        ),
-        (
-            OUTCOME._replace(checks=()),
-            "doubt", "1 file changed on agent/x, not verified: no test was run, $0.04",
-        ),
-        (
-            OUTCOME._replace(checks=(CheckResult("t", "make test", LATE, LATE),)),
-            "doubt", "1 file changed on agent/x, not verified: the tests did not end in time, $0.04",
-        ),
-        (
-            OUTCOME._replace(status=Status.PARTIAL, stop_reason=StopReason.BUDGET),
-            "doubt", "Not finished (the budget is spent): 1 file changed on agent/x, 3 of 3 tests pass, $0.04",
-        ),
+        (OUTCOME._replace(checks=(BROKEN,), stop_reason=StopReason.CHECKS_FAILING), "bad",
+         "1 file changed on agent/x, 1 check fails that passed before, $0.04"),
+        (OUTCOME._replace(checks=()), "doubt",
+         "1 file changed on agent/x, not verified: no test was run, $0.04"),
+        (OUTCOME._replace(checks=(CheckResult("t", "make test", LATE, LATE),)), "doubt",
+         "1 file changed on agent/x, not verified: the tests did not end in time, $0.04"),
+        (OUTCOME._replace(status=Status.PARTIAL, stop_reason=StopReason.BUDGET), "doubt",
+         "Not finished (the budget is spent): 1 file changed on agent/x, 3 of 3 tests pass, $0.04"),
         (NOTHING._replace(status=Status.NO_CHANGE), "doubt", "Nothing was changed, $0.04"),
         (QUESTION._replace(answer="Because."), "good", "Answered, no file was changed, $0.04"),
-        (NOTHING._replace(status=Status.NO_CHANGE, answer="No."), "doubt", "Answered, no file was changed, $0.04"),
+        (NOTHING._replace(status=Status.NO_CHANGE, answer="No."), "doubt",
+         "Answered, no file was changed, $0.04"),
         (NOTHING._replace(status=Status.ANSWERED, answer="So."), "good", "Answered, $0.04"),
-        (NOTHING._replace(status=Status.NEEDS_INPUT, question="Which?"), "doubt", "The agent has a question, $0.04"),
-        (
-            NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.PROVIDER_ERROR),
-            "bad", "Failed (the model's provider failed), nothing was changed, $0.04",
-        ),
-        (
-            NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.CANCELED),
-            "bad", "Cancelled, nothing was changed, $0.04",
-        ),
+        (NOTHING._replace(status=Status.NEEDS_INPUT, question="Which?"), "doubt",
+         "The agent has a question, $0.04"),
+        (NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.PROVIDER_ERROR), "bad",
+         "Failed (the model's provider failed), nothing was changed, $0.04"),
+        (NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.CANCELED), "bad",
+         "Cancelled, nothing was changed, $0.04"),
     ],
-)  # fmt: skip
+)  # fmt: skip  # fmt: skip
 def test_the_headline_is_what_came_of_it(outcome: Outcome, mark: str, text: str):
     assert headline(outcome, "on agent/x") == (mark, text)
 

@@ -109,20 +109,13 @@ def test_the_token_is_in_no_log(web: Web, key: Pem, caplog: pytest.LogCaptureFix
         (lambda _: "hello", "no private key in PEM format"),
         (lambda key: key[:200], "no private key in PEM format"),
         (lambda key: key.replace(key.split("\n")[3], "AAAA"), "no private key in PEM format"),
-        (
-            lambda _: _pem(ec.generate_private_key(ec.SECP256R1()), serialization.PrivateFormat.PKCS8),
-            "no RSA key",
-        ),
-        (
-            lambda key: _pem(
-                serialization.load_pem_private_key(key.encode(), None),
-                serialization.PrivateFormat.PKCS8,
-                b"password",
-            ),
-            "without a password",
-        ),
+        (lambda _: _pem(ec.generate_private_key(ec.SECP256R1()), serialization.PrivateFormat.PKCS8),
+         "no RSA key"),
+        (lambda key: _pem(serialization.load_pem_private_key(key.encode(), None),
+                          serialization.PrivateFormat.PKCS8, b"password"),
+         "without a password"),
     ],
-)
+)  # fmt: skip
 def test_a_key_that_is_none_is_a_sentence(web: Web, key: Pem, spoil: Any, said: str):
     with pytest.raises(UsageError, match=said) as caught:
         ask(spoil(key[0]))

@@ -172,27 +172,15 @@ SIGNED_OFF = "pull_request: {sign_off: true, ci: start}\n"
 @pytest.mark.parametrize(
     ("account", "url", "name", "email"),
     [
-        (
-            ACTIONS,
-            "https://github.com/o/r.git",
-            ACTIONS.login,
-            "41898282+github-actions[bot]@users.noreply.github.com",
-        ),
-        (
-            Account("our-app[bot]", 7, "Bot"),
-            "https://acme.ghe.com/o/r.git",
-            "our-app[bot]",
-            "7+our-app[bot]@users.noreply.acme.ghe.com",
-        ),
-        (
-            Account("ann", 12, "User"),
-            "https://git.example.org:8443/o/r",
-            "ann",
-            "12+ann@users.noreply.git.example.org",
-        ),
+        (ACTIONS, "https://github.com/o/r.git", ACTIONS.login,
+         "41898282+github-actions[bot]@users.noreply.github.com"),
+        (Account("our-app[bot]", 7, "Bot"), "https://acme.ghe.com/o/r.git", "our-app[bot]",
+         "7+our-app[bot]@users.noreply.acme.ghe.com"),
+        (Account("ann", 12, "User"), "https://git.example.org:8443/o/r", "ann",
+         "12+ann@users.noreply.git.example.org"),
         (None, "https://github.com/o/r.git", *UNKNOWN),
     ],
-)
+)  # fmt: skip
 def test_the_author_is_the_account_by_its_address_on_the_server(
     account: Account | None, url: str, name: str, email: str
 ):

@@ -270,26 +270,14 @@ def test_a_limit_is_named_with_what_was_killed_and_what_to_do(all_ended: bool):
     ("code", "printed", "name", "words"),
     [
         (-25, b"", "file", "one file may have 4 GiB here, holes included. Write less"),
-        (
-            1,
-            b"OSError: [Errno 24] Too many open files",
-            "open_files",
-            "one process may have 65536 open files here. ",
-        ),
-        (
-            1,
-            b"fork: retry: Resource temporarily unavailable",
-            "processes",
-            "the workspace may have 1000 processes at ",
-        ),
-        (
-            1,
-            b"std::bad_alloc",
-            "memory",
-            "one process may ask for 8 GiB of memory here, all together may hold as much",
-        ),
+        (1, b"OSError: [Errno 24] Too many open files", "open_files",
+         "one process may have 65536 open files here. "),
+        (1, b"fork: retry: Resource temporarily unavailable", "processes",
+         "the workspace may have 1000 processes at "),
+        (1, b"std::bad_alloc", "memory",
+         "one process may ask for 8 GiB of memory here, all together may hold as much"),
     ],
-)
+)  # fmt: skip
 def test_a_limit_of_the_kernel_is_read_from_what_a_failed_command_printed(
     code: int, printed: bytes, name: str, words: str
 ):
