@@ -29,6 +29,7 @@ _CONSTANTS: Table = {
     "runner.os": "Linux",
     "runner.arch": "X64",
     "github.workspace": ".",
+    "runner.workspace": ".",  # beside the repository: what is built there can be within it
     "github.ref": "refs/heads/main",
     "github.event_name": "push",
     "github.ref_type": "branch",

@@ -268,7 +268,9 @@ def test_a_job_that_checks_no_change_is_known_by_a_word_of_its_name(name: str, i
 
 def test_a_folder_that_the_repository_is_checked_out_into_is_its_root():
     steps = "- uses: actions/checkout@v5\n  with: {path: app}\n- run: pytest\n  working-directory: app/inner"
-    assert commands(detection(PYTEST, workflow(steps))) == ["cd inner && pytest"]
+    beside = steps.replace("app/", "${{ runner.workspace }}/")  # as GitHub's template for CMake builds
+    for text in (steps, beside):
+        assert commands(detection(PYTEST, workflow(text))) == ["cd inner && pytest"]
 
 
 def test_the_matrix_fills_in_a_leg_on_linux_and_its_conditions_decide():
