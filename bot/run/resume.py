@@ -16,6 +16,7 @@ from bot.checkout.git import CheckoutError, GitError
 from bot.checkout.objects import tree_with_patch
 from bot.contracts.errors import GateError, UsageError
 from bot.contracts.formatting import sentence
+from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request
 from bot.gate.judge import Verdict, judge_patch, refuse_bombs
 from bot.policy.protected_files import MayWrite
@@ -47,15 +48,7 @@ def apply_earlier_change(run: Run, may_write: MayWrite) -> LastRun | None:
         outcome = run.continued.outcome
         names = tuple(file.path for file in outcome.files)
         verdict = _verdict(run, may_write, run.continued.patch, outcome.base_sha, names)
-        description = outcome.description
-        texts = (description.title, description.summary, description.notes, outcome.answer)
-        last = LastRun(
-            instruction=outcome.request.full_instruction,
-            ending=f"{outcome.status.value} ({outcome.stop_reason.value}). {sentence(outcome.reason)}",
-            message="\n\n".join(filter(None, texts)),
-            question=outcome.question,
-        )
-        return _put(verdict, run.checkout, last)
+        return _put(verdict, run.checkout, _last_run(outcome))
     if run.earlier is None or run.profile.read_only:
         return None
     last, head, git = run.earlier, run.earlier.head_sha, run.checkout.git
@@ -91,16 +84,20 @@ def _verdict(
     base = run.checkout.base_sha
     try:
         refuse_bombs(patch)
-        if not patch:
-            return None
-        with suppress(GitError):
-            tree_with_patch(run.checkout.git, base, patch, "--reverse")
+        if not patch or _is_in(patch, run.checkout):
             return None
         if old != base:
             patch = _merged(run, patch, old, names)
         return judge_patch(run.checkout.git, base, patch, may_write=may_write)
     except GateError as error:
         raise UsageError(f"The last run's change cannot be used: {error}.") from error
+
+
+def _is_in(patch: bytes, checkout: Checkout) -> bool:
+    with suppress(GitError):
+        tree_with_patch(checkout.git, checkout.base_sha, patch, "--reverse")
+        return True
+    return False
 
 
 def _merged(run: Run, patch: bytes, old: str, names: Sequence[str]) -> bytes:
@@ -119,6 +116,17 @@ def _merged(run: Run, patch: bytes, old: str, names: Sequence[str]) -> bytes:
             f"The last run's change was made on commit {old[:12]} and does not apply to {base[:12]}: "
             f"{files} changed meanwhile. Ask for it anew with `/agent fix`."
         ) from error
+
+
+def _last_run(outcome: Outcome) -> LastRun:
+    description = outcome.description
+    texts = (description.title, description.summary, description.notes, outcome.answer)
+    return LastRun(
+        instruction=outcome.request.full_instruction,
+        ending=f"{outcome.status.value} ({outcome.stop_reason.value}). {sentence(outcome.reason)}",
+        message="\n\n".join(part for part in texts if part),
+        question=outcome.question,
+    )
 
 
 def _thread_of(request: Request) -> tuple[str, int]:

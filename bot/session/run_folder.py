@@ -114,16 +114,19 @@ class RunFolder:
             if not self.begun and not _is_regular(self.facts):  # somebody may have removed the journal
                 self.drop()
                 return
-            # Renaming the folders that are no longer needed takes no time.
-            needed = _FOR_SALVAGE if self.has_tree else (self.bundle.name,)
-            prefixes = ("workspace-agent-", _ASIDE) if self.has_tree else _ASIDE
-            for entry in self.root.iterdir():
-                unneeded = entry.name not in needed and not entry.name.startswith(prefixes)
-                if unneeded and entry.is_dir() and not entry.is_symlink():
-                    entry.rename(self.root / f"{_ASIDE}{entry.name}")
+            self._set_aside()
             nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
             argv = _removal(*map(str, self.root.glob(f"{_ASIDE}*")))
             os.posix_spawn(argv[0], argv, {}, file_actions=nowhere, setsid=True)
+
+    def _set_aside(self) -> None:
+        """Rename the folders that are no longer needed, which takes no time."""
+        needed = _FOR_SALVAGE if self.has_tree else (self.bundle.name,)
+        prefixes = ("workspace-agent-", _ASIDE) if self.has_tree else _ASIDE
+        for entry in self.root.iterdir():
+            unneeded = entry.name not in needed and not entry.name.startswith(prefixes)
+            if unneeded and entry.is_dir() and not entry.is_symlink():
+                entry.rename(self.root / f"{_ASIDE}{entry.name}")
 
     def clear(self) -> None:
         """Remove everything in it, folders first: without its journal the rest would not be known as a run's."""

@@ -107,10 +107,7 @@ class Subreaper:
 def _live(command: Command, output: int, sock: socket.socket, limits: ResourceLimits) -> NoReturn:
     try:
         _settle({sock.fileno(), output}, limits)
-        mask = (ctypes.c_ulong * (128 // ctypes.sizeof(ctypes.c_ulong)))(1 << signal.SIGCHLD - 1)
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-        # Readable when SIGCHLD arrives.
-        woken = checked(libc.signalfd(-1, mask, os.O_CLOEXEC | os.O_NONBLOCK), "signalfd")
+        woken = _woken_by_children()
         try:
             os.chdir(command.cwd)
             leader = _spawn(list(command.argv), command.environment, output)
@@ -136,6 +133,13 @@ def _settle(kept: set[int], chosen: ResourceLimits) -> None:
     for number in _IGNORED:
         signal.signal(number, lambda number, frame: None)
     limit_this_process(chosen)
+
+
+def _woken_by_children() -> int:
+    """Block SIGCHLD; return a descriptor that is readable when it arrives."""
+    mask = (ctypes.c_ulong * (128 // ctypes.sizeof(ctypes.c_ulong)))(1 << signal.SIGCHLD - 1)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    return checked(libc.signalfd(-1, mask, os.O_CLOEXEC | os.O_NONBLOCK), "signalfd")
 
 
 def _see_off(leader: int, sock: socket.socket, woken: int) -> None:

@@ -85,20 +85,7 @@ class _Overlay:
     def _update(self, operation: Update) -> None:
         file = self._existing(operation.path, anew=bool(operation.sections))
         assert file.draft is not None
-        lines, places = file.draft.lines, list[Placement]()
-        for section in operation.sections:
-            result = locate(lines, section, places)
-            if isinstance(result, str):
-                self._wrong(section, operation.path, result)
-            elif file.stale and not (
-                is_once(lines, section.old) and lines[result.start : result.end] == section.old
-            ):
-                self._wrong(
-                    section, operation.path, f"{file.stale}, and this section does not fit exactly once"
-                )
-            else:
-                places.append(result)
-        file.draft.apply(places)
+        file.draft.apply(self._locate_sections(file, file.draft, operation))
         if operation.move_to is not None:
             self._move(file, operation.move_to)
 
@@ -113,6 +100,23 @@ class _Overlay:
         source = file.source or file.before
         self._files[path] = _File(path, None, file.draft, source)
         file.draft, file.source, file.gone_because = None, None, f"is moved to {target} by this patch"
+
+    def _locate_sections(self, file: _File, draft: Draft, operation: Update) -> list[Placement]:
+        """The placements of the sections, with a problem for each that has none."""
+        lines, places = draft.lines, list[Placement]()
+        for section in operation.sections:
+            result = locate(lines, section, places)
+            if isinstance(result, str):
+                self._wrong(section, operation.path, result)
+            elif file.stale and not (
+                is_once(lines, section.old) and lines[result.start : result.end] == section.old
+            ):
+                self._wrong(
+                    section, operation.path, f"{file.stale}, and this section does not fit exactly once"
+                )
+            else:
+                places.append(result)
+        return places
 
     def _existing(self, raw_path: str, *, anew: bool = False) -> _File:
         """The file as earlier operations left it, else as it is on disk: it must exist, and have been shown; with

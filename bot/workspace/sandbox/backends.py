@@ -50,16 +50,7 @@ def bubblewrap(program: str | None = None) -> Bubblewrap:
     program = program or find_host_program("bwrap")
     if program is None:
         raise NoSandboxError("bubblewrap (bwrap) is not installed.")
-    try:
-        answer = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, check=True, env={}, timeout=10
-        ).stdout
-    except (OSError, subprocess.SubprocessError) as error:
-        raise NoSandboxError(f"{program} --version failed: {error}.") from error
-    match = re.search(r"(\d+)\.(\d+)\.(\d+)", answer)
-    if match is None:
-        raise NoSandboxError(f"{program} gave no version but {answer.strip()!r}.")
-    sandbox = Bubblewrap(program, tuple(map(int, match.groups())))
+    sandbox = Bubblewrap(program, _version(program))
     # If it cannot even print its options, the probe says why it does not work.
     listing = subprocess.run([program, "--help"], capture_output=True, text=True, check=False, env={})
     if listing.returncode == 0 and "--ro-bind-fd" not in listing.stdout:
@@ -84,3 +75,16 @@ def landlock() -> Landlock:
         has = f"version {abi} of Landlock" if abi else "no Landlock"
         raise NoSandboxError(f"This kernel ({os.uname().release}) has {has}; version {OLDEST} is needed.")
     return Landlock(abi)
+
+
+def _version(program: str) -> tuple[int, ...]:
+    try:
+        answer = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, check=True, env={}, timeout=10
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoSandboxError(f"{program} --version failed: {error}.") from error
+    match = re.search(r"(\d+)\.(\d+)\.(\d+)", answer)
+    if match is None:
+        raise NoSandboxError(f"{program} gave no version but {answer.strip()!r}.")
+    return tuple(map(int, match.groups()))

@@ -133,18 +133,8 @@ def _folders(mounts: Mounts, inherited: InheritedFiles, host: _Host) -> Iterator
         if not is_below(path, ROOTS):
             for secret in credentials_in(path):
                 yield from _mask(os.path.realpath(secret))
-    # Our own program: parents of the tree before the tree, all others after it, so that the tree hides none.
-    over: list[str] = []
-    for path, target in mounts.program:
-        if not (str(path) == target and is_below(target, ROOTS)):
-            words = [*host.mount(path, target)]
-            if str(path) == target:  # the interpreter, which others may use too
-                for secret in credentials_in(path):
-                    words += _mask(os.path.realpath(secret))
-            if is_below(mounts.mount, (target,)):
-                yield from words
-            else:
-                over += words
+    under, over = _by_place(mounts, host)
+    yield from under
     yield from of_run(mounts.tree, mounts.mount, "--bind-fd")
     git = mounts.tree / ".git"
     if mounts.own_git and git.exists() and not git.is_symlink():
@@ -164,6 +154,22 @@ def _folders(mounts: Mounts, inherited: InheritedFiles, host: _Host) -> Iterator
         yield from of_run(path, str(path), "--bind-fd")
     if mounts.tmp:
         yield from of_run(mounts.tmp[0], mounts.tmp[1], "--bind-fd")
+
+
+def _by_place(mounts: Mounts, host: _Host) -> tuple[list[str], list[str]]:
+    """The mounts of our own program: parents of the tree before the tree, all others after it, so that the tree hides
+    none."""
+    under: list[str] = []
+    over: list[str] = []
+    for path, target in mounts.program:
+        if not (str(path) == target and is_below(target, ROOTS)):
+            side = under if is_below(mounts.mount, (target,)) else over
+            side.extend(host.mount(path, target))
+            if str(path) == target:  # the interpreter, which others may use too
+                side.extend(
+                    word for secret in credentials_in(path) for word in _mask(os.path.realpath(secret))
+                )
+    return under, over
 
 
 def _mask(path: str, folder: bool | None = None) -> tuple[str, ...]:
