@@ -12,7 +12,7 @@ from tests.follow_up.conftest import BRANCH, FIX, Followed
 from tests.follow_up.conftest import followed as followed
 from tests.support.stage import BOT
 
-pytestmark = [pytest.mark.bubblewrap]
+pytestmark = [pytest.mark.bubblewrap, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("times", [1, 40])

@@ -97,6 +97,7 @@ def test_a_lost_runner_runs_again_and_costs_no_round(followed: Followed):
     assert "fix" not in followed.mark
 
 
+@pytest.mark.slow
 def test_a_copied_mark_lowers_nothing(followed: Followed):
     run = followed.ci()
     followed.wake(run, FIX)
@@ -117,6 +118,7 @@ def _id(followed: Followed) -> int:
 BOTH = "printf 'both\\n=======\\n' > notes.txt; echo both > more.txt"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edit", "refused"),
     [
@@ -166,6 +168,7 @@ def test_five_threads_are_answered_in_one_round(followed: Followed):
     assert followed.mark["review"] == "1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "policy", "refused", "resolved"),
     [(1, "{}", False, True), (30, "{}", False, False), (1, "{}", True, False), (1, "{resolve: false}", False, False)],
@@ -232,6 +235,7 @@ def test_a_round_that_changes_nothing_stops(followed: Followed):
     assert comment == followed.comment
 
 
+@pytest.mark.slow
 def test_a_head_that_moved_makes_the_round_void(followed: Followed):
     round = followed.begin(followed.ci())
     moved = followed.forge.commit(followed.repo, {"y.txt": "y\n"}, branch=BRANCH, author=BOT)
@@ -245,6 +249,7 @@ def test_a_head_that_moved_makes_the_round_void(followed: Followed):
     assert followed.head != moved
 
 
+@pytest.mark.slow
 def test_a_killed_round_is_given_back_and_repeated(followed: Followed):
     run = followed.ci()
     job, _ = followed.begin(run)
@@ -258,6 +263,7 @@ def test_a_killed_round_is_given_back_and_repeated(followed: Followed):
     assert followed.mark["fix"] == "1"
 
 
+@pytest.mark.slow
 def test_the_sweep_works_on_all_that_are_followed(followed: Followed):
     before = followed.head
     followed.ci()
@@ -292,6 +298,7 @@ def test_one_in_the_merge_queue_is_left_alone(followed: Followed):
     assert "in the merge queue" in followed.comment
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["/agent resolve conflicts", "/agent update"])
 def test_a_person_can_have_the_base_merged_into_their_pull_request(followed: Followed, words: str):
     number, head = followed.feature()
@@ -322,6 +329,7 @@ def test_a_lock_file_is_never_merged_by_hand(followed: Followed):
     assert "Cargo.lock has conflicts" in followed.no_round(followed.ci(None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixed", [False, True])
 def test_a_red_dependency_update_is_fixed_once(followed: Followed, mixed: bool):
     notes = "<details>\n<summary>Release notes</summary>\n<ul>\n<li>y is gone.</li>\n</ul>\n</details>"
@@ -397,6 +405,7 @@ def test_a_check_that_is_flaky_on_the_base_runs_again_and_causes_no_commit(follo
     assert "fix" not in followed.mark
 
 
+@pytest.mark.slow
 def test_a_change_that_needs_a_decision_is_asked_back_once(followed: Followed):
     [remark] = followed.review(MAINTAINER)
     followed.wake(followed.ci("success"), [reply(followed, remark, "Which of the two?"), Say("Done.")])
@@ -444,6 +453,7 @@ def test_each_limit_stops_and_the_diff_stays(followed: Followed, fields: dict[st
     assert f"**Stopped:** {reason}" in followed.comment
 
 
+@pytest.mark.slow
 def test_the_base_may_go_on_while_a_conflict_is_resolved(followed: Followed):
     forge, repo = followed.forge, followed.repo
     tip = forge.commit(repo, {"notes.txt": "two\n"})
@@ -453,6 +463,7 @@ def test_the_base_may_go_on_while_a_conflict_is_resolved(followed: Followed):
     assert followed.parents == [head, tip]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["writes", "fails"])
 def test_a_lock_file_is_written_anew_by_its_own_tool(followed: Followed, ends: str):
     """Whatever the model makes of it: the tool begins with the base's."""
@@ -474,6 +485,7 @@ def test_a_lock_file_is_written_anew_by_its_own_tool(followed: Followed, ends: s
     assert b64decode(merged["content"]) == b"two\nupdate --workspace\n"
 
 
+@pytest.mark.slow
 def test_failing_checks_of_a_persons_pull_request_are_fixed_on_request_in_one_round(followed: Followed):
     followed.number, head = followed.feature()
     followed.ci()
@@ -566,6 +578,7 @@ def test_a_commit_of_ours_that_a_person_amended_is_not_ours(followed: Followed, 
     assert ("Somebody else committed" in followed.comment) is (not email)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("email", ["", "noreply@github.com"])
 def test_an_update_that_a_person_amended_is_left_alone(followed: Followed, email: str):
     followed.policy(f"{{}}\ntriggers: {{failed_runs: {{authors: [{followed.dependency_update()}]}}}}")
@@ -574,6 +587,7 @@ def test_an_update_that_a_person_amended_is_left_alone(followed: Followed, email
     assert ("has commits of other accounts" in done.output) is (not email)
 
 
+@pytest.mark.slow
 def test_an_outsider_hides_no_thread_and_keeps_none_open(followed: Followed):
     followed.policy("{resolve: false}")
     [remark] = followed.review(MAINTAINER)
@@ -606,6 +620,7 @@ def test_stop_before_the_first_comment_holds(followed: Followed):
     assert followed.mark["state"] == "stopped"
 
 
+@pytest.mark.slow
 def test_follow_during_a_round_loses_no_work(followed: Followed):
     run, before = followed.ci(), followed.head
     round = followed.begin(run)
@@ -650,6 +665,7 @@ def test_auto_merge_is_armed_where_the_policy_allows_it_and_no_thread_is_open(fo
     assert (followed.pull["auto_merge"] is None) is open
 
 
+@pytest.mark.slow
 def test_an_update_of_what_has_all_of_its_base_pushes_nothing(followed: Followed):
     number, _ = followed.feature()
     followed.worked_on("/agent update", number, [Say("unused")])

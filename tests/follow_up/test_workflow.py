@@ -22,7 +22,7 @@ from tests.support.runner import ROOT, WORKFLOW, Job, Runner, holds
 from tests.support.stage import BOT
 from tests.support.warm import warm_venv
 
-pytestmark = pytest.mark.bubblewrap
+pytestmark = [pytest.mark.bubblewrap, pytest.mark.slow]
 
 KEY = "sk-canary-7be2"
 
