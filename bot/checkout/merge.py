@@ -70,9 +70,11 @@ def _by_hand(git: Git, ends: Iterable[str], stages: Iterable[str]) -> str:
         entry, _, path = stage.partition("\t")
         modes.setdefault(path, set()).add(entry.partition(" ")[0])
     binary = {path for end in ends for path, data in blobs_at(git, end, modes).items() if b"\0" in data}
-    found = next((path for path, kinds in modes.items() if path in binary or not kinds.issubset(_FILES)), "")
+    unmergeable = next(
+        (path for path, kinds in modes.items() if path in binary or not kinds.issubset(_FILES)), ""
+    )
     return (
-        f"{found} has a conflict, and is binary, a link or a submodule: merge the base by hand."
-        if found
+        f"{unmergeable} has a conflict, and is binary, a link or a submodule: merge the base by hand."
+        if unmergeable
         else ""
     )

@@ -253,10 +253,10 @@ class _Detector:
         for one in ecosystems():
             read = one.actions[action].read if action in one.actions else {}
             places |= {name: place for name, place in read.items() if name not in given}
-        found = {
+        matches = {
             name: re.search(at[1], self.files.text(at[0]) or "", re.MULTILINE) for name, at in places.items()
         }
-        return {name: match[match.lastindex or 0] for name, match in found.items() if match}
+        return {name: match[match.lastindex or 0] for name, match in matches.items() if match}
 
     def _leave_out(self, step: CIStep, reason: str) -> None:
         self.workflows.omissions.append(Omission(source_of(step.name), reason, step.source))

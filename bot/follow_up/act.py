@@ -52,7 +52,7 @@ class Actions:
 
     def act(self, step: Step) -> None:
         """Do `step`, and show it in our comment. Raises as `write_record`."""
-        head = self.now.head
+        head, spent = self.now.head, self.record.spent
         match step:
             case Wait(why, who):
                 self.say(f"#{self.number}: {why}")
@@ -66,7 +66,7 @@ class Actions:
                     f"{links}. Next: a maintainer."
                 )
             case Rerun(runs):
-                self._spend(done=self.record.spent.done | {head})
+                self._spend(spent._replace(done=spent.done | {head}))
                 self._write(
                     "**Running failed jobs again.** Next: CI.", row(head, "failed jobs run again", "waiting")
                 )
@@ -74,7 +74,7 @@ class Actions:
                     with self._noting(f"run {one} could not be repeated"):
                         self.github.rerun_failed_jobs(one)
             case Update(why):
-                self._spend(Kind.UPDATE, done=self.record.spent.done | {self.now.base_tip})
+                self._spend(spent._replace(done=spent.done | {self.now.base_tip}), Kind.UPDATE)
                 merging = f"**Merging the base branch.** {sentence(why)} Next: CI."
                 self._write(merging, row(head, "base merged", why))
                 self.github.update_branch(self.number, head)
@@ -89,13 +89,13 @@ class Actions:
         """Record the begin of a round: it counts from now on."""
         spent, head = self.record.spent, self.now.head
         failures = {one.fingerprint: head for one in step.checks if one.fingerprint}
-        self._spend(
-            step.kind,
+        spent = spent._replace(
             failures={**spent.failures, **failures},
             done=spent.done.union(str(bot) for bot in step.threads if bot),
             runs=spent.runs | {str(self.run)},
             lines=spent.lines or self.now.lines,
         )
+        self._spend(spent, step.kind)
         number = self.record.spent.count(*ROUNDS)
         threads = count_of(step.threads, "thread") if step.threads else ""
         what = ": ".join(filter(None, [_WHAT[step.kind], names_of(step.checks), threads]))
@@ -127,11 +127,10 @@ class Actions:
         record = self.record._replace(head=self.now.head)
         stop_record(self.github, self.number, record, safe_line(reason), who)
 
-    def _spend(self, *kinds: Kind, **fields: object) -> None:
-        spent = self.record.spent
+    def _spend(self, spent: Spent, *kinds: Kind) -> None:
         counts = dict(spent.counts)
         counts.update((kind, spent.count(kind) + 1) for kind in kinds)
-        self.record = self.record._replace(spent=spent._replace(counts=counts, **fields))  # type: ignore[arg-type]
+        self.record = self.record._replace(spent=spent._replace(counts=counts))
 
     def _write(self, headline: str, *rows: str) -> None:
         record = self.record._replace(rows=(*self.record.rows, *rows))

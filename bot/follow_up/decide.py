@@ -50,11 +50,11 @@ def blocked(now: Situation, limits: FollowUpPolicy) -> Step | None:
         return Stop(f"The pull request is {now.over}.", "nobody")
     if now.running:
         return Wait("a round is under way")
-    shown = ", ".join(one[:12] for one in now.others[:3])
+    commits = ", ".join(one[:12] for one in now.others[:3])
     allowed = max(_GROWTH * spent.lines, _FREE_LINES) if spent.lines else now.lines
     reasons = {
         f"It has the label `{limits.stop_label}`.": now.labelled,
-        f"Somebody else committed to the branch: {shown}.": now.others,
+        f"Somebody else committed to the branch: {commits}.": now.others,
         f"All {limits.rounds} rounds are used.": spent.rounds >= limits.rounds,
         f"{spent.usd:.2f} of {limits.usd:.2f} USD are spent.": spent.usd >= limits.usd,
         f"The infrastructure ended {spent.lost} rounds in a row.": spent.lost >= _MOST_LOST,

@@ -144,7 +144,7 @@ class _Reader(NamedTuple):
         in how many threads people have to act. What outsiders wrote counts as neither, and hides nothing that others
         wrote before; nor does what we followed and the token could not resolve. Nothing is declined twice, and no
         question is repeated."""
-        found, people, me = [], 0, self.me.id
+        causes, people, me = [], 0, self.me.id
         for thread in self.status.threads:
             one = [each for each in thread if each.author.id == me or self._cause(each) is not None]
             if not one:
@@ -156,13 +156,13 @@ class _Reader(NamedTuple):
                 continue
             bot = None if by_us or any("declined" in mark for mark in marks) else self._cause(last)
             if bot is not None:
-                found.append(bot)
+                causes.append(bot)
             people += any(each.author.id != me for each in one)
         for review in self.status.reviews:
             asks = review.state == "CHANGES_REQUESTED" and review.commit == self.status.head
             if asks and review.body.strip() and (bot := self._cause(review)) is not None:
-                found.append(bot)
-        return tuple(found), people
+                causes.append(bot)
+        return tuple(causes), people
 
     def _cause(self, author: ThreadComment | ReviewStatus) -> int | None:
         """Return 0 for a person with write access, the id of a listed bot, and `None` for anybody else."""

@@ -66,10 +66,10 @@ class Record(NamedTuple):
 
 def read_record(github: GitHub, number: int, messages: Iterable[str] = ()) -> Record:
     """Return what our comments on the pull request say. `messages` are those of its commits. Raises `GitHubError`."""
-    found = list(own_comments(github, github.comments(number)))
-    tries = frozenset(one.key for one in found if one.key.startswith(TRIES))
-    own = next((one for one in found if one.kind == FOLLOWED and one.ours), None)
-    spent = _raised(_spent(own) if own else Spent(), len(tries), messages)
+    comments = list(own_comments(github, github.comments(number)))
+    tries = frozenset(one.key for one in comments if one.key.startswith(TRIES))
+    own = next((one for one in comments if one.kind == FOLLOWED and one.ours), None)
+    spent = _raised(_parse_spent(own) if own else Spent(), len(tries), messages)
     if own is None:
         return Record(spent=spent, tries=tries)
     fields, data = own.fields, own.data
@@ -92,7 +92,7 @@ def read_record(github: GitHub, number: int, messages: Iterable[str] = ()) -> Re
     )
 
 
-def _spent(own: OwnComment) -> Spent:
+def _parse_spent(own: OwnComment) -> Spent:
     fields, number = own.fields, own.number
     return Spent(
         counts={kind: number(kind) for kind in Kind},
@@ -108,9 +108,9 @@ def _spent(own: OwnComment) -> Spent:
 
 def _raised(spent: Spent, tries: int, messages: Iterable[str]) -> Spent:
     """Return `spent` with at least as many rounds of each kind as the branch has commits and failed runs began."""
-    made = [kind for one in messages for kind in _TRAILERS.findall(one)]
-    made += [Kind.FIX] * (tries - made.count(Kind.FIX))
-    return spent._replace(counts={kind: max(spent.counts.get(kind, 0), made.count(kind)) for kind in Kind})
+    rounds = [kind for one in messages for kind in _TRAILERS.findall(one)]
+    rounds += [Kind.FIX] * (tries - rounds.count(Kind.FIX))
+    return spent._replace(counts={kind: max(spent.counts.get(kind, 0), rounds.count(kind)) for kind in Kind})
 
 
 def count_rounds(github: GitHub, number: int, spent: Spent) -> Spent:

@@ -161,7 +161,7 @@ class PullStatuses(ApiPart):
 
 def _status(pull: Any) -> PullStatus:
     head, base = ((pull[end] or {}).get("target") or {} for end in ("headRef", "baseRef"))
-    asked = pull["reviewRequests"]
+    requests = pull["reviewRequests"]
     return PullStatus(
         id=pull["id"],
         url=pull["url"],
@@ -179,8 +179,8 @@ def _status(pull: Any) -> PullStatus:
         checks=_head_checks(head, pull["baseRef"] or {}),
         base_checks=_checks(base),
         commits=tuple(map(_commit, pull["commits"]["nodes"])),
-        asked_bots=tuple((one["requestedReviewer"] or {}).get("databaseId", 0) for one in asked["nodes"]),
-        review_requested=asked["totalCount"] > 0,
+        asked_bots=tuple((one["requestedReviewer"] or {}).get("databaseId", 0) for one in requests["nodes"]),
+        review_requested=requests["totalCount"] > 0,
         reviews=tuple(map(_review, pull["latestOpinionatedReviews"]["nodes"])),
         threads=tuple(_thread(one) for one in pull["reviewThreads"]["nodes"] if not one["isResolved"]),
         labels=frozenset(one["name"].casefold() for one in pull["labels"]["nodes"]),
@@ -205,7 +205,7 @@ def _head_checks(head: Any, base: Any) -> tuple[CheckStatus, ...]:
 def _checks(commit: Any) -> tuple[CheckStatus, ...]:
     """Return the checks of the roll-up. It has those of each run of a workflow, of which the newest counts."""
     rollup = commit.get("statusCheckRollup") or {"contexts": {"nodes": (), "totalCount": 0}}
-    contexts, found = rollup["contexts"], dict[object, CheckStatus]()
+    contexts, checks = rollup["contexts"], dict[object, CheckStatus]()
     for number, one in enumerate(contexts["nodes"]):
         run = one.get("checkSuite", {}).get("workflowRun")
         check = CheckStatus(
@@ -216,10 +216,10 @@ def _checks(commit: Any) -> tuple[CheckStatus, ...]:
         )
         check = _of_run(check, run) if run else check
         key = (check.name, check.workflow, run["event"]) if run else number
-        found[key] = max(found.get(key, check), check, key=lambda one: one.run)
+        checks[key] = max(checks.get(key, check), check, key=lambda one: one.run)
     if contexts["totalCount"] > len(contexts["nodes"]):
-        found["rest"] = CheckStatus("a check after the first hundred", rollup["state"], False)
-    return tuple(found.values())
+        checks["rest"] = CheckStatus("a check after the first hundred", rollup["state"], False)
+    return tuple(checks.values())
 
 
 def _of_run(check: CheckStatus, run: Any) -> CheckStatus:

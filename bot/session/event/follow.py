@@ -40,8 +40,8 @@ def follow(context: EventContext) -> EventResult:
     if not number:
         return EventResult(ExitCode.DONE, "No pull request needs a round.", answered=True)
     if mode == "follow":
-        where, asked = context.where, round_request(context.event_request, number, record)
-        commit = commit_to_prepare(asked, Api(where.api_url, where.token), context.environment)
+        where, round_event = context.where, round_request(context.event_request, number, record)
+        commit = commit_to_prepare(round_event, Api(where.api_url, where.token), context.environment)
         reason = f"The next job runs a round for #{number}."
         return EventResult(ExitCode.DONE, reason, answered=True, pull=number, commit=commit)
     try:
@@ -123,9 +123,9 @@ def _run_round(context: EventContext, number: int, record: Record) -> EventResul
     """Run the round that `record` says is begun."""
     from bot.session.event.run_request import run_request
 
-    context.event_request = asked = round_request(context.event_request, number, record)
+    context.event_request = round_event = round_request(context.event_request, number, record)
     context.thread_ref = context.thread_ref._replace(number=number, key=f"f{record.head[:12]}", lines=0)
-    request = build_request(asked, context.github, context.policy)
+    request = build_request(round_event, context.github, context.policy)
     rounds = tuple(map(unescaped, record.rows))
     request = request._replace(policy_file=context.where.policy_file, round=record.kind, rounds=rounds)
     left = context.policy.rounds.usd - record.spent.usd
