@@ -4,7 +4,8 @@ Its jobs run on one machine, each with the same, empty folders: `prepare` runs C
 left, `run` works on `/agent fix` with that file, `publish` opens the pull request on a forge on loopback. GitHub has
 stand-ins: an interpreter of pyenv for `actions/setup-python`, nvm's newest for `actions/setup-node`, npm's package for
 pnpm and Bun, PyPI's for Poetry, what is on the PATH for other actions; a folder for artifacts; the mirrors for the
-repositories of submodules. `plain` has to be measured before.
+repositories of submodules. Poetry has a plug-in here that reads the index of PyPI alone. `plain` has to be measured
+before.
 """
 
 from __future__ import annotations
@@ -40,6 +41,14 @@ _KEPT = re.compile(
 )
 _MINUTES = 25
 _OWN = "slash-agent"
+_POETRY_MIRROR = "poetry-plugin-pypi-mirror"
+_OWN_PIPX = next(_PYENV.glob("versions/*/bin/pipx"), "pipx")
+_PIPX = f"""\
+#!/bin/sh
+export PIPX_DEFAULT_PYTHON=/usr/bin/python3
+{_OWN_PIPX} "$@" || exit
+case "$*" in *"install poetry"*) {_OWN_PIPX} inject poetry {_POETRY_MIRROR};; esac
+"""
 
 
 class Runner:
@@ -58,8 +67,12 @@ class Runner:
             folder.mkdir(parents=True)
         others = (str(Path(sys.executable).parent), str(_PYENV))
         path = os.environ["PATH"].split(os.pathsep)
+        image = self.root / "image"
+        image.mkdir(exist_ok=True)
+        (image / "pipx").write_text(_PIPX)
+        (image / "pipx").chmod(0o755)
         own = [str(self.home / name) for name in (".local/bin", "go/bin")]
-        self.path = [*own, *(one for one in path if not one.startswith(others))]
+        self.path = [*own, str(image), *(one for one in path if not one.startswith(others))]
         self.variables = {}
 
     def environment(self) -> dict[str, str]:
@@ -68,6 +81,7 @@ class Runner:
             "PATH": os.pathsep.join(self.path), "HOME": str(self.home), "RUNNER_TEMP": str(self.temp),
             "RUNNER_TOOL_CACHE": str(self.tools), "GITHUB_WORKSPACE": str(self.workspace), "ImageOS": "here",
             "GITHUB_ACTIONS": "true", "CI": "true", **self.variables,
+            "POETRY_PYPI_MIRROR_URL": "https://pypi.org/simple/",
             "MAVEN_OPTS": f"-Duser.home={self.home}",  # Java's own is that of the list of users
         }  # fmt: skip
 
@@ -101,7 +115,8 @@ class Runner:
             self.shell(f"npm install -g --silent --allow-scripts=bun --prefix {target} {package}", 5)
             self.path.insert(0, str(target / "bin"))
         elif action == "snok/install-poetry":
-            self.shell("python -m pip install -q poetry && poetry config virtualenvs.in-project true", 5)
+            install = f"python -m pip install -q poetry {_POETRY_MIRROR}"
+            self.shell(f"{install} && poetry config virtualenvs.in-project true", 5)
 
     def _node(self, wanted: str) -> None:
         """Put nvm's newest version on the PATH, without what else is installed there, if the one there is too old."""

@@ -113,7 +113,7 @@ ECOSYSTEM = Ecosystem(
     home_packages=(".local/lib", ".cache/pre-commit"),
     home_environments=listed("""
         .cache/pypoetry/virtualenvs; .local/share/virtualenvs; .local/share/pipx;
-        .local/share/uv; .local/bin"""),
+        .local/share/uv; .local/bin; /opt/pipx; /opt/pipx_bin"""),
     packages=("bin", "lib/python3.*/site-packages"),
     suffixes=(".py", ".pyi"),
     test="python3 -m pytest",

@@ -268,7 +268,7 @@ class Ecosystem(NamedTuple):
     prefixes: Names = ()
     pins: tuple[Pin, ...] = ()
     # Folders of packages in a tool's own folder; folders of the home in which installs leave packages; and those with
-    # environments, which contain their own path.
+    # environments, which contain their own path; an absolute one is that of a runner's image.
     packages: Names = ()
     home_packages: Names = ()
     home_environments: Names = ()

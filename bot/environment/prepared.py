@@ -86,12 +86,13 @@ def _changes_lock_files(api: Api, pull_path: str) -> bool:
 
 def kept_in_home() -> Iterator[str]:
     """Yield the folders of a home whose new files belong to an environment."""
-    return (name for one in ecosystems() for name in (*one.home_packages, *one.home_environments))
+    names = (name for one in ecosystems() for name in (*one.home_packages, *one.home_environments))
+    return (name for name in names if not name.startswith("/"))
 
 
 def kept_at_their_path(variables: Mapping[str, str]) -> Iterator[Path]:
     """Yield the folders of this machine that programs of an environment name by their path: those of packages in the
-    tool cache, and environments in the home."""
+    tool cache, and environments in the home or at a path of the image."""
     cache = variables.get("RUNNER_TOOL_CACHE") or "/nonexistent"
     for name in (name for one in ecosystems() for name in one.packages):
         # A tool, its version, its architecture.

@@ -38,6 +38,7 @@ class CheckSpec:
     name: Line = key("", "The name of the check; by default its command.")
     timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(CHECK_TIMEOUT, "The longest duration.")
     junit: _Reports = key((), "The JUnit XML file that it writes; tests are then compared by name.")
+    fallback: bool = key(False, "Run it only if no check above counted a test.")
 
 
 def _once_by_name(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:

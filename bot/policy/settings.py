@@ -97,7 +97,7 @@ class Policy:
     checks: Checks = key(
         (),
         "Commands that run before and after a change; exit code 0 means passed.",
-        title="a list of commands, or of `{name, command, timeout, junit}`",
+        title="a list of commands, or of `{name, command, timeout, junit, fallback}`",
     )
     setup: tuple[Annotated[SetupStep, short("command", Script | SetupStep)], ...] = key(
         (),

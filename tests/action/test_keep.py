@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bot.environment.prepared import MOST_BYTES
+from bot.environment.prepared import MOST_BYTES, kept_at_their_path, kept_in_home
 from tests.attacks.test_prepared_environment import BASE
 from tests.session.test_event import READING
 from tests.support.files import write_file
@@ -63,6 +63,11 @@ class Prepared:
         with tarfile.open(self.file, "a") as tar:
             change(tar)
         self.digest = run_program(["sha256sum", self.file], check=True).stdout.split()[0]
+
+
+def test_an_images_own_folder_of_programs_is_kept_at_its_path():
+    assert {Path("/opt/pipx"), Path("/opt/pipx_bin")} <= set(kept_at_their_path({})), "of pipx"
+    assert not any(map(os.path.isabs, kept_in_home()))
 
 
 def machine(stage: Stage) -> dict[str, str]:

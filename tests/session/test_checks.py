@@ -15,9 +15,11 @@ from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import CheckRun, CheckState
+from bot.environment.detection_result import Detection
 from bot.evidence.check import Check, denied_path
+from bot.policy.load import load_policy
 from bot.session.checks.runner import CheckRunner
-from bot.session.context.base import chosen_checks, detected_at
+from bot.session.context.base import checks_of, chosen_checks, detected_at
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import landlock
 from bot.workspace.sandbox.landlock import OLDEST, version
@@ -252,6 +254,11 @@ CHECKS = (
 )
 def test_a_request_chooses_checks_by_name(options: dict[str, str], names: list[str]):
     assert [check.name for check in chosen_checks(CHECKS, options)] == names
+
+
+def test_a_fallback_of_the_policy_is_one_of_the_run():
+    policy = load_policy("version: 1\nchecks: [make test, {command: pytest, fallback: true}]")
+    assert [one.fallback for one in checks_of(policy, None, Detection())] == [False, True]
 
 
 def test_a_fallback_that_is_chosen_runs():

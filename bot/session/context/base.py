@@ -147,4 +147,7 @@ def _plain_name(name: str) -> str:
 
 
 def _as_checks(specs: Sequence[CheckSpec]) -> tuple[Check, ...]:
-    return tuple(Check(spec.name, spec.command, spec.timeout, junit=spec.junit) for spec in specs)
+    return tuple(
+        Check(spec.name, spec.command, spec.timeout, junit=spec.junit, fallback=spec.fallback)
+        for spec in specs
+    )
