@@ -118,13 +118,15 @@ def _write(root: Path, file: ProposedFile) -> None:
 
 
 def _try(root: Path, detected: Detection, *, follow_up: bool) -> tuple[list[Trial], list[str]]:
-    """Run each check of the new policy once, with what is installed here. If tests cannot run, all run again with the
-    setup, which is kept if it lets more of them run. Those that cannot run become comments."""
+    """Run each check of the new policy once, with what is installed here. If no tests of CI run, all run again with
+    the setup, which is kept if it lets more of them run. Those that cannot run become comments."""
     chosen = detected._replace(setup=())
-    tests = {one.name for one in detected.checks if one.use is Use.TESTS and not one.fallback}
+    fallbacks = {check.name for check in detected.checks if check.fallback}
+    tests = {one.name for one in detected.checks if one.use is Use.TESTS} - fallbacks
     try:
         trials = try_with_progress(root, policy_text(chosen, fallback=True), sys.stdout)
-        if detected.setup and tests & _unfit(trials).keys():
+        ran = any(trial.tests for trial in trials if trial.name in tests)
+        if detected.setup and not ran and tests & _unfit(trials).keys():
             print("Some cannot run here. Once more, with the install from the lock file first:")
             with_setup = try_with_progress(root, policy_text(detected, fallback=True), sys.stdout)
             if len(_unfit(with_setup)) < len(_unfit(trials)):
@@ -132,7 +134,6 @@ def _try(root: Path, detected: Detection, *, follow_up: bool) -> tuple[list[Tria
     except AgentError as error:
         return [], [f"The checks were not tried: {error}"]
     unfit = _unfit(trials)
-    fallbacks = {check.name for check in detected.checks if check.fallback}
     untested = not any(trial.tests for trial in trials if trial.name not in fallbacks)
     counts = [trial.tests for trial in trials]
     # Two of them that count alike run the same tests, such as `go test ./...` and `make test`.

@@ -88,12 +88,12 @@ def tried(folder: Path, steps: str, files: dict[str, str]) -> tuple[Path, subpro
 
 @pytest.mark.bubblewrap
 def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path: Path):
-    steps = "[{run: python -m unittest}, {run: make lint}, {run: 'pytest --absent ${{ inputs.x }}'}]"
+    steps = "[{run: python -m unittest}, {run: nose2}, {run: make lint}, {run: 'pytest --absent ${{ inputs.x }}'}]"
     repo, done = tried(tmp_path, steps, {"Makefile": "lint:\n\tno-such-linter .\n", "requirements.txt": ""})
     assert "Once more, with the install" not in done.stdout, "the tests run here"
     assert done.returncode == 0, done.stdout + done.stderr
     assert "taken     python -m unittest  (.github/workflows/test.yml, job test)" in done.stdout
-    assert "! 3 files written, 1 of 2 checks pass\n" in done.stdout
+    assert "! 3 files written, 1 of 3 checks pass\n" in done.stdout
     assert "  check     python -m unittest: passed, 1 test, " in done.stdout
     assert "  check     make lint: could not run here: " in done.stdout
     assert "no-such-linter: No such file or directory\n" in done.stdout
@@ -101,7 +101,7 @@ def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path
     assert [check.name for check in load_policy(text).checks] == ["python -m unittest"]
     assert "#    command: make lint\n" in text
     assert "add .github/agent.yml .github/workflows/agent.yml .github/actionlint.yaml && git" in done.stdout
-    assert "note      .github/agent.yml has these as comments: make lint." in done.stdout
+    assert "note      .github/agent.yml has these as comments: nose2, make lint." in done.stdout
 
 
 @pytest.mark.bubblewrap
