@@ -15,8 +15,10 @@ from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.tools import ToolOutcome
 from bot.environment.detection_result import Detection
 from bot.evidence.check import Check, denied_path
+from bot.evidence.tests import SuiteResult
 from bot.policy.load import load_policy
 from bot.session.checks.runner import CheckRunner
 from bot.session.context.base import checks_of, chosen_checks, detected_at
@@ -96,6 +98,17 @@ def test_the_report_of_one_check_is_never_that_of_the_next(workspace: Workspace)
         for command in (f"{write}\npython3 -m pytest -q", "python3 -m pytest --unknown-option")
     )
     assert (first.counts_tests, second.counts_tests) == (True, False)
+
+
+def test_why_reports_could_not_be_read_is_a_note(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
+    broken = ToolOutcome("no memory is left", is_error=True)
+    call = workspace.call
+    monkeypatch.setattr(Workspace, "call", lambda self, tool, arguments, *rest, **more: (
+        broken if "spill" in arguments else call(tool, arguments, *rest, **more)
+    ))  # fmt: skip
+    ran = CheckRunner(workspace, CancelToken()).run(Check("t", "true", 9))
+    assert ran.run.state is CheckState.PASSED
+    assert ran.suite == SuiteResult("", whole=False, note="its tests could not be read: no memory is left")
 
 
 def test_a_cancelled_round_runs_nothing_more(workspace: Workspace):

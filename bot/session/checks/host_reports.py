@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
+from bot.contracts.errors import AgentError
 from bot.contracts.evidence import Answer, Problem, Severity, TestCounts, ToolRun
 from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable
@@ -20,7 +21,7 @@ _HIGHEST_LINE = 100_000_000
 _LONGEST_NOTE = 300
 
 
-class InvalidReport(ValueError):
+class InvalidReport(AgentError):
     """The host's answer has an invalid shape."""
 
 

@@ -153,11 +153,12 @@ class CheckRunner:
         if not isinstance(spill, str):
             return CheckExecution(run)
         query = {**reports, "spill": spill, "asked": command.report, "sure": command.complete}
-        answer = self._query_reports(query)
+        answer: Mapping[str, Any] = {}
         try:
+            answer = self._query_reports(query)
             suite = parse_suite(answer.get("tests"))
-        except InvalidReport as error:
-            suite = SuiteResult("", whole=False, note=f"the tests are not believed: {error}")
+        except AgentError as error:
+            suite = SuiteResult("", whole=False, note=f"its tests could not be read: {error}")
         lacks = run.state is CheckState.NO_SOCKETS or run.note.startswith(MISSING)
         if lacks and suite and suite.counts and suite.counts.passed:
             # Only for some tests a network or a dependency was missing.
@@ -167,11 +168,11 @@ class CheckRunner:
         return CheckExecution(run, suite, opened=known)
 
     def _query_reports(self, query: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the tool host's answer about reports; empty on an error, which the next command reports."""
-        try:
-            return self.workspace.call("check_reports", query, self.cancel).metadata
-        except AgentError:
-            return {}
+        """Return the tool host's answer about reports. Raises `AgentError` if it has none."""
+        outcome = self.workspace.call("check_reports", query, self.cancel)
+        if outcome.is_error:
+            raise InvalidReport(outcome.content)
+        return outcome.metadata
 
     def related_commands(
         self, commands: Mapping[int, str], checkout: Checkout, changed: Sequence[str], paths: Collection[str]
