@@ -18,9 +18,9 @@ from bot.session.workspaces.usage_notes import network_notes
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
 from tests.support.environment_runs import fixed, states
-from tests.support.fix_script import shell
+from tests.support.fix_script import DONE, shell
 from tests.support.loopback import Loopback
-from tests.support.model_script import Say, Turn
+from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.outcomes import REQUEST
 from tests.support.registry import Registry, name_mirror
 from tests.support.repositories import make_repository
@@ -194,6 +194,19 @@ def test_a_server_that_never_answers_is_named_and_nothing_is_green(cli: Cli, tmp
     outcome = fixed(cli, repository(tmp_path, service, "true"), "bubblewrap", shell("echo b > b.txt"))
     assert "passed" not in states(outcome)
     assert "the service database did not answer within 1 s: no answer" in json.dumps(outcome)
+
+
+def test_reading_waits_neither_for_a_server_nor_for_copies_of_caches(cli: Cli, tmp_path: Path):
+    service = {"name": "a", "command": "touch began; sleep 600", "ready": "test -e began"}
+    looked: list[str] = []
+
+    def script(request: ScriptRequest) -> Step:
+        looked[:] = request.results
+        return [Call("glob", {"pattern": "began"}), shell("mv began b.txt"), DONE][min(request.number, 2)]
+
+    ran = cli.on(repository(tmp_path, service, "true"), "fix", "--json", "x", model=script)
+    assert looked[0].startswith("No file matches")
+    assert "b.txt" in json.dumps(ran.json["outcome"]["files"]), looked
 
 
 def test_a126_a_server_reaches_no_more_than_the_checks_do(cli: Cli, tmp_path: Path):

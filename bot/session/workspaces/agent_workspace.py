@@ -12,7 +12,7 @@ from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, GateError, NoSandboxError
 from bot.contracts.journal import FileVersion
-from bot.contracts.tool_descriptions import SHELL_TOOLS, WRITING
+from bot.contracts.tool_descriptions import READING, SHELL_TOOLS, WRITING
 from bot.contracts.tools import ToolOutcome
 from bot.gate.judge import Verdict, judge_tree
 from bot.policy.protected_files import MayWrite
@@ -57,6 +57,8 @@ class AgentWorkspace:
     _last: CallPosition | None = None
     _in_background: bool = False
     _failed_starts: int = 0
+    _copied: bool = False
+    _make_ready: Callable[[], object] = bool
     _started_again: bool = False
     _verdict: Verdict | GateError | None = None
     """On the tree since the last workspace ended."""
@@ -69,10 +71,11 @@ class AgentWorkspace:
         return self._live
 
     def _start(self) -> Workspace:
-        """Waits for what prepares the tree: at the first tool call, not before the first request."""
+        """Waits for what prepares the tree: at the first tool call, not before the first request. Only what setup left
+        is copied here: reading waits neither for caches nor for services."""
         run, trees, environment = self.run, self.trees, self.trees.environment()
         folder, home = run.folder, run.folder.home("agent-0")
-        is_first = self.starts == 0 or not home.is_dir()
+        is_first = not self._copied or not home.is_dir()
         # All share one record of shown files, HOME, temporary folder and spilled output.
         workspace = trees.workspaces.start(
             f"agent-{self.starts}",
@@ -87,10 +90,22 @@ class AgentWorkspace:
         )
         self.links.update(links_in(environment.dependencies.folders, moves=run.confinement.moves))
         folder.write_prepared(self.links, environment.setup_files)
-        if is_first:
-            trees.copy_prepared(workspace, run.cancel_run, environment)
-        trees.serve_agent(workspace)
+
+        def make_ready() -> None:
+            if is_first:
+                trees.copy_prepared(workspace, run.cancel_run, environment)
+                self._copied = True
+            trees.serve_agent(workspace)
+
+        self._make_ready = make_ready
+        if environment.setup_output:
+            self._ready()
         return workspace
+
+    def _ready(self) -> None:
+        """Copy caches and start services, once for each workspace."""
+        make_ready, self._make_ready = self._make_ready, bool
+        make_ready()
 
     def call(
         self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, position: CallPosition
@@ -124,6 +139,8 @@ class AgentWorkspace:
         if self._in_background and tool in WRITING and self._last is not None:
             self.record_changes(self._last, live.scan())
         self._last = position
+        if tool not in READING:
+            self._ready()
         outcome = live.call(tool, arguments, cancel, position.agent, more_edits=position.more_edits)
         running = outcome.metadata.get("running")
         if type(running) is int:
