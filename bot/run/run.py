@@ -10,7 +10,8 @@ afterwards.
 3. The parts of the run are made (`parts.py`): trees, the agent's workspace, the gatekeeper of tool calls, the rounds of
    checks. The change of an earlier run is applied. Then the tool host starts in the sandbox. If the tree needs
    preparation (setup, the policy's or detected, `bring:`, or what the job `prepare` left), that begins on a thread, and
-   the tool host starts at the first call that needs it.
+   the tool host starts at the first call that needs it. Caches are copied and services started before the first call
+   that does more than read.
 4. The agent loop: requests to the model, and its tool calls, each of which the policy decides; after each command the
    journal records what changed, for `restore`. `stop_hook.py` starts the checks on the base with the first request, on
    a thread. When the model hands over its result or ends its turn, the `StopHook` there says what is missing, at most
