@@ -202,9 +202,7 @@ class _Detector:
             elif step.use is Use.BUILD:
                 own = step.command
                 # Each step has a shell of its own, and the folder that it changes to ends with that.
-                builds.append(
-                    f"set -e\n({own}\n)" if "\n" in own else f"({own})" if step.step.folder else own
-                )
+                builds.append(f"({own}\n)" if "\n" in own or step.step.folder else own)
             else:
                 self._check(step, builds)
                 for part in step.installs:
@@ -265,7 +263,7 @@ class _Detector:
         step, use, own = check.step, check.use or Use.TESTS, check.command
         compiles = {one.name for one in ecosystems() if one.compiles}
         needs_build = use >= Use.TYPES and compiles.isdisjoint(one.ecosystem for one in check.commands)
-        command = "\n".join((*builds, own)) if needs_build else own
+        command = "\n".join(("set -e", *builds, own)) if builds and needs_build else own
         same = [number for number, one in enumerate(self.checks) if _alike(one.command) == _alike(own)]
         if step.folder == "?":
             self._leave_out(step, "it runs outside of the repository")

@@ -423,7 +423,7 @@ def test_variables_that_programs_read_are_set_and_those_of_the_workflow_are_not(
 def test_a_build_belongs_to_the_tests_behind_it_unless_their_runner_builds():
     steps = "- run: cmake -S . -B out\n- run: cmake --build out\n- run: ctest --test-dir out"
     assert commands(detection({"CMakeLists.txt": ""}, workflow(steps))) == [
-        "cmake -S . -B out\ncmake --build out\nctest --test-dir out"
+        "set -e\ncmake -S . -B out\ncmake --build out\nctest --test-dir out"
     ]
     steps = "- run: |\n    mkdir out\n    cd out\n    cmake ..\n- run: ctest\n  working-directory: out"
     assert commands(detection({"CMakeLists.txt": ""}, workflow(steps))) == [
