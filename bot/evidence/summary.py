@@ -157,7 +157,9 @@ def _fail(number: int, noun: str, more: str = "") -> str:
 
 def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary:
     # The check that came nearest to evidence has the most useful reason.
-    check = min(checks, key=lambda one: _STATE_ORDER.index(one.after.state), default=None)
+    check = min(
+        checks, key=lambda one: (not _ended_late(one), _STATE_ORDER.index(one.after.state)), default=None
+    )
     by_files = next(iter(ecosystems_of(file.path for file in outcome.files)), named("general"))
     tool = (ecosystem_named(check.command) if check else None) or by_files
     words, advice = _NO_TEST, ("", "")
@@ -170,7 +172,7 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
         return _unverified_summary(*words, why, *advice)
     title, state = f"`{check_title(check)}`", check.after.state
     why = f"{title}: {check.after.note or check.before.note or 'no reason is known'}"
-    if state is CheckState.TIMED_OUT or (state is CheckState.NOT_RUN and check.scope_note):
+    if _ended_late(check):
         words, advice = ("the tests did not end in time", "No test run ended"), _MORE_TIME
     elif state is CheckState.FAILED and check.before.state in _UNKNOWN:
         words = (
@@ -197,6 +199,13 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
     elif state is CheckState.NOT_RUNNABLE and NOT_SHOWN not in why:
         advice = _install_advice(outcome, tool)
     return _unverified_summary(*words, why, *advice)
+
+
+def _ended_late(check: CheckResult) -> bool:
+    """Whether the check ran out of time, or would have, by its run before the change."""
+    return check.after.state is CheckState.TIMED_OUT or (
+        check.after.state is CheckState.NOT_RUN and bool(check.scope_note)
+    )
 
 
 def _install_advice(outcome: Outcome, tool: Ecosystem) -> tuple[str, str]:

@@ -59,7 +59,11 @@ def test_the_headline_says_what_the_checks_came_to(checks: list[CheckResult], he
 
 def test_a_formatter_that_passes_does_not_speak_for_tests_without_a_result():
     late = CheckRun(CheckState.TIMED_OUT, None, 150, "", "stopped after 150 s")
-    summary = summarize_checks(_of(LINT, CheckResult("tests", "cargo test", late, late)))
+    fails = CheckResult("check", "cargo test --no-run", FAILED, FAILED)
+    tests = CheckResult(
+        "tests", "cargo test", late, CheckRun(CheckState.NOT_RUN), scope_note="over 5 minutes"
+    )
+    summary = summarize_checks(_of(LINT, fails, tests))
 
     assert summary.headline == "not verified: the tests did not end in time, 1 of 1 check passes"
     assert not summary.verified
