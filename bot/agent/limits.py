@@ -13,7 +13,7 @@ from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 
 
-@dataclass(slots=True)
+@dataclass
 class SessionUsage:
     """Requests, tokens, USD, commands, and the commands' output in bytes."""
 

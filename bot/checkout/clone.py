@@ -27,7 +27,7 @@ _TAGGER = {"GIT_COMMITTER_NAME": "slash-agent", "GIT_COMMITTER_EMAIL": "slash-ag
 _PLAIN_BRANCH = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|\.$|/$))[A-Za-z0-9_][A-Za-z0-9._/+#-]{0,199}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """A URL or folder, a branch or commit of it, and a token, which is never printed or stored.
 

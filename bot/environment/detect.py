@@ -137,7 +137,7 @@ class _Classified(NamedTuple):
         return step._replace(raw={**step.raw, **sure})
 
 
-@dataclass(slots=True)
+@dataclass
 class _Detector:
     files: Files
     workflows: Workflows

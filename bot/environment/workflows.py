@@ -50,7 +50,7 @@ class CIJob(NamedTuple):
     services: list[Service]
 
 
-@dataclass(slots=True)
+@dataclass
 class Workflows:
     """The jobs, the steps of `copilot-setup-steps.yml`, and what of the workflows cannot be taken, with the reason.
     `sockets`: commands can open some, so that servers can run; `servers` are those of all jobs, by port."""
@@ -155,7 +155,7 @@ def _condition(where: Table, values: Table) -> str:
     return ""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Job:
     name: str
     source: str

@@ -100,7 +100,7 @@ def shown_text(body: str, html: str) -> CleanText:
     return CleanText(text, comments + Counter(page.hidden) + Counter({ELEMENT: elements, WORDS: count}))
 
 
-@dataclass(slots=True)
+@dataclass
 class _Element:
     tag: str
     attributes: Mapping[str, str] = field(default_factory=dict)

@@ -86,7 +86,7 @@ class EditedTextError(RefusedError):
     """A text is not the one that the author of the command saw."""
 
 
-@dataclass(slots=True)
+@dataclass
 class TextCleaner:
     """Prepares other people's text for the model: removes hidden text and shortens long text. Counts what is left out,
     by what it is and why; `missing` are further notes on that."""
@@ -132,7 +132,7 @@ class TextCleaner:
         return f" ({first_of(locations, 4)})" if locations else ""
 
 
-@dataclass(slots=True)
+@dataclass
 class ThreadTexts(TextCleaner):
     """Prepares the texts of thread `number` that were there at the `trigger`, as GitHub's page shows them; by default
     all."""

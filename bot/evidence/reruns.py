@@ -69,7 +69,7 @@ def needs_rerun(before: CheckExecution, after: CheckExecution) -> bool:
     return not (suspects and after.rerun_suite is not None and suspects <= after.rerun_suite.failed)
 
 
-@dataclass(slots=True)
+@dataclass
 class CheckPair:
     """A check before and after the change. `narrowed` is the reason why only the tests related to the change ran, by
     the commands `related`, before and after. `second` is a rerun of the whole check with the change, `note` the reason

@@ -76,7 +76,7 @@ def blob_id(data: bytes, object_format: str) -> str:
     return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scratch:
     """`base` is every path of the commit `base_sha`. `render` is a git directory that reads the objects of `git` and
     has no attribute `-diff`, so that text is shown as text."""

@@ -298,7 +298,7 @@ _KINDS_OF_CHANGES = ("edited files", "changed files", "new files")
 """Files that the edit tools wrote, other files of the base, other new files: they are published in this order."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Group:
     """Changes of one kind: all `paths`, each with whether the base has it, and the first `changes` up to the limits."""
 

@@ -19,7 +19,7 @@ from bot.github.transport import stamp, unchanged
 from bot.github.values import GHOST, CommentData, TextKind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReviewCommentData(CommentData):
     """One comment on lines of a diff.
 

@@ -88,7 +88,7 @@ class IssueData(NamedTuple):
     head: Head | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommentData:
     """One comment of a thread."""
 

@@ -47,7 +47,7 @@ _ThreadLabels = Annotated[tuple[Line, ...], _labels(20, MAX_LABEL)]
 _Days = Annotated[int, whole(0, 3650)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ThreadFilter:
     """The threads in a task's context. A thread has all of `labels` and none of `without`.
 
@@ -63,7 +63,7 @@ class ThreadFilter:
     limit: Annotated[int, whole(1, 100)] = 30
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaskWrites:
     """What a task may write on its threads: how many of each kind, without replies, since its context has no review
     threads. `labels` are those that it may add and remove.
@@ -108,7 +108,7 @@ def _fix_only(verbs: object) -> object:
     return verbs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
     """`name` is the file name without `.md`, `instruction` the text after the front matter. `schedule` is empty for a
     task that only people start. `paths` are the globs that its pull request may change, empty for all. `checks` and

@@ -29,7 +29,7 @@ _Mib = Annotated[int, whole(1, 64 * 1024)]
 _AUTHORS = (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER, Tier.BOT)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AgentPolicy:
     """`instructions` are names of files whose text goes into the first message."""
 
@@ -39,7 +39,7 @@ class AgentPolicy:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SandboxLimits:
     """Limits of each command with all its processes; sizes in MiB. The defaults are those of
     `bot/toolhost/resource_limits.py`."""
@@ -50,7 +50,7 @@ class SandboxLimits:
     disk: _Mib = key(8192, "Growth of the work tree and temporary folder by all commands, in MiB.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DangerousPolicy:
     """Built-in rules for commands that are switched off, by their names in `bot.policy.dangerous`."""
 
@@ -59,14 +59,14 @@ class DangerousPolicy:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SandboxPolicy:
     """Resources that a command may use."""
 
     limits: SandboxLimits = key(SandboxLimits(), "Limits of each command and its child processes.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AttachmentsPolicy:
     """Whose pictures and files are sent to the model."""
 
@@ -75,7 +75,7 @@ class AttachmentsPolicy:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ServerPolicy:
     """Settings of one language server or parser. `command` starts it, empty for the default."""
 
@@ -83,7 +83,7 @@ class ServerPolicy:
     off: bool = key(False, "Turn this one off.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DiagnosticsPolicy:
     """Diagnostics of code. `wait` is in seconds for one edit; `servers` is by the names of `bot.ecosystems.checker`.
     `checkers` run before and after the change: `None` for those that the repository uses."""

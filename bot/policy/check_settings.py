@@ -30,7 +30,7 @@ MAX_TIMEOUT = 6 * 3600
 _Reports = Annotated[tuple[Glob, ...], ONE_OR_MORE]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CheckSpec:
     """`timeout` is in seconds. `junit` are paths or patterns of the reports that it writes."""
 
@@ -53,7 +53,7 @@ Checks = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SetupStep:
     """`timeout` is in seconds; `egress` are names of presets, whose hosts it may reach."""
 
@@ -62,7 +62,7 @@ class SetupStep:
     egress: Egress = key((), "Package registries that this command can reach, by preset.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ServiceSpec:
     """A server for tests, started inside the sandbox. `timeout` is in seconds."""
 

@@ -9,7 +9,7 @@ from bot.policy.tiers_and_budget import BotId, Usd
 _Times = Annotated[int, whole(0, 20)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FollowUpPolicy:
     """Limits of following one pull request of the bot's own until people can merge it."""
 

@@ -22,7 +22,7 @@ _Size = Annotated[int, whole(1, 100_000_000)]
 _Effort = Annotated[str, one_of(EFFORTS)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prices:
     """USD per million tokens."""
 
@@ -32,7 +32,7 @@ class Prices:
     cache_write: _Price | None = key(None, "USD per million tokens written to the cache; by default `input`.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelFacts:
     """The keys of `models`, which become a `ModelOverride`."""
 
@@ -70,7 +70,7 @@ OVERRIDE = GetPydanticSchema(
 _Fallback = Annotated[tuple[Model, ...], Field(max_length=5), ONCE]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelSettings:
     """How models are used. `None`: less specific settings decide."""
 
@@ -87,7 +87,7 @@ class ModelSettings:
 _TASK = line("the name of a task, its file's name without .md", r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelSettingsPolicy(ModelSettings):
     """The settings of all runs, and those of single verbs, tiers and tasks."""
 

@@ -11,7 +11,7 @@ from bot.policy.protected_files import SERVICES
 from bot.policy.writes import VERBS, is_ours
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PullRequestPolicy:
     """A request may change `draft`, unless it is `always`."""
 
@@ -41,7 +41,7 @@ def _not_ours(label: str) -> str:
 Label = Annotated[Line, AfterValidator(_not_ours)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WritesPolicy:
     """What runs may write on threads: `verbs` may write without a task, and set `labels`."""
 
@@ -51,7 +51,7 @@ class WritesPolicy:
     labels: Annotated[tuple[Label, ...], ONCE] = key((), "Labels that these verbs may add and remove.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Identity:
     """The author of commits in place of the account whose token pushes; empty for that account."""
 
@@ -71,7 +71,7 @@ class Identity:
 _Globs = Annotated[tuple[Glob, ...], Field(max_length=100)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DiffPolicy:
     """What a change may hold that the gate withholds otherwise. `services` are those of `policy/protected_files.py`."""
 

@@ -8,7 +8,7 @@ from bot.policy.field_types import key, whole
 _Review = Literal["opened", "ready_for_review", "reopened", "synchronize"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReviewPolicy:
     """`on` are actions of a `pull_request` event. `request_changes` is what a review may do beyond commenting; it never
     approves."""

@@ -60,7 +60,7 @@ _EFFECT = about(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _AnyRule:
     """The keys of every rule. `name` is the rule and its position, as in `rules[2] (.github/agent.yml:14)`; the reader
     sets it, and no file does."""
@@ -73,7 +73,7 @@ class _AnyRule:
     name: SkipJsonSchema[str] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _WithExamples(_AnyRule):
     examples: tuple[Text, ...] = key(
         (), "Paths or commands that the rule must match; otherwise the file is invalid."
@@ -81,7 +81,7 @@ class _WithExamples(_AnyRule):
     counterexamples: tuple[Text, ...] = key((), "Paths or commands that the rule must not match.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PathRule(_WithExamples):
     """Globs relative to the root, for calls of `tools`; `exceptions` are globs that the rule does not cover."""
 
@@ -90,7 +90,7 @@ class PathRule(_WithExamples):
     tools: _Tools = key(WRITING_TOOLS, "The tools whose calls the rule applies to.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CommandRule(_WithExamples):
     """Token lists that a command begins with; `exceptions` are longer ones that the rule does not cover."""
 
@@ -100,7 +100,7 @@ class CommandRule(_WithExamples):
     exceptions: Annotated[_Patterns, _EXCEPT] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OpaqueRule(_AnyRule):
     """For commands that the shell grammar cannot prove simple. Without one they are allowed."""
 

@@ -51,7 +51,7 @@ _Models = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OptionsPolicy:
     """Limits on the options of a command. `models` are names, or globs of them; `None` allows all."""
 
@@ -65,7 +65,7 @@ _WORKFLOW = line(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Policy:
     """`source` is the file's name, for messages; it and `model` are empty where there is none. The fields are the keys
     of the file, in the order in which docs/policy.md lists them."""

@@ -30,7 +30,7 @@ _SomeTurns = Annotated[int, whole(1, 1000)]
 _SomeTokens = Annotated[int, whole(1, 1_000_000_000)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TierPolicy:
     """Limits of one run; `runs_a_day` of one person within a day. The first five are never `None`, which is no limit.
     `egress` are names of presets, whose hosts the workspace may reach."""
@@ -92,7 +92,7 @@ Tiers = Annotated[
 """The type of the key `tiers`: the file's keys of a tier replace its defaults."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bot:
     """An account that may ask. Without `verbs` it may ask for what the tier `bot` may."""
 
@@ -105,7 +105,7 @@ def once_by_id(bots: tuple[Bot, ...]) -> tuple[Bot, ...]:
     return bots
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Budget:
     """Caps for the runs of all tiers. `None` caps nothing beyond the tier's own limit.
 

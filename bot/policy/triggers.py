@@ -21,7 +21,7 @@ def _lower(labels: Mapping[str, str]) -> Mapping[str, str]:
     return MappingProxyType({label.lower(): verb for label, verb in labels.items()})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FailedRunsPolicy:
     """Whose failed workflow runs start a fix."""
 
@@ -34,7 +34,7 @@ class FailedRunsPolicy:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TriggersPolicy:
     """What starts a run beside a command. The names of `labels` are in lower case."""
 
@@ -50,7 +50,7 @@ class TriggersPolicy:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MaintenancePolicy:
     """A task whose pull request somebody closed unmerged rests for `back_off_days`, then twice that, and so on."""
 

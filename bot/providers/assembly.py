@@ -16,7 +16,7 @@ TOO_LONG = "answer_too_long"
 """Our own word for the end of an answer that was cut at these limits."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Block:
     """A part of the answer that is arriving. `section` is the section of a reasoning summary that was written last,
     `input` a call's arguments as some servers send them, at its start."""

@@ -13,7 +13,7 @@ from bot.providers.vendors import CLOUDS, Format, Vendor
 _MESSAGES_VERSION = "2026-10-21"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Endpoint:
     """A vendor's base URL with its key, which is empty for none."""
 

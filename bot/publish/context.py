@@ -25,7 +25,7 @@ from bot.publish.thread.comments import ThreadRef, thread_ref_of
 from bot.verbs.registry import VERBS, merges_base
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PublishContext:
     """A bundle and its destination.
 

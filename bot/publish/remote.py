@@ -43,7 +43,7 @@ class Refs(NamedTuple):
     heads: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Remote:
     """The repository at `url` and the bare `git_dir` for its objects. git reads the token from a descriptor."""
 

@@ -122,7 +122,7 @@ def _text(item: object) -> str:
     return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
 
 
-@dataclass(slots=True)
+@dataclass
 class Call:
     """A tool call with all its records. `inputs` are its arguments as fields for people."""
 
@@ -177,7 +177,7 @@ class Call:
         return " ".join(tag for tag, (_, applies) in FILTERS.items() if applies(self))
 
 
-@dataclass(slots=True)
+@dataclass
 class Turn:
     """One request to the model, its response, and the calls of the response. `at` is when it was sent, `answered` when
     the response was complete (0 for never), `ended` when its last call had its result, all in seconds."""
@@ -231,7 +231,7 @@ class Agent(NamedTuple):
     timeline: Timeline
 
 
-@dataclass(slots=True)
+@dataclass
 class TextEntry:
     """A user message or, by its `origin`, a "note" for readers, or the "summary" of a part of the conversation."""
 
@@ -259,7 +259,7 @@ class VersionRow(NamedTuple):
     restore: str = ""
 
 
-@dataclass(slots=True)
+@dataclass
 class FileRow:
     """A changed file with the tools that did it, and its versions. With `net`, counts are of the change."""
 
@@ -271,7 +271,7 @@ class FileRow:
     versions: Sequence[VersionRow] = ()
 
 
-@dataclass(slots=True)
+@dataclass
 class Timeline:
     entries: list[Turn | TextEntry] = field(default_factory=list)
     files: dict[str, FileRow] = field(default_factory=dict)

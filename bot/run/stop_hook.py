@@ -115,7 +115,7 @@ NEW_ERRORS = (
 _MAX_ROWS = 20
 
 
-@dataclass(slots=True)
+@dataclass
 class StopHook:
     """The message to a model that says it is done: a missing plan, open items of its list, files that the gate
     leaves out, new errors of checkers, failing checks. At most `MAX_REMINDERS` times; what

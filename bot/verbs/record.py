@@ -62,7 +62,7 @@ class Answer(StrEnum):
     FOLLOWING = "following"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Profile:
     """How a run with a model works. `prompt` is the system text, `tools` are the workspace's and `results` those that
     hand over a result; `helper_tools` (todo, task) return none.

@@ -91,7 +91,7 @@ def make_folders(own: Path, shown: Path | None, tmp: Path | None = None) -> Fold
     return folders
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StartOptions:
     """How a workspace on `tree` is started. `folder` belongs to it and is outside the tree: `tmp` and `spill` are made
     in it, and `shown`, unless those of another workspace are continued. PATH and locale

@@ -131,7 +131,7 @@ _MOST_ITEMS = 8
 _THINKING = "the model is thinking"
 
 
-@dataclass(slots=True)
+@dataclass
 class Board:
     """The live part: takes events, returns lines. Thread-safe; never calls out with its lock held. `clock` gives
     seconds."""

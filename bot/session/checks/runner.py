@@ -52,7 +52,7 @@ def not_run(why: str) -> CheckExecution:
     return CheckExecution(CheckRun(CheckState.NOT_RUN, note=why))
 
 
-@dataclass(slots=True)
+@dataclass
 class CheckRunner:
     """Runs checks in one workspace. If the tool host cannot read a check's reports, the exit code stands alone.
 

@@ -19,7 +19,7 @@ WORKFLOW_TOKEN = "SLASH_AGENT_WORKFLOW_TOKEN"  # noqa: S105
 _TOKEN_VARIABLES = ("SLASH_AGENT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GitHubEnvironment:
     """`run_url` is empty outside Actions, and `run` 0. `workflow` is the path of the file that the run is of,
     empty where nobody says. `token` is never shown, nor is `app_key`, the private key of the app `app_id`.

@@ -62,7 +62,7 @@ class Attachments(NamedTuple):
     file_notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunSpec:
     """What an entry point gives a run.
 
@@ -110,7 +110,7 @@ class RunSpec:
         return self.out.resolve() if self.out else self.folder.bundle
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Run(RunSpec):
     """A run, made once its base commit is read and a sandbox is chosen. `request` has the threads of its task.
     `cancel_run` ends the run with its checks, `cancel_conversation` only requests to the model and tool calls;

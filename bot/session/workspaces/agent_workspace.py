@@ -39,7 +39,7 @@ _MOST_BYTES = 16 << 20
 """Of the files that one command changed, for one line of the journal."""
 
 
-@dataclass(slots=True)
+@dataclass
 class AgentWorkspace:
     """One live workspace over the agent's tree at a time, used by one thread. `answer` decides on the writes of its
     tools, `may_write` on those in the patch. `edited` are the paths that edit tools wrote, `links` those in the tree

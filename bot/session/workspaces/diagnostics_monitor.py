@@ -41,7 +41,7 @@ def diagnostics_settings(policy: Policy, tier: Tier, profile: Profile | None = N
     return {"wait": wanted.wait, "servers": servers, "refused": refused_servers(policy, tier, profile)}
 
 
-@dataclass(slots=True)
+@dataclass
 class DiagnosticsMonitor:
     """The diagnostics of one run, whose workspaces follow one another."""
 

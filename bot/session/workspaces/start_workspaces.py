@@ -80,7 +80,7 @@ class Network:
             workspace.proxy.targets = targets(() if self._fork else presets, self._mirrors)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Workspaces:
     """Starts workspaces. `network` is what they may reach, `tools` are those of the user's shell. Where `has_setup`,
     HOME holds what setup downloaded and nothing of the user's."""

@@ -43,7 +43,7 @@ _CAPABILITIES: Mapping[str, Any] = {
 }
 
 
-@dataclass(slots=True)
+@dataclass
 class SourceFile:
     """A file with its text before the agent's first change and now, `None` if it does not exist or is not text.
     `change` is how it changed last: `CREATED`, `CHANGED` or `DELETED`."""
@@ -54,7 +54,7 @@ class SourceFile:
     change: int = CHANGED
 
 
-@dataclass(slots=True)
+@dataclass
 class Document:
     """A file that a server has. `base` are the problems before the agent's first change, `None` while they are unknown,
     `problems` those now. `server_text` is the text that the server has, in this `version`; `request` is the last one

@@ -31,7 +31,7 @@ BaseContent = Callable[[str], bytes | None]
 """A file of the commit that the run began with, for a link its target; `None` if the commit does not have it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Settings:
     """From the supervisor. `wait` is how long an edit waits, in seconds; `servers` the policy's settings of each, by
     name. `refused` says by name, as a clause, why a server may run by a program of ours alone. `since` is when the

@@ -20,7 +20,7 @@ from bot.toolhost.patch.locate import Placement, is_once, locate
 from bot.toolhost.write_changes import Change
 
 
-@dataclass(slots=True)
+@dataclass
 class _File:
     """One file of the overlay. `draft` is `None` once it is gone, for the reason `gone_because`; `source` is the file
     it is moved from."""

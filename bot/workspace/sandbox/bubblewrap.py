@@ -28,7 +28,7 @@ _NEWER = (0, 8)
 """From this version on it knows `--size` and `--disable-userns`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bubblewrap(Confinement):
     """`program` is the absolute path of bwrap, `version` its version, `hidden` what commands must not see of the
     system's folders. `overlays`: it can mount an overlay."""

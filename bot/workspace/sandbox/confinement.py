@@ -19,7 +19,7 @@ STORE = f".slash-agent/{LINKED}"  # packages find themselves by the last such na
 """The folder in a folder of links that contains their targets."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EnvironmentFolder:
     """A folder of installed packages and tools, shown read-only and never copied.
 

@@ -41,7 +41,7 @@ def version() -> int:
     return max(int(abi), 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Landlock(Confinement):
     """`abi` is the kernel's version of it, `hidden` what commands must not see of the system's folders.
     `kept_capabilities`, by number, are for tests."""
