@@ -49,7 +49,7 @@ class Pulls(RenderedTexts):
         path, ref = f"/repos/{repository}/activity", f"refs/heads/{branch}"
 
         def parse(data: Any) -> list[PushData]:
-            return [PushData(str(one["before"]), str(one["after"]), str(one["timestamp"])) for one in data]
+            return [PushData(str(one["after"]), str(one["timestamp"])) for one in data]
 
         # A private fork is not there for a token of the repository that it was forked from; an older GitHub Enterprise
         # Server has no such list.

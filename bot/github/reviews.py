@@ -31,10 +31,8 @@ class ReviewCommentData(CommentData):
     line: int
     start_line: int
     side: Side
-    hunk: str
     in_reply_to: int
     outdated: bool = False
-    url: str = ""
     review: int = 0
 
     @property
@@ -185,12 +183,10 @@ def _review_comment(comment: PullRequestComment) -> ReviewCommentData:
         line=line,
         start_line=(comment.start_line or 0) if line else 0,
         side=Side(comment.side or "RIGHT"),
-        hunk=comment.diff_hunk or "",
         in_reply_to=comment.in_reply_to_id or 0,
         created_at=stamp(comment.created_at),
         updated_at=stamp(comment.updated_at),
         outdated=not line and comment.subject_type != "file",
-        url=comment.html_url or "",
         review=comment.pull_request_review_id or 0,
     )
 

@@ -127,10 +127,9 @@ class RepositoryData(NamedTuple):
 class PushData(NamedTuple):
     """One push to a branch, as GitHub's server recorded it; the dates in commits are the author's claim.
 
-    `before` is 40 zeros for the push that created the branch, `after` for the one that deleted it.
+    `after` is 40 zeros for the one that deleted it.
     """
 
-    before: str
     after: str
     at: str
 

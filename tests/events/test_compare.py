@@ -68,7 +68,7 @@ ON_PULLS = [
 
 def _made(what: str) -> Request:
     event = Event(*EVENTS[what])
-    threads = Threads(push_list=[PushData("0" * 40, HEAD, "2026-03-01T11:00:00Z")])
+    threads = Threads(push_list=[PushData(HEAD, "2026-03-01T11:00:00Z")])
     return expect(Request, build_request(event, threads, lambda: POLICY, inputs=GIVEN))
 
 

@@ -13,7 +13,7 @@ from tests.support.policies import admitting
 from tests.support.threads import HEAD, Threads, on_pull, pull_request, review_comment_payload, review_payload
 
 EARLIER, AT, LATER = "2026-03-01T11:00:00Z", "2026-03-01T12:00:00Z", "2026-03-01T12:00:30Z"
-ZERO, OLD, NEW = "0" * 40, "c" * 40, "d" * 40
+OLD, NEW = "c" * 40, "d" * 40
 POLICY = admitting(
     {Tier.MAINTAINER: frozenset(NAMES), Tier.CONTRIBUTOR: frozenset({"review", "explain"})}, {}
 )
@@ -94,7 +94,7 @@ def test_where_nothing_happened_since_the_head_is_the_one_and_nobody_is_asked():
 
 
 def test_a_head_pushed_before_the_command_is_worked_on():
-    threads = _moved([PushData(OLD, HEAD, EARLIER)])
+    threads = _moved([PushData(HEAD, EARLIER)])
     assert _request("/agent fix", threads).thread is not None
     assert "pushes acme/calc fix" in threads.calls
 
@@ -104,13 +104,13 @@ NEWER = (
     "Check it and repeat the command."
 )
 PUSHES: dict[str, list[PushData]] = {
-    "a push after the command": [PushData(OLD, HEAD, LATER), PushData(ZERO, OLD, EARLIER)],
+    "a push after the command": [PushData(HEAD, LATER), PushData(OLD, EARLIER)],
     "a push to and fro after the command": [
-        PushData(NEW, HEAD, LATER),
-        PushData(HEAD, NEW, LATER),
-        PushData(OLD, HEAD, EARLIER),
+        PushData(HEAD, LATER),
+        PushData(NEW, LATER),
+        PushData(HEAD, EARLIER),
     ],
-    "a push that the list has not got yet": [PushData(OLD, NEW, LATER)],
+    "a push that the list has not got yet": [PushData(NEW, LATER)],
 }
 
 
@@ -124,8 +124,8 @@ UNKNOWN: dict[str, tuple[list[PushData] | None, dict[str, Any]]] = {
     "a private fork": (None, FORK),
     "a deleted fork": (None, {"head_repository": ""}),
     "no push on record": ([], FORK),
-    "a list without the push of this head": ([PushData(OLD, NEW, EARLIER)], FORK),
-    "a head that an older push made": ([PushData(HEAD, NEW, EARLIER), PushData(OLD, HEAD, EARLIER)], FORK),
+    "a list without the push of this head": ([PushData(NEW, EARLIER)], FORK),
+    "a head that an older push made": ([PushData(NEW, EARLIER), PushData(HEAD, EARLIER)], FORK),
 }
 
 
@@ -140,14 +140,14 @@ def test_an_unknown_push_time_is_noted(case: str):
 
 
 def test_on_the_bots_own_branch_a_command_goes_on_from_the_one_before_it():
-    threads = _moved([PushData(OLD, HEAD, LATER)], head_ref="agent/issue-3-sum")
+    threads = _moved([PushData(HEAD, LATER)], head_ref="agent/issue-3-sum")
     request = _request("/agent fix", threads)
     assert request.pull is not None
     assert request.pull.head_sha == HEAD
 
 
 def test_a_forks_branch_is_not_the_bots_own_by_its_name():
-    threads = _moved([PushData(OLD, HEAD, LATER)], head_ref="agent/issue-3-sum", **FORK)
+    threads = _moved([PushData(HEAD, LATER)], head_ref="agent/issue-3-sum", **FORK)
     assert isinstance(_refusal("/agent fix", threads), Refusal)
 
 
@@ -177,18 +177,18 @@ def test_a_pull_request_with_another_base_since_is_refused():
 
 @pytest.mark.parametrize("named", [HEAD, HEAD.upper()])
 def test_a_maintainer_may_vouch_for_the_head_by_naming_it(named: str):
-    threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
+    threads = _moved([PushData(HEAD, EARLIER)], **FORK)
     assert _request(f"/agent fix --sha {named}", threads).trusted_sha == HEAD
 
 
 def test_a90_part_of_an_id_vouches_for_nothing():
-    threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
+    threads = _moved([PushData(HEAD, EARLIER)], **FORK)
     for digits in (12, 39):
         refusal = _refusal(f"/agent fix --sha {HEAD[:digits]}", threads)
         assert "`--sha` needs the full id of the head commit" in refusal.reason
 
 
-SAME_SECOND = [PushData(OLD, HEAD, AT)]
+SAME_SECOND = [PushData(HEAD, AT)]
 
 
 @pytest.mark.parametrize("pushes", [*PUSHES.values(), SAME_SECOND])

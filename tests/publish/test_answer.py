@@ -95,7 +95,7 @@ def test_on_lines_of_a_diff_it_is_a_reply_there(world: World):
     [remark] = list(world.github().review_comments(number))
     outcome = world.on_pull(
         number,
-        anchor=ReviewThread(remark.id, "invoice.py", 2, 0, Side.RIGHT, remark.hunk, ()),
+        anchor=ReviewThread(remark.id, "invoice.py", 2, 0, Side.RIGHT, "", ()),
         trigger=Trigger("pull_request_review_comment", remark.id, "", "2026-01-02T03:04:05Z"),
     )
     asked = bundle(world, request=outcome.request)
