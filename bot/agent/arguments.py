@@ -28,7 +28,7 @@ class Arguments(NamedTuple):
     """`values` fit the schema; `repairs` describes each repair."""
 
     values: Mapping[str, Any]
-    repairs: tuple[str, ...] = ()
+    repairs: tuple[str, ...]
 
 
 def parse_arguments(raw: str, schema: Mapping[str, Any]) -> Arguments:

@@ -29,7 +29,7 @@ class TurnInfo(NamedTuple):
     calls: tuple[ToolCall, ...]
     state: RequestState
     shares: tuple[LimitShare, ...]
-    failed: bool = False
+    failed: bool
 
 
 class Hooks(NamedTuple):

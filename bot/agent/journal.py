@@ -189,7 +189,7 @@ class JournalFile(NamedTuple):
 
     header: Header
     lines: tuple[JournalLine, ...]
-    everything: tuple[JournalLine, ...] = ()
+    everything: tuple[JournalLine, ...]
     unread: tuple[int, ...] = ()
 
     @property

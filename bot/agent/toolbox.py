@@ -29,7 +29,7 @@ class Mask(NamedTuple):
 
     allowed: tuple[str, ...]
     reason: str
-    required: bool = False
+    required: bool
     refused: tuple[str, ...] = ()
 
     def refusal(self, tool: str) -> str:

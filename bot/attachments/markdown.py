@@ -35,7 +35,7 @@ class Link(NamedTuple):
 
     address: str
     end: int
-    quoted: bool = False
+    quoted: bool
 
 
 def pictures_in(text: str) -> list[Link]:

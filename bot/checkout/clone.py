@@ -62,7 +62,7 @@ class Checkout(NamedTuple):
     paths: tuple[str, ...] = ()
     conflicted: tuple[str, ...] = ()
 
-    def paths_at(self, tree: str = "") -> Sequence[str]:
+    def paths_at(self, tree: str) -> Sequence[str]:
         """Raises `GitError`."""
         if tree in ("", self.base_sha):
             return self.paths
@@ -124,7 +124,7 @@ def check_out(source: Source, folder: Path, *, history: History = 1) -> Checkout
         return _from_local(source, folder, history)
 
 
-def materialise(checkout: Checkout, tree: Path, *, tree_sha: str | None = None) -> None:
+def materialise(checkout: Checkout, tree: Path, *, tree_sha: str | None) -> None:
     """Write another pristine work tree, of the base commit or of `tree_sha`. `tree` must not exist."""
     with _failing_as(f"a work tree cannot be written to {tree}"):
         _write_tree(checkout.git, checkout.base_sha, checkout.branch, tree, tree_sha=tree_sha)

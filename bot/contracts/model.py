@@ -95,8 +95,8 @@ class Retrying(NamedTuple):
     attempt: int
     delay: float
     reason: str
-    partial: Message | None = None
-    usage: Usage = Usage()
+    partial: Message | None
+    usage: Usage
 
 
 OnRetry = Callable[[Retrying], None]

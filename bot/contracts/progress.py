@@ -27,7 +27,7 @@ class WaitEvent(NamedTuple):
     at the terminal may skip the wait."""
 
     text: str
-    limit: float | None = None
+    limit: float | None
     skippable: bool = False
 
 

@@ -135,7 +135,7 @@ def totals_of(ends: Iterable[re.Match[str]]) -> dict[str, int]:
     return {state: totals[state] for state in STATES}
 
 
-def tests_of(source: str, named: Named, totals: dict[str, int], *, only_failed: bool = False) -> ParsedTests:
+def tests_of(source: str, named: Named, totals: dict[str, int], *, only_failed: bool) -> ParsedTests:
     """The tests that a runner `named`, each with its state, if they are as many as its own `totals`, where those that
     are skipped may have no name; else, or if it names `only_failed` ones, those that failed."""
     listed = list(named)

@@ -26,7 +26,7 @@ class ChangedSuite(NamedTuple):
     `mixed` those that are not. `edited` are the texts on the base of edited test files by path, `others` the base's
     other test files, `data` the changed data files. `inside` are source files whose own tests are edited."""
 
-    put_back: tuple[str, ...] = ()
+    put_back: tuple[str, ...]
     mixed: tuple[str, ...] = ()
     edited: Mapping[str, str] = {}
     data: tuple[str, ...] = ()

@@ -39,10 +39,10 @@ _MISSING_IMPORT = frozenset(
 class Delta(NamedTuple):
     """`environment` are new problems about packages that were already missing."""
 
-    new: tuple[Problem, ...] = ()
-    fixed: tuple[Problem, ...] = ()
-    environment: tuple[Problem, ...] = ()
-    remaining: int = 0
+    new: tuple[Problem, ...]
+    fixed: tuple[Problem, ...]
+    environment: tuple[Problem, ...]
+    remaining: int
 
 
 def compare(

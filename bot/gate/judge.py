@@ -130,7 +130,7 @@ def judge_patch(
     patch: bytes,
     *,
     limits: ChangeLimits = DEFAULT_LIMITS,
-    may_write: MayWrite | None = None,
+    may_write: MayWrite | None,
 ) -> Verdict:
     """Return what of `patch` may leave, applied to `base_sha` in a scratch index of a bare git directory.
 

@@ -207,7 +207,7 @@ def plain_addresses(text: str, hosts: Collection[str] = HOSTS) -> str:
     return _SCHEME.sub(break_unlisted, text)
 
 
-def break_foreign_threads(text: str, repository: str, hosts: Collection[str] = HOSTS) -> str:
+def break_foreign_threads(text: str, repository: str, hosts: Collection[str]) -> str:
     """Break each link to an issue, pull request, discussion or commit of another repository than `repository`."""
     # The scheme of the address, and the repository that follows it.
     kinds = r"([\w.%-]{1,100}/[\w.%-]{1,100})/(?:issues|pulls?|discussions|commits?)/"

@@ -36,9 +36,9 @@ def changes(
     scratch: Scratch,
     tree: Path,
     *,
-    setup_files: Collection[str] = (),
-    links: Mapping[str, str] = MappingProxyType({}),
-    edited: Collection[str] = (),
+    setup_files: Collection[str],
+    links: Mapping[str, str],
+    edited: Collection[str],
 ) -> TreeDiff:
     """Return every change of `tree` against the base, contents included. Raises `GateError` for an unreadable tree.
 

@@ -150,12 +150,12 @@ class Threads(RenderedTexts, Accounts):
         create = self.source.create_issue
         return self._parsed(lambda: _issue(create(title, body, labels=list(labels))))
 
-    def edit_issue(self, number: int, *, title: str | None = None, body: str | None = None) -> None:
+    def edit_issue(self, number: int, *, title: str | None = None, body: str | None) -> None:
         """`None` leaves a field unchanged."""
         issue = self.source.get_issue(number)
         issue.edit(NotSet if title is None else title, NotSet if body is None else body)
 
-    def close_issue(self, number: int, reason: str = "completed") -> None:
+    def close_issue(self, number: int, reason: str) -> None:
         """`reason` is `completed` or `not_planned`. A pull request's number closes the pull request."""
         self.source.get_issue(number).edit(state="closed", state_reason=reason)
 

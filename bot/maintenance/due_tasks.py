@@ -122,7 +122,7 @@ def decide_all(
     repository: str,
     since: Callable[[str], datetime],
     now: datetime,
-    started: Mapping[str, Start] | None = None,
+    started: Mapping[str, Start],
 ) -> list[Decision]:
     """Return one decision per task, sorted by name. `since` returns the time of the last plan for a task: the task is
     due if its schedule fell after that. Those that people `started` run whatever their schedule. Times are
@@ -137,7 +137,7 @@ def decide_all(
     decisions: list[Decision] = []
     for task in sorted(tasks, key=lambda task: (last_due_of(task) or now, task.name)):
         due, seen = last_due_of(task), since(task.name)
-        if start := (started or {}).get(task.name):
+        if start := started.get(task.name):
             decision = room.decide(task, start, now)
         elif due is None:
             decision = Decision(task, False, "It has no schedule: somebody starts it by hand.")

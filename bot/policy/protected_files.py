@@ -110,7 +110,7 @@ class ProtectedFiles(NamedTuple):
     """Returns why a path is protected, or `None`. `lifted` are services whose files may change; `names` are file names
     that are protected in any folder, `policy` is the path of the policy, all in lower case."""
 
-    lifted: Collection[str] = ()
+    lifted: Collection[str]
     names: Collection[str] = ()
     policy: str = ""
 

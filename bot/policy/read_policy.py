@@ -9,7 +9,7 @@ from bot.policy.settings import Policy
 from bot.policy.validate_document import read_document
 
 
-def read_policy(text: str, source: str, parser: Parser | None = None) -> Policy:
+def read_policy(text: str, source: str, parser: Parser | None) -> Policy:
     """Return the policy in `text`, with defaults for missing keys. Raises `PolicyError` with all problems."""
     return read_document(policy_adapter(), text, source, parser, {"source": source})
 

@@ -26,7 +26,7 @@ class Allowance(NamedTuple):
 
     caps: WriteCaps
     threads: Mapping[int, bool]
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...]
     replies: frozenset[int] = frozenset()
     triggers: frozenset[str] = frozenset()
 

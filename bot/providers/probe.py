@@ -22,9 +22,9 @@ class ListedModel(NamedTuple):
     tokens, 0 if it is not listed."""
 
     name: str
-    end: date | None = None
-    is_ended: bool = False
-    window: int = 0
+    end: date | None
+    is_ended: bool
+    window: int
 
 
 class ProbeResult(NamedTuple):

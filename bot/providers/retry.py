@@ -71,7 +71,7 @@ def next_wait(
     attempt: int,
     policy: RetryPolicy,
     random_fraction: Callable[[], float],
-    seconds_left: float = float("inf"),
+    seconds_left: float,
 ) -> float | str:
     """Return the seconds before attempt `attempt + 1`, or why there is none: a clause that continues the failure's
     message, empty if that is complete.

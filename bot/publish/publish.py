@@ -49,7 +49,7 @@ _PUBLISHERS: Mapping[Status, Callable[[PublishContext], None]] = {
 """What posts a bundle's reply, where it has one."""
 
 
-def publish(context: PublishContext, repository: str = "") -> PublishResult:
+def publish(context: PublishContext, repository: str) -> PublishResult:
     """Publish the bundle of `context`. The git directory of its remote must not exist; it is created here.
 
     A bundle for another repository than `repository` is refused. Raises `PublishError` and `GateError`, after a comment

@@ -57,8 +57,8 @@ class FirstScreen(NamedTuple):
     evidence: Evidence
     view: View
     figures: str
-    files: Sequence[NetFile] = ()
-    answer: str = ""
+    files: Sequence[NetFile]
+    answer: str
 
     @property
     def changed(self) -> str:
@@ -140,10 +140,10 @@ def _outcome(journal: JournalFile, timeline: Timeline, evidence: Evidence, files
 class Handover(NamedTuple):
     """The results that the model submitted until the end of the journal; empty for other kinds of runs."""
 
-    description: Description = Description()
-    plan: Plan | None = None
-    question: str = ""
-    findings: tuple[Finding, ...] = ()
+    description: Description
+    plan: Plan | None
+    question: str
+    findings: tuple[Finding, ...]
 
 
 def handover_of(journal: JournalFile) -> Handover:

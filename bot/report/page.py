@@ -80,7 +80,7 @@ def render_page(journal_path: Path, patch: bytes | None = None) -> str:
     return render(journal, patch)
 
 
-def render(journal: JournalFile, patch: bytes | None = None) -> str:
+def render(journal: JournalFile, patch: bytes | None) -> str:
     """`render_page` for a journal that was read. What would make the page larger than `LARGEST` is only counted."""
     timeline, handover = build_timeline(journal), handover_of(journal)
     first_screen = build_first_screen(journal, timeline, handover.description, patch)

@@ -24,7 +24,7 @@ def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = ())
     return str(macros_of("summary", _FOLDER).run(outcome, view, sections, pull_url, [*hidden, *notes[:20]]))
 
 
-def publish_summary(pull_url: str = "", notes: Sequence[str] = ()) -> str:
+def publish_summary(pull_url: str, notes: Sequence[str]) -> str:
     """Return what publishing adds to the run's own summary in the same job; empty for nothing."""
     text = str(macros_of("summary", _FOLDER).published(pull_url, notes))
     return f"## Slash Agent: published\n\n{text}" if text else ""

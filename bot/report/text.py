@@ -95,7 +95,7 @@ class Diff(NamedTuple):
     """`left_out` is the number of further rows."""
 
     rows: Sequence[Row]
-    left_out: int = 0
+    left_out: int
 
 
 def diff_of(text: str, most: int = MOST_ROWS) -> Diff:

@@ -96,7 +96,7 @@ class FileDiff(NamedTuple):
     path: str
     old_path: str
     status: FileStatus
-    hunks: tuple[Hunk, ...] = ()
+    hunks: tuple[Hunk, ...]
     binary: bool = False
     old_mode: str = ""
     new_mode: str = ""

@@ -32,7 +32,7 @@ class Piece(NamedTuple):
     name: str
     file: FileDiff
     text: str
-    number: int = 1
+    number: int
 
 
 def key_of(name: str) -> str:

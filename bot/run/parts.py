@@ -103,9 +103,7 @@ def make_parts(run: Run) -> Parts:
     return Parts(skills, results, subagents, trees, gatekeeper, workspace, Rounds(run, trees, checks), review)
 
 
-def granted_profile(
-    spec: RunSpec, policy: Policy, last: Bundle | None = None, *, writes: bool = False
-) -> Profile:
+def granted_profile(spec: RunSpec, policy: Policy, last: Bundle | None, *, writes: bool) -> Profile:
     """The profile of the verb, with `skill` and without the commands that policy and budget do not grant. `last` is the
     bundle that a `continue` starts from; with `writes` the run may propose some."""
     profile = profile_of(spec.request, last.outcome.request.verb if last else "", writes=writes)

@@ -141,7 +141,7 @@ def write_run_bundle(folder: RunFolder, bundle: Bundle) -> None:
         raise BundleWriteError(problem) from error
 
 
-def make_branch(repo: Path, result: RunResult, dirty: DirtyBase | None = None) -> str:
+def make_branch(repo: Path, result: RunResult, dirty: DirtyBase | None) -> str:
     """Commit the change to a new branch of `repo` and return its name; empty if it was made on a `dirty` base and does
     not apply to HEAD alone. Raises `AgentError`."""
     assert result.verdict is not None

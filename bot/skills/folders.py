@@ -102,7 +102,7 @@ def user_skills(environment: Mapping[str, str]) -> list[Discovered]:
 
 
 def session_skills(
-    user: Mapping[str, str], committed: Iterable[Discovered] = (), wanted: Wanted | None = NOTHING
+    user: Mapping[str, str], committed: Iterable[Discovered], wanted: Wanted | None
 ) -> SkillSet:
     """Return all skills of a session, as `choose_skills` does. `user` is the environment of the machine's owner, empty
     if there is none. Raises `UsageError` if the skill of `--skill` is not among them."""

@@ -105,7 +105,7 @@ def _with_quotes(line: str) -> str:
 _Fields = Mapping[str, Field]
 
 
-def check_document(skill: Skill, data: bytes, parser: Parser | None = None) -> Skill:
+def check_document(skill: Skill, data: bytes, parser: Parser | None) -> Skill:
     """Return `skill` with what the bytes of its SKILL.md say. Never raises."""
     try:
         fields = read_fields(data, parser)

@@ -35,7 +35,7 @@ def decode(data: bytes) -> Text | None:
         return Text(data.decode("latin-1"), guessed=True)
 
 
-def encode(text: Text, known: str = "") -> bytes:
+def encode(text: Text, known: str) -> bytes:
     """The bytes of `text`. Raises `NotEncodableError`.
 
     In a file whose encoding was guessed, only ASCII and characters that occur in `known` (text that was in the

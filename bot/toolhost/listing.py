@@ -91,9 +91,7 @@ class ScratchRepository(NamedTuple):
 
 
 @contextmanager
-def scratch_repository(
-    root: Path, tmp: Path, cancelled: Cancellation | None = None
-) -> Iterator[ScratchRepository]:
+def scratch_repository(root: Path, tmp: Path, cancelled: Cancellation) -> Iterator[ScratchRepository]:
     """A `ScratchRepository` in `tmp`. Raises `OSError` if there is no room for one."""
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -111,7 +109,7 @@ def scratch_repository(
         # A repository's own attributes win over those in the tree, which could call text binary or convert it.
         (folder / "info" / "attributes").write_bytes(_ATTRIBUTES)
         (folder / "info" / "exclude").write_bytes(_BYTECODE)
-        yield ScratchRepository(root, folder, environment, cancelled or Cancellation())
+        yield ScratchRepository(root, folder, environment, cancelled)
     finally:
         rmtree(folder, ignore_errors=True)
 

@@ -66,7 +66,7 @@ def one_line(text: object, longest: int, root: str = "") -> str:
     return line[:longest].rstrip()
 
 
-def _inside(path: object, root: str, folder: str = "") -> str | None:
+def _inside(path: object, root: str, folder: str) -> str | None:
     """The path relative to `root`; `None` if it is not the path of a file in it."""
     if not isinstance(path, str) or not path or len(path) > _LONGEST_PATH or not path.isprintable():
         return None

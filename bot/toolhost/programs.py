@@ -38,8 +38,8 @@ class ProgramResult(NamedTuple):
     output: bytes
     timed_out: bool
     cancelled: bool
-    errors: bytes = b""
-    capped: bool = False
+    errors: bytes
+    capped: bool
 
 
 class Cancellation:

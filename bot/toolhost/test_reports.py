@@ -59,7 +59,7 @@ def find(root: Path, patterns: Iterable[str]) -> dict[str, Stamp]:
     return stamps
 
 
-def read(path: Path, folder: Path, largest: int = LARGEST) -> bytes:
+def read(path: Path, folder: Path, largest: int) -> bytes:
     """All of a regular file beneath `folder`. Raises `ReportError` for anything else, and never waits."""
     if not inside(os.path.realpath(path.parent), os.path.realpath(folder)):
         raise ReportError("lies behind a link that leads out of the repository")
@@ -93,7 +93,7 @@ LARGEST_OUTPUT = 8 * 1024 * 1024
 _LONGEST_LINE = 2_000
 
 
-def parse_output(text: str, drop: str = "") -> ParsedTests | None:
+def parse_output(text: str, drop: str) -> ParsedTests | None:
     """The tests of all known runners in the output; `None` if there are none. `drop` is removed: the root's path."""
     if drop:
         text = text.replace(drop, "")
@@ -150,7 +150,7 @@ def _allowed_reference(match: re.Match[str]) -> str:
     return "" if code > 0x10FFFF or _FORBIDDEN.match(chr(code)) else match[0]
 
 
-def parse_junit(content: bytes, source: str, drop: str = "") -> ParsedTests:
+def parse_junit(content: bytes, source: str, drop: str) -> ParsedTests:
     """The tests of one report. A test's key is its class name and its name; `drop` is left out of both: the root's
     path, which differs between trees. Raises `ReportError`.
 

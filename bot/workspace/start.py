@@ -72,14 +72,14 @@ class Folders(NamedTuple):
     tmp: Path
     spill: Path
     shown: Path
-    continued: bool = False
+    continued: bool
 
     @property
     def writable(self) -> tuple[Path, ...]:
         return self.tmp, self.spill, self.shown
 
 
-def make_folders(own: Path, shown: Path | None, tmp: Path | None = None) -> Folders:
+def make_folders(own: Path, shown: Path | None, tmp: Path | None) -> Folders:
     """Make the folders in `own`, except the folder `shown`, and the `tmp` of a workspace that is continued, with its
     spilled output."""
     base = tmp.parent if tmp else own

@@ -135,7 +135,7 @@ class Host:
 
 def test_a105_a_hostile_task_file_is_named_and_the_others_are_due():
     with Parser() as parser:
-        tasks, broken = _tasks(Host(), parser)
+        tasks, broken = _tasks(Host(), parser, ())
     assert list(tasks) == ["a", "c"]
     assert "bomb.md:" in str(broken["bomb"])
     assert len(broken) == 1

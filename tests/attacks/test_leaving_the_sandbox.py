@@ -171,7 +171,7 @@ def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stag
         source = Source(request.clone_url, "refs/heads/main", stage.sample.run_token, head)
         checkout = check_out(source, stage.folder / verb)
         assert (checkout.tree / "OWNED.md").exists()
-        assert base_policy(checkout, request) == base
+        assert base_policy(checkout, request, None, None) == base
 
 
 @pytest.mark.bubblewrap

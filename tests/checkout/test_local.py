@@ -67,7 +67,7 @@ def test_without_history_the_newest_tag_is_that_of_the_commit(
 ):
     repository.git("tag", *annotated, "release/v1.2.3", "HEAD~1")
     checkout = checked_out(repository, tmp_path)
-    materialise(checkout, tmp_path / "again")
+    materialise(checkout, tmp_path / "again", tree_sha=None)
     for tree in (checkout.tree, tmp_path / "again"):
         assert git(tree, "describe", "--abbrev=0") == "release/v1.2.3"
     checkout.git.run("fsck", "--strict")
@@ -218,7 +218,7 @@ def test_a_full_disk_is_one_sentence(repository: Repository, tmp_path: Path):
 def test_another_pristine_tree_can_be_made(repository: Repository, tmp_path: Path):
     checkout = checked_out(repository, tmp_path)
     (checkout.tree / "a.txt").write_text("changed by the agent")
-    materialise(checkout, tmp_path / "checks" / "tree")
+    materialise(checkout, tmp_path / "checks" / "tree", tree_sha=None)
     assert (tmp_path / "checks/tree/a.txt").read_text() == "one\n"
     assert git(tmp_path / "checks/tree", "status", "--porcelain") == ""
 

@@ -27,7 +27,9 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 def judged(desk: Bench, patch: bytes | str, limits: ChangeLimits | None = None) -> Verdict:
     data = patch if isinstance(patch, bytes) else patch.encode()
-    return judge_patch(desk.checkout.git, desk.checkout.base_sha, data, limits=limits or ChangeLimits())
+    return judge_patch(
+        desk.checkout.git, desk.checkout.base_sha, data, limits=limits or ChangeLimits(), may_write=None
+    )
 
 
 def refused(desk: Bench, patch: bytes | str, match: str, limits: ChangeLimits | None = None) -> None:

@@ -43,7 +43,7 @@ def planned(
     **caps: int,
 ) -> list[Decision]:
     room = RemainingCaps(replace(POLICY, maintenance=MaintenancePolicy(**caps)), state, started)
-    return decide_all(tasks, room, repository="a/b", since=lambda _: since, now=NOW)
+    return decide_all(tasks, room, repository="a/b", since=lambda _: since, now=NOW, started={})
 
 
 def running(plan: Iterable[Decision]) -> list[str]:

@@ -1,6 +1,7 @@
 """What each vendor says when a conversation is too long, and what only sounds like it."""
 
 import json
+import math
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -150,7 +151,7 @@ def test_any_header_value_is_read_or_passed_over(value: str):
 
 @given(st.integers(1, 5), st.floats(0, 1, exclude_max=True))
 def test_the_wait_is_anything_up_to_the_doubling_bound(attempt: int, drawn: float):
-    wait = next_wait(FailedAttempt("x", 500, True), attempt, DEFAULT_POLICY, lambda: drawn)
+    wait = next_wait(FailedAttempt("x", 500, True), attempt, DEFAULT_POLICY, lambda: drawn, math.inf)
     assert wait == drawn * 2 ** (attempt - 1)
 
 
@@ -177,4 +178,4 @@ def test_the_wait_or_why_there_is_no_further_attempt(
 
 
 def test_the_doubling_stops_at_the_cap():
-    assert next_wait(SERVER_ERROR, 20, RetryPolicy(attempts=100), lambda: 1.0) == 60.0
+    assert next_wait(SERVER_ERROR, 20, RetryPolicy(attempts=100), lambda: 1.0, math.inf) == 60.0

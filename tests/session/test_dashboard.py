@@ -27,8 +27,8 @@ BROKEN = {".github/agent/tz.md": ".github/agent/tz.md:2:1: unknown key `timezone
 
 def page(now: datetime = NOW) -> str:
     since, room = now - timedelta(hours=1), RemainingCaps(load_policy(None), STATE)
-    decisions = decide_all(TASKS, room, repository="a/b", since=lambda _: since, now=now)
-    return render_dashboard(RepositoryPlan("a/b", tuple(decisions), STATE, 30, BROKEN), RESULTS)
+    decisions = decide_all(TASKS, room, repository="a/b", since=lambda _: since, now=now, started={})
+    return render_dashboard(RepositoryPlan("a/b", tuple(decisions), STATE, 30, BROKEN), RESULTS, "..")
 
 
 def test_each_task_has_a_row_with_a_checkbox_its_last_result_and_what_is_next():

@@ -114,4 +114,4 @@ def test_where_no_command_is_given_only_ours_may_look_on():
     without_shell = replace(FIX, tools=("view", "edit"))
     none_run = refused_servers(policy, Tier.MAINTAINER, without_shell)
     assert set(none_run.values()) == {"this run is given no commands"}
-    assert refused_servers(policy, Tier.LOCAL) == {}
+    assert refused_servers(policy, Tier.LOCAL, None) == {}

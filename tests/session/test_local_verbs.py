@@ -8,6 +8,7 @@ import pytest
 
 from bot.contracts.errors import UsageError
 from bot.review.diff_text import pieces_of
+from bot.review.known_findings import NO_MEMORY
 from bot.session.local.review import range_to_review
 from tests.session.conftest import Cli, CommandResult
 from tests.support.files import write_file
@@ -163,7 +164,7 @@ def test_a_folder_that_is_not_there_is_found_before_the_model_is_paid(cli: Cli, 
 
 
 def paths(repo: Path, base: str = "", since: str = "") -> tuple[str, list[str]]:
-    name, review_range = range_to_review(repo, base, since)
+    name, review_range = range_to_review(repo, base, since, NO_MEMORY)
     return name, [piece.name for piece in pieces_of(review_range.diff, review_range.since)]
 
 

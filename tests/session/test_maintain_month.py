@@ -56,7 +56,7 @@ class Month:
             number = self.stage.add_task_run("rounding")
             results = run_results(self.github, number, self.now(), lambda _: self.github)
             [plan] = plan_repositories(planned, lambda _: self.github, pytest.fail)
-        put_dashboard(plan, self.github, results)
+        put_dashboard(plan, self.github, results, "..")
 
     @property
     def pulls(self) -> list[dict[str, Any]]:

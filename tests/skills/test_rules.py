@@ -18,7 +18,7 @@ IT = Skill("", "", "repository", "it", source=NO_SOURCE._replace(name=".agents/s
 
 
 def judged(front: str, body: str = "Do it.\n") -> Skill:
-    return check_document(IT, f"---\n{front}---\n{body}".encode())
+    return check_document(IT, f"---\n{front}---\n{body}".encode(), None)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_blanks_in_a_name_become_hyphens():
 
 
 def test_what_is_not_utf8_is_refused():
-    [finding] = check_document(IT, b"---\nname: \xff\n---\n").findings
+    [finding] = check_document(IT, b"---\nname: \xff\n---\n", None).findings
     assert (finding.rule, finding.line) == ("encoding", 2)
 
 

@@ -115,7 +115,7 @@ def test_the_scratch_repository_is_gone_afterwards(bench: Bench):
     bench.write("a.py", "x\n")
     listed(bench)
     bench.call("grep", pattern="x")
-    with scratch_repository(bench.root, bench.context.tmp) as git:
+    with scratch_repository(bench.root, bench.context.tmp, bench.context.cancelled) as git:
         assert os.listdir(bench.context.tmp) == [git.folder.name]
     assert os.listdir(bench.context.tmp) == []
 

@@ -198,7 +198,7 @@ def test_two_runners_in_one_check_are_told_together():
     "text", ["", "hello\n", "12 passed\n", "ok then\n", "FAIL\n", "=" * 70, "1 passing\n"]
 )
 def test_what_no_runner_wrote_names_no_test(text: str):
-    assert parse_output(text) is None
+    assert parse_output(text, "") is None
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_no_line_takes_longer_than_its_length_allows(line: str):
     ends = "1 passed in 0.01s\nRan 1 test in 0.01s\nok  \tx\t0.1s\ntest result: ok. 1 passed; 0 failed; 0 ignored; x\n"
     text = "PHPUnit 9.6.7 by x\ntest_y (a.b)\n" + f"{line}\n" * 400 + ends
     began = time.process_time()
-    parse_output(text)
+    parse_output(text, "")
     assert time.process_time() - began < 10  # a quadratic pattern takes minutes
 
 
@@ -281,7 +281,7 @@ LINES = [
 
 @pytest.mark.parametrize(("output", "counts"), LINES)
 def test_the_numbers_are_read(output: str, counts: tuple[int, int, int]):
-    tests = parse(f"warming up\n{output}\ndone\n")
+    tests = parse(f"warming up\n{output}\ndone\n", "")
     assert tests is not None
     assert tuple((tests.figures() or {}).values()) == counts
     assert not tests.whole
@@ -289,7 +289,7 @@ def test_the_numbers_are_read(output: str, counts: tuple[int, int, int]):
 
 @pytest.mark.parametrize("output", ["", MAVEN.format(0), "ok", f"x {MAVEN.format(1)}"])
 def test_no_number_is_made_up(output: str):
-    assert parse(output) is None
+    assert parse(output, "") is None
 
 
 # Reports that a check left
@@ -305,7 +305,7 @@ PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="p
 
 
 def parsed(content: bytes | str) -> ParsedTests:
-    return parse_junit(content if isinstance(content, bytes) else content.encode(), "JUnit report")
+    return parse_junit(content if isinstance(content, bytes) else content.encode(), "JUnit report", "")
 
 
 def test_a_test_is_its_class_and_its_name_and_an_error_is_a_failure():

@@ -288,4 +288,4 @@ def test_a_question_reaches_the_supervisor_and_its_no_reaches_the_model(bench: B
 
 
 def test_a_workspace_that_did_not_start_starts_again_in_its_folders(tmp_path: Path):
-    assert start.make_folders(tmp_path, None) == start.make_folders(tmp_path, None)
+    assert start.make_folders(tmp_path, None, None) == start.make_folders(tmp_path, None, None)

@@ -80,7 +80,7 @@ _WIDTH = 100
 """Characters of a line on one call; a line of text may have twice as many."""
 
 
-def styled_lines(event: Event, *, verbose: bool = False) -> Iterator[tuple[str, str]]:
+def styled_lines(event: Event, *, verbose: bool) -> Iterator[tuple[str, str]]:
     """Yield the log lines of an event, each with a style of rich's; calls of subagents only with `verbose`."""
     match event:
         case Note(text):

@@ -46,7 +46,7 @@ class BaseRules(NamedTuple):
     policy: Policy
     labels: tuple[str, ...]
     author: Signature
-    body_width: int = 0
+    body_width: int
 
 
 def read_rules(context: PublishContext, sha: str) -> tuple[PublishContext, BaseRules]:

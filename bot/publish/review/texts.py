@@ -31,7 +31,7 @@ class ShownDiff(NamedTuple):
     diff: Diff
     policy: ReviewPolicy
     protected: ProtectedFiles
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
 
 class Report(NamedTuple):

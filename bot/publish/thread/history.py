@@ -95,7 +95,7 @@ OUR_WRITES_TAKE = timedelta(hours=1)
 
 
 def thread_state(
-    issue: IssueData, comments: Iterable[CommentData], me: Account | None, task: str = ""
+    issue: IssueData, comments: Iterable[CommentData], me: Account | None, task: str
 ) -> ThreadState:
     """Return the state of a thread. Its last activity is `updated_at`, or by others if our own write was the last."""
     own, others, last_notice = [""], [issue.created_at], ""

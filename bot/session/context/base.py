@@ -25,11 +25,7 @@ from bot.verbs.registry import VERBS
 
 
 def base_policy(
-    checkout: Checkout,
-    request: Request,
-    task: Task | None = None,
-    parser: Parser | None = None,
-    text: str | None = None,
+    checkout: Checkout, request: Request, task: Task | None, parser: Parser | None, text: str | None = None
 ) -> Policy:
     """The policy of the base, within the bounds of the task: of a pull request its base branch's, never its head's.
     `text` is that of a person's own checkout, which holds in its place.
@@ -42,7 +38,7 @@ def base_policy(
     return policy if task is None else apply.with_task_limits(policy, task)
 
 
-def base_task(checkout: Checkout, request: Request, parser: Parser | None = None) -> Task | None:
+def base_task(checkout: Checkout, request: Request, parser: Parser | None) -> Task | None:
     """The maintenance task that the request names, from the base. Raises `UsageError` where it is not there."""
     if not request.task:
         return None

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from bot.contracts.errors import UsageError
-from bot.contracts.request import POLICY_FILE
 from bot.events.event_request import NO_INPUTS, WorkflowInputs
 from bot.gate.secrets import known_secrets
 from bot.github.tokens import INSTALLATION, Access, TokenKind, api_url_of, token_kind
@@ -37,16 +36,16 @@ class GitHubEnvironment:
     run_url: str
     repository: str
     token: str = field(repr=False)
-    run: int = 0
-    workflow: str = ""
-    app_id: str = ""
-    app_key: str = field(default="", repr=False)
-    target: str = ""
+    run: int
+    workflow: str
+    app_id: str
+    app_key: str = field(repr=False)
+    target: str
+    report_url: str
+    policy_file: str
+    replies: bool
+    secrets: Mapping[str, str] = field(repr=False)
     minted: bool = False
-    report_url: str = ""
-    policy_file: str = POLICY_FILE
-    replies: bool = False
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def acts_for(self) -> str:

@@ -30,7 +30,7 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 
 
 def instructions(
-    git: Git, sha: str, names: Sequence[str], near: Iterable[str] = ()
+    git: Git, sha: str, names: Sequence[str], near: Iterable[str]
 ) -> tuple[tuple[str, str], ...]:
     """Path and text of the files called `names` of commit `sha` that apply to the paths `near` and to the repository,
     nearest first; of each folder the first that has text. A line says what was left out."""

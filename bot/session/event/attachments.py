@@ -37,7 +37,7 @@ def load_attachments(
 
 
 def collect_attachments(
-    request: Request, selector: AttachmentSelector, source: CommandSource | None = None
+    request: Request, selector: AttachmentSelector, source: CommandSource | None
 ) -> Attachments:
     """Attachments of every text of `request`, the instruction first, since their number is limited."""
     marked, files = _mark_request(request, selector, source), tuple(selector.files.files)

@@ -4,7 +4,6 @@ leave no pull request are kept in its text, in our mark.
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from bot.github.client import GitHub
@@ -44,7 +43,7 @@ class RepositoryPlan(NamedTuple):
     decisions: tuple[Decision, ...]
     state: RepositoryState
     minutes: int
-    broken: Mapping[str, str] = MappingProxyType({})
+    broken: Mapping[str, str]
     policy: MaintenancePolicy = MaintenancePolicy()
 
 
@@ -53,7 +52,7 @@ def ticked_tasks(body: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_TICKED.findall(body)))
 
 
-def render_dashboard(plan: RepositoryPlan, results: Mapping[str, LastResult], home: str = "..") -> str:
+def render_dashboard(plan: RepositoryPlan, results: Mapping[str, LastResult], home: str) -> str:
     """Return the body of the dashboard issue, as Markdown. `home` is the address of the repository with the runs. It
     changes only with a fact."""
     rows = []
@@ -80,7 +79,7 @@ Results = Mapping[tuple[str, str], LastResult]
 """The results of this workflow run, by repository and task."""
 
 
-def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Results, home: str = "..") -> str:
+def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Results, home: str) -> str:
     """Update the repository's dashboard and return what was done, after the repository's name. `home` is the address of
     the repository with the workflow's runs. Without tasks and without a dashboard nothing is written, nor if the policy
     or whoever closed the issue wants none."""

@@ -106,7 +106,7 @@ class EventContext:
     thread_ref: ThreadRef
     now: str
     say: Say
-    pass_on: Say = lambda reason: None
+    pass_on: Say
 
     @cached_property
     def policy(self) -> Policy:

@@ -141,7 +141,7 @@ def open_pull_of(name: str, host: GitHub, policy: Policy) -> LastRun | None:
 
 
 def _tasks(
-    host: GitHub, parser: Parser, names: Iterable[str] = ()
+    host: GitHub, parser: Parser, names: Iterable[str]
 ) -> tuple[dict[str, Task], dict[str, PolicyError]]:
     """Return the tasks, and the errors of files that cannot be read, both by name. Raises the error of one of `names`,
     and `UsageError` if there is none of this name."""

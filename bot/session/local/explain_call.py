@@ -27,13 +27,7 @@ class CallExplanation(NamedTuple):
 
 
 def explain_call(
-    policy: Policy,
-    tier: Tier,
-    tool: str,
-    arguments: Mapping[str, Any],
-    verb: str | None = None,
-    *,
-    root: str = "",
+    policy: Policy, tier: Tier, tool: str, arguments: Mapping[str, Any], verb: str | None, *, root: str
 ) -> CallExplanation:
     """Raises `UsageError` for a verb whose runs call no tools. Without a `verb` only the policy counts. `root` is the
     work tree, for absolute paths."""

@@ -11,7 +11,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.pulls import Review
 from bot.review.diff import Diff, parse_diff
 from bot.review.diff_text import pieces_of
-from bot.review.known_findings import NO_MEMORY, ReviewMemory
+from bot.review.known_findings import ReviewMemory
 from bot.session.context.review_scope import ReviewRange
 
 # Where a branch that is under review was left, in the order of likelihood: the remote's own word comes first.
@@ -34,9 +34,7 @@ class NothingToReviewError(UsageError):
         self.review = review
 
 
-def range_to_review(
-    repo: Path, base: str, since: str, memory: ReviewMemory = NO_MEMORY
-) -> tuple[str, ReviewRange]:
+def range_to_review(repo: Path, base: str, since: str, memory: ReviewMemory) -> tuple[str, ReviewRange]:
     """Return the name of the base and what HEAD changes since the merge base; of that only what is new since the commit
     `since`, by default that of the last review in `memory`. Raises `NothingToReviewError`, `CheckoutError` and
     `UsageError`."""

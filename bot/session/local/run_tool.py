@@ -35,9 +35,9 @@ def run_tool(
     root: Path,
     environment: Mapping[str, str],
     *,
-    policy_file: Path | None = None,
-    sandbox: Setting = "auto",
-    assume_read: bool = False,
+    policy_file: Path | None,
+    sandbox: Setting,
+    assume_read: bool,
 ) -> str:
     """Return the result, which may be an error result, as JSON: `{"content", "is_error", "metadata"}`, and `follows`,
     the texts that the model gets after it, such as the instructions of a skill. The secrets of `environment` are

@@ -22,17 +22,15 @@ from bot.policy.settings import Policy
 from bot.policy.writes import refusal
 from bot.verbs.record import Profile
 
-_NOTHING = Description()
-
 
 class Submission(NamedTuple):
     """What the model has submitted in the end."""
 
-    description: Description = _NOTHING
-    plan: Plan | None = None
-    question: str = ""
-    review: Review | None = None
-    writes: Writes | None = None
+    description: Description
+    plan: Plan | None
+    question: str
+    review: Review | None
+    writes: Writes | None
 
 
 class ResultTools:

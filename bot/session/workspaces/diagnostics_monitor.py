@@ -81,7 +81,7 @@ class DiagnosticsMonitor:
         return tuple(use for name in server_names() if (use := self._uses.get(name)) is not None)
 
 
-def refused_servers(policy: Policy, tier: Tier, profile: Profile | None = None) -> dict[str, str]:
+def refused_servers(policy: Policy, tier: Tier, profile: Profile | None) -> dict[str, str]:
     """The servers that a run may start by a program of ours alone, each with the reason. A person is never asked."""
     if profile is not None and (profile.unrun or SHELL not in profile.tools):
         return dict.fromkeys(server_names(), profile.unrun or "this run is given no commands")

@@ -88,7 +88,7 @@ class Workspaces:
     run: Run
     network: Network
     tools: Toolchains
-    has_setup: bool = False
+    has_setup: bool
     started: list[Workspace] = field(default_factory=list, init=False)
 
     def start(

@@ -284,7 +284,7 @@ def new_problems(before: Sequence[Problem], now: Sequence[Problem]) -> list[Prob
     return new
 
 
-def in_order(problems: Iterable[Problem], first: Collection[str] = ()) -> list[Problem]:
+def in_order(problems: Iterable[Problem], first: Collection[str]) -> list[Problem]:
     """Errors first, those of the files `first` before others, then by file and line. Of several at one position, as two
     tools report a syntax error, the first one."""
     each: dict[Hashable, Problem] = {}

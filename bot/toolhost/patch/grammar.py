@@ -61,8 +61,8 @@ class Section(NamedTuple):
     line: int
     anchors: tuple[str, ...]
     body: tuple[tuple[str, str], ...]
-    at_end: bool = False
-    number: int | None = None
+    at_end: bool
+    number: int | None
 
     @property
     def old(self) -> list[str]:

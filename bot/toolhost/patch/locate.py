@@ -35,7 +35,7 @@ def _alike(line: str) -> str:
 _PASSES: tuple[Callable[[str], str], ...] = (str, str.rstrip, _alike)
 
 
-def locate(lines: Sequence[str], section: Section, taken: Sequence[Placement] = ()) -> Placement | str:
+def locate(lines: Sequence[str], section: Section, taken: Sequence[Placement]) -> Placement | str:
     """The section's lines among `lines`, or the reason why they have no place, for the model. `taken` are the places of
     the sections before it."""
     result = _locate(lines, section, taken)

@@ -41,9 +41,9 @@ class Toolchains(NamedTuple):
     path: str
     folders: tuple[Path, ...]
     variables: Mapping[str, str]
-    caches: tuple[tuple[Path, str], ...] = ()
-    notes: tuple[str, ...] = ()
-    environments: tuple[EnvironmentFolder, ...] = ()
+    caches: tuple[tuple[Path, str], ...]
+    notes: tuple[str, ...]
+    environments: tuple[EnvironmentFolder, ...]
 
 
 def find(
