@@ -81,16 +81,13 @@ def check_url(url: str, token: str) -> None:
         raise CheckoutError(f"a token is not sent over plain http to {parts.hostname}: use https")
 
 
-def run_remote_command(
-    git_dir: Path, url: str, token: str, arguments: list[str], pace: Pace | None = None
-) -> str:
+def run_remote_command(git_dir: Path, url: str, token: str, arguments: list[str]) -> str:
     """Run one git command against `url` and return its standard output. Raises `RemoteGitError`.
 
     The command must be safe to repeat: it is retried after connection errors, server errors and rate limits, by the
     rules for API requests.
     """
-    pace = pace or Pace()
-    attempt = 0
+    pace, attempt = Pace(), 0
     while True:
         attempt += 1
         try:
@@ -172,12 +169,10 @@ def _environment(url: str, token: str) -> Iterator[tuple[dict[str, str], tuple[i
         yield environment, tuple(descriptors)
 
 
-def fetch(
-    git_dir: Path, url: str, refs: list[str], token: str, depth: list[str], *, pace: Pace | None = None
-) -> None:
+def fetch(git_dir: Path, url: str, refs: list[str], token: str, depth: list[str]) -> None:
     """Fetch `refs` from `url` and check the size of their trees. Raises a `CheckoutError` or `RepositoryMovedError`."""
     try:
-        run_remote_command(git_dir, url, token, [*FETCH, *depth, "--end-of-options", url, *refs], pace)
+        run_remote_command(git_dir, url, token, [*FETCH, *depth, "--end-of-options", url, *refs])
     except RemoteGitError as error:
         raise _checkout_error(git_dir, url, refs, token, error.stderr) from None
     for ref in refs:

@@ -21,7 +21,6 @@ from bot.github.values import OWN_MARKER
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
-    from bot.github.retry import Pace
 
 # Fields that people read as text. All others are names that GitHub acts on, and must not be changed.
 _PROSE = frozenset({"title", "body", "summary", "message", "description"})
@@ -133,16 +132,10 @@ def _without_comments(text: str) -> str:
 
 
 def connect(
-    token: str,
-    api_url: str,
-    repository: str,
-    *,
-    secrets: Mapping[str, str],
-    server_url: str = "",
-    pace: Pace | None = None,
+    token: str, api_url: str, repository: str, *, secrets: Mapping[str, str], server_url: str = ""
 ) -> GitHub:
     """Return a client with the filter. `secrets` may not leave, by name; links to `server_url` stay links."""
     from bot.github import client as github
 
     write_filter = OutboundFilter({**secrets, "token": token}, server_url)
-    return github.connect(token, api_url, repository, pace=pace, write_filter=write_filter)
+    return github.connect(token, api_url, repository, write_filter=write_filter)

@@ -24,10 +24,8 @@ class App(ApiPart):
     right, its methods `GitHubError` for what GitHub refuses.
     """
 
-    def __init__(
-        self, app_id: str, private_key: str, repository: str, api_url: str, pace: Pace | None = None
-    ) -> None:
-        super().__init__(ApiRequester(api_url, _signer(app_id, private_key), pace or Pace()), repository)
+    def __init__(self, app_id: str, private_key: str, repository: str, api_url: str) -> None:
+        super().__init__(ApiRequester(api_url, _signer(app_id, private_key), Pace()), repository)
         self._app_id = app_id.strip()
 
     def token(self, access: Access) -> str:

@@ -4,13 +4,11 @@ Two methods write a ref. `push` accepts only names under `agent/`; `push_onto` a
 state the expected value of the ref, so that no push of somebody else is overwritten.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bot.checkout import remote as transport
 from bot.checkout.branches import OWN_BRANCH
@@ -19,10 +17,6 @@ from bot.checkout.pull import branch_ref
 from bot.contracts.errors import AgentError, PublishError
 from bot.contracts.pulls import BRANCH_PREFIX
 from bot.github.errors import RepositoryMovedError
-
-if TYPE_CHECKING:
-    from bot.github.retry import Pace
-
 
 _HEADS = "refs/heads/"
 
@@ -50,7 +44,6 @@ class Remote:
     git_dir: Path
     url: str
     token: str = field(repr=False)
-    pace: Pace | None = None
 
     def refs(self, *patterns: str) -> Refs:
         """Return the default branch and the branches that match one of git's glob `patterns`."""
@@ -69,7 +62,7 @@ class Remote:
 
     def fetch(self, sha: str, depth: int = 1) -> None:
         """Fetch the commit `sha` with a history of `depth` commits."""
-        transport.fetch(self.git_dir, self.url, [sha], self.token, [f"--depth={depth}"], pace=self.pace)
+        transport.fetch(self.git_dir, self.url, [sha], self.token, [f"--depth={depth}"])
 
     def push(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
         """Set `branch` to `sha` if it is at `expected`, empty for new, and not in `never`. Raises `PublishError`."""
@@ -108,7 +101,7 @@ class Remote:
     def _drive(self, branch: str, doing: str, arguments: list[str]) -> str:
         transport.check_url(self.url, self.token)
         try:
-            return transport.run_remote_command(self.git_dir, self.url, self.token, arguments, self.pace)
+            return transport.run_remote_command(self.git_dir, self.url, self.token, arguments)
         except RemoteGitError as error:
             hidden = transport.hidden_forms(self.token)
             raise _push_error(branch, doing, f"{error.stdout}\n{error.stderr}", hidden) from None

@@ -16,7 +16,6 @@ from bot.contracts.errors import GateError
 from bot.gate.outbound import OutboundFilter, connect
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.retry import Pace
 from bot.github.reviews import draft_comment
 from tests.support.loopback import Listener, Request, Response
 from tests.support.tables import writers
@@ -37,8 +36,9 @@ def received() -> Iterator[tuple[GitHub, list[Any]]]:
         return Response(201, b"{}")
 
     with Listener(respond) as server:
-        pace = Pace(sleep=lambda _: None)
-        yield connect("", server.url, "octo/hello", secrets={"API_KEY": CANARY}, pace=pace), came
+        client = connect("", server.url, "octo/hello", secrets={"API_KEY": CANARY})
+        client.requester.pace.sleep = lambda _: None
+        yield client, came
 
 
 T = "TEXT"

@@ -41,8 +41,9 @@ def _pem(key: Any, form: serialization.PrivateFormat, password: bytes = b"") -> 
 
 
 def ask(private_key: str, access: Access = Access.READ) -> str:
-    pace = Pace(0, sleep=lambda _: None)
-    return App("123", private_key, NAME, API, pace).token(access)
+    app = App("123", private_key, NAME, API)
+    app.requester.pace = Pace(0, sleep=lambda _: None)
+    return app.token(access)
 
 
 def play(web: Web, **granted: str) -> None:
