@@ -117,8 +117,7 @@ def scratch_repository(root: Path, tmp: Path, cancelled: Cancellation) -> Iterat
 def _succeeded(finished: ProgramResult) -> bytes:
     """The output. Raises `OSError` if git failed."""
     if finished.exit_code != 0 or finished.capped:
-        words = finished.errors.decode("utf-8", "replace").strip().splitlines()
-        raise OSError(5, f"git failed: {words[-1] if words else 'without a message'}")
+        raise OSError(5, f"git failed: {finished.last_words or 'without a message'}")
     return finished.output
 
 

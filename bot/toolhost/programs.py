@@ -41,6 +41,11 @@ class ProgramResult(NamedTuple):
     errors: bytes
     capped: bool
 
+    @property
+    def last_words(self) -> str:
+        """The last line of `errors`, empty for none."""
+        return ["", *self.errors.decode("utf-8", "replace").strip().splitlines()][-1]
+
 
 class Cancellation:
     """Like `threading.Event`, with a file descriptor that is readable while it is set."""

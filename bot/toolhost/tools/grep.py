@@ -68,8 +68,8 @@ def _answer(git: ScratchRepository, request: _Request, context: Context) -> Tool
     names = request.location.full_names
     if request.glob:
         matches_glob = matcher(request.glob)
-        start = len(request.location.below) + 1 if request.location.below else 0
-        names = [path for path in names if matches_glob(path[start:] or path.rpartition("/")[2])]
+        both = zip(names, request.location.names, strict=True)
+        names = [path for path, own in both if matches_glob(own or path.rpartition("/")[2])]
     if request.mode == "lines":
         hits, cut = _first_hits(git, request, names)
         lines = list(render(request.location, hits, request.around))
@@ -192,8 +192,7 @@ def _failure(finished: ProgramResult, pattern: str) -> ToolFailure:
         return ToolFailure(
             f"The search took longer than {TIMEOUT:.0f} s. Narrow it with path, or simplify the pattern."
         )
-    words = finished.errors.decode("utf-8", "replace").strip().splitlines()
-    reason = words[-1] if words else ""
+    reason = finished.last_words
     if "limit exceeded" in reason:
         return ToolFailure(
             f"The pattern {pattern} takes too many steps on one line. Simplify it: repeats within "
