@@ -50,8 +50,6 @@ class IgnoreRules:
 
     def left_in(self, folders: Sequence[str], files: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return `folders` and `files` without the ignored ones. None of them may be in an ignored folder."""
-        if not folders and not files:
-            return [], []
         self._write_rules()
         candidates = [path for path in files if not os.path.isdir(self._folder / path)]
         rules = self._match_rules(

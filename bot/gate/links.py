@@ -18,20 +18,20 @@ def is_link(entry: Entry | None) -> bool:
     return entry is not None and entry.mode == LINK
 
 
-def links_of(scratch: Scratch, changes: Sequence[Change]) -> Mapping[str, str] | None:
-    """Return the targets of the base's links by path; `None` if no link is among the changes."""
+def links_of(scratch: Scratch, changes: Sequence[Change]) -> Mapping[str, str]:
+    """Return the targets of the base's links by path; none if no link is among the changes."""
     if not any(is_link(change.new) or is_link(change.old) for change in changes):
-        return None
+        return {}
     shas = {path: entry.sha for path, entry in scratch.base.items() if is_link(entry)}
     targets = contents(scratch.git, list(shas.values()))
     return {path: os.fsdecode(data) for path, data in zip(shas, targets, strict=True)}
 
 
-def links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict[str, str]:
+def links_out(old: Mapping[str, str], changes: Sequence[Change]) -> dict[str, str]:
     """Return reasons by path. If an unchanged link leads out of the tree because of another changed link or folder, no
     link of the base may change."""
     touched = [change for change in changes if is_link(change.new) or is_link(change.old)]
-    if old is None or not touched:
+    if not touched:
         return {}
     new = {change.path: os.fsdecode(change.data or b"") for change in touched if is_link(change.new)}
     changed = {change.path for change in changes}

@@ -26,7 +26,7 @@ def refuse_unfit(scratch: Scratch, changes: Sequence[Change]) -> None:
         raise GateError(f"{quoted(path)}: {reason}")
 
 
-def unfit_paths(scratch: Scratch, diff: TreeDiff, links: Mapping[str, str] | None) -> dict[str, str]:
+def unfit_paths(scratch: Scratch, diff: TreeDiff, links: Mapping[str, str]) -> dict[str, str]:
     """Return the reasons by path for what no commit may contain, whatever the policy says."""
     unfit = dict(diff.unfit)
     unfit |= {change.path: reason for change in diff.changes if (reason := _hostile(change))}
@@ -68,7 +68,7 @@ def withheld_paths(
     diff: TreeDiff,
     unfit: Mapping[str, str],
     may_write: MayWrite | None,
-    links: Mapping[str, str] | None,
+    links: Mapping[str, str],
 ) -> dict[str, str]:
     """Return reasons by path, those of `unfit` included. A change that conflicts with a path that stays unchanged is
     withheld, too, until the remaining changes make a valid tree."""

@@ -95,9 +95,7 @@ _LONGEST_LINE = 2_000
 
 def parse_output(text: str, drop: str) -> ParsedTests | None:
     """The tests of all known runners in the output; `None` if there are none. `drop` is removed: the root's path."""
-    if drop:
-        text = text.replace(drop, "")
-    lines = [line[:_LONGEST_LINE].rstrip() for line in text.split("\n")]
+    lines = [line[:_LONGEST_LINE].rstrip() for line in text.replace(drop, "").split("\n")]
     parsed: list[ParsedTests] = []
     for runner in (runner for one in ecosystems() for runner in one.runners):
         ends = [match for line in lines if (match := runner.end.fullmatch(line))]
@@ -213,9 +211,7 @@ class _JUnit:
             self._seen = name in ("testsuites", "testsuite")
         if name == "testcase" and self._seen:
             where, what = attributes.get("classname", ""), attributes.get("name", "")
-            self._name = f"{where}::{what}" if where else what
-            if self._drop:
-                self._name = self._name.replace(self._drop, "")
+            self._name = (f"{where}::{what}" if where else what).replace(self._drop, "")
             self._state, self._failure = PASSED, None
         elif self._state and name in _STATES and self._state != FAILED:
             self._state = _STATES[name]
@@ -229,9 +225,7 @@ class _JUnit:
         if name == "testcase" and self._state:
             self._tests.add(self._name, self._state)
             if self._failure:
-                message, text = (
-                    part.replace(self._drop, "") if self._drop else part for part in self._failure
-                )
+                message, text = (part.replace(self._drop, "") for part in self._failure)
                 lines = text.splitlines()
                 if message.strip().lower() not in _NO_REASON:
                     lines = message.splitlines()
