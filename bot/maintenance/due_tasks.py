@@ -42,6 +42,11 @@ class TaskState(NamedTuple):
     open: Sequence[OpenPull] = ()
     ended: Sequence[EndedPull] = ()
 
+    @property
+    def touched(self) -> OpenPull | None:
+        """One that people have committed to."""
+        return next((pull for pull in self.open if pull.touched), None)
+
     def back_off(self, days: int) -> tuple[datetime, str] | None:
         """Return until when the task waits after closed pull requests and which these are; `None` without any."""
         rejected = list(takewhile(lambda one: not one.merged, self.ended))  # since the last merged one
@@ -101,8 +106,8 @@ class RemainingCaps:
 
     def _blocked(self, task: Task, state: TaskState, start: Start, now: datetime) -> str:
         """Return why a task that was started has to wait; empty if it runs."""
-        if touched := next((pull for pull in state.open if pull.touched), None):
-            return f"People have committed to #{touched.number}: it is theirs until it is closed."
+        if state.touched:
+            return f"People have committed to #{state.touched.number}: it is theirs until it is closed."
         if start is Start.HAND:
             return ""
         back_off = None if start is Start.TICK else state.back_off(self.policy.back_off_days)

@@ -13,6 +13,7 @@ from bot.maintenance.schedule import schedule_words
 from bot.maintenance.task import FOLDER, Task
 from bot.policy.triggers import MaintenancePolicy
 from bot.publish.macros import macros_of
+from bot.publish.thread.history import opened_by_us
 from bot.publish.thread.markers import mark, marked, read_mark
 from bot.session.event.event_context import TEMPLATES
 
@@ -66,8 +67,8 @@ def render_dashboard(plan: RepositoryPlan, results: Mapping[str, LastResult], ho
 def _next(plan: RepositoryPlan, task: Task, state: TaskState) -> str:
     """Return what is next, without a time that passes: the schedule, or what the task waits for."""
     when = schedule_words(task.schedule, f"{plan.repository}/{task.name}")
-    if touched := next((pull for pull in state.open if pull.touched), None):
-        return f"waits until #{touched.number} is closed"
+    if state.touched:
+        return f"waits until #{state.touched.number} is closed"
     if not task.schedule:
         return when
     if back_off := state.back_off(plan.policy.back_off_days):
@@ -123,9 +124,7 @@ _ENTRY = re.compile(
 
 def find_dashboard(host: GitHub) -> IssueData | None:
     """Return the newest one, which people may have closed."""
-    me = host.me
     for issue in host.issues(state="all", labels=[_LABEL]):
-        ours = issue.author.login == me.login if me else issue.author.kind == "Bot"
-        if ours and read_mark(issue.body, _KIND) is not None:
+        if opened_by_us(issue, host.me) and read_mark(issue.body, _KIND) is not None:
             return issue
     return None
