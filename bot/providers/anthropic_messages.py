@@ -4,7 +4,6 @@ collects its events."""
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -38,7 +37,6 @@ Client = Anthropic | AnthropicBedrock | AnthropicVertex
 
 _MARK = {"type": "ephemeral"}
 _HOUR_MARK = {"type": "ephemeral", "ttl": "1h"}
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # In tokens, for models that want a number; the API's least is 1,024.
 _BUDGET = 16_384
 _MIN_BUDGET = 1_024
@@ -213,7 +211,7 @@ class AnthropicMessages(StreamingProvider):
         if isinstance(part, ToolCall):
             return {
                 "type": "tool_use",
-                "id": fitting_id(part.id, _ID),
+                "id": fitting_id(part.id),
                 "name": part.name,
                 "input": _input(part.arguments),
             }
@@ -229,7 +227,7 @@ class AnthropicMessages(StreamingProvider):
     def _result(self, part: ToolResult) -> dict[str, Any]:
         # Never empty: the block may get a cache mark, which empty ones must not have.
         content = part.content if part.content.strip() else "(no output)"
-        block = {"type": "tool_result", "tool_use_id": fitting_id(part.call_id, _ID), "content": content}
+        block = {"type": "tool_result", "tool_use_id": fitting_id(part.call_id), "content": content}
         return {**block, "is_error": True} if part.is_error else block
 
 

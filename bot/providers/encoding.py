@@ -49,7 +49,10 @@ def argument_object(raw: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def fitting_id(id: str, allowed: re.Pattern[str]) -> str:
+_USUAL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def fitting_id(id: str, allowed: re.Pattern[str] = _USUAL_ID) -> str:
     """Return `id` if the vendor accepts it, otherwise a deterministic replacement."""
     return id if allowed.fullmatch(id) else "call_" + sha256(id.encode("utf-8", "replace")).hexdigest()[:32]
 

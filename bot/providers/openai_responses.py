@@ -8,7 +8,6 @@ that it led to.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any, Literal
@@ -32,7 +31,6 @@ from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
 from bot.providers.openai_provider import OpenAIProvider, openai_choice, openai_tool, openai_usage
 
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The least the API takes for `max_output_tokens`.
 _MIN_OUTPUT = 16
 
@@ -190,7 +188,7 @@ def _item(part: Text | ToolCall) -> dict[str, Any] | None:
     if isinstance(part, ToolCall):
         return {
             "type": "function_call",
-            "call_id": fitting_id(part.id, _ID),
+            "call_id": fitting_id(part.id),
             "name": part.name,
             "arguments": sendable_arguments(part.arguments),
         }
@@ -202,4 +200,4 @@ def _item(part: Text | ToolCall) -> dict[str, Any] | None:
 
 def _result(part: ToolResult) -> dict[str, Any]:
     output = result_text(part)
-    return {"type": "function_call_output", "call_id": fitting_id(part.call_id, _ID), "output": output}
+    return {"type": "function_call_output", "call_id": fitting_id(part.call_id), "output": output}
