@@ -25,7 +25,7 @@ from bot.toolhost.output import Spill
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation
 from bot.toolhost.resource_limits import ExceededLimit
-from bot.toolhost.subreaper import DONE, FAILED, Command, Report, Subreaper
+from bot.toolhost.subreaper import DONE, FAILED, Command, Report, Subreaper, milliseconds_to
 
 _LAST_OUTPUT = 0.1
 """Seconds in which processes that a command left running, such as `tee`, may still print."""
@@ -211,10 +211,6 @@ class _Running:
 
     def _note(self, report: Report) -> None:
         self.result = self.result._replace(exit_code=report.code, swept=report.swept)
-
-
-def milliseconds_to(deadline: float) -> float:
-    return max(0.0, deadline - time.monotonic()) * 1000
 
 
 def _running(subreaper: int) -> tuple[str, ...]:

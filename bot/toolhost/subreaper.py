@@ -92,7 +92,7 @@ class Subreaper:
         deadline = time.monotonic() + _SWEEP_LIMIT
         poll = select.poll()
         poll.register(self._sock.fileno(), select.POLLIN)
-        while poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        while poll.poll(milliseconds_to(deadline)):
             report = self.report()
             if self.done:
                 return report
@@ -102,6 +102,10 @@ class Subreaper:
         """End the subreaper, which is reaped like an orphan."""
         self._sock.close()
         self.returncode = 0
+
+
+def milliseconds_to(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic()) * 1000
 
 
 def _live(command: Command, output: int, sock: socket.socket, limits: ResourceLimits) -> NoReturn:

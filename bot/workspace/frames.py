@@ -23,7 +23,7 @@ from bot.contracts.journal import FileVersion, Question
 from bot.contracts.plain_text import printable
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
-from bot.toolhost.shell import milliseconds_to
+from bot.toolhost.subreaper import milliseconds_to
 
 _HEADER = 4
 
