@@ -89,10 +89,9 @@ def topmost(folders: Iterable[str]) -> list[str]:
 
 def own_files(paths: Iterable[str], folder: str, apart: Collection[str]) -> list[str]:
     """Return the files of a project, relative to its folder."""
-    start = len(folder) + 1 if folder else 0
     others = set(apart)
     return [
-        path[start:]
+        path.removeprefix(f"{folder}/")
         for path in paths
         if is_in(path, folder) and not (others and others.intersection(above(path)))
     ]
@@ -178,9 +177,11 @@ class Checker(NamedTuple):
         arguments = shlex.split(self.arguments)
         if self.file:
             arguments[-1] = self.file
-        start = len(self.folder) + 1 if self.folder else 0
         excluded = filter(_PLAIN.fullmatch, self.excluded_folders if self.exclude_option else ())
-        return (*arguments, *(self.exclude_option.format(folder[start:]) for folder in excluded))
+        return (
+            *arguments,
+            *(self.exclude_option.format(folder.removeprefix(f"{self.folder}/")) for folder in excluded),
+        )
 
     @property
     def command(self) -> str:
