@@ -183,10 +183,7 @@ def call(tool: ProposeWrite, arguments: str) -> ToolOutcome:
     ("arguments", "write"),
     [
         ('{"kind": "comment", "number": 7, "body": " Hello \\n"}', Write("comment", 7, "Hello")),
-        (
-            '{"kind": "reply", "number": 7, "comment_id": 3, "body": "Hello"}',
-            Write("reply", 7, "Hello", comment_id=3),
-        ),
+        ('{"kind": "reply", "number": 7, "comment_id": 3, "body": "Hello"}', Write("reply", 7, "Hello", comment_id=3)),
         ('{"kind": "add_label", "number": 7, "label": "stale"}', Write("add_label", 7, label="stale")),
         ('{"kind": "remove_label", "number": 7, "label": "stale"}', Write("remove_label", 7, label="stale")),
         ('{"kind": "close", "number": 7}', Write("close", 7, reason="not_planned")),
@@ -195,7 +192,7 @@ def call(tool: ProposeWrite, arguments: str) -> ToolOutcome:
         # Half a character, which JSON can spell and no file can hold.
         ('{"kind": "comment", "number": 7, "body": "a\\ud800"}', Write("comment", 7, "a\ufffd")),
     ],
-)
+)  # fmt: skip
 def test_each_kind_is_taken_down(arguments: str, write: Write):
     tool = ProposeWrite(only_seven)
     outcome = call(tool, arguments)

@@ -15,11 +15,9 @@ both = pytest.mark.parametrize(
     "sandbox",
     [
         pytest.param("auto", marks=pytest.mark.bubblewrap),
-        pytest.param(
-            "landlock", marks=pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
-        ),
+        pytest.param("landlock", marks=pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")),
     ],
-)
+)  # fmt: skip
 
 SECRETS = (".venv/pip.conf", ".venv/.config/gh/hosts.yml", "node_modules/.npmrc", "vendor/.netrc")
 

@@ -101,9 +101,7 @@ def hijacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hijacked]:
             ),
             shell(f"git clone {forge.url}/riverbend/private p; git clone {private} q; ls {private.parent}"),
             shell(f"printf '%s\\n' '{ORDER}' > notes.txt; cat notes.txt"),
-            shell(
-                "mkdir -p .github/workflows; echo 'on: push' > .github/workflows/evil.yml; echo x > AGENTS.md"
-            ),
+            shell("mkdir -p .github/workflows; echo 'on: push' > .github/workflows/evil.yml; echo x > AGENTS.md"),
             Call(
                 "describe_change",
                 {
@@ -114,7 +112,7 @@ def hijacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hijacked]:
             ),
             Say("Done."),
             Say("Done."),
-        ]
+        ]  # fmt: skip
         runner = {
             "ACTIONS_CACHE_URL": f"{outside.url}/cache/",
             "ACTIONS_RESULTS_URL": f"{outside.url}/results/",

@@ -61,9 +61,7 @@ LINES: dict[str, Case] = {
     "a verb": Case(body="explain why this is a problem"),
     "the policy's default": Case(policy="pull_request: {ci: start}\n", words="no `/agent` command"),
     "a stranger": Case(login=REPORTER, words="no `/agent` command"),
-    "a stranger who claims to be the owner": Case(
-        login=REPORTER, claim="OWNER", words="may not use `/agent fix` here"
-    ),
+    "a stranger who claims to be the owner": Case(login=REPORTER, claim="OWNER", words="may not use `/agent fix` here"),
     "a contributor": Case(login=REPORTER, role="triage", claim="COLLABORATOR", body="explain why"),
     "a contributor who asks for more": Case(
         login=REPORTER, role="triage", claim="COLLABORATOR", words="may not use `/agent fix` here"
@@ -78,7 +76,7 @@ LINES: dict[str, Case] = {
     "a mention": Case(body="@jonas-weber what do you think?", words="mentions another account"),
     "an edited comment": Case(action="edited", words="the comment was edited"),
     "a fork's thread": Case(fork=True, words="in the conversation of the pull request, where it works"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", LINES)

@@ -70,13 +70,9 @@ BOMBS = {
     "forks that end at once": (f"perl -e '{HOPS}'", "processes", MANY),
     "memory of one": ("python3 -S -c 'bytearray(1 << 30)'", "memory", "one process may ask for 160 MiB of memory"),
     "memory of many": (f"for i in 1 2 3 4 5 6; do {HOLD} & done; wait", "memory", "more than 160 MiB of memory was"),
-    "files in memory": (
-        f"python3 -S -c '{FILES_IN_MEMORY}'", "memory", "more than 160 MiB of memory was",
-    ),
-    "disk": (
-        "for i in 1 2 3 4 5; do head -c 8000000 /dev/zero >part$i; done; sleep 60", "disk",
-        "more than 24 MiB was added to the work tree",
-    ),
+    "files in memory": (f"python3 -S -c '{FILES_IN_MEMORY}'", "memory", "more than 160 MiB of memory was"),
+    "disk": ("for i in 1 2 3 4 5; do head -c 8000000 /dev/zero >part$i; done; sleep 60", "disk",
+             "more than 24 MiB was added to the work tree"),
     "one huge file": ("exec head -c 9000000 /dev/zero >huge", "file", "one file may have 8 MiB here, holes included"),
     "a sparse file": ("truncate -s 1T sparse", "file", "one file may have 8 MiB here, holes included"),
     "a zip file": (f"python3 -c '{ZIP}'", "file", "one file may have 8 MiB here, holes included"),

@@ -137,9 +137,7 @@ PATCHES = {
     "a submodule": new_file("sub", "160000", f"Subproject commit {'1' * 40}\n"),
     "a path upwards": new_file("../evil"),
     "an absolute path": new_file("/tmp/evil"),
-    "two names for one file": new_file("fine.txt").replace(
-        b"+++ b/fine.txt", b"+++ b/.github/workflows/x.yml"
-    ),
+    "two names for one file": new_file("fine.txt").replace(b"+++ b/fine.txt", b"+++ b/.github/workflows/x.yml"),
     "a rename into a protected folder": (
         b"diff --git a/README.md b/.github/workflows/x.yml\nsimilarity index 100%\n"
         b"rename from README.md\nrename to .github/workflows/x.yml\n"
@@ -153,7 +151,7 @@ PATCHES = {
         b"diff --git a/b b/b\nnew file mode 100644\nindex 0000000..1111111\nGIT binary patch\n"
         b"literal 999999999999\nzc$xx\n\n"
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PATCHES)

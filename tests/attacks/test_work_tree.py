@@ -32,11 +32,7 @@ UNFIT = {
     ),
     "A-45 an absolute link": ("ln -s /etc/passwd users", "users", "points to an absolute path"),
     "A-45 a link upwards": ("ln -s ../../../etc/passwd up", "up", "points out of the tree"),
-    "A-45 a link through a link": (
-        "mkdir -p a/b; ln -s a/b l; ln -s l/../../.. out",
-        "out",
-        "points out of the tree",
-    ),
+    "A-45 a link through a link": ("mkdir -p a/b; ln -s a/b l; ln -s l/../../.. out", "out", "points out of the tree"),
     "A-45 a folder that became a link": ("rm -r src; ln -s /tmp src", "src", "points to an absolute path"),
     "A-49 a socket": (
         "python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"",
@@ -62,7 +58,7 @@ UNFIT = {
     "A-50 a name of two lines": ("echo x > $'a\\n+b'", "a\\n", "holds a control character"),
     "a name that is not UTF-8": ("echo x > $'a\\xff'", "a\\xff", "not valid UTF-8"),
     "a program with its setuid bit": ("cp /bin/true t; chmod 4755 t", "t", "setuid"),
-}
+}  # fmt: skip
 """What the model does, where that shows, and why it is withheld; all of it in one run."""
 ALONE = {
     "A-45 a hard link": ("ln README.md twin; echo x >> twin", "", "a hard link"),
@@ -103,10 +99,7 @@ OTHER_SERVICES = (
     ".gitea/workflows/x.yml", "web/netlify.toml", "Procfile", "renovate.json", ".CircleCI/x.yml",
 )  # fmt: skip
 WITHHELD = {
-    "A-47 a folder that was not there": (
-        "mkdir -p .husky; echo x > .husky/pre-commit",
-        {".husky/pre-commit"},
-    ),
+    "A-47 a folder that was not there": ("mkdir -p .husky; echo x > .husky/pre-commit", {".husky/pre-commit"}),
     "A-52 in other letters": (
         "mkdir -p .GitHub/workflows; echo x > .GitHub/workflows/x.yml; echo y > Agents.MD",
         {".GitHub/workflows/x.yml", "Agents.MD"},
@@ -128,7 +121,7 @@ WITHHELD = {
         "".join(f'mkdir -p "$(dirname {path})"; echo x > {path}; ' for path in OTHER_SERVICES) + "true",
         set(OTHER_SERVICES),
     ),
-}
+}  # fmt: skip
 """All of it in one run."""
 IN_THE_PLACE = {
     "A-46 by renaming the parent": (
@@ -156,18 +149,12 @@ def test_a06_a22_a25_a46_a47_a70_protected_paths_are_held_back_and_the_rest_goes
 
 SHOWN = {
     "rules that would hide files": ("echo '*' > .gitignore; echo x > hidden.sh", {".gitignore", "hidden.sh"}),
-    "rules of the work tree's own git": (
-        "echo excluded.sh > .git/info/exclude; echo x > excluded.sh",
-        {"excluded.sh"},
-    ),
+    "rules of the work tree's own git": ("echo excluded.sh > .git/info/exclude; echo x > excluded.sh", {"excluded.sh"}),
     "flags of its index": (
         "git update-index --assume-unchanged --skip-worktree README.md run.sh; echo x >> README.md; echo x >> run.sh",
         {"README.md", "run.sh"},
     ),
-    "names that look like options": (
-        "echo x > ./-rf; echo x > './--upload-pack=x'",
-        {"-rf", "--upload-pack=x"},
-    ),
+    "names that look like options": ("echo x > ./-rf; echo x > './--upload-pack=x'", {"-rf", "--upload-pack=x"}),
     "a process that goes on writing": (
         "(setsid nohup sh -c 'while :; do echo x >> late.txt; sleep 0.01; done' &) >/dev/null 2>&1; sleep 0.2",
         {"late.txt"},
@@ -179,7 +166,7 @@ SHOWN = {
         ),
         {"evil"},
     ),
-}
+}  # fmt: skip
 """All of it in one run."""
 SHOWN_ALONE = {
     "times turned back": (

@@ -144,11 +144,9 @@ def test_an_internal_error_is_one_sentence_without_a_traceback(
         ("nobody", "", 0, ""),
         pytest.param("nobody", "1", 0, "", marks=pytest.mark.slow),
         ("/dev/full", "", 75, "standard output cannot be written: No space left on device"),
-        pytest.param(
-            "/dev/full", "1", 75, "No space left on device: free some disk space", marks=pytest.mark.slow
-        ),
+        pytest.param("/dev/full", "1", 75, "No space left on device: free some disk space", marks=pytest.mark.slow),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_written_out_is_said_where_somebody_would_read_it(
     tmp_path: Path, out: str, unbuffered: str, code: int, said: str
 ):

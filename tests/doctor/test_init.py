@@ -295,9 +295,8 @@ SHAPES: dict[str, tuple[dict[str, str], list[str], list[str]]] = {
         ["python3 -m pytest -q"],
         [f"[ -d .venv ] || ({VENV} -r requirements/test.txt && python -m pip install -q -e .)"],
     ),
-    "python without anything to install": (
-        {"stats.py": "", "test_stats.py": "import unittest\n"}, ["python3 -m unittest"], [],
-    ),
+    "python without anything to install": ({"stats.py": "", "test_stats.py": "import unittest\n"},
+        ["python3 -m unittest"], []),
     "node with pnpm": (
         {"package.json": '{"scripts": {"test": "vitest run", "lint": "x"}, "devDependencies": {"vitest": "1"}}',
          "pnpm-lock.yaml": "lockfileVersion: '6.0'"},
@@ -311,9 +310,8 @@ SHAPES: dict[str, tuple[dict[str, str], list[str], list[str]]] = {
     ),
     "go": ({"go.mod": "module x\n\nrequire a.b/c v1.0.0\n", "main_test.go": ""}, ["go test ./..."],
            ["[ -d vendor ] || (go mod vendor)"]),
-    "go that is vendored": (
-        {"go.mod": "module x\nrequire a.b/c v1\n", "vendor/modules.txt": ""}, ["go test ./..."], [],
-    ),
+    "go that is vendored": ({"go.mod": "module x\nrequire a.b/c v1\n", "vendor/modules.txt": ""}, ["go test ./..."],
+                            []),
     "rust": ({"Cargo.toml": "[workspace]\nmembers = ['a']\n", "a/Cargo.toml": "", "a/src/lib.rs": ""},
              ["cargo test --workspace"], ["cargo fetch"]),
     "projects in folders": ({"web/package.json": '{"scripts": {"test": "jest"}}', "README.md": ""}, [], []),

@@ -49,18 +49,14 @@ def _build(name: str, payload: object, admission: Policy = ON, threads: Threads 
 
 EVENTS: dict[str, tuple[str, dict[str, Any], str]] = {
     "a label": ("issues", issue_payload("labeled", label={"name": "Agent: FIX"}), "fix"),
-    "a label on a pull request": (
-        "pull_request",
-        pull_payload("labeled", label={"name": "agent: fix"}),
-        "fix",
-    ),
+    "a label on a pull request": ("pull_request", pull_payload("labeled", label={"name": "agent: fix"}), "fix"),
     "an assignment": ("issues", issue_payload("assigned", assignee={"login": "Our-Bot[bot]"}), "fix"),
     "a pull request": ("pull_request", pull_payload("opened"), "review"),
     "a pull request opened again": ("pull_request", pull_payload("reopened"), "review"),
     "a pull request that is a draft no more": ("pull_request", pull_payload("ready_for_review"), "review"),
     "a pull request's push": ("pull_request_target", pull_payload("synchronize"), "review"),
     "a failed run": ("workflow_run", run_payload(), "fix"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", EVENTS)

@@ -50,17 +50,14 @@ EVENTS: dict[str, tuple[str, Any]] = {
     "a comment under a pull request": ("issue_comment", on_pull(f"/agent fix it --sha {HEAD}")),
     "a review": ("pull_request_review", review_payload()),
     "a review comment": ("pull_request_review_comment", review_comment_payload()),
-    "a new issue": (
-        "issues",
-        issue_payload(issue__body="/agent fix it", issue__user=comment_payload()["sender"]),
-    ),
+    "a new issue": ("issues", issue_payload(issue__body="/agent fix it", issue__user=comment_payload()["sender"])),
     "a label": ("issues", issue_payload("labeled", label={"name": "agent"})),
     "a pull request": ("pull_request", pull_payload()),
     "a failed run": ("workflow_run", run_payload()),
     "a schedule": ("schedule", {"schedule": "0 4 * * *"}),
     "a dispatch": ("workflow_dispatch", DISPATCH),
     "an approval": ("issue_comment", comment_payload("/agent approve 1a2b3c4d")),
-}
+}  # fmt: skip
 ON_PULLS = [
     "a comment under a pull request", "a review", "a review comment", "a pull request", "a failed run", "a dispatch",
 ]  # fmt: skip
@@ -130,18 +127,10 @@ PULL_CHANGES: list[tuple[list[str], Callable[[Request], Request], str]] = [
     (ON_PULLS, pull_with(number=8), "the pull request"),
     (ON_PULLS, lambda one: one._replace(pull=None), "the pull request"),
     (["a comment"], pull_with(), "the pull request"),
-    (
-        ["a review", "a review comment", "a pull request", "a failed run"],
-        pull_with(head_sha="e" * 40),
-        "the head",
-    ),
+    (["a review", "a review comment", "a pull request", "a failed run"], pull_with(head_sha="e" * 40), "the head"),
     ([NAMED_HEAD], vouched("e" * 40), "the head that is vouched for"),
     ([NAMED_HEAD], vouched(f"{HEAD[:-1]}e"), "the head that is vouched for"),
-    (
-        ["a review", "a review comment", "a pull request"],
-        pull_with(head_repository="mallory/calc"),
-        "the branch",
-    ),
+    (["a review", "a review comment", "a pull request"], pull_with(head_repository="mallory/calc"), "the branch"),
     (
         ["a review comment"],
         lambda one: one._replace(anchor=one.anchor._replace(id=1) if one.anchor else None),
@@ -149,7 +138,7 @@ PULL_CHANGES: list[tuple[list[str], Callable[[Request], Request], str]] = [
     ),
     ([NAMED_HEAD], lambda one: one._replace(anchor=LINES), "the review comment"),
     (["an approval"], lambda one: one._replace(plan=PLAN), "the plan"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -181,13 +170,8 @@ TRIGGERS = {
     "a comment": ("issue_comment", comment_payload, TextKind.COMMENT, 5000),
     "a comment on a pull request": ("issue_comment", on_pull, TextKind.COMMENT, 5000),
     "a review": ("pull_request_review", review_payload, TextKind.REVIEW, 6000),
-    "a review comment": (
-        "pull_request_review_comment",
-        review_comment_payload,
-        TextKind.REVIEW_COMMENT,
-        5000,
-    ),
-}
+    "a review comment": ("pull_request_review_comment", review_comment_payload, TextKind.REVIEW_COMMENT, 5000),
+}  # fmt: skip
 
 
 def _built(what: str, body: str, threads: Threads) -> Request | Refusal | NoRequest:

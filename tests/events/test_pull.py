@@ -105,13 +105,9 @@ NEWER = (
 )
 PUSHES: dict[str, list[PushData]] = {
     "a push after the command": [PushData(HEAD, LATER), PushData(OLD, EARLIER)],
-    "a push to and fro after the command": [
-        PushData(HEAD, LATER),
-        PushData(NEW, LATER),
-        PushData(HEAD, EARLIER),
-    ],
+    "a push to and fro after the command": [PushData(HEAD, LATER), PushData(NEW, LATER), PushData(HEAD, EARLIER)],
     "a push that the list has not got yet": [PushData(NEW, LATER)],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", PUSHES)

@@ -195,15 +195,9 @@ TIMES = {
         "pull_request_review_comment",
         review_comment_payload(comment__created_at="2026-03-01T09:00:00Z", comment__updated_at=AT),
     ),
-    "the creation of a comment": (
-        "issue_comment",
-        comment_payload(comment__updated_at="2026-03-01T13:00:00Z"),
-    ),
-    "the last change before a label": (
-        "issues",
-        issue_payload("labeled", label={"name": "x"}, issue__updated_at=AT),
-    ),
-}
+    "the creation of a comment": ("issue_comment", comment_payload(comment__updated_at="2026-03-01T13:00:00Z")),
+    "the last change before a label": ("issues", issue_payload("labeled", label={"name": "x"}, issue__updated_at=AT)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", TIMES)
@@ -343,13 +337,10 @@ RUNS: dict[str, dict[str, Any]] = {
     "the event `push`, not of a pull request": {"workflow_run__event": "push"},
     "of a fork's pull request": {"workflow_run__head_repository": {"full_name": "mallory/calc"}},
     "fork's pull request; a person": {"workflow_run__head_repository": None},
-    "of a branch of this bot's own": {
-        "workflow_run__head_branch": "agent/issue-7",
-        "workflow_run__pull_requests": [],
-    },
+    "of a branch of this bot's own": {"workflow_run__head_branch": "agent/issue-7", "workflow_run__pull_requests": []},
     "begun by a deleted account": {"workflow_run__actor": None},
     "of no open pull request": {"workflow_run__pull_requests": []},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("why", RUNS)

@@ -80,12 +80,7 @@ NOT_ALLOWED = (
     "A maintainer can write it, or allow it with `tiers` in `.github/agent.yml`."
 )
 REFUSED: dict[str, tuple[str, Permission, dict[str, Any], Refusal]] = {
-    "a contributor": (
-        "fix it",
-        READER,
-        {},
-        Refusal(f"octocat {NOT_ALLOWED.format('contributor')}", in_thread=True),
-    ),
+    "a contributor": ("fix it", READER, {}, Refusal(f"octocat {NOT_ALLOWED.format('contributor')}", in_thread=True)),
     "a bot that is listed for another verb": (
         "fix it",
         MAINTAINER,
@@ -116,7 +111,7 @@ REFUSED: dict[str, tuple[str, Permission, dict[str, Any], Refusal]] = {
         {},
         Refusal("`--sha` names the head of a pull request; this is an issue.", True, ExitCode.USAGE),
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", REFUSED)
@@ -228,11 +223,7 @@ def test_an_account_has_the_tier_that_github_gives_it():
 
 MALLORY = {"login": "mallory", "id": 666, "type": "User"}
 REFUSED_ACTORS: list[tuple[str, Permission, dict[str, Any]]] = [
-    (
-        "GitHub knows octocat as account 999, not as 583231.",
-        Permission("admin", 999, "User", private=False),
-        {},
-    ),
+    ("GitHub knows octocat as account 999, not as 583231.", Permission("admin", 999, "User", private=False), {}),
     (
         "GitHub shows no account octocat any more: it is suspended, deleted or renamed.",
         Permission("none", 0, "", private=False),
@@ -243,7 +234,7 @@ REFUSED_ACTORS: list[tuple[str, Permission, dict[str, Any]]] = [
         ("octocat is a", Permission("admin", 583231, kind, private=False), {})
         for kind in ("Bot", "Organization", "Mannequin", "")
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("reason", "permission", "changes"), REFUSED_ACTORS)

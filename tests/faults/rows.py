@@ -482,10 +482,8 @@ _DAMAGES = {
     "the journal is empty": damaged("journal.jsonl", lambda data: b""),
     "the journal is gone": damaged("journal.jsonl"),
     "the git directory is gone": damaged("trusted.git"),
-    "an object of the git directory is cut": damaged(
-        "trusted.git/objects/pack/*.pack", lambda data: data[:200]
-    ),
-}
+    "an object of the git directory is cut": damaged("trusted.git/objects/pack/*.pack", lambda data: data[:200]),
+}  # fmt: skip
 
 DAMAGED = (
     *rows(

@@ -296,14 +296,10 @@ def test_writing_into_a_submodule_is_withheld(tmp_path: Path):
     [
         (ChangeLimits(files=2), "all 4 new files: more than 2 files are changed", "fine"),
         (ChangeLimits(file_bytes=99), "over the limit of 99 bytes a file", "n/e/s/t/2"),
-        (
-            ChangeLimits(total_bytes=250),
-            "all 4 new files: the changed files hold more than 250 bytes",
-            "fine",
-        ),
+        (ChangeLimits(total_bytes=250), "all 4 new files: the changed files hold more than 250 bytes", "fine"),
         (ChangeLimits(depth=2), "nested deeper than 2 folders", "n/e/s/t"),
     ],
-)
+)  # fmt: skip
 def test_a_limit_is_named(desk: Bench, limits: ChangeLimits, match: str, path: str):
     """Half of what one command wrote is no change, so of new files all are withheld."""
     desk.write("fine")

@@ -52,13 +52,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "open_pull": {"title": T, "body": T, "head": T, "base": T, "draft": True},
     "edit_pull": {"number": 1, "title": T, "body": T},
     "request_review": {"number": 1, "login": T},
-    "create_review": {
-        "number": 1,
-        "sha": T,
-        "body": T,
-        "event": "COMMENT",
-        "drafts": [draft_comment(T, T, 1)],
-    },
+    "create_review": {"number": 1, "sha": T, "body": T, "event": "COMMENT", "drafts": [draft_comment(T, T, 1)]},
     "edit_review": {"number": 1, "review_id": 1, "body": T},
     "dismiss_review": {"number": 1, "review_id": 1, "message": T},
     "create_check_run": {"name": T, "head_sha": T, "title": T, "summary": T, "external_id": T},
@@ -72,7 +66,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "remove_label": {"number": 1, "label": "x"},
     "dispatch_workflow": {"workflow": "x.yml", "ref": T},
     "cancel_run": {"run_id": 1},
-}
+}  # fmt: skip
 
 
 def test_every_write_of_the_client_is_tried_here():

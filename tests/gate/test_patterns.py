@@ -22,19 +22,13 @@ _OF = {
 # repository takes them for keys: `{A36}` stands for 36 letters and digits, `{h32}` for hexadecimal digits.
 _Samples = tuple[tuple[str, ...], tuple[str, ...]]
 _SAMPLES: dict[str, _Samples] = {
-    "GitHub token": (
-        ("ghp_{A36}", "github_pat_{A22}_{A59}", "token: ghs_{A300}", "ghs_{A20}.{A20}.{A20}"),
-        ("ghp_short", "github_pat_", "ghp_{A35}", "high_{A36}"),
-    ),
-    "Anthropic key": (
-        ("sk-ant-api03-{A93}AA", "sk-ant-oat01-{A80}"),
-        ("sk-ant-api03-", "sk-ant-{A10}", "task-ant-{A24}"),
-    ),
+    "GitHub token": (("ghp_{A36}", "github_pat_{A22}_{A59}", "token: ghs_{A300}", "ghs_{A20}.{A20}.{A20}"),
+                     ("ghp_short", "github_pat_", "ghp_{A35}", "high_{A36}")),
+    "Anthropic key": (("sk-ant-api03-{A93}AA", "sk-ant-oat01-{A80}"),
+                      ("sk-ant-api03-", "sk-ant-{A10}", "task-ant-{A24}")),
     "OpenRouter key": (("sk-or-v1-{h64}",), ("sk-or-v1-key", "sk-or-v2")),
-    "OpenAI key": (
-        ("sk-{A48}", "sk-proj-{A120}", "sk-svcacct-{A60}"),
-        ("sk-learn", "sk-{A20}", "desk-{A48}", "sk-your-key-here-your-key-here-your-key-here"),
-    ),
+    "OpenAI key": (("sk-{A48}", "sk-proj-{A120}", "sk-svcacct-{A60}"),
+                   ("sk-learn", "sk-{A20}", "desk-{A48}", "sk-your-key-here-your-key-here-your-key-here")),
     "Groq key": (("gsk_{A52}",), ("gsk_{A30}", "bgsk_{A52}")),
     "xAI key": (("xai-{A80}",), ("xai-{A20}",)),
     "Perplexity key": (("pplx-{A48}",), ("pplx-sonar",)),

@@ -163,9 +163,7 @@ DAMAGED = {
     "short of its length": response(WHOLE[:40], ETAG, length(WHOLE)),
     "cut, with the length of what is left": response(WHOLE[:40], ETAG, length(WHOLE[:40])),
     "cut, without a length": response(WHOLE[:40], ETAG, "Connection: close"),
-    "chunks without their end": response(
-        b"%x\r\n%b\r\n" % (len(WHOLE), WHOLE), ETAG, "Transfer-Encoding: chunked"
-    ),
+    "chunks without their end": response(b"%x\r\n%b\r\n" % (len(WHOLE), WHOLE), ETAG, "Transfer-Encoding: chunked"),
     "a chunk that is cut": response(b"%x\r\n%b" % (99, WHOLE[:40]), ETAG, "Transfer-Encoding: chunked"),
     "compressed and cut": response(PACKED[:40], ETAG, "Content-Encoding: gzip", length(PACKED[:40])),
     "not compressed": response(WHOLE, ETAG, "Content-Encoding: gzip", length(WHOLE)),
@@ -177,7 +175,7 @@ DAMAGED = {
     "not modified, and never read": response(b"", ETAG, status=304),
     "not a header": b"HTTP/1.1 200 OK\r\nContent-",
     "nothing": b"",
-}
+}  # fmt: skip
 
 
 @contextmanager

@@ -56,41 +56,23 @@ class Case:
 
 
 CASES = [
-    Case(
-        "create_comment", lambda h: h.create_comment(7, "hi"), "POST", "/issues/7/comments",
-        {"body": "hi"}, False, comment(1), "comment on octo/hello#7",
-    ),
-    Case(
-        "edit_comment", lambda h: h.edit_comment(9, "hi"), "PATCH", "/issues/comments/9",
-        {"body": "hi"}, True, comment(9), "edit comment 9 of octo/hello",
-    ),
-    Case(
-        "delete_comment", lambda h: h.delete_comment(9), "DELETE", "/issues/comments/9",
-        None, True, None, "delete comment 9 of octo/hello",
-    ),
-    Case(
-        "add_reaction", lambda h: h.add_reaction(9, "eyes"), "POST", "/issues/comments/9/reactions",
-        {"content": "eyes"}, True, {"id": 1}, "react to comment 9 of octo/hello",
-    ),
-    Case(
-        "add_reaction", lambda h: h.add_reaction(9, "eyes", on_lines=True), "POST",
-        "/pulls/comments/9/reactions", {"content": "eyes"}, True, {"id": 1},
-        "react to review comment 9 of octo/hello",
-    ),
-    Case(
-        "open_pull",
-        lambda h: h.open_pull(title="t\nu", body="b", head="agent/x", base="main", draft=True), "POST",
-        "/pulls", {"title": "t u", "body": "b", "head": "agent/x", "base": "main", "draft": True}, True, PULL,
-        "open a pull request in octo/hello",
-    ),
-    Case(
-        "edit_pull", lambda h: h.edit_pull(8, title="t", body="b"), "PATCH", "/pulls/8",
-        {"title": "t", "body": "b"}, True, PULL, "edit pull request octo/hello#8",
-    ),
-    Case(
-        "request_review", lambda h: h.request_review(8, "ann"), "POST", "/pulls/8/requested_reviewers",
-        {"reviewers": ["ann"]}, True, PULL, "ask for a review of pull request octo/hello#8",
-    ),
+    Case("create_comment", lambda h: h.create_comment(7, "hi"), "POST", "/issues/7/comments", {"body": "hi"}, False,
+         comment(1), "comment on octo/hello#7"),
+    Case("edit_comment", lambda h: h.edit_comment(9, "hi"), "PATCH", "/issues/comments/9", {"body": "hi"}, True,
+         comment(9), "edit comment 9 of octo/hello"),
+    Case("delete_comment", lambda h: h.delete_comment(9), "DELETE", "/issues/comments/9", None, True, None,
+         "delete comment 9 of octo/hello"),
+    Case("add_reaction", lambda h: h.add_reaction(9, "eyes"), "POST", "/issues/comments/9/reactions",
+         {"content": "eyes"}, True, {"id": 1}, "react to comment 9 of octo/hello"),
+    Case("add_reaction", lambda h: h.add_reaction(9, "eyes", on_lines=True), "POST", "/pulls/comments/9/reactions",
+         {"content": "eyes"}, True, {"id": 1}, "react to review comment 9 of octo/hello"),
+    Case("open_pull", lambda h: h.open_pull(title="t\nu", body="b", head="agent/x", base="main", draft=True), "POST",
+         "/pulls", {"title": "t u", "body": "b", "head": "agent/x", "base": "main", "draft": True}, True, PULL,
+         "open a pull request in octo/hello"),
+    Case("edit_pull", lambda h: h.edit_pull(8, title="t", body="b"), "PATCH", "/pulls/8", {"title": "t", "body": "b"},
+         True, PULL, "edit pull request octo/hello#8"),
+    Case("request_review", lambda h: h.request_review(8, "ann"), "POST", "/pulls/8/requested_reviewers",
+         {"reviewers": ["ann"]}, True, PULL, "ask for a review of pull request octo/hello#8"),
     Case(
         "create_review",
         lambda h: h.create_review(7, sha=SHA, body="b", event="COMMENT", drafts=DRAFTS), "POST",
@@ -104,23 +86,15 @@ CASES = [
             ],
         }, False, REVIEW, "review octo/hello#7",
     ),
-    Case(
-        "reply_to_review_comment", lambda h: h.reply_to_review_comment(7, 4, "hi"), "POST",
-        "/pulls/7/comments/4/replies", {"body": "hi"}, False, REVIEW_COMMENT,
-        "reply to review comment 4 on octo/hello#7",
-    ),
-    Case(
-        "edit_review_comment", lambda h: h.edit_review_comment(4, "hi"), "PATCH", "/pulls/comments/4",
-        {"body": "hi"}, True, REVIEW_COMMENT, "edit review comment 4 of octo/hello",
-    ),
-    Case(
-        "edit_review", lambda h: h.edit_review(7, 4, "hi"), "PUT", "/pulls/7/reviews/4",
-        {"body": "hi"}, True, REVIEW, "edit review 4 of octo/hello#7",
-    ),
-    Case(
-        "dismiss_review", lambda h: h.dismiss_review(7, 4, "over"), "PUT", "/pulls/7/reviews/4/dismissals",
-        {"message": "over"}, True, REVIEW, "dismiss review 4 of octo/hello#7",
-    ),
+    Case("reply_to_review_comment", lambda h: h.reply_to_review_comment(7, 4, "hi"), "POST",
+         "/pulls/7/comments/4/replies", {"body": "hi"}, False, REVIEW_COMMENT,
+         "reply to review comment 4 on octo/hello#7"),
+    Case("edit_review_comment", lambda h: h.edit_review_comment(4, "hi"), "PATCH", "/pulls/comments/4", {"body": "hi"},
+         True, REVIEW_COMMENT, "edit review comment 4 of octo/hello"),
+    Case("edit_review", lambda h: h.edit_review(7, 4, "hi"), "PUT", "/pulls/7/reviews/4", {"body": "hi"}, True, REVIEW,
+         "edit review 4 of octo/hello#7"),
+    Case("dismiss_review", lambda h: h.dismiss_review(7, 4, "over"), "PUT", "/pulls/7/reviews/4/dismissals",
+         {"message": "over"}, True, REVIEW, "dismiss review 4 of octo/hello#7"),
     Case(
         "create_check_run",
         lambda h: h.create_check_run(
@@ -131,16 +105,8 @@ CASES = [
             "output": {"title": "t", "summary": "s"},
         }, False, {"id": 9}, "report a check in octo/hello",
     ),
-    Case(
-        "create_blob",
-        lambda h: h.create_blob(b"\xff"),
-        "POST",
-        "/git/blobs",
-        {"content": "/w==", "encoding": "base64"},
-        True,
-        {"sha": SHA},
-        "store a file in octo/hello",
-    ),
+    Case("create_blob", lambda h: h.create_blob(b"\xff"), "POST", "/git/blobs",
+         {"content": "/w==", "encoding": "base64"}, True, {"sha": SHA}, "store a file in octo/hello"),
     Case(
         "create_tree",
         lambda h: h.create_tree(SHA, ENTRIES),
@@ -158,46 +124,23 @@ CASES = [
         {"sha": SHA},
         "store a tree in octo/hello",
     ),
-    Case(
-        "create_commit",
-        lambda h: h.create_commit(message="m", tree=SHA, parents=[SHA]),
-        "POST",
-        "/git/commits",
-        {"message": "m", "tree": SHA, "parents": [SHA]},
-        True,
-        {"sha": SHA},
-        "make a commit in octo/hello",
-    ),
-    Case(
-        "cancel_run", lambda h: h.cancel_run(6), "POST", "/actions/runs/6/cancel", None, True, {},
-        "cancel run 6 of octo/hello",
-    ),
-    Case(
-        "dispatch_workflow", lambda h: h.dispatch_workflow("ci.yml", "agent/x"), "POST",
-        "/actions/workflows/ci.yml/dispatches", {"ref": "agent/x", "inputs": {}}, False, None,
-        "start the workflow ci.yml in octo/hello",
-    ),
-    Case(
-        "create_issue", lambda h: h.create_issue(title="t", body="b", labels=["x"]), "POST", "/issues",
-        {"title": "t", "body": "b", "labels": ["x"]}, False, ISSUE,
-        "open an issue in octo/hello",
-    ),
-    Case(
-        "edit_issue", lambda h: h.edit_issue(8, body="b"), "PATCH", "/issues/8", {"body": "b"}, True, ISSUE,
-        "edit issue octo/hello#8",
-    ),
-    Case(
-        "close_issue", lambda h: h.close_issue(8, "not_planned"), "PATCH", "/issues/8",
-        {"state": "closed", "state_reason": "not_planned"}, True, ISSUE, "edit issue octo/hello#8",
-    ),
-    Case(
-        "add_labels", lambda h: h.add_labels(8, ["x", "y"]), "POST", "/issues/8/labels",
-        {"labels": ["x", "y"]}, True, [], "label octo/hello#8",
-    ),
-    Case(
-        "remove_label", lambda h: h.remove_label(8, "a/b c"), "DELETE", "/issues/8/labels/a%2Fb%20c", None,
-        True, [], "take the label a/b c off octo/hello#8",
-    ),
+    Case("create_commit", lambda h: h.create_commit(message="m", tree=SHA, parents=[SHA]), "POST", "/git/commits",
+         {"message": "m", "tree": SHA, "parents": [SHA]}, True, {"sha": SHA}, "make a commit in octo/hello"),
+    Case("cancel_run", lambda h: h.cancel_run(6), "POST", "/actions/runs/6/cancel", None, True, {},
+         "cancel run 6 of octo/hello"),
+    Case("dispatch_workflow", lambda h: h.dispatch_workflow("ci.yml", "agent/x"), "POST",
+         "/actions/workflows/ci.yml/dispatches", {"ref": "agent/x", "inputs": {}}, False, None,
+         "start the workflow ci.yml in octo/hello"),
+    Case("create_issue", lambda h: h.create_issue(title="t", body="b", labels=["x"]), "POST", "/issues",
+         {"title": "t", "body": "b", "labels": ["x"]}, False, ISSUE, "open an issue in octo/hello"),
+    Case("edit_issue", lambda h: h.edit_issue(8, body="b"), "PATCH", "/issues/8", {"body": "b"}, True, ISSUE,
+         "edit issue octo/hello#8"),
+    Case("close_issue", lambda h: h.close_issue(8, "not_planned"), "PATCH", "/issues/8",
+         {"state": "closed", "state_reason": "not_planned"}, True, ISSUE, "edit issue octo/hello#8"),
+    Case("add_labels", lambda h: h.add_labels(8, ["x", "y"]), "POST", "/issues/8/labels", {"labels": ["x", "y"]}, True,
+         [], "label octo/hello#8"),
+    Case("remove_label", lambda h: h.remove_label(8, "a/b c"), "DELETE", "/issues/8/labels/a%2Fb%20c", None, True, [],
+         "take the label a/b c off octo/hello#8"),
 ]  # fmt: skip
 each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 

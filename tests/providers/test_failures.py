@@ -24,8 +24,7 @@ from tests.support.provider_runs import MODELS, failed, run
 
 TOO_LONG = [
     (400, "invalid_request_error", "prompt is too long: 213462 tokens > 200000 maximum"),
-    (400, "invalid_request_error",
-     "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"),
+    (400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"),
     (413, "request_too_large", "Request exceeds the maximum allowed number of bytes"),
     (413, "", ""),
     (400, "context_length_exceeded", "Your input exceeds the context window of this model."),
@@ -34,10 +33,8 @@ TOO_LONG = [
     (400, "ValidationException", "Input is too long for requested model."),
     (400, "INVALID_ARGUMENT",
      "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)."),
-    (400, "invalid-argument",
-     "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
-    (400, "invalid_request_error",
-     "Please reduce the length of the messages or completion. Current length is 9000"),
+    (400, "invalid-argument", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+    (400, "invalid_request_error", "Please reduce the length of the messages or completion. Current length is 9000"),
     (413, "tokens_limit_reached", "Request body too large for gpt-4o model. Max size: 8000 tokens."),
     (400, "exceed_context_size_error", "the request exceeds the available context size, try increasing it"),
     (400, "", "The number of tokens to keep from the prompt is greater than the context length"),

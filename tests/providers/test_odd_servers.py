@@ -189,9 +189,7 @@ REPORTED = {
     "an error without a status": Reported(
         "https://github.com/aaif-goose/goose/pull/8027", sse({"error": {"message": SAID}}), SAID, 3
     ),
-    "an error that is a text": Reported(
-        "https://github.com/Blaizzy/nativ/pull/195", sse({"error": SAID}), SAID, 3
-    ),
+    "an error that is a text": Reported("https://github.com/Blaizzy/nativ/pull/195", sse({"error": SAID}), SAID, 3),
     "an object of the kind error": Reported(
         "https://github.com/sgl-project/sglang/issues",
         sse({"object": "error", "message": SAID, "code": 400}),
@@ -223,7 +221,7 @@ REPORTED = {
         "Context length exceeded",
         1,
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REPORTED)

@@ -181,15 +181,9 @@ def test_results_go_into_one_user_message_for_anthropic():
         "role": "user",
         "content": [
             {"type": "tool_result", "tool_use_id": "a", "content": "one"},
-            {
-                "type": "tool_result",
-                "tool_use_id": "b",
-                "content": "two",
-                "is_error": True,
-                "cache_control": MARK,
-            },
+            {"type": "tool_result", "tool_use_id": "b", "content": "two", "is_error": True, "cache_control": MARK},
         ],
-    }
+    }  # fmt: skip
 
 
 def test_results_go_into_one_message_each_for_chat_with_errors_named():
@@ -367,18 +361,10 @@ ASKED = Message("user", (Text("What is this?"), PNG))
             {"type": "text", "text": "What is this?"},
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}},
         ),
-        (
-            MODELS[1],
-            {"type": "text", "text": "What is this?"},
-            {"type": "image_url", "image_url": {"url": URL}},
-        ),
-        (
-            MODELS[2],
-            {"type": "input_text", "text": "What is this?"},
-            {"type": "input_image", "image_url": URL},
-        ),
+        (MODELS[1], {"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": URL}}),
+        (MODELS[2], {"type": "input_text", "text": "What is this?"}, {"type": "input_image", "image_url": URL}),
     ],
-)
+)  # fmt: skip
 def test_a_persons_picture_is_in_their_message(model: str, text: object, image: object):
     assert rows(model, ASKED)[0]["content"] == [text, image]
 

@@ -52,15 +52,9 @@ def test_reasoning_calls_and_text_go_back_as_they_came():
             "phase": "commentary",
         },
         {"id": "rs_0_2", "type": "reasoning", "summary": [], "encrypted_content": "enc2"},
-        {
-            "type": "function_call",
-            "call_id": "call_1",
-            "name": "bash",
-            "arguments": '{"z":1, "a":2}',
-            "id": "fc_0_3",
-        },
+        {"type": "function_call", "call_id": "call_1", "name": "bash", "arguments": '{"z":1, "a":2}', "id": "fc_0_3"},
         {"type": "function_call_output", "call_id": "call_1", "output": "hi"},
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("after", [(), (Text(" \n"),)])

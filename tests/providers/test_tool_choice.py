@@ -46,18 +46,14 @@ def nested(name: str) -> dict[str, Any]:
         (True, (), "none"),
         (True, ("view",), flat("view")),
         (False, ("nothing",), "none"),
-        (
-            False,
-            ("view", "bash"),
-            {"type": "allowed_tools", "mode": "auto", "tools": [flat("bash"), flat("view")]},
-        ),
+        (False, ("view", "bash"), {"type": "allowed_tools", "mode": "auto", "tools": [flat("bash"), flat("view")]}),
         (
             True,
             ("view", "bash", "gone"),
             {"type": "allowed_tools", "mode": "required", "tools": [flat("bash"), flat("view")]},
         ),
     ],
-)
+)  # fmt: skip
 def test_responses_takes_every_mode_and_a_list(
     required: bool, allowed: tuple[str, ...] | None, wanted: object
 ):

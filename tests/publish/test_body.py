@@ -81,10 +81,8 @@ FULL = make_outcome(
 )
 FILES = (
     ChangedFile("invoice.py", "modified", "100644", "0" * 64, 3, 1),
-    ChangedFile(
-        "package.json", "modified", "100644", "0" * 64, 1, 1, "a manifest: it decides what is installed"
-    ),
-)
+    ChangedFile("package.json", "modified", "100644", "0" * 64, 1, 1, "a manifest: it decides what is installed"),
+)  # fmt: skip
 WITHHELD = (WithheldFile(".github/workflows/ci.yml", "protected path"),)
 TEMPLATE = "## Summary\n<!-- what and why -->\n\n## Testing\n\n## Checklist\n- [ ] I have read CONTRIBUTING\n"
 

@@ -98,13 +98,10 @@ def test_published_again_when_things_went_on_it_is_still_found(pull: Forked, the
 
 
 UNFIT: dict[str, tuple[dict[str, str], str]] = {
-    "a line that is not shown": (
-        {**FITS, "a.txt": FITS["a.txt"].replace("line 3\n", "3\n")},
-        "does not show",
-    ),
+    "a line that is not shown": ({**FITS, "a.txt": FITS["a.txt"].replace("line 3\n", "3\n")}, "does not show"),
     "what does not show": ({"b.py": "x = '\u202e'\ny = 2\n"}, "characters that do not show"),
     "a credential": ({"b.py": "x = 1\ny = 'ghp_" + "a1B2" * 9 + "'\n"}, "looks like a credential"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.slow

@@ -96,17 +96,12 @@ LOG, EDITS = ["git log", "git log", "git log --all"], ["edit docs/a.md", "edit d
         (["once", "words"], LOG[:2], [True, False], ["git log", "git log"]),
         (["session", "once"], LOG, [True, True, True], ["git log", "git log --all"]),
         (["session", "once"], EDITS, [True, True, True], ["docs/a.md", "docs/c.md"]),
-        (
-            ["session", "once"],
-            ["edit docs/a.md", "edit web/a.html"],
-            [True, True],
-            ["docs/a.md", "web/a.html"],
-        ),
+        (["session", "once"], ["edit docs/a.md", "edit web/a.html"], [True, True], ["docs/a.md", "web/a.html"]),
         ([], ["edit docs/made/a", "patch docs/a.md docs/made/a"], [False, False], []),
         (["no"], LOG[1:], [False, False], ["git log"]),
         (["gone"], LOG[1:], [False, False], ["git log"]),
     ],
-)
+)  # fmt: skip
 def test_an_answer_holds_for_the_call_or_the_session(
     answers: list[Any], calls: list[str], allows: list[bool], asked: list[str]
 ):

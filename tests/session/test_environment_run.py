@@ -116,11 +116,9 @@ RED = ["passed", "failed"]
         # Its install leads to the tree that setup ran in.
         pytest.param(WITH_SETUP, without_install, RED, id="setup"),
         pytest.param(NODE, partial(linked, target="../packages/own"), RED, id="npm", marks=pytest.mark.node),
-        pytest.param(
-            NODE, partial(linked, target="{}/packages/own"), RED, id="npm link", marks=pytest.mark.node
-        ),
+        pytest.param(NODE, partial(linked, target="{}/packages/own"), RED, id="npm link", marks=pytest.mark.node),
     ],
-)
+)  # fmt: skip
 def test_what_is_installed_by_its_place_is_tested_in_the_changed_tree(
     cli: Cli,
     tmp_path: Path,

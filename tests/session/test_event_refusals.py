@@ -120,14 +120,10 @@ def test_an_event_file_without_network_is_refused_since_it_gives_no_rights(stage
         ([], {"SLASH_AGENT_BUDGET_USD": "lots"}, "'lots'"),
         ([], {"SLASH_AGENT_BUDGET_USD": "nan"}, "'nan'"),
         ([], {"SLASH_AGENT_SANDBOX": "of"}, "'of'"),
-        (
-            ["--sandbox", "off"],
-            {"GITHUB_ACTIONS": "true"},
-            "--sandbox off is for a person at their own terminal",
-        ),
+        (["--sandbox", "off"], {"GITHUB_ACTIONS": "true"}, "--sandbox off is for a person at their own terminal"),
         (["--event-name", ""], {}, "--event-name and --event"),
     ],
-)
+)  # fmt: skip
 def test_a_setting_of_the_workflow_that_makes_no_sense_is_refused(
     stage: Stage, model: ModelServer, options: list[str], environment: dict[str, str], said: str
 ):

@@ -202,53 +202,32 @@ JAVA = {
 }
 
 CASES = {
-    "python, installed": Case(
-        "python3", PYTHON, python_copy, "python -m unittest tests/test_app.py", "src/app/__init__.py", RED, RED
-    ),
-    "python, installed, path removed": Case(
-        "python3", PYTHON, python_copy, "env -u PYTHONPATH python -m unittest tests/test_app.py",
-        "src/app/__init__.py", NOT_RUNNABLE, NOT_RUNNABLE,
-    ),
-    "node, packed": Case(
-        "npm", NODE, run("npm pack ./packages/own && npm install --offline --no-audit --no-save ./own-1.0.0.tgz"),
-        "node --test own.test.js", "packages/own/index.js", NOT_RUNNABLE, NOT_RUNNABLE,
-    ),
+    "python, installed": Case("python3", PYTHON, python_copy, "python -m unittest tests/test_app.py",
+                              "src/app/__init__.py", RED, RED),
+    "python, installed, path removed": Case("python3", PYTHON, python_copy,
+        "env -u PYTHONPATH python -m unittest tests/test_app.py", "src/app/__init__.py", NOT_RUNNABLE, NOT_RUNNABLE),
+    "node, packed": Case("npm", NODE,
+                         run("npm pack ./packages/own && npm install --offline --no-audit --no-save ./own-1.0.0.tgz"),
+                         "node --test own.test.js", "packages/own/index.js", NOT_RUNNABLE, NOT_RUNNABLE),
     "go, vendored": Case("go", GO, run("go mod vendor"), "go test ./...", "lib/lib.go", NOT_RUNNABLE, NOT_RUNNABLE),
-    "rust, built": Case(
-        "cargo", RUST, run("cargo build --offline"), "cargo test --offline", "src/lib.rs", RED, RED
-    ),
-    "ruby, gem": Case(
-        "gem", RUBY, run("gem build own.gemspec && gem install --local -N -i vendor/bundle own-1.0.0.gem"),
-        "GEM_HOME=$PWD/vendor/bundle ruby test/own_test.rb", "lib/own.rb", NOT_RUNNABLE, NOT_RUNNABLE,
-    ),
-    "ruby, gem, from lib": Case(
-        "gem",
-        RUBY,
-        run("gem build own.gemspec && gem install --local -N -i vendor/bundle own-1.0.0.gem"),
-        "GEM_HOME=$PWD/vendor/bundle ruby -Ilib test/own_test.rb",
-        "lib/own.rb",
-        RED,
-        RED,
-    ),
-    "php, mirrored": Case(
-        "composer", PHP, run("composer install -n -q"), "php tests/lib.php", "packages/lib/Answer.php",
-        NOT_RUNNABLE, NOT_RUNNABLE,
-    ),
-    "php, autoloaded": Case(
-        "composer", PHP, run("composer install -n -q"), "php tests/top.php", "src/Answer.php", RED, NOT_RUNNABLE
-    ),
-    "java, installed": Case(
-        "mvn", JAVA, maven, "mvn -o -B -pl app test", "lib/src/main/java/Answer.java", NOT_RUNNABLE, NOT_RUNNABLE
-    ),
-    "java, built with its tests": Case(
-        "mvn", JAVA, maven, "mvn -o -B -pl app -am test", "lib/src/main/java/Answer.java", RED, RED
-    ),
-    "c, built": Case(
-        "cmake", C, BUILD, "ctest --test-dir build", "answer.c", NOT_RUNNABLE, FAILING, "build"
-    ),
-    "c, built in the check": Case(
-        "cmake", C, BUILD, "cmake --build build && ctest --test-dir build", "answer.c", RED, FAILING, "build"
-    ),
+    "rust, built": Case("cargo", RUST, run("cargo build --offline"), "cargo test --offline", "src/lib.rs", RED, RED),
+    "ruby, gem": Case("gem", RUBY,
+                      run("gem build own.gemspec && gem install --local -N -i vendor/bundle own-1.0.0.gem"),
+                      "GEM_HOME=$PWD/vendor/bundle ruby test/own_test.rb", "lib/own.rb", NOT_RUNNABLE, NOT_RUNNABLE),
+    "ruby, gem, from lib": Case("gem", RUBY,
+                                run("gem build own.gemspec && gem install --local -N -i vendor/bundle own-1.0.0.gem"),
+                                "GEM_HOME=$PWD/vendor/bundle ruby -Ilib test/own_test.rb", "lib/own.rb", RED, RED),
+    "php, mirrored": Case("composer", PHP, run("composer install -n -q"), "php tests/lib.php",
+                          "packages/lib/Answer.php", NOT_RUNNABLE, NOT_RUNNABLE),
+    "php, autoloaded": Case("composer", PHP, run("composer install -n -q"), "php tests/top.php", "src/Answer.php", RED,
+                            NOT_RUNNABLE),
+    "java, installed": Case("mvn", JAVA, maven, "mvn -o -B -pl app test", "lib/src/main/java/Answer.java", NOT_RUNNABLE,
+                            NOT_RUNNABLE),
+    "java, built with its tests": Case("mvn", JAVA, maven, "mvn -o -B -pl app -am test",
+                                       "lib/src/main/java/Answer.java", RED, RED),
+    "c, built": Case("cmake", C, BUILD, "ctest --test-dir build", "answer.c", NOT_RUNNABLE, FAILING, "build"),
+    "c, built in the check": Case("cmake", C, BUILD, "cmake --build build && ctest --test-dir build", "answer.c", RED,
+                                  FAILING, "build"),
 }  # fmt: skip
 
 

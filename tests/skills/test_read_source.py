@@ -165,14 +165,11 @@ def test_a148_the_name_of_a_folder_is_no_option_of_git_and_no_line_of_the_catalo
     ("name", "message"),
     [
         ("nope", "There is no skill `nope`. The skills are: build, docs-drift,"),
-        (
-            "WEB",
-            "--skill WEB: .agents/skills/web: the skill web is not offered: its field 'paths' limits its use",
-        ),
+        ("WEB", "--skill WEB: .agents/skills/web: the skill web is not offered: its field 'paths' limits its use"),
         ("build", ""),
         ("Ship", ""),
     ],
-)
+)  # fmt: skip
 def test_a_skill_that_a_person_names_is_there_or_the_reason_is(tmp_path: Path, name: str, message: str):
     fields = {"build": "", "web": "paths: src/**\n", "ship": "disable-model-invocation: true\n"}
     files = {

@@ -346,14 +346,11 @@ def _usage(tokens: Tokens | None) -> dict[str, Any] | None:
     total_input = tokens.input + tokens.cache_read + tokens.cache_write
     return {
         "input_tokens": total_input,
-        "input_tokens_details": {
-            "cached_tokens": tokens.cache_read,
-            "cache_write_tokens": tokens.cache_write,
-        },
+        "input_tokens_details": {"cached_tokens": tokens.cache_read, "cache_write_tokens": tokens.cache_write},
         "output_tokens": tokens.output,
         "output_tokens_details": {"reasoning_tokens": tokens.reasoning},
         "total_tokens": total_input + tokens.output,
-    }
+    }  # fmt: skip
 
 
 def _item_events(

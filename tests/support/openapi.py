@@ -41,16 +41,10 @@ _OUTDATED = (
 # (operation, where, reason): a finding whose operation is the first, or any for "*", and whose text matches
 # the second, is not one.
 _FALSE_ALARMS = (
-    (
-        "issues/add-labels",
-        r"request body: .* is not of type 'object'",
-        "GitHub takes a bare list of names as well, which is what PyGithub sends",
-    ),
-    (
-        "issues/set-labels",
-        r"request body: .* is not of type 'object'",
-        "GitHub takes a bare list of names as well, which is what PyGithub sends",
-    ),
+    ("issues/add-labels", r"request body: .* is not of type 'object'",
+     "GitHub takes a bare list of names as well, which is what PyGithub sends"),
+    ("issues/set-labels", r"request body: .* is not of type 'object'",
+     "GitHub takes a bare list of names as well, which is what PyGithub sends"),
     *(
         (operation, r"response: (\d+/)?(line|original_line|position): None", _OUTDATED)
         for operation in (
@@ -59,16 +53,10 @@ _FALSE_ALARMS = (
             "pulls/create-reply-for-review-comment", "pulls/update-review-comment",
         )
     ),
-    (
-        "search/issues-and-pull-requests",
-        r"response: items/\d+/body: None",
-        "the description forgets that what has no text has null here; that of issues does not",
-    ),
-    (
-        "git/create-blob",
-        r"response: \(top\): \{'message'",
-        "the description wants exactly one of two shapes, and every error is both",
-    ),
+    ("search/issues-and-pull-requests", r"response: items/\d+/body: None",
+     "the description forgets that what has no text has null here; that of issues does not"),
+    ("git/create-blob", r"response: \(top\): \{'message'",
+     "the description wants exactly one of two shapes, and every error is both"),
     ("pulls/get", r"response: head/repo: None", _DELETED_FORK),
     ("pulls/list", r"response: \d+/head/repo: None", _DELETED_FORK),
 )  # fmt: skip

@@ -42,11 +42,8 @@ _OF_PREPARE = (
     (r" Before them `prepare`, without any secret, runs the set-up steps of CI\.", ""),
     (r"  prepare:\n(?:(?:    .*)?\n|<< steps >>.*\n)+", ""),
     (r" +(?:commit: \$\{\{ steps|environment: \$\{\{ needs|cache-mode: none).*\n", ""),
-    (
-        r"needs: \[gate, prepare\]\n +if: \$\{\{ !cancelled\(\) && (.*) \}\} # without.*",
-        r"needs: gate\n    if: \1",
-    ),
-)
+    (r"needs: \[gate, prepare\]\n +if: \$\{\{ !cancelled\(\) && (.*) \}\} # without.*", r"needs: gate\n    if: \1"),
+)  # fmt: skip
 
 
 def without_preparation(text: str) -> str:

@@ -47,10 +47,8 @@ BACK_ENDS: Mapping[str, Callable[[], Any]] = {
 }
 EACH_BACK_END = (
     pytest.param("bubblewrap", marks=pytest.mark.bubblewrap),
-    pytest.param(
-        "landlock", marks=pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
-    ),
-)
+    pytest.param("landlock", marks=pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")),
+)  # fmt: skip
 EACH_THAT_SEVERS = (pytest.param("overlays", marks=pytest.mark.overlays), EACH_BACK_END[1])
 
 

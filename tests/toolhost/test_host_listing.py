@@ -32,9 +32,8 @@ LISTED: dict[str, tuple[dict[str, str], str, list[str]]] = {
         {"a.py": "", "a.pyc": "", "src/__pycache__/b.pyc": "", "src/kept.pyc": "", "src/.gitignore": "!kept.pyc\n"},
         "", ["a.py", "src/.gitignore", "src/kept.pyc"],
     ),
-    "a folder alone": (
-        {"a.py": "", "src/b.py": "", "src/c.log": "", "src2/d.py": "", ".gitignore": "*.log\n"}, "src", ["src/b.py"]
-    ),
+    "a folder alone": ({"a.py": "", "src/b.py": "", "src/c.log": "", "src2/d.py": "", ".gitignore": "*.log\n"}, "src",
+                       ["src/b.py"]),
     "names of any kind": (dict.fromkeys(NAMES, ""), "", sorted(NAMES)),
 }  # fmt: skip
 

@@ -249,13 +249,10 @@ def test_a_checker_runs_in_the_tree_and_its_word_is_read(bench: Bench):
 @pytest.mark.parametrize(
     ("script", "note"),
     [
-        (
-            "echo 'a.py:1: x'; echo 'config is broken' >&2; exit 2",
-            "it ended with exit code 2: config is broken",
-        ),
+        ("echo 'a.py:1: x'; echo 'config is broken' >&2; exit 2", "it ended with exit code 2: config is broken"),
         ("echo no; kill -SEGV $$", "it ended with exit code -11"),
     ],
-)
+)  # fmt: skip
 def test_a_checker_that_fails_says_nothing_of_the_code(bench: Bench, script: str, note: str):
     said = check(bench, script)
     assert (said["state"], said["rows"]) == ("unavailable", [])

@@ -12,52 +12,39 @@ from tests.support.files import write_file
 from tests.toolhost.conftest import Bench
 
 GREP: dict[str, tuple[dict[str, str | bytes], dict[str, Any], str]] = {
-    "matches are grouped by file": (
-        {"b.py": "one\ntwo\none\n", "a/a.py": "one\n"}, {"pattern": "one"}, "a/a.py\n1:one\nb.py\n1:one\n3:one"
-    ),
+    "matches are grouped by file": ({"b.py": "one\ntwo\none\n", "a/a.py": "one\n"}, {"pattern": "one"},
+                                    "a/a.py\n1:one\nb.py\n1:one\n3:one"),
     "none": ({"a.py": "one\n"}, {"pattern": "zzz", "glob": "*.py"}, "No line matches zzz in files like *.py."),
-    "a dash and a colon": (
-        {"a:1:b.txt": "--version\n", "-e": "--version\n"}, {"pattern": "--version"},
-        "-e\n1:--version\na:1:b.txt\n1:--version",
-    ),
+    "a dash and a colon": ({"a:1:b.txt": "--version\n", "-e": "--version\n"}, {"pattern": "--version"},
+                           "-e\n1:--version\na:1:b.txt\n1:--version"),
     "literal": ({"a.py": "foo(*)\nfoo\n"}, {"pattern": "foo(*)", "literal": True}, "a.py\n1:foo(*)"),
     "words": ({"a.py": "def foo1\n"}, {"pattern": r"\bdef\s+\w+\d$"}, "a.py\n1:def foo1"),
     "looking ahead": ({"a.py": "def foo1\n"}, {"pattern": "(?i)^DEF f(?=oo)"}, "a.py\n1:def foo1"),
     "letters of any alphabet": ({"a.txt": "größe\nGRÖSSE Ö\n"}, {"pattern": r"^\w{5}$"}, "a.txt\n1:größe"),
-    "their case": (
-        {"a.txt": "größe\nGRÖSSE Ö\n"}, {"pattern": "(?i)gr.+ö|größe"}, "a.txt\n1:größe\n2:GRÖSSE Ö"
-    ),
+    "their case": ({"a.txt": "größe\nGRÖSSE Ö\n"}, {"pattern": "(?i)gr.+ö|größe"}, "a.txt\n1:größe\n2:GRÖSSE Ö"),
     "the end of a CRLF line": ({"a.txt": b"foo\r\nbar\r\n"}, {"pattern": "foo$"}, "a.txt\n1:foo"),
-    "context": (
-        {"a.txt": "".join(f"{n}\n" for n in range(1, 21))}, {"pattern": "^(3|5|15)$", "context": 1},
-        "a.txt\n2-2\n3:3\n4-4\n5:5\n6-6\n--\n14-14\n15:15\n16-16",
-    ),
+    "context": ({"a.txt": "".join(f"{n}\n" for n in range(1, 21))}, {"pattern": "^(3|5|15)$", "context": 1},
+                "a.txt\n2-2\n3:3\n4-4\n5:5\n6-6\n--\n14-14\n15:15\n16-16"),
     "context at the ends": ({"a.txt": "1\n2\n"}, {"pattern": "2", "context": 50}, "a.txt\n1-1\n2:2"),
     "files": ({"a.txt": "x\nx\n", "b.txt": "x\n"}, {"pattern": "x", "mode": "files"}, "a.txt\nb.txt"),
     "count": ({"a.txt": "x\nx\n", "b.txt": "x\n"}, {"pattern": "x", "mode": "count"}, "a.txt: 2\nb.txt: 1"),
-    "a folder and a glob": (
-        {"src/a.py": "x\n", "src/a.ts": "x\n", "src/deep/b.py": "x\n", "lib/a.py": "x\n"},
-        {"pattern": "x", "path": "src", "glob": "*.py", "mode": "files"}, "src/a.py\nsrc/deep/b.py",
-    ),
-    "braces": (
-        {"src/a.ts": "x\n", "src/c.tsx": "x\n", "lib/a.ts": "x\n"},
-        {"pattern": "x", "glob": "src/*.{ts,tsx}", "mode": "files"}, "src/a.ts\nsrc/c.tsx",
-    ),
+    "a folder and a glob": ({"src/a.py": "x\n", "src/a.ts": "x\n", "src/deep/b.py": "x\n", "lib/a.py": "x\n"},
+                            {"pattern": "x", "path": "src", "glob": "*.py", "mode": "files"},
+                            "src/a.py\nsrc/deep/b.py"),
+    "braces": ({"src/a.ts": "x\n", "src/c.tsx": "x\n", "lib/a.ts": "x\n"},
+               {"pattern": "x", "glob": "src/*.{ts,tsx}", "mode": "files"}, "src/a.ts\nsrc/c.tsx"),
     "a file": ({"a.py": "x\n", "b.py": "x\n"}, {"pattern": "x", "path": "b.py"}, "b.py\n1:x"),
     "ignored and binary files are left out": (
         {".gitignore": "*.log\n", "a.log": "needle\n", "a.bin": b"needle\n\0", "a.txt": "needle\n"},
         {"pattern": "needle"}, "a.txt\n1:needle",
     ),
-    "an ignored folder that is named": (
-        {".gitignore": "node_modules/\n", "node_modules/x/index.js": "needle\n"},
-        {"pattern": "needle", "path": "node_modules"}, "node_modules/x/index.js\n1:needle",
-    ),
-    "an ignored file that is named": (
-        {".gitignore": "*.log\n", "a.log": "needle\n"}, {"pattern": "needle", "path": "a.log"}, "a.log\n1:needle"
-    ),
-    "attributes hide nothing": (
-        {".gitattributes": "*.lock -diff binary\n", "a.lock": "needle\n"}, {"pattern": "needle"}, "a.lock\n1:needle"
-    ),
+    "an ignored folder that is named": ({".gitignore": "node_modules/\n", "node_modules/x/index.js": "needle\n"},
+                                        {"pattern": "needle", "path": "node_modules"},
+                                        "node_modules/x/index.js\n1:needle"),
+    "an ignored file that is named": ({".gitignore": "*.log\n", "a.log": "needle\n"},
+                                      {"pattern": "needle", "path": "a.log"}, "a.log\n1:needle"),
+    "attributes hide nothing": ({".gitattributes": "*.lock -diff binary\n", "a.lock": "needle\n"},
+                                {"pattern": "needle"}, "a.lock\n1:needle"),
     "bytes that are no text": ({"a.txt": b"caf\xe9 needle\n"}, {"pattern": "needle"}, "a.txt\n1:caf\ufffd needle"),
     "an empty match": ({"a.txt": "a\n\nb"}, {"pattern": "x*"}, "a.txt\n1:a\n2:\n3:b"),
 }  # fmt: skip

@@ -241,16 +241,13 @@ def test_a_long_command_is_named_by_its_beginning():
                 ),
             ],
         ),
-        (
-            CommandResult(0, swept=1),
-            ["exit code 0", "1 process was still running in the background and was stopped"],
-        ),
+        (CommandResult(0, swept=1), ["exit code 0", "1 process was still running in the background and was stopped"]),
         (
             CommandResult(1, swept=3),
             ["exit code 1", "3 processes were still running in the background and were stopped"],
         ),
     ],
-)
+)  # fmt: skip
 def test_what_was_killed_with_a_command_is_said(ended: CommandResult, notes: list[str]):
     assert ending(ended, 120) == notes
 

@@ -155,13 +155,10 @@ SCANS = {
     "an absolute path": ("changed(path='/etc/passwd')", "no path in the work tree"),
     "a hash that is none": ("changed(after='0')", "hash is no hash"),
     "content that is not base64": ("changed(content='~', after='0' * 64)", "not base64"),
-    "content that is not what its hash says": (
-        "changed(content='eA==', after='0' * 64)",
-        "not what its hash says",
-    ),
+    "content that is not what its hash says": ("changed(content='eA==', after='0' * 64)", "not what its hash says"),
     "changes of the wrong kind": ("changes(['a'])", "other fields than"),
     "frames without end": ("\nwhile True: changes([], done=False)", "no answer within the time limit"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("how", SCANS)

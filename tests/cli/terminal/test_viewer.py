@@ -316,15 +316,11 @@ def test_the_events_are_those_on_the_page_of_the_command_line():
 @pytest.mark.parametrize(
     ("agent", "failure", "said"),
     [
-        (
-            "",
-            "",
-            "the conversation was summed up to fit the model's window: about 180,000 tokens are 12,000 now",
-        ),
+        ("", "", "the conversation was summed up to fit the model's window: about 180,000 tokens are 12,000 now"),
         ("explore-1", "", "explore-1's conversation was summed up to fit the model's window"),
         ("", "It is empty.", "does not fit the model's window, and could not be summed up: It is empty."),
     ],
-)
+)  # fmt: skip
 def test_it_is_told_when_a_conversation_is_summed_up(agent: str, failure: str, said: str):
     record = CompactionRecord(31, "short", 4, 180_000, 12_000, failure=failure)
     (line,) = plain_lines(Written(record, b"", agent))

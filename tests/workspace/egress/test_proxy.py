@@ -224,15 +224,11 @@ def test_a_request_without_end_is_given_up(place: Place, request_head: bytes):
     ("limits", "ask", "why"),
     [
         (TunnelLimits(up=5_000), b"y" * 20_000, "cut off: it sent more than a package manager has to send"),
-        (
-            TunnelLimits(up_total=5_000),
-            b"y" * 20_000,
-            "cut off: it sent more than a package manager has to send",
-        ),
+        (TunnelLimits(up_total=5_000), b"y" * 20_000, "cut off: it sent more than a package manager has to send"),
         (TunnelLimits(down=50_000), b"900000", "cut off: more than 50000 bytes were received"),
         (TunnelLimits(time=2), b"1", "open for longer than 2 seconds"),
     ],
-)
+)  # fmt: skip
 def test_a_cap_ends_a_tunnel_and_is_named(place: Place, limits: TunnelLimits, ask: bytes, why: str):
     proxy, address = place.proxy(limits)
     try:
