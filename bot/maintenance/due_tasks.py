@@ -4,8 +4,6 @@ Reasons are checked in this order: not due, an open pull request with commits of
 request, caps. Each further closed pull request in a row doubles the wait.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum

@@ -1,8 +1,6 @@
 """The Messages API (Anthropic and compatible servers): requests for the `anthropic` package, and the reader that
 collects its events."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

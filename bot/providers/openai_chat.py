@@ -1,8 +1,6 @@
 """Chat Completions (OpenAI, self-hosted servers, OpenRouter, Azure's `/openai/v1`): requests for the `openai` package,
 and the reader that collects chunks."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

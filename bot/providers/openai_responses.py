@@ -5,8 +5,6 @@ Nothing is stored there (`store: false`): reasoning comes encrypted and is sent 
 that it led to.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from itertools import chain

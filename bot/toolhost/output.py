@@ -5,8 +5,6 @@ Over the size limit the file keeps the end besides the beginning, since errors a
 lines in a row are folded in a result; if that is not enough, the head and the tail are shown, on line boundaries.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ pull request of our own targets the head's branch or, for a fork, the base; for 
 tried first, which its author applies. It must fit completely on lines of the pull request's diff.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
