@@ -11,14 +11,12 @@ import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 from time import thread_time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
-
-if TYPE_CHECKING:
-    from markdown_it.ruler import StateBase
-    from markdown_it.token import Token
+from markdown_it.ruler import StateBase
+from markdown_it.token import Token
 
 _MENTION = re.compile(r"(?<![\w`])@[A-Za-z0-9]")
 # If parsers disagree on what a line is (a heading, a row), one of them reads its marks as text, like single tildes.

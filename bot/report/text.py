@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from bot.contracts.formatting import money
 from bot.contracts.plain_text import UNSEEN
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 LONGEST = 24_000
 """The most characters of one text on a page."""
