@@ -83,7 +83,7 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
     folder, text = arguments.file.resolve().parent, _read(arguments.file)
     # The repository of a policy file, or the folder that it lies in.
     root = folder.parent if folder.name == Path(POLICY_FILE).parent.name else folder
-    policy = load_policy(text, str(arguments.file)) if text is not None else load_policy(None)
+    policy = load_policy(text, str(arguments.file))
     explanation = explain_call(
         policy, Tier(arguments.tier), tool, call, arguments.verb or None, root=str(root)
     )
