@@ -5,7 +5,7 @@ when all checks have ended.
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from bot.contracts.pulls import BRANCH_PREFIX, FailedCheck
+from bot.contracts.pulls import BRANCH_PREFIX
 from bot.contracts.request import OWN_WORKFLOWS
 from bot.events.event_request import NoRequestError
 from bot.follow_up.failures import ended_by, fingerprint, lost_in
@@ -116,9 +116,7 @@ class _Reader(NamedTuple):
                 required=one.required or not any(each.required for each in known),
                 url=one.url,
                 run=one.run,
-                fingerprint=fingerprint(failed or FailedCheck(one.name, one.state, one.url))
-                if how is Ended.FAILED and red
-                else "",
+                fingerprint=fingerprint(failed) if failed and how is Ended.FAILED else "",
                 on_merge_base=before.get(one.name),
                 on_base_tip=ended_by(base.state) if base else None,
                 base_url=base.url if base else "",
