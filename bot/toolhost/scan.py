@@ -181,7 +181,5 @@ def _read(root: int, path: str, mode: int) -> tuple[bytes | None, str, str | Non
         content = file.read(CONTENT_LIMIT + 1)
         if len(content) <= CONTENT_LIMIT:
             return content, sha256(content), None
-        digest = hashlib.sha256(content, usedforsecurity=False)
-        while more := file.read(1 << 20):
-            digest.update(more)
-    return None, digest.hexdigest(), None
+        file.seek(0)
+        return None, hashlib.file_digest(file, "sha256").hexdigest(), None
