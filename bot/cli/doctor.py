@@ -7,7 +7,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from bot.checkout.github_remotes import origin_repository
@@ -63,8 +62,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if where.app_id or where.app_key:
         from bot.github.app import App
 
-        app_at = partial(App, where.app_id, where.app_key, api_url=where.api_url)
-        findings += check_app(repository, repositories, lambda one: app_at(one).installation()[1])
+        findings += check_app(
+            repository,
+            repositories,
+            lambda one: App(where.app_id, where.app_key, one, where.api_url).installation()[1],
+        )
     else:
         findings += without_app(repository, repositories)
     states = Counter(finding.state for finding in findings)
