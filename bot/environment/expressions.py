@@ -147,6 +147,3 @@ def _named(name: str, values: Table) -> Any:
     if name.endswith("outputs.cache-hit") or name.startswith(("matrix.", "env.")):
         return ""
     return UNKNOWN
-
-
-"""As GitHub has it."""
