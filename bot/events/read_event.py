@@ -56,13 +56,12 @@ def _from_comment(name: str, fields: Fields, inputs: WorkflowInputs) -> EventReq
         raise NoRequestError(f"the {noun} was {_word(action)}, and only a new {noun} is a command")
     identity, body = fields.number(f"{text}.id"), fields.text(f"{text}.body", default="")
     prefix = _reply_prefix(name, fields) if inputs.replies else ""
-    if is_review and _is_own_branch(fields, "pull_request.head") and parse_command(body) is None:
+    if is_review and _is_own_branch(fields) and parse_command(body) is None:
         return _step(
             name, fields, _subject(fields, "pull_request").number, fields.time("review.submitted_at")
         )
     command = _command_in(body, noun, may_reply=bool(prefix))
-    head = "pull_request.head.repo"
-    if name != ISSUE_COMMENT and not _is_own_repository(fields, head):
+    if name != ISSUE_COMMENT and not _is_own_repository(fields, "pull_request.head.repo"):
         raise NoRequestError(
             f"GitHub gives a {noun} on a fork's pull request neither secrets nor a token that writes; write the "
             "command as a comment in the conversation of the pull request, where it works"
@@ -132,8 +131,7 @@ def _from_thread(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     if cause is Cause.PULL_REQUEST:
         if not is_pull or action not in _REVIEWABLE:
             raise NoRequestError(f"the {noun} was {_word(action)}, which asks for nothing")
-        is_here = _is_own_repository(fields, "pull_request.head.repo")
-        if subject.head and subject.head.ref.startswith(BRANCH_PREFIX) and is_here:
+        if _is_own_branch(fields):
             raise NoRequestError("the pull request is of a branch of this bot's own")
     # The payload has no time of the action, so the trigger's time is the thread's last change before it.
     trigger = Trigger(name, 0, subject.url, subject.updated_at)
@@ -249,9 +247,9 @@ def _step(name: str, fields: Fields, number: int, at: str) -> EventRequest:
     )
 
 
-def _is_own_branch(fields: Fields, end: str) -> bool:
-    own = _is_own_repository(fields, f"{end}.repo")
-    return own and fields.text(f"{end}.ref", default="").startswith(BRANCH_PREFIX)
+def _is_own_branch(fields: Fields) -> bool:
+    own = _is_own_repository(fields, "pull_request.head.repo")
+    return own and fields.text("pull_request.head.ref", default="").startswith(BRANCH_PREFIX)
 
 
 def _own_pulls(fields: Fields, source: str) -> Iterator[int]:
