@@ -101,8 +101,6 @@ class AttachmentSelector:
         """Return `text` with a note after each picture: its number, or why it is omitted."""
         self._add_files(source, text)
         pictures = pictures_in(text)
-        if not pictures:
-            return text
         parts, position = [], 0
         for picture in pictures[: MAX_NAMED - self._picture_count]:
             parts += [text[position : picture.end], f" [{self._note(source, picture)}]"]

@@ -109,8 +109,6 @@ def collisions(result: Iterable[str], added: Iterable[str]) -> Mapping[str, str]
     names: dict[str, set[str]] = {}
     news = sorted(added)
     wanted = {_key(name) for path in news for name in _prefixes(path)}
-    if not wanted:
-        return {}
     for path in result:
         for name in _prefixes(path):
             key = _key(name)
