@@ -7,8 +7,8 @@ from github.AuthenticatedUser import AuthenticatedUser
 from github.NamedUser import NamedUser
 from github.Organization import Organization
 
-from bot.github.errors import GitHubError
-from bot.github.transport import HIDDEN, ApiPart
+from bot.github.errors import HIDDEN, GitHubError
+from bot.github.transport import ApiPart
 from bot.github.values import GHOST, Account
 
 _VIEWER = "query viewer { viewer { login databaseId } }"

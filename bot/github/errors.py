@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from bot.contracts.errors import AgentError, ExitCode
 
+HIDDEN = (403, 404)
+"""The statuses for what the token may not see or do."""
 OPENING_FORBIDDEN = "not permitted to create or approve pull requests"
 ACTIONS_SETTING = "Allow GitHub Actions to create and approve pull requests"
 

@@ -9,9 +9,9 @@ from github.PullRequest import PullRequest as Pull
 
 from bot.contracts.pulls import PullRequest, PullState
 from bot.github.accounts import account, graphql_account
-from bot.github.errors import GitHubError
+from bot.github.errors import HIDDEN, GitHubError
 from bot.github.threads import RenderedTexts
-from bot.github.transport import HIDDEN, PAGE, stamp, unchanged
+from bot.github.transport import PAGE, stamp, unchanged
 from bot.github.values import PushData, TextKind
 
 # Seconds before each new attempt to open a pull request for a head that the API does not see yet.

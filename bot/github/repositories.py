@@ -11,7 +11,8 @@ from github.GitCommit import GitCommit
 from github.GitTree import GitTree
 from github.InputGitTreeElement import InputGitTreeElement
 
-from bot.github.transport import HIDDEN, PAGE, ApiPart
+from bot.github.errors import HIDDEN
+from bot.github.transport import PAGE, ApiPart
 from bot.github.values import Permission, RepositoryData
 
 

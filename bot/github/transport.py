@@ -33,8 +33,6 @@ T = TypeVar("T")
 ObjectT = TypeVar("ObjectT", bound=GithubObject)
 
 PAGE = 100
-HIDDEN = (403, 404)
-"""The statuses for what the token may not see."""
 JSON = "application/vnd.github+json"
 FULL = "application/vnd.github.full+json"
 """Media type of a response with the text as Markdown and as HTML (`body_html`)."""

@@ -16,7 +16,7 @@ from bot.events.admission import tier_of
 from bot.github.accounts import account
 from bot.github.checks import ACTIONS, app_of
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
+from bot.github.errors import HIDDEN, GitHubError
 from bot.github.reviews import ReviewCommentData
 from bot.github.transport import stamp
 from bot.github.values import Account
@@ -210,7 +210,7 @@ def _nearest_trace(github: GitHub, number: int, known: str, *, is_enough: bool) 
             if sha == known:
                 return ""
     except GitHubError as error:
-        if error.status not in (403, 404):
+        if error.status not in HIDDEN:
             raise
     return ""
 

@@ -9,7 +9,7 @@ from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of, money
 from bot.contracts.pulls import Finding, Review, Severity
 from bot.contracts.request import Request
-from bot.github.errors import GitHubError
+from bot.github.errors import HIDDEN, GitHubError
 from bot.github.reviews import draft_comment
 from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
@@ -147,7 +147,7 @@ def report_no_findings(
 def _mark_as_reviewed(context: PublishContext, report: Report) -> None:
     """Most tokens may not create a check run, and nothing depends on it."""
     if context.finished:
-        with context.tolerating("The check run could not be made", silent=(403, 404)):
+        with context.tolerating("The check run could not be made", silent=HIDDEN):
             post_empty_review(context.github, context.pull_number, report.review.head_sha)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from bot.contracts.request import Request
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
+from bot.github.errors import HIDDEN, GitHubError
 from bot.github.values import CommentData
 from bot.publish.markdown import unescaped
 from bot.publish.thread.markers import (
@@ -179,7 +179,7 @@ class ThreadRef(NamedTuple):
             try:
                 self.rewrite(progress, text, {**OVER, **fields})
             except GitHubError as error:
-                if error.status not in (403, 404) or error.failure.rate_limited:
+                if error.status not in HIDDEN or error.failure.rate_limited:
                     raise
             else:
                 result, progress = progress.data, None
@@ -218,7 +218,7 @@ class ThreadRef(NamedTuple):
             try:
                 return self.github.reply_to_review_comment(self.number, self.lines, body)
             except GitHubError as error:
-                if error.status not in (403, 404) or error.failure.rate_limited:
+                if error.status not in HIDDEN or error.failure.rate_limited:
                     raise
         return self.github.create_comment(self.number, body)
 

@@ -24,7 +24,7 @@ from bot.events.admission import permits, tier_of
 from bot.events.command import with_options
 from bot.events.event_request import COMMENT_EVENTS, CommandSource, EventRequest, UsageRefusedError, is_own
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
+from bot.github.errors import HIDDEN, GitHubError
 from bot.github.values import CommentData, TextKind
 from bot.policy.settings import Policy
 from bot.publish.approval import continued_plan
@@ -63,7 +63,7 @@ def fetch_last_bundle(context: EventContext, run: int, folder: Path) -> bool:
     try:
         last = github.workflow_run(run)
     except GitHubError as error:
-        if error.status not in (403, 404):
+        if error.status not in HIDDEN:
             raise
         return False
     return is_own_run(last, github.name, context.where.workflow) and fetch_bundle(context, run, folder)

@@ -19,7 +19,7 @@ from bot.follow_up.act import arm, disarm
 from bot.follow_up.read import read_followed
 from bot.follow_up.record import read_record
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
+from bot.github.errors import HIDDEN, GitHubError
 from bot.github.transport import stamp
 from bot.policy.settings import Policy
 from bot.providers.connect import MissingKeyError
@@ -156,7 +156,7 @@ def _cancel(github: GitHub, request: Request, run: WorkflowRun, then: str) -> st
     except GitHubError as error:
         if error.status == 409:
             return f"**Nothing to stop:** {link} had just ended."
-        if error.status in (403, 404):
+        if error.status in HIDDEN:
             return (
                 f"**Not stopped:** this job's token may not cancel {link}. Give the job that answers `stop` the "
                 "permission `actions: write`, or cancel the run on its page."

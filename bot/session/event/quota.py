@@ -8,7 +8,7 @@ from bot.contracts.request import Request, Tier
 from bot.events.event_request import RefusedError
 from bot.follow_up.record import rounds_of
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
+from bot.github.errors import HIDDEN, GitHubError
 from bot.publish.thread.history import unasked_runs
 
 _MOST_A_DAY = 200
@@ -47,7 +47,7 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
         elif len(used) >= limit:
             used -= unasked_runs(github, now)
     except GitHubError as error:
-        if error.status not in (403, 404):
+        if error.status not in HIDDEN:
             raise
         # A maintainer could lift the limit anyway.
         if actor.tier is Tier.MAINTAINER:
