@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.progress import View
 from bot.publish.bundle import Bundle
 from bot.publish.result import PublishResult
-from bot.session.event.event_context import EventOptions
+from bot.session.event.event_context import EventOptions, Say
 from bot.session.event.publish_bundle import PublishJob, publish_bundle
 from bot.session.event.run_event import run_event
 from bot.session.run_folder import new_folder
@@ -43,7 +43,7 @@ class DemoResult(NamedTuple):
 
 
 @contextmanager
-def run_demo(environment: Mapping[str, str], say: Callable[[str], None], view: View) -> Iterator[DemoResult]:
+def run_demo(environment: Mapping[str, str], say: Say, view: View) -> Iterator[DemoResult]:
     """Run the demo; the forge is up until the `with` block is left. Raises an `AgentError`."""
     setting: Setting = "auto"
     error_text = ""

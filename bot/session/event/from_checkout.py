@@ -28,7 +28,7 @@ from bot.session.context.github_env import GitHubEnvironment, read_github_enviro
 from bot.session.context.review_scope import PullTarget
 from bot.session.context.run import RunSpec
 from bot.session.event.attachments import load_attachments
-from bot.session.event.event_context import client_for
+from bot.session.event.event_context import Say, client_for
 from bot.session.event.other_work import pulls_at_work
 from bot.session.event.publish_bundle import PublishJob, publish_bundle, publishing_clone
 from bot.verbs.registry import VERBS
@@ -197,7 +197,7 @@ def find_target(at: CheckoutOnGitHub) -> PullTarget:
     return PullTarget(repository, at.where.git_url(repository), pull, memory)
 
 
-def post_review(folder: Path, at: CheckoutOnGitHub, say: Callable[[str], None]) -> PublishResult:
+def post_review(folder: Path, at: CheckoutOnGitHub, say: Say) -> PublishResult:
     """Publish the bundle of a local review as a job publishes its own: the gate and the pull request's base decide."""
     with publishing_clone(at.where, at.remote.repository) as remote:
         context = PublishContext(bundle=read_bundle(folder), github=at.github, remote=remote, say=say)
@@ -205,7 +205,7 @@ def post_review(folder: Path, at: CheckoutOnGitHub, say: Callable[[str], None]) 
 
 
 def publish_from_checkout(
-    bundle: Path, at: CheckoutOnGitHub, say: Callable[[str], None], approve: Callable[[], bool]
+    bundle: Path, at: CheckoutOnGitHub, say: Say, approve: Callable[[], bool]
 ) -> PublishResult:
     """Publish the bundle of a run as `slash-agent publish` does, with the token of `at`. `approve` returns whether a
     person approved the push, and raises `PublishError` if they refused. Raises `AgentError` with the place of the

@@ -28,7 +28,7 @@ from bot.publish.markdown import safe_plain
 from bot.publish.thread.comments import OwnComment
 from bot.publish.thread.history import is_own_run, read_log
 from bot.publish.thread.markers import ANSWER, PROGRESS, REFUSED, asking_comment, is_ours, read_mark
-from bot.session.event.event_context import TEMPLATES, EventContext
+from bot.session.event.event_context import TEMPLATES, EventContext, Say
 from bot.session.event.progress_comment import error_text, post_answer
 from bot.verbs.record import Answer, Place
 from bot.verbs.registry import VERBS
@@ -199,9 +199,7 @@ def report_no_result(context: EventContext, reason: str, *, failed: bool = False
         post_check(context.github, context.event_request, reason, context.where.run_url, context.say)
 
 
-def post_check(
-    github: GitHub, event_request: EventRequest, reason: str, run_url: str, say: Callable[[str], None]
-) -> None:
+def post_check(github: GitHub, event_request: EventRequest, reason: str, run_url: str, say: Say) -> None:
     """Put a neutral check on the head of the event's pull request, or note in the log why not."""
     text = safe_plain(reason, _MAX_REASON) or "No reason was given."
     try:

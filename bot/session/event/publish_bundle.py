@@ -1,7 +1,7 @@
 """`slash-agent publish`: publish a bundle on GitHub, from a clone that is separate from the run's work tree."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +31,7 @@ from bot.publish.thread.comments import ThreadRef, thread_ref_of
 from bot.publish.thread.markers import OVER, PROGRESS
 from bot.session.context.github_env import WORKFLOW_TOKEN, GitHubEnvironment, read_github_environment
 from bot.session.event.earlier_run import repeat_request
-from bot.session.event.event_context import client_for, connected, event_thread_ref
+from bot.session.event.event_context import Say, client_for, connected, event_thread_ref
 from bot.session.event.follow import begun_round, round_request
 from bot.session.event.instant_answers import post_check
 from bot.session.event.progress_comment import error_text
@@ -45,13 +45,13 @@ class PublishJob:
     secret that is created. `approved`: a person looked at the change, so CI may start on it."""
 
     environment: Mapping[str, str]
-    say: Callable[[str], None]
+    say: Say
     dry_run: bool = False
-    mask: Callable[[str], None] = lambda secret: None
+    mask: Say = lambda secret: None
     approved: bool = False
 
     @property
-    def dry(self) -> Callable[[str], None] | None:
+    def dry(self) -> Say | None:
         return self.say if self.dry_run else None
 
     @cached_property

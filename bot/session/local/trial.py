@@ -1,7 +1,7 @@
 """Run the checks of a policy once at HEAD, each within a limit, in the sandbox that a run would get: for `init` and
 `doctor`, so that checks are known to work before anybody relies on them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from bot.run.parts import make_parts
 from bot.run.run import read_base
 from bot.session.checks.runner import CheckRunner
 from bot.session.context.run import RunSpec
-from bot.session.interruption import cancelled_by_signals
+from bot.session.interruption import Say, cancelled_by_signals
 from bot.session.local.fix import local_request
 from bot.session.run_folder import new_folder
 from bot.verbs.registry import DEFAULT
@@ -31,9 +31,6 @@ class Trial(NamedTuple):
     command: str
     run: CheckRun
     tests: int | None = None
-
-
-Say = Callable[[str], None]
 
 
 def try_checks(
