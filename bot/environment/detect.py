@@ -160,7 +160,7 @@ class _Detector:
         else:
             for _, job in sorted(prepared, key=lambda one: one[0]):
                 self._prepare(self._set_up(job))
-        self._suggest(fallback=self._has_tests)
+        self._suggest()
         self.checks.sort(key=lambda check: (-check.use, check.fallback))
         commands = [check.command for check in self.checks]
         parts = [part for command in commands for part in statements(command)]
@@ -281,8 +281,9 @@ class _Detector:
         else:
             self.checks.append(DetectedCheck(self._name(step.name), command, use, step.source))
 
-    def _suggest(self, *, fallback: bool) -> None:
-        """Add the commands that the manifests suggest; as a `fallback`, only tests."""
+    def _suggest(self) -> None:
+        """Add the commands that the manifests suggest; if CI has tests, only tests, as a fallback."""
+        fallback = self._has_tests
         for ecosystem in ecosystems():
             if not ecosystem.is_in(self.files) and ecosystem.name != "python":
                 continue  # a test file is enough for Python
