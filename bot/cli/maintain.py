@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     last = LastPlan(arguments.since or now - FIRST_WINDOW)
     # Else there is no scheduled run before this.
     if arguments.since is None and where.repository and where.workflow:
-        last = last_plan(where.workflow.rpartition("/")[2], where.run, here(), now)
+        last = last_plan(where.workflow, where.run, here(), now)
     run = MaintenanceRun(repositories, now, last, tuple(names_of(arguments.task)), where.policy_file)
     notes: list[str] = []
 

@@ -35,7 +35,7 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
     scheduled = actor.tier is Tier.SCHEDULE
     try:
         runs = github.workflow_runs(
-            workflow.rpartition("/")[2],
+            workflow,
             event=request.trigger.event if scheduled and request.trigger and not request.round else "",
             created=f">={now[:10]}",
             actor="" if scheduled or request.round else actor.login,
