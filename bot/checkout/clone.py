@@ -9,6 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from posixpath import basename
 from typing import Literal, NamedTuple
 
 from bot.checkout import layout, local, remote
@@ -202,7 +203,7 @@ def _new_checkout(git: Git, folder: Path, sha: str, branch: str, history: Histor
         notes.append(
             f"Submodules were not fetched: {names}. Commands see what a checkout or `prepare` has of them."
         )
-    attributes = [path for path in paths if path.rpartition("/")[2] == ".gitattributes"]
+    attributes = [path for path in paths if basename(path) == ".gitattributes"]
     if any(b"filter=lfs" in _read(tree, path) for path in attributes):
         notes.append(
             "Git LFS contents were not fetched: the files that `.gitattributes` gives to LFS are pointers."

@@ -4,6 +4,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Sequence
+from posixpath import basename
 
 from bot.ecosystems.checker import is_in, table
 from bot.ecosystems.record import Files, listed
@@ -104,7 +105,7 @@ def checks(files: Files) -> Iterator[str]:
     named = listed("pyproject.toml; setup.cfg; tox.ini; requirements-dev.txt; requirements.txt")
     some = tests[:: max(1, len(tests) // 8)][:8]  # each read is a process of git's
     if (
-        any(path.rpartition("/")[2] in ("pytest.ini", "conftest.py") for path in files.paths)
+        any(basename(path) in ("pytest.ini", "conftest.py") for path in files.paths)
         or any("pytest" in (files.text(name) or "") for name in named)
         or any(_PYTEST.search(files.text(name) or "") for name in some)
     ):

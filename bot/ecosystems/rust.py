@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from posixpath import basename
 from typing import Any
 
 from bot.contracts.regular_files import read_regular
@@ -135,7 +136,7 @@ _NO_HARNESS = re.compile(rb"\s*+harness\s*+=\s*+false\b")
 
 
 def _steers_tests(path: str, added: Added, content: bytes | None, is_new: bool) -> bool:
-    return path.rpartition("/")[2] == "cargo.toml" and any(map(_NO_HARNESS.match, added))
+    return basename(path) == "cargo.toml" and any(map(_NO_HARNESS.match, added))
 
 
 def _declared(data: Any) -> Iterator[str]:

@@ -12,6 +12,7 @@ import platform
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from posixpath import basename
 
 from bot.ecosystems.registry import ecosystems
 from bot.events.event_request import EventRequest
@@ -50,7 +51,7 @@ def lock_files_digest(listing: bytes) -> str:
 
 
 def is_lock_file(path: str) -> bool:
-    name = path.rpartition("/")[2]
+    name = basename(path)
     return any(fnmatch.fnmatch(name, pattern) for one in ecosystems() for pattern in one.locks)
 
 

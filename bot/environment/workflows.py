@@ -117,11 +117,11 @@ class Workflows:
         elif not _is_other_work(path):
             self.called.add(path)
             inputs = dict(_inputs(content, table(job.job, "with"), values))
-            self.read_file(path, source_of(job.source, path.rpartition("/")[2]), inputs, level=level + 1)
+            self.read_file(path, source_of(job.source, posixpath.basename(path)), inputs, level=level + 1)
 
 
 def _is_other_work(path: str) -> bool:
-    name = path.rpartition("/")[2]
+    name = posixpath.basename(path)
     return bool(_OTHER_JOB.search(name)) and not re.search(r"(?i)test|ci\b|build|check|lint", name)
 
 

@@ -3,6 +3,7 @@ run other code. Or its tests opened none of the changed sources: they ran an ins
 an older program. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from posixpath import basename
 
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
@@ -28,7 +29,7 @@ def left_out_note(environments: Iterable[EnvironmentFolder], command: str) -> st
     """Return why a check does not run; empty if it needs none of `environments`. A script may need any of them."""
     languages = languages_of(command)
     for one in environments:
-        name = one.path.rpartition("/")[2]
+        name = basename(one.path)
         # One outside of the checkout has another name.
         tools = (tool for tool in ecosystems() if name in tool.folders or (not name and tool.environments))
         needed_by = {tool.name for tool in tools}

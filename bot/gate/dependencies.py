@@ -7,6 +7,7 @@ an update of a version is none.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from posixpath import basename
 from typing import TypeVar
 
 from bot.contracts.formatting import first_of
@@ -33,7 +34,7 @@ def new_dependencies(
     """Return a clause that names the new dependencies, or says why they are not known; "" if there are none, or if
     `path` is no manifest or lock file. `content` is the new file."""
     low = path.lower()
-    name = low.rpartition("/")[2]
+    name = basename(low)
     old, new = _texts(removed), _texts(added)
     if not new or content is None:
         return ""
@@ -57,7 +58,7 @@ def new_dependencies(
 
 def is_lock_file(path: str) -> bool:
     """Whether a package manager writes the file, with the versions that it resolved."""
-    name = path.lower().rpartition("/")[2]
+    name = basename(path.lower())
     return _first(name, (one.dependencies.locks for one in ecosystems())) is not None
 
 
@@ -81,7 +82,7 @@ def is_list(path: str) -> bool:
 
 def _first(path: str, tables: Iterable[Mapping[str, _Value]]) -> _Value | None:
     """Return the first value whose pattern matches `path` or its name."""
-    name = path.rpartition("/")[2]
+    name = basename(path)
     for table in tables:
         for pattern, value in table.items():
             if fnmatchcase(name, pattern) or fnmatchcase(path, pattern):

@@ -6,6 +6,7 @@ A report blocks no change. The lists of `sensitive` are of what is harmless: a f
 
 import re
 from collections.abc import Iterable
+from posixpath import basename
 
 from bot.contracts.formatting import first_of
 from bot.contracts.name_patterns import is_one_of
@@ -81,7 +82,7 @@ def set_up(path: str, before: bytes | None, after: bytes | None) -> str:
 
 
 def _sections_of(path: str) -> str:
-    name = path.rpartition("/")[2].lower()
+    name = basename(path).lower()
     return next((one.sections[name] for one in ecosystems() if name in one.sections), "")
 
 
@@ -111,7 +112,7 @@ def runs_tests(path: str, added: Iterable[Line], content: bytes | None, *, is_ne
     """Return `CAN_CHANGE_TESTS` if a test runner may load the file, else "". `path` is in lower case, `content` is the
     new file."""
     lines = [line.text[:300] for line in added]
-    steers = loads_itself(path.rpartition("/")[2]) or any(
+    steers = loads_itself(basename(path)) or any(
         one.steers_tests(path, lines, content, is_new) for one in ecosystems()
     )
     return CAN_CHANGE_TESTS if steers else ""

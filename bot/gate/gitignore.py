@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from posixpath import basename
 from typing import NamedTuple
 
 from bot.checkout.git import GitError
@@ -45,7 +46,7 @@ class IgnoreRules:
         self._rules = {
             path: entry.sha
             for path, entry in scratch.base.items()
-            if path.rpartition("/")[2] == ".gitignore" and entry.mode in (FILE, PROGRAM)
+            if basename(path) == ".gitignore" and entry.mode in (FILE, PROGRAM)
         }
 
     def left_in(self, folders: Sequence[str], files: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from posixpath import basename
 from urllib.parse import urlsplit
 
 import requests
@@ -154,4 +155,4 @@ class Runs(Downloads):
 
 def _file(workflow: str) -> str:
     """GitHub takes the name of a workflow's file, without its folder."""
-    return workflow.rpartition("/")[2]
+    return basename(workflow)

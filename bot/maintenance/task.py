@@ -12,6 +12,7 @@ Find links in the documentation that lead nowhere, and fix or remove them.
 import re
 from dataclasses import dataclass, field
 from functools import cache
+from posixpath import basename
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter
@@ -165,7 +166,7 @@ def path_of(name: str) -> str:
 
 def read_task(text: str, path: str, parser: Parser | None = None) -> Task:
     """Parse the task file at `path`. Raises `PolicyError` with each problem as `file:line:column: message`."""
-    name = path.rpartition("/")[2].removesuffix(".md")
+    name = basename(path).removesuffix(".md")
     front = split_front_matter(text)
     instruction = front.body.strip()
     if not _NAME.fullmatch(name):

@@ -9,6 +9,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
+from posixpath import basename
 from typing import NamedTuple
 
 from bot.contracts.plain_text import printable_name
@@ -225,7 +226,7 @@ def missing(context: Context, path: Path, raw_path: str) -> ToolFailure:
         close = get_close_matches(path.name.casefold(), folded, n=3, cutoff=0.6)
         near += [relative(context, path.parent / folded[key]) for key in close]
     with suppress(OSError):
-        same_name = (name for name in context.files() if name.rpartition("/")[2] == path.name)
+        same_name = (name for name in context.files() if basename(name) == path.name)
         near += [name for name in map(printable_name, islice(same_name, 3)) if name not in near]
     hint = "Did you mean " + ", ".join(near) + "?" if near else "Look for it with glob or ls."
     return ToolFailure(f"{printable_name(raw_path)} does not exist. {hint}")

@@ -8,6 +8,7 @@ import os
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from posixpath import basename
 from typing import NamedTuple
 
 from bot.ecosystems.registry import ecosystems
@@ -75,7 +76,7 @@ def setup_caches(folders: Sequence[EnvironmentFolder], home: Path | None = None)
 
 def downloads(tracked: Collection[str], source: Mapping[str, str]) -> Iterator[BuildCache]:
     """The folders of the user's home that the tools of this checkout write in while they read them."""
-    names = {path.rpartition("/")[2] for path in tracked} if "HOME" in source else set()
+    names = {basename(path) for path in tracked} if "HOME" in source else set()
     folders = [folder for one in ecosystems() for manifest, folder in one.copied.items() if manifest in names]
     home = Path(os.path.expanduser("~"))
     yield from _if_plain([BuildCache(home / one, f"~/{one}", linked=True) for one in folders])

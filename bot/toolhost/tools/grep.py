@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from posixpath import basename
 from typing import NamedTuple
 
 from bot.contracts.plain_text import printable_name
@@ -69,7 +70,7 @@ def _answer(git: ScratchRepository, request: _Request, context: Context) -> Tool
     if request.glob:
         matches_glob = matcher(request.glob)
         both = zip(names, request.location.names, strict=True)
-        names = [path for path, own in both if matches_glob(own or path.rpartition("/")[2])]
+        names = [path for path, own in both if matches_glob(own or basename(path))]
     if request.mode == "lines":
         hits, cut = _first_hits(git, request, names)
         lines = list(render(request.location, hits, request.around))
