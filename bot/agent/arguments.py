@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, NamedTuple, NoReturn
 
 from bot.contracts.formatting import count_of
+from bot.contracts.tool_schema import Schema
 
 _EXCERPT = 200
 _MAX_EXCERPT = 60
@@ -31,7 +32,7 @@ class Arguments(NamedTuple):
     repairs: tuple[str, ...]
 
 
-def parse_arguments(raw: str, schema: Mapping[str, Any]) -> Arguments:
+def parse_arguments(raw: str, schema: Schema) -> Arguments:
     """Return the arguments in `raw`, valid for `schema`. Raises `BadArgumentsError`."""
     value, repairs = _load(raw) if raw.strip() else ({}, ())
     if isinstance(value, str):
@@ -118,7 +119,7 @@ class _Checker:
         self.problems: list[str] = []
         self.repairs: list[str] = []
 
-    def check(self, value: Any, schema: Mapping[str, Any], path: str = "") -> Any:
+    def check(self, value: Any, schema: Schema, path: str = "") -> Any:
         """Return `value` as the schema has it, which is valid if there are no problems."""
         kind = _KINDS[schema["type"]]
         if not kind.fits(value):
@@ -141,8 +142,8 @@ class _Checker:
             return [self.check(item, schema["items"], f"{path}[{index}]") for index, item in enumerate(value)]
         return value
 
-    def _check_object(self, value: dict[str, Any], schema: Mapping[str, Any], path: str) -> dict[str, Any]:
-        properties: Mapping[str, Any] = schema.get("properties", {})
+    def _check_object(self, value: dict[str, Any], schema: Schema, path: str) -> dict[str, Any]:
+        properties: Schema = schema.get("properties", {})
         required = schema.get("required", ())
         prefix = f"{path}." if path else ""
         # Models send null for an optional argument that they leave out.

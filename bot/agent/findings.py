@@ -4,14 +4,14 @@ can fix it.
 The caller's `check` compares a finding with the diff and the work tree: this module opens no file.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Finding, Kind, Severity, Side, same_fault
-from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.tools import ToolArguments, ToolOutcome, ToolSpec
 
 MAX_TITLE = 120
 MAX_BODY = 4_000
@@ -99,7 +99,7 @@ class ReportFinding:
         """A line for each report that was refused and not corrected."""
         return tuple(f"{finding.title} ({_position(finding)}): {reason}" for finding, reason in self._refused)
 
-    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+    def __call__(self, arguments: ToolArguments, cancel: CancelToken) -> ToolOutcome:
         proposal = finding_of(arguments)
         if not proposal.title or not proposal.body:
             return ToolOutcome("title and body: expected text, got only white space", is_error=True)
@@ -150,7 +150,7 @@ class ReportFinding:
         return self._findings.pop() is not finding
 
 
-def finding_of(arguments: Mapping[str, Any]) -> Finding:
+def finding_of(arguments: ToolArguments) -> Finding:
     """Return the finding that the model reports, before it is anchored."""
     suggestion = arguments.get("suggestion")
     line, start = int(arguments["line"]), int(arguments.get("start_line", 0))

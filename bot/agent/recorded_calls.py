@@ -1,8 +1,8 @@
 """What the model submitted in a recorded run, and the transcript of its conversation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.journal import JournalFile
@@ -11,7 +11,7 @@ from bot.agent.submission_tools import ANSWER
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Response, ResponseFailed, Result, UserText
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult
-from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.tools import ToolArguments, ToolOutcome, ToolSpec
 
 
 class ResultTool(Protocol):
@@ -20,10 +20,10 @@ class ResultTool(Protocol):
     @property
     def spec(self) -> ToolSpec: ...
 
-    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome: ...
+    def __call__(self, arguments: ToolArguments, cancel: CancelToken) -> ToolOutcome: ...
 
 
-def submitted(journal: JournalFile, tool: ToolSpec) -> Iterator[tuple[Mapping[str, Any], Result]]:
+def submitted(journal: JournalFile, tool: ToolSpec) -> Iterator[tuple[ToolArguments, Result]]:
     """Yield the arguments and the result of each call by which a recorded run submitted something with `tool`. A
     question that was answered during the run submitted nothing."""
     results = {

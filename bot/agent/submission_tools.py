@@ -13,7 +13,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Description, StopReason
 from bot.contracts.plain_text import UNSEEN
 from bot.contracts.plan import MAX_PATHS, MAX_RISKS, MAX_STEPS, MAX_TEXT, MAX_TITLE, Plan, PlanStep
-from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.tools import ToolArguments, ToolOutcome, ToolSpec
 from bot.contracts.writes import FIELDS, MAX_BODY, MAX_LABEL, Write, WriteKind, Writes, describe_write
 from bot.contracts.writes import MAX_TITLE as MAX_ISSUE_TITLE
 
@@ -39,7 +39,7 @@ class DescribeChange:
     def __init__(self) -> None:
         self.description = Description()
 
-    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+    def __call__(self, arguments: ToolArguments, cancel: CancelToken) -> ToolOutcome:
         title = " ".join(str(arguments["title"]).split())
         summary = str(arguments["summary"]).strip()
         if not title or not summary:
@@ -93,7 +93,7 @@ class SubmitPlan:
     def __init__(self) -> None:
         self.plan: Plan | None = None
 
-    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+    def __call__(self, arguments: ToolArguments, cancel: CancelToken) -> ToolOutcome:
         plan = Plan(
             title=" ".join(_text(arguments["title"]).split()),
             steps=tuple(_step(step) for step in arguments["steps"]),
@@ -143,7 +143,7 @@ class AskUser:
         self.question = ""
         self._person = person
 
-    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+    def __call__(self, arguments: ToolArguments, cancel: CancelToken) -> ToolOutcome:
         question = str(arguments["question"]).strip()
         if not question:
             return ToolOutcome("question: expected a question, got only white space", is_error=True)
@@ -204,7 +204,7 @@ class ProposeWrite:
     def writes(self) -> Writes | None:
         return Writes(tuple(self._accepted)) if self._accepted else None
 
-    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+    def __call__(self, arguments: ToolArguments, cancel: CancelToken) -> ToolOutcome:
         kind: WriteKind = arguments["kind"]
         missing = [name for name in FIELDS[kind] if kind not in _OPTIONAL and not arguments.get(name)]
         if missing:
@@ -221,7 +221,7 @@ class ProposeWrite:
         )
 
 
-def _write(kind: WriteKind, arguments: Mapping[str, Any]) -> Write:
+def _write(kind: WriteKind, arguments: ToolArguments) -> Write:
     fields = {name: arguments[name] for name in FIELDS[kind] if arguments.get(name)}
     texts = {name: str(fields[name]).strip() for name in ("body", "title", "label") if name in fields}
     return Write(

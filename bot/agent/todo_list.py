@@ -5,11 +5,11 @@ which models read first (S-162); earlier messages never change (S-146).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
-from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.tools import ToolArguments, ToolOutcome, ToolSpec
 
 MAX_ITEMS = 20
 MAX_TEXT = 200
@@ -49,7 +49,7 @@ class Todo:
         """The items that are not completed."""
         return tuple(item for item in self.items if item.status != "completed")
 
-    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+    def __call__(self, arguments: ToolArguments, cancel: CancelToken) -> ToolOutcome:
         items = tuple(Item(_line(item["text"]), item["status"]) for item in arguments["items"])
         if problem := _list_problem(items):
             note = " The list from before stands." if self.items else ""

@@ -15,7 +15,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.nearest import nearest
-from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.tools import ToolArguments, ToolOutcome, ToolSpec
 
 
 def group(tool: str) -> str:
@@ -65,7 +65,7 @@ def first_and_last_mask(
     return masking
 
 
-Handler = Callable[[Mapping[str, Any], CancelToken], ToolOutcome]
+Handler = Callable[[ToolArguments, CancelToken], ToolOutcome]
 
 
 class Permission(NamedTuple):
@@ -81,7 +81,7 @@ class Permission(NamedTuple):
     person_answer: str = ""
 
 
-Permit = Callable[[str, Mapping[str, Any]], Permission]
+Permit = Callable[[str, ToolArguments], Permission]
 
 PERSON = "person"
 """Key in a denied result's metadata: the person's answer, if one was asked during the call."""
@@ -160,7 +160,7 @@ class Toolbox:
         return alike[0] if len(alike) == 1 else None
 
     def _run(
-        self, call: ToolCall, tool: str, values: Mapping[str, Any], repairs: str, cancel: CancelToken
+        self, call: ToolCall, tool: str, values: ToolArguments, repairs: str, cancel: CancelToken
     ) -> CallExecution:
         permission: Permission | None = None
         ran = False

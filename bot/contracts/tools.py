@@ -13,6 +13,10 @@ class ToolSpec(NamedTuple):
     writes: bool = False
 
 
+ToolArguments = Mapping[str, Any]
+"""What the model sent for a tool's parameters, by name."""
+
+
 class ToolOutcome(NamedTuple):
     """One result, two audiences: `content` is for the model, `metadata` for the journal, the report and people.
 

@@ -5,12 +5,13 @@ The strictest match wins, whatever the order of the rules. If none matches, a co
 intent and cost. Without a person to answer, `ask` is `deny`.
 """
 
-from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection
+from typing import NamedTuple
 
 from bot.contracts.globs import matches
 from bot.contracts.request import Tier
 from bot.contracts.tool_descriptions import SHELL
+from bot.contracts.tools import ToolArguments
 from bot.policy import matching
 from bot.policy.dangerous import dangerous
 from bot.policy.protected_files import Kind, MayWrite, ProtectedFiles
@@ -54,7 +55,7 @@ def decide(
     policy: Policy,
     tier: Tier,
     tool: str,
-    arguments: Mapping[str, Any],
+    arguments: ToolArguments,
     *,
     can_ask: bool = False,
     root: str = "",

@@ -1,12 +1,13 @@
 """Find the rule that decides a call, and the nearest allowed alternative. Imported only if the policy has rules."""
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice, product
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from bot.contracts.globs import matches, normalise
 from bot.contracts.tool_descriptions import PATCH, SHELL
+from bot.contracts.tools import ToolArguments
 from bot.policy.rule import (
     WRITING_TOOLS,
     CommandPattern,
@@ -30,9 +31,7 @@ _SIMPLE_FORM = "commands of plain words, joined by && || ; | alone"
 AnyRule = TypeVar("AnyRule", bound=Rule)
 
 
-def call(
-    rules: Sequence[Rule], tool: str, arguments: Mapping[str, Any], root: str
-) -> tuple[Rule, str] | None:
+def call(rules: Sequence[Rule], tool: str, arguments: ToolArguments, root: str) -> tuple[Rule, str] | None:
     """Return the strictest rule that covers the call and the nearest allowed alternative; `None` without such a
     rule."""
     if tool == SHELL:

@@ -10,15 +10,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
-from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.tools import ToolArguments, ToolOutcome, ToolSpec
 from bot.events.sanitize import visible
 from bot.parsing.front_matter import split_front_matter
 from bot.skills.folders import SkillSet
@@ -58,7 +57,7 @@ class SkillTool:
         self._pending: dict[str, str] = {}
         self._active = ""
 
-    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+    def __call__(self, arguments: ToolArguments, cancel: CancelToken) -> ToolOutcome:
         """The toolbox handler."""
         name = str(arguments["command"])
         skill = self._skills.find(name)

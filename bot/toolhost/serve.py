@@ -13,7 +13,7 @@ from typing import Any
 
 from bot.contracts import wire
 from bot.contracts.capacity import retry_at_capacity
-from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
+from bot.contracts.tools import Answer, ToolArguments, ToolFailure, ToolOutcome
 from bot.toolhost import descendants
 from bot.toolhost.context import Context, Records
 from bot.toolhost.lsp.diagnosing import Diagnosing
@@ -142,7 +142,7 @@ class Server:
         return self._answers.get()
 
 
-def run_tool(name: str, arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+def run_tool(name: str, arguments: ToolArguments, context: Context) -> ToolOutcome:
     """Run one tool, the function `run` of `tools/NAME.py`, which is imported when it is first named, with the arguments
     of the call, which the supervisor has validated. The recipe is in `contracts/tool_descriptions.py`; what only the
     supervisor calls is not described there. Any exception of a tool becomes an error result here."""

@@ -17,7 +17,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FileVersion
 from bot.contracts.journal import Question as Question
 from bot.contracts.tools import Answer as Answer
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolArguments, ToolOutcome
 from bot.contracts.wire import WireError
 from bot.workspace import frames, start
 from bot.workspace.frames import Facts
@@ -117,7 +117,7 @@ class Workspace:
     def call(
         self,
         tool: str,
-        arguments: Mapping[str, Any],
+        arguments: ToolArguments,
         cancel: CancelToken,
         agent: str = "",
         *,

@@ -1,12 +1,12 @@
 """Explain what a policy decides on one tool call: the rule, and the gate."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bot.contracts.errors import UsageError
 from bot.contracts.globs import normalise
 from bot.contracts.request import Tier
 from bot.contracts.tool_descriptions import SHELL
+from bot.contracts.tools import ToolArguments
 from bot.gate.path_rules import withholding
 from bot.policy.decide import Decision, may_write
 from bot.policy.rule import WRITING_TOOLS, Effect, patched_paths
@@ -27,7 +27,7 @@ class CallExplanation(NamedTuple):
 
 
 def explain_call(
-    policy: Policy, tier: Tier, tool: str, arguments: Mapping[str, Any], verb: str | None, *, root: str
+    policy: Policy, tier: Tier, tool: str, arguments: ToolArguments, verb: str | None, *, root: str
 ) -> CallExplanation:
     """Raises `UsageError` for a verb whose runs call no tools. Without a `verb` only the policy counts. `root` is the
     work tree, for absolute paths."""
@@ -48,7 +48,7 @@ def explain_call(
     return CallExplanation(decision, _grammar(tool, arguments), tuple(withheld))
 
 
-def _grammar(tool: str, arguments: Mapping[str, Any]) -> str:
+def _grammar(tool: str, arguments: ToolArguments) -> str:
     command = arguments.get("command")
     if tool != SHELL or not isinstance(command, str):
         return ""

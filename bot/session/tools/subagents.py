@@ -3,10 +3,8 @@
 It only reads, and only its last text is returned. A subagent cannot start others, and shares the run's usage limits.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.loop import run_loop
@@ -18,7 +16,7 @@ from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import AgentStarted
 from bot.contracts.outcome import StopReason
 from bot.contracts.tool_descriptions import TOOL_SPECS
-from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.tools import ToolArguments, ToolOutcome, ToolSpec
 from bot.session.context.run import Run
 from bot.session.tools.conversation_hooks import conversation_hooks
 from bot.session.tools.model_choice import ConversationModel, RunModels
@@ -54,7 +52,7 @@ class Subagents:
     number: int = field(default=0, init=False)
     spec = TASK_SPEC
 
-    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+    def __call__(self, arguments: ToolArguments, cancel: CancelToken) -> ToolOutcome:
         """Run the subagent to its end; the arguments fit the schema already."""
         self.number += 1
         name, prompt = f"explore-{self.number}", str(arguments["prompt"])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
 
 from bot.agent.recorded_calls import ResultTool
 from bot.agent.submission_tools import ANSWER
@@ -18,7 +17,7 @@ from bot.contracts.outcome import Denial
 from bot.contracts.progress import Inquiry
 from bot.contracts.request import Tier
 from bot.contracts.tool_descriptions import SHELL, SHELL_TOOLS, TOOL_SPECS, WRITING
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolArguments, ToolOutcome
 from bot.policy.decide import Decision, decide
 from bot.policy.rule import Effect, patched_paths
 from bot.policy.settings import Policy
@@ -76,7 +75,7 @@ class Gatekeeper:
         gatekeeper._agent = name
         return gatekeeper
 
-    def permit(self, tool: str, arguments: Mapping[str, Any]) -> Permission:
+    def permit(self, tool: str, arguments: ToolArguments) -> Permission:
         """Where the policy asks, the person decides on a command here, and on a write once its diff is known."""
         self._asks_later = None
         decision = self.decide(tool, arguments, can_ask=True)
@@ -153,7 +152,7 @@ class Gatekeeper:
         return Answer(False, f"Permission denied by the rule {asked.rule}: {reply.reason}")
 
     def decide(
-        self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False, can_ask: bool = False
+        self, tool: str, arguments: ToolArguments, *, writes: bool = False, can_ask: bool = False
     ) -> Decision:
         """The decision on a call or, with `writes`, on a write that the tool host proposes. Records nothing. With
         `can_ask` it is to ask, if the policy says so and a person is there to answer."""
@@ -248,7 +247,7 @@ class RunToolbox(Toolbox):
         return spec.name if spec else ""
 
     def _through(self, workspace: AgentWorkspace, gatekeeper: Gatekeeper, tool: str) -> Handler:
-        def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        def handle(arguments: ToolArguments, cancel: CancelToken) -> ToolOutcome:
             refused = len(gatekeeper.refused)
             outcome = workspace.call(tool, arguments, cancel, self._calls.position)
             metadata = {name: value for name, value in outcome.metadata.items() if name != PERSON}

@@ -3,9 +3,8 @@
 Every call of a tool of the sandbox passes here. After a command the tree is scanned, and the changes are journalled.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
 
 from bot.checkout.objects import blobs_at
 from bot.contracts import journal as lines
@@ -13,7 +12,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, GateError, NoSandboxError
 from bot.contracts.journal import FileVersion
 from bot.contracts.tool_descriptions import READING, SHELL_TOOLS, WRITING
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolArguments, ToolOutcome
 from bot.gate.judge import Verdict, judge_tree
 from bot.policy.protected_files import MayWrite
 from bot.session.context.run import Run
@@ -108,7 +107,7 @@ class AgentWorkspace:
         make_ready()
 
     def call(
-        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, position: CallPosition
+        self, tool: str, arguments: ToolArguments, cancel: CancelToken, position: CallPosition
     ) -> ToolOutcome:
         """Run one tool call of the model, the one at `position`.
 
@@ -126,7 +125,7 @@ class AgentWorkspace:
             return ToolOutcome(_STARTED_AGAIN.format(self.run.redact(str(error))), is_error=True)
 
     def _call(
-        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, position: CallPosition
+        self, tool: str, arguments: ToolArguments, cancel: CancelToken, position: CallPosition
     ) -> ToolOutcome:
         try:
             live = self.open()
