@@ -6,7 +6,7 @@ writes as the same account: a forged mark can stop the loop, never prolong it.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from bot.contracts.formatting import count_of, money
@@ -18,7 +18,7 @@ from bot.github.values import CommentData
 from bot.publish.change.commit import ROUND_TRAILER
 from bot.publish.markdown import safe_line
 from bot.publish.thread.comments import OwnComment, own_comments
-from bot.publish.thread.markers import TRIES, mark, mark_of, marked
+from bot.publish.thread.markers import TRIES, MarkFields, mark, mark_of, marked
 
 FOLLOWED = "followed"
 """The kind of the comment."""
@@ -184,5 +184,5 @@ def _fields(record: Record) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if value}
 
 
-def _listed(fields: Mapping[str, str], name: str) -> list[str]:
+def _listed(fields: MarkFields, name: str) -> list[str]:
     return list(filter(None, fields.get(name, "").split(".")))

@@ -1,7 +1,6 @@
 """The author of our commits, the account whose token pushes them, by its no-reply address on GitHub; and our pull
 requests, recognised by mark and author, and whether other people have committed to them."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from github.PullRequest import PullRequest
@@ -11,14 +10,14 @@ from bot.github.client import GitHub
 from bot.github.values import Account
 from bot.policy.publish_settings import Identity
 from bot.publish.commit_author import author_of
-from bot.publish.thread.markers import PULL_REQUEST, own_fields
+from bot.publish.thread.markers import PULL_REQUEST, MarkFields, own_fields
 
 
 class OwnPull(NamedTuple):
     """A pull request that we opened, with the fields of its mark."""
 
     pull: PullRequest
-    fields: Mapping[str, str]
+    fields: MarkFields
 
     @property
     def recorded(self) -> str:

@@ -4,7 +4,7 @@ All comes from marks, which count only in texts by us.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from bot.github.transport import stamp
 from bot.github.values import Account
 from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import own_comments
-from bot.publish.thread.markers import mark, marked, number_in, own_fields
+from bot.publish.thread.markers import MarkFields, mark, marked, number_in, own_fields
 from bot.review.diff_text import key_of, readable_path
 from bot.review.known_findings import DECLINES, KnownFinding, ReviewMemory, State
 
@@ -45,7 +45,7 @@ class PostedReview(NamedTuple):
     """One of our reviews, with the fields of its mark."""
 
     data: PullRequestReview
-    fields: Mapping[str, str]
+    fields: MarkFields
 
     @property
     def findings(self) -> int:

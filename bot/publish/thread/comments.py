@@ -6,8 +6,7 @@ and the thread still exists, else in the conversation. The progress comment is a
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from bot.contracts.request import Request
@@ -18,8 +17,10 @@ from bot.publish.markdown import unescaped
 from bot.publish.thread.markers import (
     ENDED,
     FINISHED,
+    NO_FIELDS,
     OVER,
     PROGRESS,
+    MarkFields,
     is_ours,
     mark,
     mark_of,
@@ -30,7 +31,6 @@ from bot.publish.thread.markers import (
 )
 
 Text = TypeVar("Text")
-_NONE: Mapping[str, str] = MappingProxyType({})
 _LINK = re.compile(r"(?<!\\)\[((?:[^\[\]\\]|\\.)*)\]\([^()\s]*\)")
 
 
@@ -39,7 +39,7 @@ class OwnComment(NamedTuple):
 
     data: CommentData
     kind: str
-    fields: Mapping[str, str]
+    fields: MarkFields
     ours: bool
 
     @property
@@ -89,7 +89,7 @@ class OwnComment(NamedTuple):
 
 
 def own_comments(
-    github: GitHub, found: Iterable[CommentData], where: Callable[[Mapping[str, str]], bool] = lambda _: True
+    github: GitHub, found: Iterable[CommentData], where: Callable[[MarkFields], bool] = lambda _: True
 ) -> Iterator[OwnComment]:
     """Yield those that are ours, or may be. Unless `where` holds for one, GitHub is not asked who we are."""
     for comment in found:
@@ -145,12 +145,12 @@ class ThreadRef(NamedTuple):
         """Return our comment of this kind for this request, or `None`."""
         return next((one for one in self.written() if one.kind == kind), None)
 
-    def marked(self, kind: str, text: str, fields: Mapping[str, str] = _NONE) -> str:
+    def marked(self, kind: str, text: str, fields: MarkFields = NO_FIELDS) -> str:
         """Return `text` with a mark that has the request and the run."""
         named = {"request": self.key, "run": self.run, "of": self.of, **fields}
         return marked(text, mark(kind, **{name: value for name, value in named.items() if value}))
 
-    def put(self, kind: str, text: str, fields: Mapping[str, str] = _NONE) -> None:
+    def put(self, kind: str, text: str, fields: MarkFields = NO_FIELDS) -> None:
         """Create our comment, or edit it if its text differs."""
         existing = self.find(kind)
         if existing is None:
@@ -159,7 +159,7 @@ class ThreadRef(NamedTuple):
             self.rewrite(existing, text, fields)
 
     def put_result(
-        self, kind: str, text: str, headline: str, fields: Mapping[str, str] = _NONE, *, if_open: bool = False
+        self, kind: str, text: str, headline: str, fields: MarkFields = NO_FIELDS, *, if_open: bool = False
     ) -> list[str]:
         """Post `text` as the result of this request: it replaces the text of the progress comment, if there is one. On
         lines of a diff, and without a progress comment, it is a comment of `kind`; the progress comment then becomes
@@ -196,14 +196,14 @@ class ThreadRef(NamedTuple):
             return [f"The progress comment could not be finished: {error}"]
         return []
 
-    def edit(self, text: str, fields: Mapping[str, str]) -> bool:
+    def edit(self, text: str, fields: MarkFields) -> bool:
         """Set our comments on the progress and the end of the run to `text`. Return whether there are any."""
         own = [one for one in self.written() if one.kind in (PROGRESS, ENDED)]
         for one in own:
             self.rewrite(one, text, fields)
         return bool(own)
 
-    def close_progress(self, text: str, fields: Mapping[str, str] = _NONE) -> bool:
+    def close_progress(self, text: str, fields: MarkFields = NO_FIELDS) -> bool:
         """Set the progress comment to `text` as its last state if it still says that a run is active. Return whether it
         has that text now."""
         comment = self._replace(lines=0).find(PROGRESS)
@@ -222,14 +222,14 @@ class ThreadRef(NamedTuple):
                     raise
         return self.github.create_comment(self.number, body)
 
-    def rewrite(self, comment: OwnComment, text: str, fields: Mapping[str, str]) -> None:
+    def rewrite(self, comment: OwnComment, text: str, fields: MarkFields) -> None:
         """Edit the comment if its text or its mark differs. The mark keeps its fields and gets `fields`."""
         body, data = marked(text, mark(comment.kind, **{**comment.fields, **fields})), comment.data
         if data.body.replace("\r\n", "\n").strip() != body.strip():
             edit = self.github.edit_review_comment if data.lines else self.github.edit_comment
             edit(data.id, body)
 
-    def _create(self, kind: str, text: str, fields: Mapping[str, str]) -> CommentData:
+    def _create(self, kind: str, text: str, fields: MarkFields) -> CommentData:
         def find() -> CommentData | None:
             comment = self.find(kind)
             return comment.data if comment else None

@@ -6,9 +6,14 @@ removes HTML comments from everything above it.
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from bot.contracts.request import Trigger
 from bot.github.values import OWN_MARK, OWN_MARKER, Account
+
+MarkFields = Mapping[str, str]
+"""What a mark says besides its kind, by name."""
+NO_FIELDS: MarkFields = MappingProxyType({})
 
 PULL_REQUEST = "pull-request"
 PROGRESS = "progress"
@@ -44,19 +49,19 @@ def marked(body: str, written: str) -> str:
     return f"{body.rstrip()}\n\n{written}\n"
 
 
-def mark_of(body: str) -> tuple[str, Mapping[str, str]]:
+def mark_of(body: str) -> tuple[str, MarkFields]:
     """Return kind and fields of the mark at the end of `body`; the kind is empty without one."""
     match = OWN_MARK.search(body)
     return (match.group(1), dict(_FIELD.findall(match.group(2)))) if match else ("", {})
 
 
-def read_mark(body: str, kind: str) -> Mapping[str, str] | None:
+def read_mark(body: str, kind: str) -> MarkFields | None:
     """Return the fields of the mark of this kind at the end of `body`, or `None`."""
     written, fields = mark_of(body)
     return fields if written == kind else None
 
 
-def own_fields(body: str, author: Account, kind: str, *accounts: Account | None) -> Mapping[str, str] | None:
+def own_fields(body: str, author: Account, kind: str, *accounts: Account | None) -> MarkFields | None:
     """Return the fields of the mark of this kind, `None` if there is none or the text is by none of our `accounts`."""
     fields = read_mark(body, kind)
     return fields if fields is not None and any(is_ours(author, one, kind) for one in accounts) else None

@@ -6,17 +6,16 @@ are skipped; the last one is always written. `bot/session/event/progress_comment
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from types import MappingProxyType
 
 from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import AgentError
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.publish.thread.comments import ThreadRef
-from bot.publish.thread.markers import ON, OVER, PROGRESS
+from bot.publish.thread.markers import NO_FIELDS, ON, OVER, PROGRESS, MarkFields
 
 # Seconds from one edit to the next.
 INTERVAL = 5.0
@@ -48,20 +47,18 @@ class ProgressWriter:
         self._thread: threading.Thread | None = None
         self.problem = ""
 
-    def update(self, text: str, fields: Mapping[str, str] = MappingProxyType({})) -> None:
+    def update(self, text: str, fields: MarkFields = NO_FIELDS) -> None:
         """Write `text`, safe Markdown, after the interval; returns at once. `fields` go into the mark."""
         self._put(text, {**ON, **fields}, is_last=False)
 
-    def close(
-        self, text: str, fields: Mapping[str, str] = MappingProxyType({}), timeout: float = _CLOSING_TIME
-    ) -> None:
+    def close(self, text: str, fields: MarkFields = NO_FIELDS, timeout: float = _CLOSING_TIME) -> None:
         """Write the last text and stop; waits at most `timeout` seconds for GitHub."""
         self._put(text, {**OVER, **fields}, is_last=True)
         self._closed.set()
         if self._thread is not None:
             self._thread.join(timeout)
 
-    def _put(self, text: str, fields: Mapping[str, str], *, is_last: bool) -> None:
+    def _put(self, text: str, fields: MarkFields, *, is_last: bool) -> None:
         with self._lock:
             if self._closed.is_set():
                 return

@@ -1,8 +1,7 @@
 """Report to thread and log while an event is handled: the progress comment, each call, and errors that leave no
 bundle."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from bot.contracts.formatting import money, sentence
 from bot.contracts.journal import BudgetChanged, Note, RequestSent, Response
@@ -15,7 +14,7 @@ from bot.publish.markdown import run_link, safe_line
 from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import ThreadRef
 from bot.publish.thread.history import ASKED, UNASKED
-from bot.publish.thread.markers import ENDED
+from bot.publish.thread.markers import ENDED, NO_FIELDS, MarkFields
 from bot.publish.thread.progress_writer import ProgressWriter
 from bot.session.event.event_context import EventContext, client_for
 
@@ -39,7 +38,7 @@ class ProgressComment(View):
         self.on_enter = view.on_enter  # type: ignore[method-assign]  # it is the other's keyboard
         self._calls = ""
         self._run_url = context.where.run_url
-        self._fields: Mapping[str, str] = {}
+        self._fields = NO_FIELDS
         dry = context.say if context.options.dry_run else None
 
         def connect() -> GitHub:
@@ -103,7 +102,7 @@ def working_text(lines: Sequence[str], run_url: str) -> str:
     return "\n\n".join(filter(None, [*parts, f"[Follow the run]({run_url})" if run_url else ""]))
 
 
-def post_answer(context: EventContext, text: str, fields: Mapping[str, str] = MappingProxyType({})) -> None:
+def post_answer(context: EventContext, text: str, fields: MarkFields = NO_FIELDS) -> None:
     """Answer a request in its thread: in the progress comment if it is still open, else in a new comment. `fields` go
     into its mark. An error of GitHub goes to the log and is not raised."""
     thread_ref = context.thread_ref
