@@ -38,7 +38,7 @@ def refusal(path: str) -> str | None:
     """Return why no commit may contain `path`, or `None`. The reason follows "the path X"."""
     if len(path) > _LONGEST_PATH:
         return f"is longer than {_LONGEST_PATH} characters"
-    if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
+    if any(part in ("", ".", "..") for part in path.split("/")):
         return "does not stay in the tree"
     try:
         path.encode()
