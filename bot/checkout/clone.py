@@ -86,7 +86,7 @@ class Checkout(NamedTuple):
 
     def base_tree(self) -> str:
         """The hash of the base's tree. Raises `GitError`."""
-        return self.git.run("rev-parse", "--verify", f"{self.base_sha}^{{tree}}").decode().strip()
+        return self.git.line("rev-parse", "--verify", f"{self.base_sha}^{{tree}}")
 
     def with_base_files(self, tree: str, paths: Sequence[str]) -> str:
         """The hash of `tree` with each of `paths` as the base has it: a file that the base lacks is absent. Raises
@@ -167,7 +167,7 @@ def _from_remote(source: Source, folder: Path, history: History) -> Checkout:
     as_it_is = by_id or revision == "HEAD" or revision.startswith("refs/")
     wanted = revision if as_it_is else branch_ref(revision)
     remote.fetch(git.git_dir, source.url, [f"{wanted}:refs/heads/{branch}"], source.token, _depth(history))
-    sha = git.run("rev-parse", "--verify", f"refs/heads/{branch}^{{commit}}").decode().strip()
+    sha = git.line("rev-parse", "--verify", f"refs/heads/{branch}^{{commit}}")
     return _new_checkout(git, folder, sha, branch, history)
 
 

@@ -93,7 +93,7 @@ def make_dirty_base(repo: Path, include: Sequence[Path], git_dir: Path) -> Dirty
     index, listing = git_dir / "index", os.fsencode("".join(f"{path}\0" for path in paths))
     arguments = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
     git.run(*arguments, input=listing, work_tree=work_tree, index=index)
-    tree = git.run("write-tree", index=index).decode().strip()
+    tree = git.line("write-tree", index=index)
     difference = git.listed("diff-tree", "-r", "-z", "--name-only", head.sha, tree)
     if not difference:
         return None

@@ -124,6 +124,10 @@ class Git:
         output = self.run(*args, work_tree=work_tree, index=index, env=env)
         return [entry for entry in os.fsdecode(output).split("\0") if entry]
 
+    def line(self, *args: str, input: bytes | None = None, index: Path | None = None) -> str:
+        """Return the one line that `git <args>` prints. Raises as `run` does."""
+        return self.run(*args, input=input, index=index).decode().strip()
+
     def chunks(
         self, *args: str, size: int, seconds: float, env: Mapping[str, str] | None = None
     ) -> Generator[bytes]:

@@ -42,13 +42,13 @@ def merged(git: Git, merge_base: str, head: str, tip: str) -> Merge:
     """Merge `tip` into `head`; all three commits are in `git`. Raises `GitError`."""
 
     def alone(commit: str, parent: str = "") -> str:
-        tree = git.run("rev-parse", "--verify", f"{commit}^{{tree}}").decode().strip()
+        tree = git.line("rev-parse", "--verify", f"{commit}^{{tree}}")
         parents = (parent,) if parent else ()
         return commit_tree(git, tree, parents, "x", author=_NOBODY, committer=_NOBODY, when=_THEN)
 
     base = alone(merge_base)
     ours, theirs = alone(head, base), alone(tip, base)
-    empty = git.run("mktree", input=b"").decode().strip()
+    empty = git.line("mktree", input=b"")
     command = ("merge-tree", "--write-tree", "--no-messages", "-z", ours, theirs)
     # Git before 2.41 does not know the variable, and reads no attributes here. 1: there are conflicts.
     output = git.run(*command, env={"GIT_ATTR_SOURCE": empty}, codes=(0, 1))

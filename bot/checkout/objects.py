@@ -152,7 +152,7 @@ def _written(git: Git, tree: str, input: bytes, *command: str) -> str:
         index = Path(folder, "index")
         git.run("read-tree", tree, index=index)
         git.run(*command, input=input, index=index)
-        return git.run("write-tree", index=index).decode().strip()
+        return git.line("write-tree", index=index)
 
 
 MOST_ENTRIES = 1_000_000

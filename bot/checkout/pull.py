@@ -81,6 +81,6 @@ def branch_ref(name: str) -> str:
 
 def _sha_of(git: Git, ref: str) -> str:
     try:
-        return git.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").decode().strip()
+        return git.line("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
     except GitError:
         return ""

@@ -223,7 +223,7 @@ def _decide(
     """Judge `diff`, whose contents are within the limits. Raises `GateError`."""
     changes, base_sha = diff.changes, scratch.base_sha
     if not changes and not diff.unfit:
-        tree_sha = scratch.git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
+        tree_sha = scratch.git.line("rev-parse", "--verify", f"{base_sha}^{{tree}}")
         return Verdict(tree_sha, b"", b"", (), ())
     if holds_secret is not None:
         _refuse_secret(diff, holds_secret)

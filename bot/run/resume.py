@@ -55,7 +55,7 @@ def apply_earlier_change(run: Run, may_write: MayWrite) -> LastRun | None:
     try:
         if remote.is_remote(run.source.url):
             remote.fetch(git.git_dir, run.source.url, [head], run.source.token, ["--depth=2", "--no-tags"])
-        parent = git.run("rev-parse", f"{head}^").decode().strip()
+        parent = git.line("rev-parse", f"{head}^")
         verdict = _verdict(run, may_write, git.run(*_DIFF, parent, head), parent)
     except (GitError, CheckoutError, UsageError) as error:
         return last._replace(ending=f"The last run's change cannot be used: {error}.")

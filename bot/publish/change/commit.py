@@ -246,7 +246,7 @@ def signed(context: PublishContext, commit: CheckedCommit, existing: Iterable[st
         if _fetched(context, sha) and _content(context.git, sha) == wanted:
             return commit._replace(sha=sha)
     (judged, *parents), message = wanted
-    base_tree = context.git.run("rev-parse", f"{parents[0]}^{{tree}}").decode().strip()
+    base_tree = context.git.line("rev-parse", f"{parents[0]}^{{tree}}")
     entries = list(_entries(context, parents[0], commit.sha))
     tree = context.github.create_tree(base_tree, entries)
     if tree != judged:

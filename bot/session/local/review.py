@@ -44,7 +44,7 @@ def range_to_review(repo: Path, base: str, since: str, memory: ReviewMemory) -> 
     head = resolve(repo, "HEAD")
     name, tip = _base(repo, base, head)
     try:
-        fork = Git(git_dir_of(repo)).run("merge-base", tip.sha, head.sha).decode().strip()
+        fork = Git(git_dir_of(repo)).line("merge-base", tip.sha, head.sha)
     except GitError as error:
         raise MissingRevisionError(f"HEAD and {name} have no commit in common: {error.detail}") from error
     review_range = ReviewRange(fork, head.sha, _diff(fork, head))
