@@ -199,10 +199,8 @@ def test_go_is_asked_to_name_its_tests():
 
 
 def test_unittest_is_asked_to_name_its_tests():
-    assert (
-        report_command("python3 -m unittest discover -s tests", "r").command
-        == "python3 -m unittest discover -s tests -v"
-    )
+    command = "python3 -m unittest discover -s tests"
+    assert report_command(command, "r").command == f"{command} -v"
     assert report_command("python3 -m unittest -q", "r").command == "python3 -m unittest -q"
 
 

@@ -147,10 +147,8 @@ def test_a72_where_packages_come_from_is_named(case: str):
 )
 def test_a72_every_list_of_requirements_is_a_manifest(path: str, parser: Parser):
     assert sensitive(path) == "dependency manifest"
-    assert (
-        new_dependencies(path, *changed_lines("", "evil==1\n"), b"evil==1\n", parser)
-        == "adds the dependency evil"
-    )
+    named = new_dependencies(path, *changed_lines("", "evil==1\n"), b"evil==1\n", parser)
+    assert named == "adds the dependency evil"
 
 
 # Other files that are flagged

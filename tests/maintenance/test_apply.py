@@ -28,10 +28,8 @@ def test_the_request_is_in_the_tasks_own_words():
 
 
 def test_what_somebody_wrote_beside_it_comes_after():
-    assert (
-        with_task_instruction(request("Only in docs/api."), LINKS).instruction
-        == "Mend links.\n\nOnly in docs/api."
-    )
+    asked = with_task_instruction(request("Only in docs/api."), LINKS)
+    assert asked.instruction == "Mend links.\n\nOnly in docs/api."
 
 
 def test_folders_are_brought_beside_the_policys():

@@ -34,10 +34,8 @@ def test_the_line_of_all_evidence_is_taken_as_it_is(tmp_path: Path):
     expected = lines.Evidence(
         (CheckResult("tests", "pytest", PASSED, FAILED, flaky=True, tests=TestChanges(flaky=("a",))),)
     )
-    assert (
-        evidence_read(tmp_path, checked("before", PASSED), checked("after", PASSED), ENDED, expected)
-        == expected
-    )
+    read = evidence_read(tmp_path, checked("before", PASSED), checked("after", PASSED), ENDED, expected)
+    assert read == expected
 
 
 @pytest.mark.parametrize(("second", "flaky"), [(PASSED, True), (FAILED, False), (None, False)])
