@@ -15,6 +15,7 @@ from bot.contracts.model import Complete, ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
+    JsonObject,
     argument_object,
     clean,
     clean_tree,
@@ -143,18 +144,18 @@ class AnthropicMessages(StreamingProvider):
     ) -> None:
         super().__init__(endpoint, info, partial(client, open_telemetry=False))
 
-    def send(self, params: Mapping[str, Any]) -> Any:
+    def send(self, params: JsonObject) -> Any:
         limit = params["max_tokens"]
         return self.client.messages.create(
             model=self.info.name, max_tokens=limit, messages=[], stream=True, extra_body=params
         )
 
-    def params(self, request: ModelRequest) -> Mapping[str, Any]:
+    def params(self, request: ModelRequest) -> JsonObject:
         """There is never a `tool_choice`: a changed one invalidates the cached messages. There is no list of allowed
         tools either, and models that think refuse to be forced. The dispatch refuses other calls.
         """
         max_tokens = min(request.max_output or self.info.max_output, self.info.max_output)
-        params: dict[str, Any] = {"max_tokens": max_tokens}
+        params: JsonObject = {"max_tokens": max_tokens}
         # All of them: a mark must not last longer than one before it.
         mark = _HOUR_MARK if request.long_cache and self.info.hour_cache else _MARK
         messages = self._messages(request, mark)
@@ -169,9 +170,9 @@ class AnthropicMessages(StreamingProvider):
             params["system"] = [{"type": "text", "text": request.system, "cache_control": mark}]
         return {**params, "messages": messages}
 
-    def _messages(self, request: ModelRequest, mark: Mapping[str, str]) -> list[dict[str, Any]]:
+    def _messages(self, request: ModelRequest, mark: Mapping[str, str]) -> list[JsonObject]:
         """Return the messages, without empty ones, neighbours of one role merged, with cache marks at the end."""
-        merged: list[dict[str, Any]] = []
+        merged: list[JsonObject] = []
         for message in request.messages:
             role = "assistant" if message.role == "assistant" else "user"
             own = self.wrote(message)
@@ -190,11 +191,11 @@ class AnthropicMessages(StreamingProvider):
             row["content"][-1] = {**row["content"][-1], "cache_control": mark}
         return merged
 
-    def _tool(self, spec: ToolSpec) -> dict[str, Any]:
+    def _tool(self, spec: ToolSpec) -> JsonObject:
         tool = {"name": spec.name, "description": spec.description, "input_schema": dict(spec.parameters)}
         return {**tool, "eager_input_streaming": True} if self.info.streams_tools else tool
 
-    def _block(self, part: Part) -> dict[str, Any] | None:
+    def _block(self, part: Part) -> JsonObject | None:
         """Return a content block, or `None` for what the API refuses: blank text, thinking without its
         signature."""
         if isinstance(part, Text):
@@ -215,23 +216,21 @@ class AnthropicMessages(StreamingProvider):
             }
         return self._result(part)
 
-    def _image(self, image: Image) -> dict[str, Any]:
+    def _image(self, image: Image) -> JsonObject:
         if not self.info.vision:
             return {"type": "text", "text": image_note(image)}
         data = base64.b64encode(image.data).decode()
         source = {"type": "base64", "media_type": image.media_type, "data": data}
         return {"type": "image", "source": source}
 
-    def _result(self, part: ToolResult) -> dict[str, Any]:
+    def _result(self, part: ToolResult) -> JsonObject:
         # Never empty: the block may get a cache mark, which empty ones must not have.
         content = part.content if part.content.strip() else "(no output)"
         block = {"type": "tool_result", "tool_use_id": fitting_id(part.call_id), "content": content}
         return {**block, "is_error": True} if part.is_error else block
 
 
-def _thinking(
-    info: ModelInfo, max_tokens: int, messages: Sequence[Mapping[str, Any]]
-) -> dict[str, Any] | None:
+def _thinking(info: ModelInfo, max_tokens: int, messages: Sequence[JsonObject]) -> JsonObject | None:
     """Return the thinking parameter. The text is requested as a summary: the newest models leave it out
     otherwise. A budget is refused after calls without thinking, which another model wrote."""
     if info.thinking == "adaptive":
@@ -245,7 +244,7 @@ def _thinking(
     return None
 
 
-def _input(raw: str) -> dict[str, Any]:
+def _input(raw: str) -> JsonObject:
     """Return the arguments as an object. Invalid ones go under a key of their own, so that call and result stay
     a pair and the model sees what it wrote."""
     value = argument_object(raw)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import Complete
-from bot.providers.encoding import argument_object, clean
+from bot.providers.encoding import JsonObject, argument_object, clean
 from bot.providers.failures import AnswerTooLong
 
 MAX_ANSWER = 16 * 2**20
@@ -27,7 +27,7 @@ class Block:
     signature: str = ""
     redacted: str | None = None
     pieces: list[str] = field(default_factory=list)
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: JsonObject = field(default_factory=dict)
     section: int = 0
     input: Any = None
     ended: bool = False

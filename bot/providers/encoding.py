@@ -2,11 +2,13 @@
 
 import json
 import re
-from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, cast
 
 from bot.contracts.messages import Image, ToolResult
+
+JsonObject = dict[str, Any]
+"""An object of a vendor's API, sent or received."""
 
 
 def dumps(value: Any) -> bytes:
@@ -38,7 +40,7 @@ def clean_tree(value: Any) -> Any:
     return value
 
 
-def argument_object(raw: str) -> dict[str, Any] | None:
+def argument_object(raw: str) -> JsonObject | None:
     """Return a call's arguments as an object, `None` if they are anything else. Empty text is `{}`."""
     if not raw.strip():
         return {}
@@ -92,9 +94,9 @@ def field(value: Any, *names: str) -> Any:
     return value
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> JsonObject:
     """Return `value` if it is an object, else an empty one."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
 def filter_words(results: Any) -> str:

@@ -3,7 +3,6 @@ and the reader that collects chunks."""
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import openai.resources.chat.completions  # noqa: F401 - else the first request waits for it
@@ -12,6 +11,7 @@ from bot.contracts.messages import Message, Thinking, ToolCall, ToolResult
 from bot.contracts.model import Complete, ModelRequest
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
+    JsonObject,
     dumps_or_empty,
     entries,
     field,
@@ -123,7 +123,7 @@ def _content(content: Any) -> tuple[str, str]:
     return text, "".join(_content(piece)[0] for piece in inner)
 
 
-def _add_detail(details: list[dict[str, Any]], piece: Mapping[str, Any]) -> None:
+def _add_detail(details: list[JsonObject], piece: JsonObject) -> None:
     """Append a piece of OpenRouter's reasoning; pieces of one block are joined, as it wants them back."""
     last = details[-1] if details else {}
     if not piece:
@@ -142,13 +142,13 @@ class OpenAIChat(OpenAIProvider):
     format = "chat"
     reader = ChatReader
 
-    def send(self, params: Mapping[str, Any]) -> Any:
+    def send(self, params: JsonObject) -> Any:
         return self.client.chat.completions.create(
             model=self.info.name, messages=[], stream=True, extra_body=params
         )
 
-    def params(self, request: ModelRequest) -> Mapping[str, Any]:
-        params: dict[str, Any] = {"stream_options": {"include_usage": True}}
+    def params(self, request: ModelRequest) -> JsonObject:
+        params: JsonObject = {"stream_options": {"include_usage": True}}
         if request.session and self.endpoint.is_openai:
             # Other servers refuse what they do not know.
             params["prompt_cache_key"] = request.session
@@ -165,18 +165,18 @@ class OpenAIChat(OpenAIProvider):
         choice = openai_choice(request, self.info, nested=True, takes_named=self.endpoint.vendor.named_choice)
         if choice is not None:
             params["tool_choice"] = choice
-        messages: list[dict[str, Any]] = []
+        messages: list[JsonObject] = []
         if request.system.strip():
             messages.append({"role": "system", "content": request.system})
         for rows in map(self._message, request.messages):
             messages += rows
         return {**params, "messages": messages}
 
-    def _message(self, message: Message) -> list[dict[str, Any]]:
+    def _message(self, message: Message) -> list[JsonObject]:
         """Return the messages of the format: one, or one for each result; empty if nothing is left."""
         if message.role == "assistant":
             return self._assistant(message)
-        rows: list[dict[str, Any]] = [
+        rows: list[JsonObject] = [
             {"role": "tool", "tool_call_id": fitting_id(part.call_id, _ID), "content": result_text(part)}
             for part in message.parts
             if isinstance(part, ToolResult)
@@ -189,7 +189,7 @@ class OpenAIChat(OpenAIProvider):
             return [*rows, {"role": "user", "content": "\n\n".join(item["text"] for item in content)}]
         return [*rows, {"role": "user", "content": content}]
 
-    def _assistant(self, message: Message) -> list[dict[str, Any]]:
+    def _assistant(self, message: Message) -> list[JsonObject]:
         text = message.text
         own = self.wrote(message)
         calls = [_call(part, own=own) for part in message.calls]
@@ -200,7 +200,7 @@ class OpenAIChat(OpenAIProvider):
             signature = ""
         if calls and signature and not any("extra_content" in call for call in calls):
             calls[0]["extra_content"] = {"google": {"thought_signature": signature}}
-        row: dict[str, Any] = {"role": "assistant", "content": text or None}
+        row: JsonObject = {"role": "assistant", "content": text or None}
         for part in message.parts:
             if isinstance(part, Thinking) and own:
                 if details := part.extra.get("reasoning_details"):
@@ -212,7 +212,7 @@ class OpenAIChat(OpenAIProvider):
         return [row]
 
 
-def _call(call: ToolCall, *, own: bool) -> dict[str, Any]:
+def _call(call: ToolCall, *, own: bool) -> JsonObject:
     function = {"name": call.name, "arguments": sendable_arguments(call.arguments)}
     row = {"id": fitting_id(call.id, _ID), "type": "function", "function": function}
     return {**row, **call.extra} if own else row

@@ -1,7 +1,7 @@
 """What the two formats of the `openai` package have in common."""
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from openai import OpenAI
@@ -9,7 +9,7 @@ from openai import OpenAI
 from bot.contracts.messages import Image, Message, Text, Usage
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
-from bot.providers.encoding import count, field, image_note
+from bot.providers.encoding import JsonObject, count, field, image_note
 from bot.providers.endpoint import Endpoint
 from bot.providers.streaming import StreamingProvider
 
@@ -23,7 +23,7 @@ class OpenAIProvider(StreamingProvider):
     def __init__(self, endpoint: Endpoint, info: ModelInfo) -> None:
         super().__init__(endpoint, info, OpenAI)
 
-    def content(self, message: Message, kind: str, picture: Callable[[str], Mapping[str, Any]]) -> list[Any]:
+    def content(self, message: Message, kind: str, picture: Callable[[str], JsonObject]) -> list[Any]:
         """Return the user's texts and pictures. `kind` is the format's for a text, `picture` makes one of its URL."""
         content: list[Any] = []
         for part in message.parts:
@@ -49,7 +49,7 @@ def openai_usage(usage: Any, old: Usage, prompt: str, answer: str) -> Usage:
     return Usage(max(0, whole - read - written), read, written, output, reasoning)
 
 
-def openai_tool(spec: ToolSpec) -> dict[str, Any]:
+def openai_tool(spec: ToolSpec) -> JsonObject:
     """Return the description of a tool's function."""
     return {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
 
@@ -66,7 +66,7 @@ def openai_choice(request: ModelRequest, info: ModelInfo, *, nested: bool, takes
         return "none"
     required = request.required and info.forced_choice
 
-    def tool(name: str) -> dict[str, Any]:
+    def tool(name: str) -> JsonObject:
         return (
             {"type": "function", "function": {"name": name}} if nested else {"type": "function", "name": name}
         )

@@ -16,6 +16,7 @@ from bot.contracts.messages import Message, Part, Text, Thinking, ToolCall, Tool
 from bot.contracts.model import ModelRequest
 from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
+    JsonObject,
     count,
     dumps_or_empty,
     entries,
@@ -66,7 +67,7 @@ class ResponsesReader(Reader):
         elif error := reported_error(data):
             raise StreamError(error)
 
-    def _block(self, index: int, item: Mapping[str, Any]) -> Block | None:
+    def _block(self, index: int, item: JsonObject) -> Block | None:
         """Return the block of an item, a new one if necessary; `None` if the item is no part of the answer."""
         kind = _KINDS.get(string(item, "type"))
         if kind and index not in self.open:
@@ -74,7 +75,7 @@ class ResponsesReader(Reader):
         block = self.open.get(index)
         return block if block and block.kind == kind else None
 
-    def _delta(self, block: Block | None, kind: str, data: Mapping[str, Any]) -> None:
+    def _delta(self, block: Block | None, kind: str, data: JsonObject) -> None:
         text, section = string(data, "delta"), data.get("summary_index")
         if block is None or block.kind != _DELTAS[kind]:
             return
@@ -86,7 +87,7 @@ class ResponsesReader(Reader):
             block.section = section
         self.append(block, text)
 
-    def _done(self, index: int, item: Mapping[str, Any]) -> None:
+    def _done(self, index: int, item: JsonObject) -> None:
         """Read the complete item. Text without deltas is taken from here: some servers stream none."""
         block = self._block(index, item)
         if block is None:
@@ -111,7 +112,7 @@ class ResponsesReader(Reader):
             self.set_final_text(block, string(item, "arguments"))
             block.ended = block.ended or item.get("status") != "incomplete"
 
-    def _end(self, kind: str, response: Mapping[str, Any]) -> None:
+    def _end(self, kind: str, response: JsonObject) -> None:
         self.usage = openai_usage(response.get("usage"), self.usage, "input", "output")
         status = string(response, "status") or kind.removeprefix("response.")
         if status == "failed":
@@ -128,11 +129,11 @@ class OpenAIResponses(OpenAIProvider):
     format = "responses"
     reader = ResponsesReader
 
-    def send(self, params: Mapping[str, Any]) -> Any:
+    def send(self, params: JsonObject) -> Any:
         return self.client.responses.create(model=self.info.name, input=[], stream=True, extra_body=params)
 
-    def params(self, request: ModelRequest) -> Mapping[str, Any]:
-        params: dict[str, Any] = {"store": False}
+    def params(self, request: ModelRequest) -> JsonObject:
+        params: JsonObject = {"store": False}
         if self.info.thinking != "off" or not self.info.known:
             # Models known not to reason refuse to be asked for it.
             params["include"] = ["reasoning.encrypted_content"]
@@ -153,7 +154,7 @@ class OpenAIResponses(OpenAIProvider):
             params["tool_choice"] = choice
         return {**params, "input": list(chain.from_iterable(map(self._items, request.messages)))}
 
-    def _items(self, message: Message) -> list[dict[str, Any]]:
+    def _items(self, message: Message) -> list[JsonObject]:
         """Return the input items of a message; empty if nothing is left."""
         if message.role == "assistant":
             return _assistant(message.parts, own=self.wrote(message))
@@ -164,10 +165,10 @@ class OpenAIResponses(OpenAIProvider):
         return items
 
 
-def _assistant(parts: tuple[Part, ...], *, own: bool) -> list[dict[str, Any]]:
+def _assistant(parts: tuple[Part, ...], *, own: bool) -> list[JsonObject]:
     """Return the model's own items. Reasoning is refused without the item it led to, so it is held until that."""
-    items: list[dict[str, Any]] = []
-    pending: list[dict[str, Any]] = []
+    items: list[JsonObject] = []
+    pending: list[JsonObject] = []
     for part in parts:
         if isinstance(part, Thinking):
             try:
@@ -182,7 +183,7 @@ def _assistant(parts: tuple[Part, ...], *, own: bool) -> list[dict[str, Any]]:
     return items
 
 
-def _item(part: Text | ToolCall) -> dict[str, Any] | None:
+def _item(part: Text | ToolCall) -> JsonObject | None:
     if isinstance(part, ToolCall):
         return {
             "type": "function_call",
@@ -196,6 +197,6 @@ def _item(part: Text | ToolCall) -> dict[str, Any] | None:
     return {"type": "message", "role": "assistant", "content": content}
 
 
-def _result(part: ToolResult) -> dict[str, Any]:
+def _result(part: ToolResult) -> JsonObject:
     output = result_text(part)
     return {"type": "function_call_output", "call_id": fitting_id(part.call_id), "output": output}

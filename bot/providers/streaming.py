@@ -8,7 +8,7 @@ import logging
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -20,7 +20,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.messages import Message
 from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, OnRetry, Retrying, unreported
 from bot.providers.assembly import TOO_LONG, Reader
-from bot.providers.encoding import clean_tree
+from bot.providers.encoding import JsonObject, clean_tree
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import AnswerTooLong, StreamError, failure_of, reported_error
 from bot.providers.http_client import HttpClient
@@ -34,7 +34,7 @@ _EVENT = 32
 """Characters that an event counts beside its content: an event without content takes time too."""
 _MAX_INTERRUPTED = 2
 """Limit of interrupted responses to one request: each of them costs money."""
-_AS_SENT: Mapping[str, Any] = {"mode": "json", "exclude_unset": True, "warnings": False}
+_AS_SENT: JsonObject = {"mode": "json", "exclude_unset": True, "warnings": False}
 _NO_KEY = "none"
 """For the packages, which look for a key in the process environment without one. The HTTP client does not send it."""
 
@@ -64,7 +64,7 @@ class StreamingProvider(ABC):
         for name in ("anthropic", "openai", "httpx2", "httpcore2"):
             logging.getLogger(name).setLevel(logging.WARNING)  # a variable has the packages print requests
         parts = urlsplit(endpoint.url)  # its query stays: Azure's has the API version
-        options: dict[str, Any] = {
+        options: JsonObject = {
             "base_url": parts._replace(query="", fragment="").geturl(),
             "default_query": dict(parse_qsl(parts.query)),
             "max_retries": 0,
@@ -78,7 +78,7 @@ class StreamingProvider(ABC):
             raise UsageError(f"{endpoint.vendor.url_variable} is not a valid URL: {error}") from error
 
     @abstractmethod
-    def params(self, request: ModelRequest) -> Mapping[str, Any]:
+    def params(self, request: ModelRequest) -> JsonObject:
         """Return the request's fields beside the model: equal requests give equal bytes.
 
         They are the `extra_body` of the package's method: as typed arguments, the package would walk through every
@@ -86,7 +86,7 @@ class StreamingProvider(ABC):
         """
 
     @abstractmethod
-    def send(self, params: Mapping[str, Any]) -> Any:
+    def send(self, params: JsonObject) -> Any:
         """Send the request once, and return the package's stream of events. Raises for anything but success."""
 
     def wrote(self, message: Message) -> bool:
@@ -136,7 +136,7 @@ class StreamingProvider(ABC):
             if cancel.wait(wait):
                 return Failed("the request was cancelled", canceled=True)
 
-    def _attempt(self, params: Mapping[str, Any], reader: Reader, deadline: float) -> Complete:
+    def _attempt(self, params: JsonObject, reader: Reader, deadline: float) -> Complete:
         """Send one request and return its response. Raises whatever the packages do, and `FailedAttempt`."""
         failure: Exception = FailedAttempt("the stream ended before the answer was whole", retryable=True)
         with self.send(params) as stream:
