@@ -18,7 +18,7 @@ def list_of(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def legs_of(job: Table, values: Table) -> Iterator[dict[str, Any]]:
+def legs_of(job: Table, values: Table) -> Iterator[Table]:
     """Yield the combinations of the job's matrix as values of `matrix.*`, Linux and the newest versions first."""
 
     def known(value: Any) -> Any:

@@ -84,12 +84,10 @@ class Workflows:
                 self.read_file(path, source_of(path), {"github.event_name": events[path]})
         return self
 
-    def content(self, path: str) -> dict[str, Any]:
+    def content(self, path: str) -> Table:
         return table(self.files.parsed(path, yaml_texts))
 
-    def read_file(
-        self, path: str, source: str, given: dict[str, Any], only: str = "", level: int = 1
-    ) -> None:
+    def read_file(self, path: str, source: str, given: Table, only: str = "", level: int = 1) -> None:
         """Add the jobs of a workflow. It is started with the values `given`: the event, and the inputs of a call."""
         content = self.content(path)
         used = frozenset(re.findall(r"env\.\w+", self.files.text(path) or ""))
@@ -167,10 +165,10 @@ class _Job:
     services: list[Service] = field(default_factory=list)
     actions_read: set[str] = field(default_factory=set)
 
-    def values(self, given: dict[str, Any]) -> dict[str, Any]:
+    def values(self, given: Table) -> Table:
         """Return the values of the first leg of the matrix on Linux, and note how many others there are; none, with
         the reason noted, if the job is left out."""
-        legs: list[dict[str, Any]] = []
+        legs: list[Table] = []
         for leg in legs_of(self.job, given):
             values = {**given, **leg, **dict(_ports(self.job))}
             for level in (self.workflow, self.job):
@@ -183,7 +181,7 @@ class _Job:
             self.leave_out(f"of its matrix one value is taken, and {len(legs) - 1:,} are not")
         return legs[0]
 
-    def collect(self, values: dict[str, Any]) -> None:
+    def collect(self, values: Table) -> None:
         """Add the steps of the job."""
         steps = list(self._steps(self.job, values))
         self.workflows.jobs.append(CIJob(steps, self.services))
@@ -236,7 +234,7 @@ class _Job:
         labels = " ".join(substitute(str(name), leg) for name in names).lower()
         return "windows" not in labels and "macos" not in labels and "arm" not in labels.split("-")
 
-    def _steps(self, described: Table, values: dict[str, Any]) -> Iterator[CIStep]:
+    def _steps(self, described: Table, values: Table) -> Iterator[CIStep]:
         """Yield the steps of the job, and in place of a composite action of this repository, once, its own steps."""
         for step in map(table, list_of(described.get("steps"))[:_MOST_STEPS]):
             match = re.fullmatch(r"\./([\w./-]*\w)/?", str(step.get("uses")))
@@ -251,7 +249,7 @@ class _Job:
             elif one := self._step(step, values):
                 yield one
 
-    def _step(self, step: Table, values: dict[str, Any]) -> CIStep | None:
+    def _step(self, step: Table, values: Table) -> CIStep | None:
         """Return a step with the values of its job; for a checkout, what fetches its submodules, or `None`."""
         script = step.get("run")
         named = str(step.get("name") or step.get("uses") or script or "").strip().partition("\n")[0]
@@ -340,11 +338,11 @@ def _port(container: Table, values: Table) -> int:
     return int(host) if host.isdecimal() and 1024 <= int(host) < 65536 else 0
 
 
-def _environment(level: Table) -> dict[str, Any]:
+def _environment(level: Table) -> Table:
     return dict(itertools.islice(table(level, "env").items(), _MOST_VARIABLES))
 
 
-def _env_values(level: Table, values: Table) -> dict[str, Any]:
+def _env_values(level: Table, values: Table) -> Table:
     """Return the variables of a level as values of `env.*`; what only a run has is unknown."""
     texts = {f"env.{key}": substitute(str(value), values) for key, value in _environment(level).items()}
     return {key: UNKNOWN if "${{" in text else text for key, text in texts.items()}
