@@ -6,9 +6,10 @@ This runs in the child of `bot/parsing`, as `form.py` does.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from bot.ecosystems.checker import Table, table
 from bot.parsing.child import yaml_texts
 from bot.publish.convention.form import CAPITAL, SMALL, TYPES, Convention
 
@@ -54,13 +55,11 @@ def _read(path: str, text: str) -> Iterable[Convention]:
 
 
 def _of_workflow(path: str, workflow: Any) -> Iterator[Convention]:
-    for job in _mapping(_mapping(workflow).get("jobs")).values():
-        for step in _mapping(job).get("steps") or ():
-            if not _ACTION.match(str(_mapping(step).get("uses") or "")):
+    for job in table(workflow, "jobs").values():
+        for step in table(job).get("steps") or ():
+            if not _ACTION.match(str(table(step).get("uses") or "")):
                 continue
-            inputs = {
-                name: str(one) for name, one in _mapping(step.get("with")).items() if "${{" not in str(one)
-            }
+            inputs = {name: str(one) for name, one in table(step, "with").items() if "${{" not in str(one)}
             pattern, header = inputs.get("subjectPattern", ""), inputs.get("headerPattern", "")
             re.compile(pattern)
             re.compile(header)
@@ -74,7 +73,7 @@ def _of_workflow(path: str, workflow: Any) -> Iterator[Convention]:
             )
 
 
-def _of_app(path: str, settings: Mapping[str, Any]) -> Iterator[Convention]:
+def _of_app(path: str, settings: Table) -> Iterator[Convention]:
     if str(settings.get("enabled", "true")).lower() != "false":
         types, scopes = (map(str, settings.get(name) or ()) for name in ("types", "scopes"))
         yield Convention(path, types=_names(types) or TYPES, scopes=tuple(map(re.escape, _scopes(scopes))))
@@ -94,11 +93,9 @@ def _exported(program: str) -> str:
     raise ValueError("a brace is not closed")
 
 
-def _of_commitlint(path: str, data: Mapping[str, Any]) -> Convention:
+def _of_commitlint(path: str, data: Table) -> Convention:
     """Return the rules of commitlint, with those of its conventional configuration if another is extended."""
-    rules = {
-        name: rule if isinstance(rule, list) else [rule] for name, rule in _mapping(data.get("rules")).items()
-    }
+    rules = {name: rule if isinstance(rule, list) else [rule] for name, rule in table(data, "rules").items()}
 
     def when(name: str, usual: str = "") -> str:
         """`always`, `never`, or empty for a rule that is off; `usual` is that of the conventional configuration."""
@@ -133,10 +130,6 @@ def _cases(when: str, cases: list[str]) -> Iterator[str]:
         yield SMALL if has_capital else CAPITAL
     elif when == "always":
         yield CAPITAL if has_capital else SMALL if "camel-case" in cases else r"[^A-Z]*"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _names(values: Iterable[str]) -> tuple[str, ...]:
