@@ -9,6 +9,9 @@ import os
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+Message = Mapping[str, Any]
+"""What a frame holds."""
+
 MAX_FRAME = 16 * 1024 * 1024
 _HEADER = 4
 
@@ -17,7 +20,7 @@ class WireError(Exception):
     """The peer sent an invalid frame, or closed the pipe in the middle of one."""
 
 
-def encode(message: Mapping[str, Any]) -> bytes:
+def encode(message: Message) -> bytes:
     """Return the frame for `message`. Raises `WireError` if it is over `MAX_FRAME`."""
     body = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
     if len(body) > MAX_FRAME:
@@ -25,7 +28,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
     return len(body).to_bytes(_HEADER, "big") + body
 
 
-def send(fd: int, message: Mapping[str, Any]) -> None:
+def send(fd: int, message: Message) -> None:
     """Write one frame to `fd`; not thread-safe. Raises `WireError` when the reader is gone."""
     send_encoded(fd, encode(message))
 
@@ -40,7 +43,7 @@ def send_encoded(fd: int, frame: bytes) -> None:
         raise WireError(f"the other side of the pipe is gone: {error.strerror}") from error
 
 
-def receive(fd: int) -> dict[str, Any] | None:
+def receive(fd: int) -> Message | None:
     """Read one frame from `fd`; `None` at a clean end. Raises `WireError` for anything else."""
     header = _read(fd, _HEADER)
     if not header:
@@ -54,7 +57,7 @@ def receive(fd: int) -> dict[str, Any] | None:
     return decode(body)
 
 
-def decode(body: bytes) -> dict[str, Any]:
+def decode(body: bytes) -> Message:
     """Return the message in a frame's body. Raises `WireError` for anything but strict JSON."""
     try:
         message = json.loads(body.decode(), parse_constant=_refuse)

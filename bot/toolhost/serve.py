@@ -6,14 +6,14 @@ import os
 import queue
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from bot.contracts import wire
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.tools import Answer, ToolArguments, ToolFailure, ToolOutcome
+from bot.contracts.wire import Message
 from bot.toolhost import descendants
 from bot.toolhost.context import Context, Records
 from bot.toolhost.lsp.diagnosing import Diagnosing
@@ -22,8 +22,6 @@ from bot.toolhost.scan import Scanner
 
 _LAST_SECONDS = 3.0
 """Seconds that a tool may run after the supervisor ended the pipe."""
-
-Message = Mapping[str, Any]
 
 
 class Server:

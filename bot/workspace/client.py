@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
@@ -18,7 +18,7 @@ from bot.contracts.journal import FileVersion
 from bot.contracts.journal import Question as Question
 from bot.contracts.tools import Answer as Answer
 from bot.contracts.tools import ToolArguments, ToolOutcome
-from bot.contracts.wire import WireError
+from bot.contracts.wire import Message, WireError
 from bot.workspace import frames, start
 from bot.workspace.frames import Facts
 from bot.workspace.process import Host
@@ -61,7 +61,7 @@ class Workspace:
     dead."""
 
     def __init__(
-        self, host: Host, facts: Facts, options: StartOptions, start_message: Mapping[str, Any], ask: Ask
+        self, host: Host, facts: Facts, options: StartOptions, start_message: Message, ask: Ask
     ) -> None:
         """Use `Workspace.start`."""
         self.dependencies = options.dependencies
@@ -224,7 +224,7 @@ class Workspace:
                     raise WorkspaceError(self._ended)
                 return outcome
 
-    def _send(self, message: Mapping[str, Any]) -> None:
+    def _send(self, message: Message) -> None:
         if self._ended:
             raise WorkspaceError(self._ended)
         try:

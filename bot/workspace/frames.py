@@ -22,7 +22,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import FileVersion, Question
 from bot.contracts.plain_text import printable
 from bot.contracts.tools import ToolOutcome
-from bot.contracts.wire import WireError
+from bot.contracts.wire import Message, WireError
 from bot.toolhost.subreaper import milliseconds_to
 
 _HEADER = 4
@@ -37,7 +37,6 @@ _DEPTH = 12
 LONGEST_PRINTED = 200
 _MOST_FILES = 10_000
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
-_Frame = Mapping[str, Any]
 
 
 class Facts(NamedTuple):
@@ -47,7 +46,7 @@ class Facts(NamedTuple):
     leaks: tuple[str, ...]
 
 
-def facts(frame: _Frame) -> Facts:
+def facts(frame: Message) -> Facts:
     """Parse the frame `ready`. Raises `WireError`, like all parsers here, for any other frame."""
     _shape(frame, "ready", {"pid": int, "leaks": list})
     if not all(isinstance(leak, str) for leak in frame["leaks"]):
@@ -55,7 +54,7 @@ def facts(frame: _Frame) -> Facts:
     return Facts(frame["pid"], tuple(map(plain, frame["leaks"])))
 
 
-def question(frame: _Frame, identity: int) -> Question:
+def question(frame: Message, identity: int) -> Question:
     _shape(frame, "ask", {"tool": str, "files": list, "diff": str}, identity)
     if not 0 < len(frame["files"]) <= _MOST_FILES:
         raise WireError("it asked about no file, or about too many")
@@ -66,18 +65,18 @@ def question(frame: _Frame, identity: int) -> Question:
     return Question(plain(frame["tool"]), actions, plain(frame["diff"]))
 
 
-def outcome(frame: _Frame, identity: int) -> ToolOutcome:
+def outcome(frame: Message, identity: int) -> ToolOutcome:
     _shape(frame, "result", {"content": str, "is_error": bool, "metadata": dict}, identity)
     return ToolOutcome(plain(frame["content"]), frame["is_error"], _plain_json(frame["metadata"], _DEPTH))
 
 
-def printed(frame: _Frame, identity: int) -> str:
+def printed(frame: Message, identity: int) -> str:
     """The last line that a command printed: at most `LONGEST_PRINTED` characters, without control characters."""
     _shape(frame, "printed", {"line": str}, identity)
     return " ".join(printable(plain(frame["line"][: 4 * LONGEST_PRINTED])).split())[:LONGEST_PRINTED]
 
 
-def changes(frame: _Frame, identity: int) -> tuple[tuple[FileVersion, ...], bool, str]:
+def changes(frame: Message, identity: int) -> tuple[tuple[FileVersion, ...], bool, str]:
     """The files of one frame, whether it was the last, and its note."""
     _shape(frame, "changes", {"files": list, "done": bool, "note": str}, identity)
     return tuple(map(_change, frame["files"])), frame["done"], plain(frame["note"])
@@ -107,7 +106,7 @@ def _change(entry: Any) -> FileVersion:
     return FileVersion(path, entry["before"], after, entry["mode"] & 0o7777, content, link)
 
 
-def _shape(frame: _Frame, kind: str, fields: Mapping[str, type], identity: int | None = None) -> None:
+def _shape(frame: Message, kind: str, fields: Mapping[str, type], identity: int | None = None) -> None:
     """Check a frame; `identity` is the call that it belongs to."""
     if frame.get("type") != kind:
         raise WireError(f"it sent {str(frame.get('type'))[:40]!r} where {kind!r} was due")
@@ -116,7 +115,7 @@ def _shape(frame: _Frame, kind: str, fields: Mapping[str, type], identity: int |
         raise WireError("a message belongs to no call that is open")
 
 
-def _fields(value: Any, fields: Mapping[str, type | tuple[type, ...]]) -> _Frame:
+def _fields(value: Any, fields: Mapping[str, type | tuple[type, ...]]) -> Message:
     if not isinstance(value, dict) or value.keys() != fields.keys():
         raise WireError("a message has other fields than it should")
     for name, wanted in fields.items():
@@ -155,7 +154,7 @@ class Channel:
         self._reading = select.poll()
         self._reading.register(incoming, select.POLLIN)
 
-    def send(self, message: Mapping[str, Any], deadline: float) -> None:
+    def send(self, message: Message, deadline: float) -> None:
         """Raises `WireError` if the host closed the pipe, or reads nothing until `deadline` (monotonic)."""
         view = memoryview(wire.encode(message))
         while view:
@@ -169,7 +168,7 @@ class Channel:
             except OSError as error:
                 raise WireError(f"the other side of the pipe is gone: {error.strerror}") from error
 
-    def receive(self, deadline: float, cancel: CancelToken | None = None) -> dict[str, Any]:
+    def receive(self, deadline: float, cancel: CancelToken | None = None) -> Message:
         """The next message; an empty one if `cancel` fired before. Raises `WireError` at the end of the pipe, for an
         invalid frame, for a host that a signal stopped, and at `deadline` (monotonic)."""
         if time.monotonic() > deadline:
@@ -212,7 +211,7 @@ class Channel:
                 os.close(self._incoming)
                 os.close(self._outgoing)
 
-    def _take(self) -> dict[str, Any] | None:
+    def _take(self) -> Message | None:
         if len(self._buffer) < _HEADER:
             return None
         length = int.from_bytes(self._buffer[:_HEADER], "big")
