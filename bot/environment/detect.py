@@ -40,6 +40,9 @@ _UNKNOWN = "nothing in it is known to test, check or build"
 _MIXED = "it installs and checks in one command that cannot be taken apart"
 _SYNCED = "it would remove what the tests' job installed in the same folder"
 
+_Folders = set[tuple[str | None, str]]
+"""Folders, each with the ecosystem whose packages are installed in it."""
+
 
 def detect(paths: Collection[str], text: Callable[[str], str | None], *, sockets: bool = True) -> Detection:
     """Detect checks and setup from the files of one commit. `paths` are all files, relative to the root; `text` returns
@@ -116,7 +119,7 @@ class _Classified(NamedTuple):
         return _rendered(self.step, self.commands)
 
     @property
-    def synced(self) -> set[tuple[str | None, str]]:
+    def synced(self) -> _Folders:
         """The folders in which it makes the packages those that manifests name, by ecosystem."""
         folder = next((one.text for one in self.commands if one.text.startswith("cd ")), self.step.folder)
         return {(one.ecosystem, folder) for one in self.installs if one.words and syncs(one.words)}
@@ -143,7 +146,7 @@ class _Detector:
     workflows: Workflows
     checks: list[DetectedCheck] = field(default_factory=list)
     prepare: list[CIStep] = field(default_factory=list)
-    synced: set[tuple[str | None, str]] = field(default_factory=set)
+    synced: _Folders = field(default_factory=set)
 
     def detected(self) -> Detection:
         services: dict[int, Service] = {}
@@ -213,7 +216,7 @@ class _Detector:
         command is that would change what was installed: one for a value of a matrix, such as another version of a
         dependency, or a second install of what manifests name. The others may fail."""
         taken: list[CIStep] = []
-        synced: set[tuple[str | None, str]] = set()
+        synced: _Folders = set()
         last = 0
         for step in map(_Classified.of, job.steps):
             one = step.for_another_job

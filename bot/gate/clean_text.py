@@ -145,7 +145,11 @@ def split_code(text: str) -> Iterator[tuple[bool, str]]:
     yield False, "".join(seen[at:])
 
 
-def _cleaned(text: str, limit: int, prose: Callable[[str], str], code: Callable[[str], str]) -> str:
+_Clean = Callable[[str], str]
+"""Returns a text without what would have an effect."""
+
+
+def _cleaned(text: str, limit: int, prose: _Clean, code: _Clean) -> str:
     """Neutralise everything but the code blocks.
 
     If no block contains anything that would have an effect as text, parsers may disagree on what is a block, and each
@@ -174,7 +178,7 @@ def _cleaned(text: str, limit: int, prose: Callable[[str], str], code: Callable[
     return _joined(parts, limit)
 
 
-def _prose(text: str, harmless: Callable[[str], str], references: Iterator[int]) -> str:
+def _prose(text: str, harmless: _Clean, references: Iterator[int]) -> str:
     """Neutralise text without code blocks, and break lines that a parser could take for a fence."""
     text = harmless(_FENCE_LIKE.sub(lambda match: f"{match[1]}{match[2][:2]}{match[3]}", text))
     return _REFERENCE.sub(
@@ -233,7 +237,7 @@ def _broken(text: str, *patterns: re.Pattern[str]) -> str:
     return text
 
 
-def _code_or_why_not(block: CodeBlock, source: str, harmless: Callable[[str], str]) -> str:
+def _code_or_why_not(block: CodeBlock, source: str, harmless: _Clean) -> str:
     """Return the code block, or one with the reason why it was removed. `source` is its text before parsing."""
     written = block.canonical(block.info if LANGUAGE.fullmatch(block.info) else "text")
     if UNSEEN.search(source):

@@ -86,18 +86,21 @@ def _sections_of(path: str) -> str:
     return next((one.sections[name] for one in ecosystems() if name in one.sections), "")
 
 
-def _keys(text: bytes, pattern: bytes) -> dict[bytes, list[bytes]]:
+_LinesByTool = dict[bytes, list[bytes]]
+
+
+def _keys(text: bytes, pattern: bytes) -> _LinesByTool:
     """Return the lines with each key."""
-    keys: dict[bytes, list[bytes]] = {}
+    keys: _LinesByTool = {}
     for line in text.split(b"\n"):
         if key := re.match(rb'\s*+"%b"\s*+:' % pattern, line):
             keys.setdefault(key[1], []).append(line.strip())
     return keys
 
 
-def _sections(text: bytes, pattern: bytes) -> dict[bytes, list[bytes]]:
+def _sections(text: bytes, pattern: bytes) -> _LinesByTool:
     """Return the lines in the sections of each tool, without comments and empty lines."""
-    sections: dict[bytes, list[bytes]] = {}
+    sections: _LinesByTool = {}
     tool = b""
     for line in map(bytes.strip, text.split(b"\n")):
         if header := _HEADER.match(line[:300]):

@@ -28,6 +28,7 @@ from bot.gate.objects import (
     GITLINK,
     Change,
     Entry,
+    Reasons,
     Scratch,
     TreeDiff,
     refuse_unsound,
@@ -265,7 +266,7 @@ def _files(
     return files, tuple(f"{quoted(path)} {note}" for path, note in sorted(weaker.items()) if note)
 
 
-def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[WithheldFile, ...]:
+def _rows(reasons: Reasons, unfit: Reasons) -> tuple[WithheldFile, ...]:
     """Return the withheld files, `unfit` ones first. A path that no commit may contain is escaped."""
     paths = sorted(reasons, key=lambda path: (path not in unfit, os.fsencode(path)))
     rows = [

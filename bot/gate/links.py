@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bot.checkout.objects import contents
 from bot.contracts.plain_text import quoted
-from bot.gate.objects import LINK, Change, Entry, Scratch
+from bot.gate.objects import LINK, Change, Entry, Reasons, Scratch
 from bot.gate.path_rules import folded, is_git_folder
 
 _MOST_HOPS = 40
@@ -27,7 +27,7 @@ def links_of(scratch: Scratch, changes: Sequence[Change]) -> Mapping[str, str]:
     return {path: os.fsdecode(data) for path, data in zip(shas, targets, strict=True)}
 
 
-def links_out(old: Mapping[str, str], changes: Sequence[Change]) -> dict[str, str]:
+def links_out(old: Mapping[str, str], changes: Sequence[Change]) -> Reasons:
     """Return reasons by path. If an unchanged link leads out of the tree because of another changed link or folder, no
     link of the base may change."""
     touched = [change for change in changes if is_link(change.new) or is_link(change.old)]

@@ -43,13 +43,17 @@ class Change(NamedTuple):
     data: bytes | None
 
 
+Reasons = dict[str, str]
+"""Why changes are left out, by path."""
+
+
 class TreeDiff(NamedTuple):
     """The difference between a tree and the base: the `changes` that a commit can hold; in `unfit` the reasons by
     path for those left out, one entry for many paths if a limit was exceeded; and the paths of the base that
     therefore stay unchanged."""
 
     changes: Sequence[Change]
-    unfit: Mapping[str, str]
+    unfit: Reasons
     unchanged: Collection[str]
 
 

@@ -11,7 +11,7 @@ from bot.contracts.errors import GateError
 from bot.contracts.plain_text import quoted
 from bot.gate.change_limits import DELETED_OF, DELETED_SHARE
 from bot.gate.links import is_link, links_of, links_out
-from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, Scratch, TreeDiff, parents
+from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, Reasons, Scratch, TreeDiff, parents
 from bot.gate.path_rules import collisions, folded, refusal, withholding
 from bot.policy.protected_files import Kind, MayWrite
 
@@ -26,7 +26,7 @@ def refuse_unfit(scratch: Scratch, changes: Sequence[Change]) -> None:
         raise GateError(f"{quoted(path)}: {reason}")
 
 
-def unfit_paths(scratch: Scratch, diff: TreeDiff, links: Mapping[str, str]) -> dict[str, str]:
+def unfit_paths(scratch: Scratch, diff: TreeDiff, links: Mapping[str, str]) -> Reasons:
     """Return the reasons by path for what no commit may contain, whatever the policy says."""
     unfit = dict(diff.unfit)
     unfit |= {change.path: reason for change in diff.changes if (reason := _hostile(change))}
@@ -46,7 +46,7 @@ def _hostile(change: Change) -> str:
     return ""
 
 
-def _large_originals(scratch: Scratch, changes: Sequence[Change]) -> dict[str, str]:
+def _large_originals(scratch: Scratch, changes: Sequence[Change]) -> Reasons:
     """Return reasons by path for the largest files if the replaced contents together exceed the limit: a patch contains
     removed content, too."""
     replaced = [change for change in changes if change.old is not None]
@@ -54,7 +54,7 @@ def _large_originals(scratch: Scratch, changes: Sequence[Change]) -> dict[str, s
         zip(sizes(scratch.git, [one.old.sha for one in replaced if one.old]), replaced, strict=True),
         key=lambda one: one[0],
     )
-    reasons: dict[str, str] = {}
+    reasons: Reasons = {}
     total = 0
     for size, change in by_size:
         total += size
@@ -66,10 +66,10 @@ def _large_originals(scratch: Scratch, changes: Sequence[Change]) -> dict[str, s
 def withheld_paths(
     base: Mapping[str, Entry],
     diff: TreeDiff,
-    unfit: Mapping[str, str],
+    unfit: Reasons,
     may_write: MayWrite | None,
     links: Mapping[str, str],
-) -> dict[str, str]:
+) -> Reasons:
     """Return reasons by path, those of `unfit` included. A change that conflicts with a path that stays unchanged is
     withheld, too, until the remaining changes make a valid tree."""
     skills = _skills([*base, *(change.path for change in diff.changes)])
@@ -93,13 +93,13 @@ def withheld_paths(
         reasons |= more
 
 
-def _in_the_way(diff: TreeDiff, left: Sequence[Change], reasons: Mapping[str, str]) -> dict[str, str]:
+def _in_the_way(diff: TreeDiff, left: Sequence[Change], reasons: Reasons) -> Reasons:
     """Return reasons by path for a change that needs the place of an unchanged file or folder, and for the deletion of
     what a withheld entry replaced."""
     unchanged = {change.path for change in diff.changes if change.path in reasons and change.old is not None}
     unchanged.update(diff.unchanged)
     folders = {folder for path in unchanged for folder in parents(path)}
-    blocked: dict[str, str] = {}
+    blocked: Reasons = {}
     for change in left:
         if change.new is None:
             if any(folder in reasons for folder in parents(change.path)):
@@ -125,7 +125,7 @@ def _kind(change: Change) -> Kind:
     return "binary" if b"\0" in (change.data or b"")[:_SEARCHED_FOR_NUL] else "text"
 
 
-def _colliding(base: Mapping[str, Entry], published: Sequence[Change]) -> dict[str, str]:
+def _colliding(base: Mapping[str, Entry], published: Sequence[Change]) -> Reasons:
     """Return reasons by path for new paths that equal another path on a file system that ignores case: one would hide
     the other."""
     added = [change.path for change in published if change.new is not None and change.old is None]

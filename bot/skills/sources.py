@@ -39,6 +39,9 @@ class Entry(NamedTuple):
     size: int = 0
 
 
+Read = Callable[[Iterable[str], int], Mapping[str, bytes]]
+
+
 class SkillSource(NamedTuple):
     """`name` is for people: `.agents/skills`. `entries` are its files by path, at most `MAX_ENTRIES`. `read` returns
     the contents of the files at these paths, each at most the limit and one byte; paths that are no files are left
@@ -46,7 +49,7 @@ class SkillSource(NamedTuple):
 
     name: str
     entries: Sequence[Entry]
-    read: Callable[[Iterable[str], int], Mapping[str, bytes]]
+    read: Read
     is_cut: bool = False
 
 
@@ -91,9 +94,7 @@ def is_ignored(folder: str) -> bool:
     return not _IGNORED_FOLDERS.isdisjoint(folder.split("/"))
 
 
-def _source(
-    name: str, entries: Iterator[Entry], read: Callable[[Iterable[str], int], Mapping[str, bytes]]
-) -> SkillSource:
+def _source(name: str, entries: Iterator[Entry], read: Read) -> SkillSource:
     listed = sorted(islice(entries, MAX_ENTRIES), key=lambda entry: entry.path)
     return SkillSource(name, listed, read, next(entries, None) is not None)
 
