@@ -58,9 +58,12 @@ class Version(NamedTuple):
 
 
 Versions = Mapping[str, Sequence[Version]]
+_History = dict[str, list[Version]]
+_File = Mapping[str, Any]
+"""A changed file in the metadata of an edit."""
 
 
-def changed_files(metadata: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+def changed_files(metadata: Mapping[str, Any]) -> tuple[_File, ...]:
     """Return the changed files in an edit's metadata, which names one or several."""
     files = metadata.get("files", [metadata])
     return tuple(
@@ -74,7 +77,7 @@ def changed_files(metadata: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 def versions(journal: JournalFile) -> Versions:
     """Return all versions by path, in the order of the files' first changes."""
-    history: dict[str, list[Version]] = {}
+    history: _History = {}
     tools: dict[tuple[str, int, str], str] = {}
     for line in journal.everything:
         record = line.record
@@ -101,7 +104,7 @@ def _origin(line: JournalLine, record: Result | FilesChanged, by: str) -> dict[s
     return {"by": by, "turn": record.turn, "at": line.at, "call_id": record.call_id, "agent": line.agent}
 
 
-def _add_edit(history: dict[str, list[Version]], file: Mapping[str, Any], origin: Mapping[str, Any]) -> None:
+def _add_edit(history: _History, file: _File, origin: Mapping[str, Any]) -> None:
     path, mode, content = file["path"], _number(file, "mode"), file.get("content")
     states = _before(history, path, file.get("before_hash"), mode=mode)
     states.append(
@@ -120,11 +123,7 @@ def _add_edit(history: dict[str, list[Version]], file: Mapping[str, Any], origin
 
 
 def _before(
-    history: dict[str, list[Version]],
-    path: str,
-    sha256: str | None,
-    content: bytes | None = None,
-    mode: int | None = None,
+    history: _History, path: str, sha256: str | None, content: bytes | None = None, mode: int | None = None
 ) -> list[Version]:
     """Return the file's versions so far; the last one is its state just before a change."""
     states = history.setdefault(path, [])
@@ -174,6 +173,6 @@ def _encoded(text: str, sha256: str | None) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _number(file: Mapping[str, Any], name: str) -> int | None:
+def _number(file: _File, name: str) -> int | None:
     value = file.get(name)
     return value if isinstance(value, int) else None

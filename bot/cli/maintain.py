@@ -19,7 +19,7 @@ from bot.github.tokens import Access
 from bot.maintenance.due_tasks import MOST_JOBS, Decision, matrix
 from bot.report.summary import dashboards_summary, plan_summary
 from bot.session.context.github_env import read_github_environment
-from bot.session.event.dashboard import LastResult, RepositoryPlan, put_dashboard
+from bot.session.event.dashboard import RepositoryPlan, Results, put_dashboard
 from bot.session.event.event_context import client_for, connected
 from bot.session.event.maintain import (
     FIRST_WINDOW,
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         word = "runs" if decision.run else "waits"
         actions.print(f"{entry.repository} {decision.task.name}: {word}. {decision.why}")
     if arguments.dashboard:
-        results: dict[tuple[str, str], LastResult] = {}
+        results: Results = {}
         if where.repository and where.run:
             try:
                 results = run_results(here(), where.run, now, host_of)

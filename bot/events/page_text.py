@@ -71,6 +71,7 @@ _WORD = re.compile(r"[^\W_]{3,}")
 # Tags, addresses, names of emoji, alternative texts.
 _NO_WORDS = re.compile(r"</?[A-Za-z][^<>]*>|\w{1,20}://[^\s<>]*|:[\w+-]+:|!\[[^\[\]]{0,500}\]")
 
+Attributes = Mapping[str, str]
 Piece = tuple[str, str]
 _INLINE, _BLOCK = "inline", "block"
 """Kinds of pieces, which are a kind and a text; the others are `list`, `li`, `row`, `td` and `th`."""
@@ -103,7 +104,7 @@ def shown_text(body: str, html: str) -> CleanText:
 @dataclass
 class _Element:
     tag: str
-    attributes: Mapping[str, str] = field(default_factory=dict)
+    attributes: Attributes = field(default_factory=dict)
     shown: bool = True
     pieces: list[Piece] = field(default_factory=list)
     items: int = 0
@@ -168,7 +169,7 @@ class _PageReader(HTMLParser):
                 data = data.lstrip("\n ")
         element.pieces.append((_INLINE, data))
 
-    def _add_empty(self, tag: str, attributes: Mapping[str, str]) -> None:
+    def _add_empty(self, tag: str, attributes: Attributes) -> None:
         """Add an element that has no content."""
         pieces = self._open[-1].pieces
         if tag == "br":
@@ -183,7 +184,7 @@ class _PageReader(HTMLParser):
         elif tag == "video" and attributes.get("src"):
             pieces.append((_INLINE, f"[video]({_unsigned(attributes['src'])})"))
 
-    def _shows_text(self, tag: str, attributes: Mapping[str, str]) -> bool:
+    def _shows_text(self, tag: str, attributes: Attributes) -> bool:
         if tag in _WITHOUT_TEXT:
             return False
         # The quotation in an e-mail is folded, and shown by a click.
@@ -246,7 +247,7 @@ class _PageReader(HTMLParser):
             return [(_INLINE, _MARKS[tag].format(text))]
         return [(_BLOCK, _FRAMES.get(tag, "{}").format(text))]
 
-    def _link(self, attributes: Mapping[str, str], text: str) -> list[Piece]:
+    def _link(self, attributes: Attributes, text: str) -> list[Piece]:
         address = _unsigned(attributes.get("href", ""))
         if not text:
             self._hidden[LINK] += bool(address) and not address.startswith("#")

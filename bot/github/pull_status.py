@@ -88,6 +88,9 @@ class CommitStatus(NamedTuple):
     emails: tuple[str, str]
 
 
+Checks = tuple[CheckStatus, ...]
+
+
 class PullStatus(NamedTuple):
     """`state` and `mergeable` are GitHub's words, in capitals. `head_repository` is empty if it was deleted, `base_tip`
     if the base branch was. `asked_bots` are the ids of bots whose review is requested. `labels` are case-folded."""
@@ -105,8 +108,8 @@ class PullStatus(NamedTuple):
     head_ref: str
     head_repository: str
     base_tip: str
-    checks: tuple[CheckStatus, ...]
-    base_checks: tuple[CheckStatus, ...]
+    checks: Checks
+    base_checks: Checks
     commits: tuple[CommitStatus, ...]
     asked_bots: tuple[int, ...]
     review_requested: bool
@@ -121,7 +124,7 @@ class PullStatuses(ApiPart):
         with self.requester.known_shape():
             return _status(self._query(_STATUS, number=number)["pullRequest"])
 
-    def checks_of(self, number: int, sha: str) -> tuple[tuple[CheckStatus, ...], frozenset[str]]:
+    def checks_of(self, number: int, sha: str) -> tuple[Checks, frozenset[str]]:
         """Return the checks of any commit; which of them the pull request `number` requires; and the names of those
         that both failed and passed there."""
         with self.requester.known_shape():
@@ -187,7 +190,7 @@ def _status(pull: Any) -> PullStatus:
     )
 
 
-def _head_checks(head: Any, base: Any) -> tuple[CheckStatus, ...]:
+def _head_checks(head: Any, base: Any) -> Checks:
     """Return the checks of the head, also what the roll-up leaves out: workflow runs without a job, as those that wait
     for approval, and required checks that nobody reported."""
     reported = list(_checks(head))
@@ -202,7 +205,7 @@ def _head_checks(head: Any, base: Any) -> tuple[CheckStatus, ...]:
     return (*reported, *(CheckStatus(name, "EXPECTED", True) for name in missing))
 
 
-def _checks(commit: Any) -> tuple[CheckStatus, ...]:
+def _checks(commit: Any) -> Checks:
     """Return the checks of the roll-up. It has those of each run of a workflow, of which the newest counts."""
     rollup = commit.get("statusCheckRollup") or {"contexts": {"nodes": (), "totalCount": 0}}
     contexts, checks = rollup["contexts"], dict[object, CheckStatus]()

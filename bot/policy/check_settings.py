@@ -27,6 +27,7 @@ SETUP_TIMEOUT = 900.0
 MAX_TIMEOUT = 6 * 3600
 
 
+_Timeout = Annotated[float, seconds(MAX_TIMEOUT)]
 _Reports = Annotated[tuple[Glob, ...], ONE_OR_MORE]
 
 
@@ -36,7 +37,7 @@ class CheckSpec:
 
     command: Annotated[Script, about("A shell command; it may have several lines.")]
     name: Line = key("", "The name of the check; by default its command.")
-    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(CHECK_TIMEOUT, "The longest duration.")
+    timeout: _Timeout = key(CHECK_TIMEOUT, "The longest duration.")
     junit: _Reports = key((), "The JUnit XML file that it writes; tests are then compared by name.")
     fallback: bool = key(False, "Run it only if no check above counted a test.")
 
@@ -58,7 +59,7 @@ class SetupStep:
     """`timeout` is in seconds; `egress` are names of presets, whose hosts it may reach."""
 
     command: Annotated[Script, about("A shell command; it may have several lines.")]
-    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(SETUP_TIMEOUT, "The longest duration.")
+    timeout: _Timeout = key(SETUP_TIMEOUT, "The longest duration.")
     egress: Egress = key((), "Package registries that this command can reach, by preset.")
 
 
@@ -69,7 +70,7 @@ class ServiceSpec:
     name: Annotated[Line, about("The name of the server.")]
     command: Annotated[Script, about("The shell command of the server, which does not end by itself.")]
     ready: Annotated[Script, about("A shell command that succeeds once the server is ready.")]
-    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(60.0, "The longest time until the server is ready.")
+    timeout: _Timeout = key(60.0, "The longest time until the server is ready.")
 
 
 def _folder(folder: str) -> str:

@@ -39,7 +39,7 @@ from bot.policy.policy_error import PolicyError
 from bot.policy.settings import Policy
 from bot.publish.own_pulls import is_untouched, own_pull
 from bot.publish.writes import count_made
-from bot.session.event.dashboard import LastResult, RepositoryPlan, find_dashboard, ticked_tasks
+from bot.session.event.dashboard import LastResult, RepositoryPlan, Results, find_dashboard, ticked_tasks
 from bot.session.event.earlier_run import read_finished
 
 Say = Callable[[str], None]
@@ -184,9 +184,7 @@ def _state(host: GitHub, policy: Policy) -> RepositoryState:
     return {task: TaskState(opened[task], sorted(ended[task], reverse=True)) for task in tasks}
 
 
-def run_results(
-    github: GitHub, run: int, now: datetime, host_of: HostOf
-) -> dict[tuple[str, str], LastResult]:
+def run_results(github: GitHub, run: int, now: datetime, host_of: HostOf) -> Results:
     """Return what became of the tasks that this workflow run started, in its repository: by their bundles, or by their
     jobs if they have none. A bundle is untrusted: of it count status, cost, the number of withheld files, and how many
     of its writes GitHub has."""
