@@ -304,7 +304,7 @@ def parsed(text: str) -> object:
         raise FormError("its output is not JSON") from None
 
 
-def entries(value: object) -> list[dict[str, Any]]:
+def entries(value: object) -> list[Table]:
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise FormError("its output is no list of problems")
     return value

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from posixpath import basename, dirname, join, normpath
-from typing import Any
 
 from bot.ecosystems.checker import (
     CONSIDERED,
@@ -17,6 +16,7 @@ from bot.ecosystems.checker import (
     Find,
     Form,
     FormError,
+    Table,
     by_key,
     by_line,
     each_with,
@@ -52,7 +52,7 @@ def _eslint(output: str) -> Iterator[Find]:
                 yield Find(entry.get("filePath"), line, message.get("column"), severity, code, text)
 
 
-def _unplaced(entry: Mapping[str, Any]) -> str:
+def _unplaced(entry: Table) -> str:
     """Why the checker could not check a file at all."""
     messages = entries(entry.get("messages"))
     fatal = (each for each in messages if each.get("fatal") and not number_of(each.get("line")))
@@ -106,7 +106,7 @@ def _typescript_projects(checker: Checker, files: Files) -> Iterator[Checker]:
         yield checker._replace(folder=folder, file="" if file == checker.manifest else file)
 
 
-def _json(text: str | None) -> Mapping[str, Any]:
+def _json(text: str | None) -> Table:
     """Parse JSON with comments and trailing commas, as TypeScript does."""
     plain = _COMMENT.sub(lambda match: match[1] or " ", (text or "")[:_LARGEST])
     try:
