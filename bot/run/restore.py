@@ -64,11 +64,11 @@ def list_versions(journal: Path, path: str) -> Iterator[str]:
             yield f"  {version.number}  {source}: {version.what}  {(version.sha256 or '')[:12]}".rstrip()
 
 
-def _blob(git: Git, path: str) -> bytes | None:
+def _blob(git: Git, commit: str, path: str) -> bytes | None:
     try:
-        return blobs_at(git, "HEAD", [path]).get(path)
+        return blobs_at(git, commit, [path]).get(path)
     except GitError as error:
-        raise UsageError(f"{path} cannot be read at HEAD: {error.detail}.") from error
+        raise UsageError(f"{path} cannot be read at {commit[:12]}: {error.detail}.") from error
 
 
 def _known_path(history: Versions, path: str) -> str:
@@ -83,7 +83,7 @@ def _check_not_lost(repo: Path, path: str, history: Versions, current: bytes) ->
     digest = hashlib.sha256(current).hexdigest()
     if any(version.sha256 == digest for version in history[path]):
         return
-    if _blob(Git(git_dir_of(repo)), path) == current:
+    if _blob(Git(git_dir_of(repo)), "HEAD", path) == current:
         return
     raise UsageError(
         f"{path} has changes that are neither committed nor of the run, and they would be lost. Commit or move "
