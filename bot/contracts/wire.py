@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-Message = Mapping[str, Any]
+Frame = Mapping[str, Any]
 """What a frame holds."""
 
 MAX_FRAME = 16 * 1024 * 1024
@@ -20,7 +20,7 @@ class WireError(Exception):
     """The peer sent an invalid frame, or closed the pipe in the middle of one."""
 
 
-def encode(message: Message) -> bytes:
+def encode(message: Frame) -> bytes:
     """Return the frame for `message`. Raises `WireError` if it is over `MAX_FRAME`."""
     body = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
     if len(body) > MAX_FRAME:
@@ -28,7 +28,7 @@ def encode(message: Message) -> bytes:
     return len(body).to_bytes(_HEADER, "big") + body
 
 
-def send(fd: int, message: Message) -> None:
+def send(fd: int, message: Frame) -> None:
     """Write one frame to `fd`; not thread-safe. Raises `WireError` when the reader is gone."""
     send_encoded(fd, encode(message))
 
@@ -43,7 +43,7 @@ def send_encoded(fd: int, frame: bytes) -> None:
         raise WireError(f"the other side of the pipe is gone: {error.strerror}") from error
 
 
-def receive(fd: int) -> Message | None:
+def receive(fd: int) -> Frame | None:
     """Read one frame from `fd`; `None` at a clean end. Raises `WireError` for anything else."""
     header = _read(fd, _HEADER)
     if not header:
@@ -57,7 +57,7 @@ def receive(fd: int) -> Message | None:
     return decode(body)
 
 
-def decode(body: bytes) -> Message:
+def decode(body: bytes) -> Frame:
     """Return the message in a frame's body. Raises `WireError` for anything but strict JSON."""
     try:
         message = json.loads(body.decode(), parse_constant=_refuse)

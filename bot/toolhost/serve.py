@@ -13,7 +13,7 @@ from pathlib import Path
 from bot.contracts import wire
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.tools import Answer, ToolArguments, ToolFailure, ToolOutcome
-from bot.contracts.wire import Message
+from bot.contracts.wire import Frame
 from bot.toolhost import descendants
 from bot.toolhost.context import Context, Records
 from bot.toolhost.lsp.diagnosing import Diagnosing
@@ -27,9 +27,9 @@ _LAST_SECONDS = 3.0
 class Server:
     """Serves one supervisor. `run` returns at the end of the pipe."""
 
-    def __init__(self, start_message: Message, incoming: int, outgoing: int, monitor: ProcessMonitor) -> None:
+    def __init__(self, start_message: Frame, incoming: int, outgoing: int, monitor: ProcessMonitor) -> None:
         self._incoming, self._outgoing = incoming, outgoing
-        self._waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
         """Calls and scans, and `None` at the end of the pipe."""
 
         self._open = 0
@@ -54,7 +54,7 @@ class Server:
         self._checks: bool = start_message["checks"]
         """Whether the calls are setup and checks: the model's tools are not needed, and nothing is scanned."""
         self._scanner = Scanner(self._context)
-        self._diagnostics: Message | None = start_message.get("diagnostics")
+        self._diagnostics: Frame | None = start_message.get("diagnostics")
         self._diagnosing: Diagnosing | None = None
 
     def run(self) -> None:
@@ -102,7 +102,7 @@ class Server:
         self._context.cancelled.set()
         self._answers.put(Answer(False, reason))
 
-    def _call(self, message: Message) -> None:
+    def _call(self, message: Frame) -> None:
         context, tool = self._context, message["tool"]
         context.seq = message["id"]
         # What a subagent is shown, which only reads, the agent has not seen.

@@ -18,7 +18,7 @@ from bot.contracts.journal import FileVersion
 from bot.contracts.journal import Question as Question
 from bot.contracts.tools import Answer as Answer
 from bot.contracts.tools import ToolArguments, ToolOutcome
-from bot.contracts.wire import Message, WireError
+from bot.contracts.wire import Frame, WireError
 from bot.workspace import frames, start
 from bot.workspace.frames import Facts
 from bot.workspace.process import Host
@@ -61,7 +61,7 @@ class Workspace:
     dead."""
 
     def __init__(
-        self, host: Host, facts: Facts, options: StartOptions, start_message: Message, ask: Ask
+        self, host: Host, facts: Facts, options: StartOptions, start_message: Frame, ask: Ask
     ) -> None:
         """Use `Workspace.start`."""
         self.dependencies = options.dependencies
@@ -224,7 +224,7 @@ class Workspace:
                     raise WorkspaceError(self._ended)
                 return outcome
 
-    def _send(self, message: Message) -> None:
+    def _send(self, message: Frame) -> None:
         if self._ended:
             raise WorkspaceError(self._ended)
         try:

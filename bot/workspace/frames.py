@@ -22,7 +22,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import FileVersion, Question
 from bot.contracts.plain_text import printable
 from bot.contracts.tools import ToolOutcome
-from bot.contracts.wire import Message, WireError
+from bot.contracts.wire import Frame, WireError
 from bot.toolhost.subreaper import milliseconds_to
 
 _HEADER = 4
@@ -46,7 +46,7 @@ class Facts(NamedTuple):
     leaks: tuple[str, ...]
 
 
-def facts(frame: Message) -> Facts:
+def facts(frame: Frame) -> Facts:
     """Parse the frame `ready`. Raises `WireError`, like all parsers here, for any other frame."""
     _shape(frame, "ready", {"pid": int, "leaks": list})
     if not all(isinstance(leak, str) for leak in frame["leaks"]):
@@ -54,7 +54,7 @@ def facts(frame: Message) -> Facts:
     return Facts(frame["pid"], tuple(map(plain, frame["leaks"])))
 
 
-def question(frame: Message, identity: int) -> Question:
+def question(frame: Frame, identity: int) -> Question:
     _shape(frame, "ask", {"tool": str, "files": list, "diff": str}, identity)
     if not 0 < len(frame["files"]) <= _MOST_FILES:
         raise WireError("it asked about no file, or about too many")
@@ -65,18 +65,18 @@ def question(frame: Message, identity: int) -> Question:
     return Question(plain(frame["tool"]), actions, plain(frame["diff"]))
 
 
-def outcome(frame: Message, identity: int) -> ToolOutcome:
+def outcome(frame: Frame, identity: int) -> ToolOutcome:
     _shape(frame, "result", {"content": str, "is_error": bool, "metadata": dict}, identity)
     return ToolOutcome(plain(frame["content"]), frame["is_error"], _plain_json(frame["metadata"], _DEPTH))
 
 
-def printed(frame: Message, identity: int) -> str:
+def printed(frame: Frame, identity: int) -> str:
     """The last line that a command printed: at most `LONGEST_PRINTED` characters, without control characters."""
     _shape(frame, "printed", {"line": str}, identity)
     return " ".join(printable(plain(frame["line"][: 4 * LONGEST_PRINTED])).split())[:LONGEST_PRINTED]
 
 
-def changes(frame: Message, identity: int) -> tuple[tuple[FileVersion, ...], bool, str]:
+def changes(frame: Frame, identity: int) -> tuple[tuple[FileVersion, ...], bool, str]:
     """The files of one frame, whether it was the last, and its note."""
     _shape(frame, "changes", {"files": list, "done": bool, "note": str}, identity)
     return tuple(map(_change, frame["files"])), frame["done"], plain(frame["note"])
@@ -106,7 +106,7 @@ def _change(entry: Any) -> FileVersion:
     return FileVersion(path, entry["before"], after, entry["mode"] & 0o7777, content, link)
 
 
-def _shape(frame: Message, kind: str, fields: Mapping[str, type], identity: int | None = None) -> None:
+def _shape(frame: Frame, kind: str, fields: Mapping[str, type], identity: int | None = None) -> None:
     """Check a frame; `identity` is the call that it belongs to."""
     if frame.get("type") != kind:
         raise WireError(f"it sent {str(frame.get('type'))[:40]!r} where {kind!r} was due")
@@ -115,7 +115,7 @@ def _shape(frame: Message, kind: str, fields: Mapping[str, type], identity: int 
         raise WireError("a message belongs to no call that is open")
 
 
-def _fields(value: Any, fields: Mapping[str, type | tuple[type, ...]]) -> Message:
+def _fields(value: Any, fields: Mapping[str, type | tuple[type, ...]]) -> Frame:
     if not isinstance(value, dict) or value.keys() != fields.keys():
         raise WireError("a message has other fields than it should")
     for name, wanted in fields.items():
@@ -154,7 +154,7 @@ class Channel:
         self._reading = select.poll()
         self._reading.register(incoming, select.POLLIN)
 
-    def send(self, message: Message, deadline: float) -> None:
+    def send(self, message: Frame, deadline: float) -> None:
         """Raises `WireError` if the host closed the pipe, or reads nothing until `deadline` (monotonic)."""
         view = memoryview(wire.encode(message))
         while view:
@@ -168,7 +168,7 @@ class Channel:
             except OSError as error:
                 raise WireError(f"the other side of the pipe is gone: {error.strerror}") from error
 
-    def receive(self, deadline: float, cancel: CancelToken | None = None) -> Message:
+    def receive(self, deadline: float, cancel: CancelToken | None = None) -> Frame:
         """The next message; an empty one if `cancel` fired before. Raises `WireError` at the end of the pipe, for an
         invalid frame, for a host that a signal stopped, and at `deadline` (monotonic)."""
         if time.monotonic() > deadline:
@@ -211,7 +211,7 @@ class Channel:
                 os.close(self._incoming)
                 os.close(self._outgoing)
 
-    def _take(self) -> Message | None:
+    def _take(self) -> Frame | None:
         if len(self._buffer) < _HEADER:
             return None
         length = int.from_bytes(self._buffer[:_HEADER], "big")

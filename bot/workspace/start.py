@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import bot
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.tool_descriptions import OUTPUT
-from bot.contracts.wire import Message
+from bot.contracts.wire import Frame
 from bot.ecosystems.registry import ecosystems
 from bot.workspace import canaries, environment, frames
 from bot.workspace.dependencies import place_folders
@@ -128,7 +128,7 @@ class StartOptions:
     own_git: bool = False
 
 
-def plan_start(confinement: Confinement, options: StartOptions, folders: Folders) -> tuple[Mounts, Message]:
+def plan_start(confinement: Confinement, options: StartOptions, folders: Folders) -> tuple[Mounts, Frame]:
     """What exists inside, and the start message of a host in `folders`."""
     tree, moves = options.tree, confinement.moves
     mount = options.mount or str(tree)
@@ -235,7 +235,7 @@ def start_host(confinement: Confinement, mounts: Mounts) -> Host:
     return Host(confinement, [interpreter(), "-I", "-S", "-c", _START, where], mounts)
 
 
-def send(host: Host, message: Message) -> None:
+def send(host: Host, message: Frame) -> None:
     host.channel.send(message, time.monotonic() + _HANDSHAKE_LIMIT)
 
 
@@ -243,7 +243,7 @@ def ready(host: Host) -> Facts:
     return frames.facts(host.channel.receive(time.monotonic() + _HANDSHAKE_LIMIT))
 
 
-def handshake(confinement: Confinement, host: Host, start_message: Message, folders: Folders) -> Facts:
+def handshake(confinement: Confinement, host: Host, start_message: Frame, folders: Folders) -> Facts:
     """Send the start message; return the host's facts. Raises `NoSandboxError` where a canary was reached."""
     if not confinement.confines:
         send(host, {**start_message, "canaries": {}})
