@@ -14,7 +14,7 @@ from bot.ecosystems.record import Files, Use, guarded
 from bot.ecosystems.registry import ecosystems, syncs, unwrapped, use_of
 from bot.ecosystems.script_names import use_of_name
 from bot.ecosystems.services import Service
-from bot.environment.detection_result import CIStep, DetectedCheck, Detection, Omission, source_of
+from bot.environment.detection_result import OF_FILES, CIStep, DetectedCheck, Detection, Omission, source_of
 from bot.environment.scripts import Statement, statements
 from bot.environment.workflows import CIJob, Workflows
 from bot.parsing.parser import ParseError, Parser
@@ -297,8 +297,7 @@ class _Detector:
                 use = use_of(shlex.split(line)) or Use.TESTS
                 is_new = all(check.command != command for check in self.checks)
                 if is_new and (use is Use.TESTS or not fallback):
-                    name, source = self._name(line), source_of("the files")
-                    self.checks.append(DetectedCheck(name, command, use, source, fallback))
+                    self.checks.append(DetectedCheck(self._name(line), command, use, OF_FILES, fallback))
 
     def _name(self, title: str) -> str:
         """Return a short name that no other check has."""

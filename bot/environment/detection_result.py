@@ -8,6 +8,9 @@ from bot.ecosystems.record import Use
 from bot.ecosystems.services import Service
 from bot.policy.check_settings import SetupStep
 
+OF_FILES = "the files"
+"""The source of a check that manifests suggest."""
+
 
 class CIStep(NamedTuple):
     """A step of CI with known expressions filled in: `script` if it runs one, `name` for people, `folder` relative to
@@ -56,6 +59,12 @@ class Detection(NamedTuple):
     """The servers that the checks need."""
     workflows: tuple[str, ...] = ()
     """Names of CI's workflows."""
+
+    @property
+    def lacks_tests_of_ci(self) -> bool:
+        """CI has workflows, but no test among the checks is from a step of theirs."""
+        tests = (check for check in self.checks if check.use is Use.TESTS)
+        return bool(self.workflows) and all(check.source == OF_FILES for check in tests)
 
 
 def source_of(file: str, detail: str = "") -> str:

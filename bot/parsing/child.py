@@ -44,7 +44,10 @@ def _answer(function: Any, text: str) -> str:
     except RecursionError:
         return json.dumps([None, "it is nested too deeply"])
     except Exception as error:  # noqa: BLE001  Parsers raise classes of their own, and have bugs.
-        return json.dumps([None, " ".join(str(error).split())[:300] or type(error).__name__])
+        reason = str(error).replace(
+            ' in "<unicode string>"', ""
+        )  # PyYAML's words for the text that it was given
+        return json.dumps([None, " ".join(reason.split())[:300] or type(error).__name__])
 
 
 def plain(value: Any) -> Any:

@@ -48,6 +48,10 @@ _OTHER_LOCKS = (
     "The lock files of this pull request differ from those of its base. Nothing was installed for it, so what needs "
     "packages cannot run here."
 )
+_NO_TESTS_OF_CI = (
+    "CI has workflows, but none of their steps is taken as a test, only what the files suggest. "
+    "`slash-agent init --dry-run` names each step and why it is left out."
+)
 _BUDGET = "A budget of {} was asked for; the policy allows {} a run, so that is the limit."
 _NO_SETUP = (
     "Setup was not run, since {} has no network: {}. Install bubblewrap "
@@ -77,6 +81,8 @@ def make_parts(run: Run) -> Parts:
     trees = _trees(run, detected, tools)
     run.keep(*(f"{one.what}: {one.reason}." for one in detected.unread), *tools.notes)
     every = () if run.profile.read_only else checks_of(run.policy, run.task, detected)
+    if detected.lacks_tests_of_ci and not (run.profile.read_only or run.policy.checks):
+        run.keep(_NO_TESTS_OF_CI)
     checks = chosen_checks(every, run.request.options)
     approved = None
     if run.tier is Tier.LOCAL:

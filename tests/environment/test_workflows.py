@@ -66,7 +66,7 @@ def test_commands_are_cis_own_tests_first_and_installs_are_listed():
         "mypy llm",
         "black --check .",
     ]
-    assert detected.checks[0].name == "Run the tests"
+    assert detected.checks[0].name == "Run the tests" and not detected.lacks_tests_of_ci
     assert {check.source for check in detected.checks if not check.fallback} == {
         ".github/workflows/test.yml, job test"
     }
@@ -148,6 +148,7 @@ def test_what_is_left_out_is_named_with_the_reason(steps: str, reason: str):
     detected = detection(PYTEST, workflow(steps))
     assert any(reason in one for one in left_out(detected).values())
     assert commands(detected) == ["python3 -m pytest -q"]  # as the files suggest
+    assert detected.lacks_tests_of_ci
     assert "secrets" not in str([check.command for check in detected.checks])
 
 

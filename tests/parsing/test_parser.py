@@ -92,6 +92,11 @@ HOSTILE = {
     ),
     "an alias of itself": (yaml_texts, "a: &a [*a]", "recursive|nested over 50 levels"),
     "two documents": (yaml_texts, "a: 1\n---\nb: 2", "single document"),
+    "a place, without the parser's name of the text": (
+        yaml_texts,
+        "a:\n  - b\n c: [",
+        "^[^<]*line 3, column 2[^<]*$",
+    ),
     "nesting in JSON": (json.loads, NESTED, "nested too deeply"),
     "nesting in TOML": (tomllib.loads, "a = " + NESTED, "nested too deeply"),
     "nesting in Python": (ast.literal_eval, "-" * 100_000 + "1", "memory|crashes|nested"),

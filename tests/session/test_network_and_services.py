@@ -250,3 +250,16 @@ def test_without_a_policy_cis_own_service_runs_inside(cli: Cli, tmp_path: Path):
         repo = make_repository(tmp_path / "app", {".github/workflows/ci.yml": ci, "a.txt": "a\n"})
         outcome = fixed(cli, repo, "bubblewrap", shell("echo b > b.sh"))
     assert states(outcome) == ["passed", "passed"], json.dumps(outcome["checks"])
+    assert not [note for note in outcome["notes"] if "CI has workflows" in note]
+
+
+@pytest.mark.slow
+@pytest.mark.checks
+@pytest.mark.parametrize(
+    ("policy", "told"), [("version: 1\n", True), ("version: 1\nchecks: ['true']\n", False)]
+)
+def test_a_run_says_that_no_test_of_ci_is_taken(cli: Cli, tmp_path: Path, policy: str, told: bool):
+    ci = "on: push\njobs:\n  t:\n    runs-on: ubuntu-latest\n    steps:\n    - run: pytest -k ${{ steps.a.outputs.b }}\n"
+    files = {".github/agent.yml": policy, ".github/workflows/ci.yml": ci, "test_a.py": ""}
+    outcome = fixed(cli, make_repository(tmp_path / "app", files), "bubblewrap", shell("echo b > b.py"))
+    assert any("CI has workflows" in note for note in outcome["notes"]) is told
