@@ -67,7 +67,6 @@ bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers
 	$(BIN)/python -m benchmarks.peers.cold
 	$(BIN)/python -m benchmarks.peers.equal_steps
-	$(BIN)/python -m benchmarks.peers.equal_steps
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("slash-agent needs Python 3.11.5 to 3.14; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...") if not (3, 11, 5) <= sys.version_info[:3] < (3, 15) else 0'
