@@ -84,7 +84,7 @@ class ScriptedWorkspace(AgentWorkspace):
     def __init__(self, begin: Callable[[int], Workspace]) -> None:
         run: Any = SimpleNamespace(redact=str)
         diagnostics: Any = SimpleNamespace(take_diagnostics=lambda position, outcome: outcome)
-        super().__init__(run, run, allow, diagnostics, run, ())
+        super().__init__(run, run, allow, diagnostics, run, (), _is_ready=True)
         self.begin = begin
         self.changed: list[set[str]] = []
 

@@ -56,8 +56,9 @@ class AgentWorkspace:
     _last: CallPosition | None = None
     _in_background: bool = False
     _failed_starts: int = 0
-    _copied: bool = False
-    _make_ready: Callable[[], object] = bool
+    _lacks_caches: bool = True
+    _is_ready: bool = False
+    """Whether caches and services are there for the live workspace."""
     _started_again: bool = False
     _verdict: Verdict | GateError | None = None
     """On the tree since the last workspace ended."""
@@ -74,7 +75,7 @@ class AgentWorkspace:
         is copied here: reading waits neither for caches nor for services."""
         run, trees, environment = self.run, self.trees, self.trees.environment()
         folder, home = run.folder, run.folder.home("agent-0")
-        is_first = not self._copied or not home.is_dir()
+        self._lacks_caches, self._is_ready = self._lacks_caches or not home.is_dir(), False
         # All share one record of shown files, HOME, temporary folder and spilled output.
         workspace = trees.workspaces.start(
             f"agent-{self.starts}",
@@ -90,21 +91,19 @@ class AgentWorkspace:
         self.links.update(links_in(environment.dependencies.folders, moves=run.confinement.moves))
         folder.write_prepared(self.links, environment.setup_files)
 
-        def make_ready() -> None:
-            if is_first:
-                trees.copy_prepared(workspace, run.cancel_run, environment)
-                self._copied = True
-            trees.serve_agent(workspace)
-
-        self._make_ready = make_ready
         if environment.setup_output:
-            self._ready()
+            self._make_ready(workspace)
         return workspace
 
-    def _ready(self) -> None:
-        """Copy caches and start services, once for each workspace."""
-        make_ready, self._make_ready = self._make_ready, bool
-        make_ready()
+    def _make_ready(self, workspace: Workspace) -> None:
+        """Copy caches and start services, before the first call that does more than read."""
+        if self._is_ready:
+            return
+        self._is_ready = True
+        if self._lacks_caches:
+            self.trees.copy_prepared(workspace, self.run.cancel_run, self.trees.environment())
+            self._lacks_caches = False
+        self.trees.serve_agent(workspace)
 
     def call(
         self, tool: str, arguments: ToolArguments, cancel: CancelToken, position: CallPosition
@@ -139,7 +138,7 @@ class AgentWorkspace:
             self.record_changes(self._last, live.scan())
         self._last = position
         if tool not in READING:
-            self._ready()
+            self._make_ready(live)
         outcome = live.call(tool, arguments, cancel, position.agent, more_edits=position.more_edits)
         running = outcome.metadata.get("running")
         if type(running) is int:
