@@ -37,7 +37,7 @@ from tests.support.model_server import ModelServer
 ROOT = HERE.parents[1]
 _PYENV = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
 _KEPT = re.compile(
-    r"LANG$|GOPROXY$|(PIP|UV|SSL|REQUESTS|CURL)_|NODE_EXTRA|RUSTUP_HOME|(?i:(https?|no)_proxy$)"
+    r"LANG$|GOPROXY$|(PIP|UV|SSL|REQUESTS|CURL)_|NODE_EXTRA|(?i:(https?|no)_proxy$)"
 )
 _MINUTES = 25
 _OWN = "slash-agent"
@@ -82,6 +82,7 @@ class Runner:
             "RUNNER_TOOL_CACHE": str(self.tools), "GITHUB_WORKSPACE": str(self.workspace), "ImageOS": "here",
             "GITHUB_ACTIONS": "true", "CI": "true", **self.variables,
             "POETRY_PYPI_MIRROR_URL": "https://pypi.org/simple/",
+            "RUSTUP_HOME": os.environ.get("RUSTUP_HOME") or str(Path.home() / ".rustup"),
             "MAVEN_OPTS": f"-Duser.home={self.home}",  # Java's own is that of the list of users
         }  # fmt: skip
 
