@@ -670,6 +670,8 @@ def test_an_update_of_what_has_all_of_its_base_pushes_nothing(followed: Followed
     number, _ = followed.feature()
     followed.worked_on("/agent update", number, [Say("unused")])
     head = followed.forge.branch_sha(followed.repo, FEATURE)
-    _, done = followed.worked_on("/agent update", number, [Say("unused")], code=6)
-    assert "has all of its base branch already" in done.output
+    _, done = followed.worked_on("/agent update", number, [Say("unused")])
+    assert f"Pull request #{number} is up to date" in done.output
+    [said] = [one for one in followed.stage.bot_comments(number) if "Nothing to merge" in one]
+    assert said.startswith("**Nothing to merge.** The branch has all commits of its base.")
     assert followed.forge.branch_sha(followed.repo, FEATURE) == head

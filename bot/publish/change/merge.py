@@ -13,15 +13,15 @@ from bot.contracts.pulls import PullRequest
 from bot.publish.change.commit import build_commit, read_rules, signed
 from bot.publish.change.pushed import is_own_head, push_onto_head
 from bot.publish.context import PublishContext, check_now, check_open, fetch_ends
-from bot.publish.result import PublishResult
+from bot.publish.result import PublishResult, report_failure
 
 _MOST_TIPS = 30
 """Commits of the base branch that may be pushed during a round."""
 
 
 def publish_merge(context: PublishContext, reviewed: PullRequest) -> PublishResult:
-    """Push the merge to the head of the pull request, if that is our own or the policy allows it. Raises
-    `PublishError`, and `GateError` for other changes."""
+    """Push the merge to the head of the pull request, if that is our own or the policy allows it, or say that there is
+    nothing to merge. Raises `PublishError`, and `GateError` for other changes."""
     current = context.github.pull(reviewed.number)
     check_now(context.request, current)
     check_open(current)
@@ -35,7 +35,8 @@ def publish_merge(context: PublishContext, reviewed: PullRequest) -> PublishResu
     if automatic.by_hand:
         raise GateError(automatic.by_hand)
     if tip == ends.merge_base:
-        raise PublishError(f"#{current.number} has all of its base branch already, so nothing was pushed.")
+        report_failure(context, "The branch has all commits of its base.", heading="Nothing to merge")
+        return PublishResult(f"{context.web}/pull/{current.number}", current.number)
     context, rules = read_rules(context, ends.policy_sha)
     if current.from_fork(context.repository) or not (
         rules.policy.push_to_head or is_own_head(context, current)
