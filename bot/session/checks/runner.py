@@ -32,7 +32,7 @@ from bot.evidence.no_evidence import left_out_note
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.session.checks.host_reports import InvalidReport, parse_suite
-from bot.session.workspaces.prepared_trees import command_arguments
+from bot.session.workspaces.start_workspaces import command_arguments
 from bot.session.workspaces.usage_notes import LIMIT_NAMES
 from bot.workspace.client import Workspace
 
