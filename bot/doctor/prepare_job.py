@@ -40,11 +40,8 @@ def prepare_steps(detected: Detection, *, restores: bool) -> str:
 def repeated_steps(detected: Detection) -> str:
     """Return what the agent's job repeats, before a secret is there: actions that are known to install a toolchain,
     with the inputs that choose it, and literal installs of system packages."""
-    steps: dict[str, str] = {}
-    for step in detected.prepare:
-        if not step.reason and (rendered := "".join(_repeated(step))):
-            steps.setdefault(str(step.raw.get("uses", rendered)).partition("@")[0], rendered)
-    return "".join(steps.values())
+    rendered = ("".join(_repeated(step)) for step in detected.prepare if not step.reason)
+    return "".join(dict.fromkeys(rendered))
 
 
 def _repeated(step: CIStep) -> Iterator[str]:

@@ -232,9 +232,10 @@ class _Detector:
         return taken[:last]
 
     def _prepare(self, steps: Iterable[CIStep]) -> None:
-        """Take set-up steps that are not there yet."""
+        """Take the set-up steps of a job that no earlier job has."""
+        earlier = tuple(self.prepare)
         for step in steps:
-            if any(_key(one) == _key(step) and (step.reason or not one.reason) for one in self.prepare):
+            if any(_key(one) == _key(step) and (step.reason or not one.reason) for one in earlier):
                 continue
             reason = step.reason or _unfit_elsewhere(step)
             # Two jobs may have the same identifier, which one job must not, and none of CI's is one of ours.
@@ -315,9 +316,9 @@ def _is_special(job: CIJob) -> bool:
     )
 
 
-def _key(step: CIStep) -> str:
-    """Return what two steps have in common that do the same; of an action two versions do."""
-    return str(step.raw.get("uses", step.raw.get("run", step.name))).partition("@")[0]
+def _key(step: CIStep) -> tuple[str, str]:
+    """Return what two steps have in common that do the same in one folder; of an action two versions do."""
+    return str(step.raw.get("uses", step.raw.get("run", step.name))).partition("@")[0], step.folder
 
 
 def _unfit_elsewhere(step: CIStep) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from bot.doctor.prepare_job import repeated_steps
 from bot.ecosystems.record import Use, guarded, guarded_folder
 from bot.environment.detect import detect
 from bot.environment.detection_result import Detection
@@ -494,6 +495,17 @@ def test_later_jobs_undo_no_install_of_the_first_and_what_only_they_need_may_fai
         ("cd example && npm install", False, True),
         ("github/codeql-action/upload-sarif@v4", False, True),
     ]
+
+
+def test_the_job_prepare_has_a_step_twice_if_one_job_has_or_for_another_folder():
+    """As nox, with two setups of Python, and sinatra, whose projects have packages of their own."""
+    python = "- {uses: actions/setup-python@v6, with: {python-version: '%s'}}\n"
+    install = "- {run: npm ci, working-directory: %s}\n- {run: npm test, working-directory: %s}\n"
+    later = workflow(python % "3.9" + install % ("a", "a") + install % ("b", "b"))
+    files = {"package.json": "{}", ".github/workflows/z.yml": later}
+    detected = detection(files, workflow(python % "3.10" + python % "3.14" + install % ("a", "a")))
+    assert [step.folder for step in detected.prepare] == ["", "", "a", "b"]
+    assert repeated_steps(detected).count("python-version: '3.1") == 2
 
 
 def test_tests_that_install_what_they_need_in_their_own_step_get_it_before():
