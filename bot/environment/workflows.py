@@ -201,8 +201,10 @@ class _Job:
             return "it runs in a container"
         if _OTHER_JOB.search(self.name):
             return "by its name it checks no change"
-        if any("repository" in table(step, "with") for step in self._checkouts()):
+        if any("repository" in table(step, "with") for step in self._using("checkout")):
             return "it checks out another repository"
+        if any(not _condition(step, values) for step in self._using("download-artifact")):
+            return "it needs files of another job"
         return _condition(self.job, values) or self._serve(values)
 
     def _serve(self, values: Table) -> str:
@@ -224,9 +226,9 @@ class _Job:
             self.services.append(service)
         return ""
 
-    def _checkouts(self) -> Iterator[Table]:
+    def _using(self, action: str) -> Iterator[Table]:
         steps = map(table, list_of(self.job.get("steps")))
-        return (step for step in steps if "checkout" in str(step.get("uses")))
+        return (step for step in steps if action in str(step.get("uses")))
 
     def _is_on_linux(self, leg: Table) -> bool:
         machine = self.job.get("runs-on")
@@ -312,7 +314,7 @@ class _Job:
         levels = [table(one, "defaults", "run") for one in (self.job, self.workflow)]
         chosen = (one.get("working-directory") for one in (step, *levels))
         folder = substitute(str(next(filter(None, chosen), "")), values)
-        for checkout in self._checkouts():
+        for checkout in self._using("checkout"):
             if isinstance(path := table(checkout, "with").get("path"), str):
                 folder = posixpath.normpath(folder).removeprefix(posixpath.normpath(substitute(path, values)))
         normal = posixpath.normpath(folder.lstrip("/") or ".")

@@ -244,6 +244,7 @@ def test_a_database_that_refuses_root_is_named_as_that(monkeypatch: pytest.Monke
         workflow("- run: pytest --other").replace("  test:", "  publish:"),
         workflow("- run: pytest --other").replace("ubuntu-latest", "windows-latest"),
         workflow("- uses: actions/checkout@v4\n  with:\n    repository: other/project\n- run: pytest --other"),
+        workflow("- uses: actions/download-artifact@v8\n- run: pytest --other"),
         workflow("- uses: ./.github/workflows/x.yml").replace("steps:", "uses: ./x.yml\n    steps:"),
         "on: [push]\njobs: [",
         "[" * 5_000,
