@@ -274,6 +274,11 @@ class _Job:
             reason = f"its shell is {step.get('shell')}" if "shell" in step else "it is too long"
         elif str(step.get("continue-on-error", "")).strip() == "true":
             reason = "CI does not mind if it fails"
+        elif any(
+            value is UNKNOWN and re.search(rf"\$\{{?{re.escape(name.removeprefix('env.'))}\b(?!:-)", script)
+            for name, value in values.items()
+        ):
+            reason = "it depends on values that only a run of the workflow has"
         else:
             environment = self._environment(step, values)
             text, folder = substitute(script, values), self._folder(step, values)

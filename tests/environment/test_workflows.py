@@ -131,6 +131,7 @@ def test_an_install_that_cannot_be_told_apart_leaves_the_step_out(lines: str):
         ("- run: pytest --x\n  env:\n    KEY: ${{ secrets.KEY }}", "needs a secret"),
         ("- run: pytest --token ${{ secrets.KEY }}", "needs a secret"),
         ("- run: pytest --ref ${{ inputs.ref }}", "only a run of the workflow has"),
+        ("- run: tox -e $V-x\n  env:\n    V: ${{ needs.x.outputs.y }}", "only a run of the workflow has"),
         ("- uses: pre-commit/action@v3", "an action"),
         ("- run: sudo apt-get install -y gettext", "it installs"),
         ("- run: ./release.sh", "nothing in it is known"),
