@@ -47,10 +47,11 @@ def repeated_steps(detected: Detection) -> str:
 def _repeated(step: CIStep) -> Iterator[str]:
     uses, script = str(step.raw.get("uses", "")), str(step.raw.get("run", ""))
     name, _, version = uses.partition("@")
-    lines = [line.strip() for line in re.split(r"\n|&&", script) if line.strip()]
+    lines = [line.strip() for line in re.split(r"\n|&&", re.sub(r"\s*\\\n\s*", " ", script))]
     system = [line for line in lines if _SYSTEM.fullmatch(line)]
-    if system:
-        yield _rendered({"name": "System packages, as in CI", "run": "\n".join(system)})
+    if any("install" in line for line in system):
+        raw = {"name": "System packages, as in CI", "run": "\n".join(system)}
+        yield _rendered({**raw, "continue-on-error": True})
     tool = TOOLS.get(name)
     pin = f"{version} # as in CI" if _PINNED.fullmatch(version) else tool.pin if tool else ""
     if tool is None or not pin:
