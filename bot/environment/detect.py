@@ -34,6 +34,7 @@ _TITLE = re.compile(
     r"(run )?((the|all|unit|our|full|python|js|backend|frontend) )*"
     r"(?P<name>tests?|lint(?=ers?$|ing$|$)|type-?check(?=s$|ing$|$))(ers?|ing|s)?( suite)?"
 )
+_INSTALL_TITLE = re.compile(r"install (?:\w+ ){0,2}(?:dep(?:endencie)?s|requirements)")
 _VERSION = r"\A\s*v?(\d[\w./*-]*)\s*\Z|^{}(?:js|lang)?\s+(\d[\w.]*)$"
 _INSTALLS = "it installs, and what is installed here is used"
 _UNKNOWN = "nothing in it is known to test, check or build"
@@ -93,10 +94,12 @@ class _Classified(NamedTuple):
     def of(cls, step: CIStep) -> _Classified:
         parts = statements(step.script)
         use = max((use for part in parts for use in part.uses), default=None)
+        installs, commands = (tuple(p for p in parts if p.installs is wanted) for wanted in (True, False))
         # For programs of the repository's own, its name tells.
         if use is None and step.script and (match := _TITLE.fullmatch(step.name.lower())):
             use = use_of_name(match["name"])
-        installs, commands = (tuple(p for p in parts if p.installs is wanted) for wanted in (True, False))
+        elif use in (None, Use.BUILD) and not installs and _INSTALL_TITLE.fullmatch(step.name.lower()):
+            use = Use.INSTALL
         return cls(step, use, installs, commands)
 
     @property

@@ -566,8 +566,11 @@ def test_the_job_prepare_fetches_the_submodules_that_the_checkout_of_ci_does(val
 
 
 def test_a_repositorys_own_script_is_known_by_the_name_of_its_step():
-    steps = "- name: Run tests\n  run: ./tools/go.sh\n- name: Deploy\n  run: ./tools/go.sh now"
-    assert commands(detection({"README.md": ""}, workflow(steps))) == ["./tools/go.sh"]
+    steps = "- name: Install dependencies\n  run: make\n- name: Run tests\n  run: ./tools/go.sh\n"
+    steps += "- name: Deploy\n  run: ./tools/go.sh now"
+    detected = detection({"README.md": ""}, workflow(steps))
+    assert commands(detected) == ["./tools/go.sh"]
+    assert [step.raw["run"] for step in detected.prepare if "continue-on-error" not in step.raw] == ["make"]
 
 
 def test_no_more_than_three_of_a_kind_are_taken_and_the_others_are_named():
