@@ -340,7 +340,8 @@ def _is_printable(script: str) -> bool:
 def _rendered(step: CIStep, kept: Sequence[Statement]) -> str:
     """Return a script as CI runs it: it ends with the first command that fails."""
     variables = [f"{name}={shlex.quote(value)}" for name, value in step.environment.items()]
-    lines = [part.text for part in kept]
+    # The job `prepare` or an earlier check may have made the folder.
+    lines = [re.sub("^mkdir (?!-)", "mkdir -p ", part.text) for part in kept]
     text = "\n".join((*variables, *lines))
     named = [name for name in _OF_RUNNER if f"${name}" in text or f"${{{name}}}" in text]
     variables += [f'{name}="{_OF_RUNNER[name]}"' for name in named]

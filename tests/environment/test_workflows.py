@@ -431,7 +431,7 @@ def test_a_build_belongs_to_the_tests_behind_it_unless_their_runner_builds():
     ]
     steps = "- run: |\n    mkdir out\n    cd out\n    cmake ..\n- run: ctest\n  working-directory: out"
     assert commands(detection({"CMakeLists.txt": ""}, workflow(steps))) == [
-        "set -e\n(set -e\nmkdir out\ncd out\ncmake ..\n)\ncd out && ctest"
+        "set -e\n(set -e\nmkdir -p out\ncd out\ncmake ..\n)\ncd out && ctest"
     ]
     steps = "- run: cargo build\n- run: cargo test"
     assert commands(detection({"Cargo.toml": ""}, workflow(steps))) == ["cargo test"]
