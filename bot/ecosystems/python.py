@@ -90,7 +90,9 @@ ECOSYSTEM = Ecosystem(
             pytest; py.test; unittest; nose2; nbdev-test; nbdev_test; behave; trial; coverage run; tox; nox;
             hatch test; hatch run; molecule test; molecule""",
     ),
-    scripts=listed("tox -e; tox run -e; nox -s; hatch run; invoke; poe; pdm run; pixi run"),
+    scripts=listed("""
+        tox -e; tox -f; tox run -e; tox run -f; nox -s; nox -e; nox --session; nox --sessions; hatch run;
+        invoke; poe; pdm run; pixi run"""),
     launchers=listed("""
         python -m; uv run; poetry run; pdm run; pipenv run; rye run; uvx; pipx run; coverage
         run -m"""),

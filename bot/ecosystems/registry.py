@@ -162,6 +162,7 @@ def _use_in(ecosystem: Ecosystem, inner: Words) -> tuple[bool, Use | None]:
 
 def _use_by_name(ecosystem: Ecosystem, line: str) -> tuple[bool, Use | None]:
     """Return whether the command runs a script or target by its name, and the use of that."""
+    line = re.sub(r"(?<=\w)( -[vq]+| --verbose| --quiet)+(?= )", "", line)
     for script in sorted(ecosystem.scripts, key=len, reverse=True):
         if line != script and not line.startswith(f"{script} "):
             continue

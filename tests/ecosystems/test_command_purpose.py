@@ -22,6 +22,7 @@ timeout 60 pytest
 nbdev-test
 tox
 tox -epy39-marshmallow3
+tox --verbose -e 3.14-unit -vv
 nox -s tests
 hatch run test
 molecule test
@@ -89,7 +90,7 @@ OTHERS = {
         ruff check .; ruff format --check .; black --check .; npx prettier --check .; pnpm lint; tox -e lint;
         make lint; cargo clippy -- -D warnings
         hatch run lint:style; pre-commit run -a; golangci-lint run; bundle exec rubocop; composer phpcs;
-        yamllint .
+        yamllint .; tox -v -e flake8 -- -v; tox --verbose --verbose -e pydocstyle; nox --session lint; tox run -f lint
     """,
     Use.TYPES: "mypy src; npx tsc --noEmit; npm run test:types; composer phpstan -- --no-progress; pnpm typecheck",
     None: """
