@@ -138,7 +138,8 @@ ECOSYSTEM = Ecosystem(
             tsd --help""",
         INSTALL="""
             npm ci; npm install; npm i; npm config; npm install-ci-test; pnpm install; pnpm i; pnpm add;
-            pnpm config; yarn install; yarn add; yarn config; bun install; bun add; corepack; nvm; yarn""",
+            pnpm config; yarn install; yarn add; yarn config; yarn set; yarn global; yarn cache; bun install;
+            bun add; corepack; nvm; yarn""",
         LINT="""
             prettier --check; prettier -c; prettier -l; prettier --list-different; eslint; xo; oxlint; standard;
             biome; stylelint; tslint""",

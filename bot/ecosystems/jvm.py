@@ -59,9 +59,7 @@ ECOSYSTEM = Ecosystem(
     name="jvm",
     manifests=("pom.xml", "build.gradle", "build.gradle.kts"),
     uses=uses(
-        NONE="""
-            mvn deploy; mvnw deploy; mvn site; mvnw site; gradle publish; gradlew publish; mvn --version;
-            gradle --version""",
+        NONE="mvn deploy; mvnw deploy; mvn site; mvnw site; gradle publish; gradlew publish",
         INSTALL="mvn dependency:go-offline; mvnw dependency:go-offline; mvn dependency:resolve",
         LINT="""
             mvn checkstyle:check; mvnw checkstyle:check; mvn spotless:check; mvnw spotless:check;

@@ -76,6 +76,8 @@ def checking(tmp: str) -> dict[str, str]:
 
 def use_of(words: Words) -> Use | None:
     """Return what a command is for; `None` if that is unknown, or no check."""
+    if "--version" in words[-1:]:
+        return None
     inner = unwrapped(words)
     for ecosystem in ecosystems() if inner else ():
         known, use = _use_in(ecosystem, inner)
@@ -176,5 +178,6 @@ def _use_by_name(ecosystem: Ecosystem, line: str) -> tuple[bool, Use | None]:
             return True, None
         use = use_of_name(name) or use_of_name(name.partition(":")[0]) or ecosystem.uses.get(name)
         if use or script in ecosystem.uses:
-            return True, use or ecosystem.uses[script]
+            own = ecosystem.uses.get(script)
+            return True, use or (None if own is Use.INSTALL else own)
     return False, None

@@ -10,7 +10,7 @@ _BY_NAME = tuple(
         (
             Use.TYPES,
             r"""mypy | pyright | typing | (vue-)?tsc | typescript | types | check-?types?
-            | ((ts|check|test|lint|validate)[-:_]?)?(type-?check|types?|ts|tsc|dts) | ts[-:]check""",
+            | ((ts|check|test|lint|validate)[-:_]?)?(type-?check|types?|ts|tsc|dts) | ts[-:]check | types?[-:]tests?""",
         ),
         (
             Use.LINT,

@@ -81,7 +81,7 @@ OTHERS = {
     Use.INSTALL: """
         pip install -e '.[dev]'; pip3 install yamllint; python -m pip install -e .; uv sync --group test;
         uv pip install x; poetry install
-        npm ci; yarn; pnpm install --frozen-lockfile; bundle install; composer install; cargo install cargo-hack;
+        npm ci; yarn; yarn set version 4; pnpm install --frozen-lockfile; bundle install; composer install; cargo install cargo-hack;
         go mod download
     """,
     Use.SYSTEM: "sudo apt-get install x; apt-get update; rustup component add clippy",
@@ -92,10 +92,10 @@ OTHERS = {
         hatch run lint:style; pre-commit run -a; golangci-lint run; bundle exec rubocop; composer phpcs;
         yamllint .; tox -v -e flake8 -- -v; tox --verbose --verbose -e pydocstyle; nox --session lint; tox run -f lint
     """,
-    Use.TYPES: "mypy src; npx tsc --noEmit; npm run test:types; composer phpstan -- --no-progress; pnpm typecheck",
+    Use.TYPES: "mypy src; npx tsc --noEmit; npm run test:types; yarn type-tests; composer phpstan -- --no-progress; pnpm typecheck",
     None: """
         ruff format .; black .; npx prettier --write .; make docs; tox -e docs; tox -e docs,packaging; npm publish;
-        cargo publish; cargo doc
+        cargo publish; cargo doc; yarn tsc --version; yarn size; pytest --version
         coverage xml; echo hi; npm run test:e2e; npm run test:watch; bun run lint:fix; gem push x; curl https://example.com
     """,
 }
