@@ -63,11 +63,12 @@ ECOSYSTEM = Ecosystem(
         INSTALL="mvn dependency:go-offline; mvnw dependency:go-offline; mvn dependency:resolve",
         LINT="""
             mvn checkstyle:check; mvnw checkstyle:check; mvn spotless:check; mvnw spotless:check;
-            gradle spotlessCheck; gradlew spotlessCheck""",
+            gradle spotlessCheck; gradlew spotlessCheck; sbt scalafmtCheckAll; sbt headerCheckAll;
+            sbt githubWorkflowCheck; sbt mimaReportBinaryIssues; sbt scalafixAll""",
         TESTS="""
             mvn test; mvn verify; mvn install; mvn package; mvnw test; mvnw verify; mvnw install; mvnw package;
             gradle test; gradle check; gradle build; gradlew test; gradlew check; gradlew build; sbt test; sbt""",
-        BUILD="mvn; mvnw; gradle; gradlew",
+        BUILD="mvn; mvnw; gradle; gradlew; sbt Test/nativeLink; sbt Test/scalaJSLinkerResult; sbt doc",
     ),
     runs_no_test=re.compile(
         r"-D(skipTests|maven\.test\.skip)\b(?!=false)|-x (:\S+:)?test\b|--(dry-run|test-dry-run)\b| -m\b"

@@ -47,6 +47,7 @@ composer test
 composer phpunit
 php vendor/bin/phpunit
 dotnet test
+sbt 'project a' '++ 3' test
 ctest --test-dir build
 make test
 make testci
@@ -81,18 +82,23 @@ OTHERS = {
     Use.INSTALL: """
         pip install -e '.[dev]'; pip3 install yamllint; python -m pip install -e .; uv sync --group test;
         uv pip install x; poetry install
-        npm ci; yarn; yarn set version 4; pnpm install --frozen-lockfile; bundle install; composer install; cargo install cargo-hack;
-        go mod download
+        npm ci; yarn; yarn set version 4; pnpm install --frozen-lockfile; bundle install; composer install
+        cargo install cargo-hack; go mod download
     """,
     Use.SYSTEM: "sudo apt-get install x; apt-get update; rustup component add clippy",
-    Use.BUILD: "make; cmake -S . -B build; cargo build; go build ./...; npm run build; meson setup out; ./configure",
+    Use.BUILD: """
+        make; cmake -S . -B build; cargo build; go build ./...; npm run build; meson setup out; ./configure;
+        sbt '++ 3' Test/nativeLink""",
     Use.LINT: """
         ruff check .; ruff format --check .; black --check .; npx prettier --check .; pnpm lint; tox -e lint;
         make lint; cargo clippy -- -D warnings
         hatch run lint:style; pre-commit run -a; golangci-lint run; bundle exec rubocop; composer phpcs;
-        yamllint .; tox -v -e flake8 -- -v; tox --verbose --verbose -e pydocstyle; nox --session lint; tox run -f lint
+        yamllint .; sbt githubWorkflowCheck; sbt 'project a' '++ 3' headerCheckAll scalafmtCheckAll
+        tox -v -e flake8 -- -v; tox --verbose --verbose -e pydocstyle; nox --session lint; tox run -f lint
     """,
-    Use.TYPES: "mypy src; npx tsc --noEmit; npm run test:types; yarn type-tests; composer phpstan -- --no-progress; pnpm typecheck",
+    Use.TYPES: """
+        mypy src; npx tsc --noEmit; npm run test:types; yarn type-tests; composer phpstan -- --no-progress;
+        pnpm typecheck""",
     None: """
         ruff format .; black .; npx prettier --write .; make docs; tox -e docs; tox -e docs,packaging; npm publish;
         cargo publish; cargo doc; yarn tsc --version; yarn size; pytest --version
