@@ -26,6 +26,7 @@ _OF_RUNNER = {
     "RUNNER_TEMP": "$TMPDIR",
     "RUNNER_OS": "Linux",
     "RUNNER_ARCH": "X64",
+    **dict.fromkeys(("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY"), "/dev/null"),
 }
 """Variables of every runner, set where a script names them."""
 _MOST = {Use.TESTS: 3, Use.TYPES: 3, Use.LINT: 5}

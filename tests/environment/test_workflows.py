@@ -99,6 +99,7 @@ def test_the_usual_command_is_a_fallback_beside_the_tests_of_ci():
         ({}, "cat <<E > x\npip install y\nE\npytest", ["set -e\ncat <<E > x\npip install y\nE\npytest"]),
         ({}, "make test", ["make test"]),
         ({}, "cd $GITHUB_WORKSPACE\nmake test", [f"set -e\nexport {WORKSPACE}\ncd $GITHUB_WORKSPACE\nmake test"]),
+        ({}, "pytest >> $GITHUB_OUTPUT", ['set -e\nexport GITHUB_OUTPUT="/dev/null"\npytest >> $GITHUB_OUTPUT']),
         ({}, "cargo hack test --feature-powerset", ["cargo hack test --feature-powerset"]),
         ({}, "nox -s 'tests-3.14(format)'", ["nox -s 'tests-3.14(format)'"]),
     ],
