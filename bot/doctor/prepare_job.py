@@ -50,8 +50,8 @@ def _repeated(step: CIStep) -> Iterator[str]:
     lines = [line.strip() for line in re.split(r"\n|&&", re.sub(r"\s*\\\n\s*", " ", script))]
     system = [line for line in lines if _SYSTEM.fullmatch(line)]
     if any("install" in line for line in system):
-        raw = {"name": "System packages, as in CI", "run": "\n".join(system)}
-        yield _rendered({**raw, "continue-on-error": True})
+        name = "System packages, as in CI"
+        yield _rendered({"name": name, "run": "\n".join(system), "continue-on-error": True})
     tool = TOOLS.get(name)
     pin = f"{version} # as in CI" if _PINNED.fullmatch(version) else tool.pin if tool else ""
     if tool is None or not pin:

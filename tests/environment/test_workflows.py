@@ -631,10 +631,13 @@ def test_no_command_of_ci_has_control_characters():
         ("startsWith(matrix.os, 'win') || false", False), ("contains('a b', 'B')", True),
         ("secrets.TOKEN != ''", UNKNOWN), ("secrets.TOKEN && false", False), ("matrix.absent || 'x'", "x"),
         ("steps.cache.outputs.cache-hit != 'true'", True), ("(" * 500, UNKNOWN), ("1 ===", UNKNOWN),
+        ("matrix.php >= 8.2 && '2' || '4'", "2"), ("matrix.php < 8.1", False), ("matrix.os < 3", UNKNOWN),
+        ("matrix.absent >= 11", False),
     ],
 )  # fmt: skip
 def test_expressions(expression: str, value: object):
-    assert evaluate(expression, {"matrix.os": "ubuntu-latest", "matrix.slow": False}) == value
+    matrix = {"matrix.os": "ubuntu-latest", "matrix.slow": False, "matrix.php": "8.5"}
+    assert evaluate(expression, matrix) == value
 
 
 def test_what_is_unknown_stays_as_it_is():
