@@ -53,9 +53,9 @@ def _repeated(step: CIStep) -> Iterator[str]:
         name = "System packages, as in CI"
         yield _rendered({"name": name, "run": "\n".join(system), "continue-on-error": True})
     tool = TOOLS.get(name)
-    pin = f"{version} # as in CI" if _PINNED.fullmatch(version) else tool.pin if tool else ""
-    if tool is None or not pin:
+    if tool is None:
         return
+    pin = f"{version} # as in CI" if _PINNED.fullmatch(version) else tool.pin
     inputs = {
         **step.raw.get("with", {}),
         **{key.removesuffix("-file"): one for key, one in step.versions.items()},

@@ -79,6 +79,7 @@ def test_a124_no_input_that_a_job_with_a_key_gets_installs_caches_or_holds_a_sec
         re.IGNORECASE,
     )
     assert not [one for one in TOOLS[name].inputs.split() if dangerous.search(one)]
+    assert re.match("[0-9a-f]{40} # ", TOOLS[name].pin)
 
 
 def test_system_packages_are_repeated_only_where_the_line_is_literal():
