@@ -34,7 +34,7 @@ _OTHER_JOB = re.compile(
     r"|fuzz|benchmark"
 )
 _IGNORED_VARIABLES = re.compile(
-    r"(?i)^(FORCE_COLOR|PY_COLORS|CLICOLOR.*|CARGO_TERM_COLOR|.*TOKEN.*|.*CODECOV.*|COLUMNS|TERM|CI|NODE_OPTIONS|LD_.*"
+    r"(?i)^(FORCE_COLOR|PY_COLORS|CLICOLOR.*|CARGO_TERM_COLOR|.*TOKEN.*|.*CODECOV.*|COLUMNS|TERM|CI|(NODE|GRADLE|MAVEN)_OPT.*|LD_.*"
     r"|BASH_.*|GIT_.*|PATH|HOME|TMPDIR|GITHUB_.*|RUNNER_.*|ACTIONS_.*|PIP_.*|UV_(?!NO_).*)$"
 )
 # Contexts that another job has not, or that hold a token.

@@ -418,7 +418,8 @@ def test_a_chain_of_composite_actions_ends_and_no_identifier_is_one_of_ours():
 def test_variables_that_programs_read_are_set_and_those_of_the_workflow_are_not():
     text = workflow(
         "- run: ${{ env.RUNNER }} --level $LEVEL\n  env: {LEVEL: high}",
-        "env:\n  RUNNER: pytest\n  MODE: ci\n  API_TOKEN: x\n  LD_PRELOAD: ./evil.so\n  PATH: /evil\n",
+        "env:\n  RUNNER: pytest\n  MODE: ci\n  API_TOKEN: x\n  LD_PRELOAD: ./evil.so\n  PATH: /evil\n"
+        "  GRADLE_OPTS: -Xmx2g\n",
     )
     assert commands(detection(PYTEST, text)) == [
         "set -e\nexport MODE=ci\nexport LEVEL=high\npytest --level $LEVEL"
