@@ -294,6 +294,7 @@ class _Job:
         for key in ("env", "with"):
             entries = table(step.get(key)).items()
             raw[key] = {str(name): substitute(str(value), values) for name, value in entries}
+        raw["env"] = self._environment(step, values) | raw["env"]
         if "steps." not in str(raw.get("if", "")):
             raw.pop("if", None)  # it was judged
         if not re.fullmatch(r"(\./|[\w.-]+/)[\w./-]+(@[\w./-]+)?", str(step.get("uses"))):

@@ -536,8 +536,11 @@ def test_an_action_whose_condition_is_about_the_matrix_is_taken_where_it_holds()
 - run: pip install pytest
 - run: pytest
 """
-    prepare = detection(PYTEST, workflow(steps, "strategy: {matrix: {deps: [base, other]}}")).prepare
+    job = "env: {GEMFILE: '${{ matrix.deps }}', TOKEN: x, A: '${{ secrets.A }}'}"
+    job += "\nstrategy: {matrix: {deps: [base, other]}}"
+    prepare = detection(PYTEST, workflow(steps, job)).prepare
     assert [step.reason for step in prepare] == ["", ""]
+    assert prepare[0].raw["env"] == {"GEMFILE": "base"}, "ruby/setup-ruby installs what a variable names"
     assert "if" not in prepare[0].raw
 
 
