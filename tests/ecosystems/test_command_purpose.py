@@ -92,8 +92,8 @@ OTHERS = {
     Use.LINT: """
         ruff check .; ruff format --check .; black --check .; npx prettier --check .; pnpm lint; tox -e lint;
         make lint; cargo clippy -- -D warnings
-        hatch run lint:style; pre-commit run -a; golangci-lint run; bundle exec rubocop; composer phpcs;
-        yamllint .; sbt githubWorkflowCheck; sbt 'project a' '++ 3' headerCheckAll scalafmtCheckAll
+        hatch run lint:style; hatch fmt --check; pre-commit run -a; golangci-lint run; bundle exec rubocop
+        composer phpcs; yamllint .; sbt githubWorkflowCheck; sbt 'project a' '++ 3' headerCheckAll scalafmtCheckAll
         tox -v -e flake8 -- -v; tox --verbose --verbose -e pydocstyle; nox --session lint; tox run -f lint
     """,
     Use.TYPES: """

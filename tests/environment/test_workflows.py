@@ -11,6 +11,7 @@ from bot.ecosystems.record import Use, guarded, guarded_folder
 from bot.environment.detect import detect
 from bot.environment.detection_result import Detection
 from bot.environment.expressions import UNKNOWN, evaluate, substitute
+from bot.environment.prepared import kept_in_home
 
 VENV = "python3 -m venv .venv && . .venv/bin/activate"
 ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true "
@@ -514,14 +515,16 @@ def test_the_job_prepare_has_a_step_twice_if_one_job_has_or_for_another_folder()
 
 def test_tests_that_install_what_they_need_in_their_own_step_get_it_before():
     """As apispec has it: tox has no network where its tests run. pytest runs beside it with the usual install."""
+    assert ".local/share/hatch" in kept_in_home()
     oldest = "requirements-oldest.txt"
     files = {
         "pyproject.toml": "[project]\nname = 'x'",
         "tests/test_x.py": "import pytest",
         oldest: "six==1.9",
     }
-    steps = detection(files, workflow("- run: pip install tox\n- run: tox -e py")).prepare
-    assert [step.name for step in steps] == ["pip install tox", "Download what the tests need"]
+    for program in ("hatch run py", "tox -e py"):
+        steps = detection(files, workflow(f"- run: pip install x\n- run: {program}")).prepare
+        assert [step.name for step in steps] == ["pip install x", "Download what the tests need"]
     assert steps[1].raw["run"].endswith("pip install -q pytest && python -m pip install -q -e .")
     assert steps[1].raw["continue-on-error"], "as html5lib-python: its tests run where it cannot be built"
     assert len(detection(files, workflow("- run: pip install .\n- run: pytest")).prepare) == 1
