@@ -94,7 +94,7 @@ ECOSYSTEM = Ecosystem(
         tox -e; tox -f; tox run -e; tox run -f; nox -s; nox -e; nox --session; nox --sessions; hatch run;
         invoke; poe; pdm run; pixi run"""),
     launchers=listed("""
-        python -m; uv run; poetry run; pdm run; pipenv run; rye run; uvx; pipx run; coverage
+        python -m; python -Im; uv run; poetry run; pdm run; pipenv run; rye run; uvx; pipx run; coverage
         run -m"""),
     values=listed("""
         --with; --group; --extra; --python; -p; --from; --package; --only-group;

@@ -84,7 +84,7 @@ def use_of(words: Words) -> Use | None:
         if known:
             return use
     # A script of the repository, such as `./ci/test.sh` or `python tools/run_tests.py`.
-    script = next((word for word in (*words[:2], *inner[1:2]) if _SCRIPT.search(word)), "")
+    script = next((word for word in (*words[:2], *inner[:2]) if _SCRIPT.search(word)), "")
     return use_of_name(basename(script).partition(".")[0]) if script else None
 
 

@@ -55,6 +55,8 @@ just check
 bash ci/test.sh
 ./scripts/run-tests.sh
 python tools/run_tests.py
+uv run bash scripts/test.sh
+python -Im pytest -v
 """
 RUN_NO_TEST = """
 cargo test --workspace --no-run
