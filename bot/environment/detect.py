@@ -243,7 +243,10 @@ class _Detector:
                 continue
             reason = step.reason or _unfit_elsewhere(step)
             # Two jobs may have the same identifier, which one job must not, and none of CI's is one of ours.
-            ids = [one.raw.get("id") for one in self.prepare]
+            ids = [one.raw.get("id") for one in self.prepare if not one.reason]
+            named = re.findall(r"\bsteps\.([\w-]+)", str(step.raw)) if "uses" in step.raw else []
+            if not set(named).issubset(ids):
+                reason = reason or "it needs a step that is left out"
             taken = step.raw.get("id") in ids or str(step.raw.get("id")).startswith("slash-agent")
             raw = {key: value for key, value in step.raw.items() if key != "id" or not taken}
             self.prepare.append(step._replace(reason=reason, versions=self._versions(step), raw=raw))

@@ -558,6 +558,11 @@ def test_a_step_whose_output_an_action_needs_keeps_its_identifier_which_no_other
     prepare = detection(files, workflow(steps % ("a", "a"))).prepare
     assert [step.raw.get("id") for step in prepare] == ["cache", None, None]
     assert [step.reason for step in prepare] == ["", "", ""]
+    prepare = detection(PYTEST, workflow(steps % ("${{ inputs.x }}", "a"))).prepare
+    assert ["only a run" in prepare[0].reason, prepare[1].reason] == [
+        True,
+        "it needs a step that is left out",
+    ]
 
 
 @pytest.mark.parametrize(("value", "end"), [("true", ""), ("recursive", " --recursive"), ("false", None)])
