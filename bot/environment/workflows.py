@@ -31,7 +31,7 @@ _EVENTS = ("pull_request", "push", "merge_group", _CALL, "pull_request_target")
 _OTHER_JOB = re.compile(
     r"(?i)(?<![a-z])(?:(?:pre)?release|deploy|publish|docker|image|wheels|changelog|label|stale|scorecard|codeql|nightly"
     r"|pages\b|backport|dependabot|preview|miri|sanitizer|wasm|cross|downstream|windows|macos|upload|nix|(?:home)?brew)"
-    r"|fuzz|benchmark"
+    r"|fuzz|benchmark|redistribut|e2e"
 )
 _IGNORED_VARIABLES = re.compile(
     r"(?i)^(FORCE_COLOR|PY_COLORS|CLICOLOR.*|CARGO_TERM_COLOR|.*TOKEN.*|.*CODECOV.*|COLUMNS|TERM|CI|(NODE|GRADLE|MAVEN)_OPT.*|LD_.*"

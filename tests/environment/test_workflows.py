@@ -263,7 +263,7 @@ def test_what_is_not_about_changes_is_no_check(text: str):
     ("name", "is_taken"),
     [
         ("test-unix", True), ("across-versions", True), ("test-nix", False), ("cross", False),
-        ("cifuzz", False),
+        ("cifuzz", False), ("test-redistribute", False), ("test-e2e-mock", False),
     ],
 )  # fmt: skip
 def test_a_job_that_checks_no_change_is_known_by_a_word_of_its_name(name: str, is_taken: bool):
