@@ -66,6 +66,7 @@ def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
     text = str(value.get("os", value.get("name", "")) if isinstance(value, dict) else value).lower()
     if _UNUSUAL.search(text):
         return 2, ()
-    if re.fullmatch(r"v?\d+(\.(\d+|x))*", text):
-        return 0, tuple(-int(part) for part in re.findall(r"\d+", text))
-    return (0 if re.search(r"ubuntu|linux|stable|latest|lts|\bunit", text) else 1), ()
+    version = re.search(r"v?\d+(\.(\d+|x))*$", text)
+    newest = tuple(-int(part) for part in re.findall(r"\d+", version[0])) if version else ()
+    is_usual = (version and version[0] == text) or re.search(r"ubuntu|linux|stable|latest|lts|\bunit", text)
+    return (0 if is_usual else 1), newest
