@@ -59,7 +59,7 @@ ECOSYSTEM = Ecosystem(
     name="jvm",
     manifests=("pom.xml", "build.gradle", "build.gradle.kts"),
     uses=uses(
-        NONE="mvn deploy; mvnw deploy; mvn site; mvnw site; gradle publish; gradlew publish",
+        NONE="mvn deploy; mvnw deploy; mvn site; mvnw site; gradle publish; gradlew publish; sbt docs/tlSite",
         INSTALL="mvn dependency:go-offline; mvnw dependency:go-offline; mvn dependency:resolve",
         LINT="""
             mvn checkstyle:check; mvnw checkstyle:check; mvn spotless:check; mvnw spotless:check;

@@ -10,7 +10,7 @@ from bot.environment.expressions import UNKNOWN, evaluate
 
 _MOST_COMBINATIONS = 256
 _UNUSUAL = re.compile(
-    r"windows|macos|mac-|clang|valgrind|sanitize|asan|pypy|nightly|beta|alpha|dev|rc|[0-9]t$|arm|musl|i686|aarch"
+    r"windows|macos|mac-|clang|valgrind|sanitize|asan|pypy|graal|nightly|beta|alpha|dev|rc|[0-9]t$|arm|musl|i686|aarch"
 )
 
 
@@ -68,5 +68,7 @@ def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
         return 2, ()
     version = re.search(r"v?\d+(\.(\d+|x))*$", text)
     newest = tuple(-int(part) for part in re.findall(r"\d+", version[0])) if version else ()
-    is_usual = (version and version[0] == text) or re.search(r"ubuntu|linux|stable|latest|lts|\bunit", text)
+    is_usual = (version and version[0] == text) or re.search(
+        r"ubuntu|linux|stable|latest|lts|jvm|\bunit", text
+    )
     return (0 if is_usual else 1), newest

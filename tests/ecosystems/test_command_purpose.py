@@ -104,8 +104,8 @@ OTHERS = {
     None: """
         ruff format .; black .; npx prettier --write .; make docs; tox -e docs; tox -e docs,packaging; npm publish;
         cargo publish; cargo doc; yarn tsc --version; yarn size; pytest --version
-        rake memory_profile:run; coverage xml; echo hi; npm run test:e2e; npm run test:watch; bun run lint:fix
-        gem push x; curl https://example.com
+        rake memory_profile:run; sbt docs/tlSite; coverage xml; echo hi; npm run test:e2e; npm run test:watch
+        bun run lint:fix; gem push x; curl https://example.com
     """,
 }
 

@@ -323,6 +323,7 @@ PARTS = """
         ("{python: ['3.12', '3.13'], part: [a, b]}", "pytest a", 3),
         ("{part: [a, b], exclude: [{part: a}], include: [{part: c}]}", "pytest b", 1),
         ("{shard: [1, 2]}", "SHARD=2 pytest", 1),
+        ("{part: [rootNative, rootJS, rootJVM]}", "pytest rootJVM", 2),
         ("{part: [py39, py314, py310]}", "pytest py314", 2),
         ("""${{ fromJSON('{"part":["a","b"]}') }}""", "pytest a", 1),
         ("{part: '${{ fromJSON(needs.x.outputs.y) }}'}", "python3 -m pytest -q", 0),
