@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Suite, listed, uses
+from bot.ecosystems.test_command import plain_words
 
 _SUFFIXES = listed(".java; .kt; .kts; .scala; .groovy")
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
@@ -34,9 +35,8 @@ def _setup(files: Files, checks: Sequence[str]) -> str:
     tests = sorted(names, key=lambda name: (len(name), name))
     chosen = f" -Dtest={tests[0]}" if tests else ""
     program = _program(files, "mvn")
-    own = (
-        one for one in checks[:1] if re.fullmatch(rf"{re.escape(program)}(?!.*deploy)( [\w.:=,/-]+)+", one)
-    )
+    lines = (" ".join(plain_words(one)) for one in checks[:1])
+    own = (one for one in lines if re.fullmatch(rf"{re.escape(program)}(?!.*deploy)( [\w.:=,/-]+)+", one))
     return f"{next(own, f'{program} -B verify')}{chosen} {_ONE_TEST}"
 
 

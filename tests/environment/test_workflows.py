@@ -612,7 +612,7 @@ def test_no_more_than_three_of_a_kind_are_taken_and_the_others_are_named():
          "bundle config set --local path vendor/bundle && bundle config set --local frozen true && bundle install"),
         ({"a.sln": "", "a/packages.lock.json": ""}, "- run: dotnet test", "dotnet restore --locked-mode"),
         ({"Gemfile": ""}, "- run: bundle exec rspec", "bundle config set --local path vendor/bundle && bundle install"),
-        ({"pom.xml": "", "src/test/java/org/x/ATest.java": ""}, "- run: mvn install a:b",
+        ({"pom.xml": "", "src/test/java/org/x/ATest.java": ""}, "- run: mvn install a:b\n  env: {X: a b}",
          f"mvn install a:b -Dtest=ATest {ONE_TEST}"),
     ],
 )  # fmt: skip
