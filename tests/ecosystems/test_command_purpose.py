@@ -33,6 +33,7 @@ npm run test:unit
 pnpm -r test
 pnpm vitest run
 yarn test --ci
+deno task test
 nr test
 node --import tsx --test x.ts
 xvfb-run -a npm test
@@ -92,8 +93,8 @@ OTHERS = {
         make; cmake -S . -B build; cargo build; go build ./...; npm run build; meson setup out; ./configure;
         sbt '++ 3' Test/nativeLink""",
     Use.LINT: """
-        ruff check .; ruff format --check .; black --check .; npx prettier --check .; pnpm lint; tox -e lint;
-        make lint; cargo clippy -- -D warnings
+        ruff check .; ruff format --check .; black --check .; npx prettier --check .; pnpm lint; tox -e lint
+        deno fmt --check; make lint; cargo clippy -- -D warnings
         hatch run lint:style; hatch fmt --check; pre-commit run -a; golangci-lint run; bundle exec rubocop
         composer phpcs; yamllint .; sbt githubWorkflowCheck; sbt 'project a' '++ 3' headerCheckAll scalafmtCheckAll
         tox -v -e flake8 -- -v; tox --verbose --verbose -e pydocstyle; nox --session lint; tox run -f lint
