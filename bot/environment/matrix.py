@@ -26,9 +26,9 @@ def legs_of(job: Table, values: Table) -> Iterator[Table]:
 
     matrix = known(table(job, "strategy").get("matrix"))
     if matrix is UNKNOWN:
-        yield {"matrix": UNKNOWN}
-        return
+        matrix = {"include": UNKNOWN}
     matrix = {str(key): known(value) for key, value in table(matrix).items()}
+    unknown: Table = {"matrix": UNKNOWN} if matrix.get("include") is UNKNOWN else {}
     include, exclude = (
         [one for one in list_of(matrix.pop(name, ())) if isinstance(one, dict)][:_MOST_COMBINATIONS]
         for name in ("include", "exclude")
@@ -50,7 +50,7 @@ def legs_of(job: Table, values: Table) -> Iterator[Table]:
         alone += [] if same else [one]
     legs += sorted(alone, key=lambda one: sum(_rank(value)[0] for value in one.values()))
     for leg in legs or [{}]:
-        yield dict(_flat("matrix", leg))
+        yield {**unknown, **dict(_flat("matrix", leg))}
 
 
 def _flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -327,6 +327,7 @@ PARTS = """
         ("{part: [py39, py314, py310]}", "pytest py314", 2),
         ("""${{ fromJSON('{"part":["a","b"]}') }}""", "pytest a", 1),
         ("{part: '${{ fromJSON(needs.x.outputs.y) }}'}", "python3 -m pytest -q", 0),
+        ("{include: '${{ fromJSON(needs.x.outputs.y) }}'}", "python3 -m pytest -q", 0),
         ("${{ fromJSON(needs.x.outputs.y) }}", "python3 -m pytest -q", 0),
     ],
 )
