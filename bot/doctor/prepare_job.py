@@ -40,24 +40,22 @@ def prepare_steps(detected: Detection, *, restores: bool) -> str:
 def repeated_steps(detected: Detection) -> str:
     """Return what the agent's job repeats, before a secret is there: actions that are known to install a toolchain,
     with the inputs that choose it, and literal installs of system packages."""
-    steps: dict[str, str] = {}
-    for step in detected.prepare:
-        if not step.reason and (rendered := "".join(_repeated(step))):
-            steps.setdefault(str(step.raw.get("uses", rendered)).partition("@")[0], rendered)
-    return "".join(steps.values())
+    rendered = ("".join(_repeated(step)) for step in detected.prepare if not step.reason)
+    return "".join(dict.fromkeys(rendered))
 
 
 def _repeated(step: CIStep) -> Iterator[str]:
     uses, script = str(step.raw.get("uses", "")), str(step.raw.get("run", ""))
     name, _, version = uses.partition("@")
-    lines = [line.strip() for line in re.split(r"\n|&&", script) if line.strip()]
+    lines = [line.strip() for line in re.split(r"\n|&&", re.sub(r"\s*\\\n\s*", " ", script))]
     system = [line for line in lines if _SYSTEM.fullmatch(line)]
-    if system:
-        yield _rendered({"name": "System packages, as in CI", "run": "\n".join(system)})
+    if any("install" in line for line in system):
+        name = "System packages, as in CI"
+        yield _rendered({"name": name, "run": "\n".join(system), "continue-on-error": True})
     tool = TOOLS.get(name)
-    pin = f"{version} # as in CI" if _PINNED.fullmatch(version) else tool.pin if tool else ""
-    if tool is None or not pin:
+    if tool is None:
         return
+    pin = f"{version} # as in CI" if _PINNED.fullmatch(version) else tool.pin
     inputs = {
         **step.raw.get("with", {}),
         **{key.removesuffix("-file"): one for key, one in step.versions.items()},

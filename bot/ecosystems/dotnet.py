@@ -58,6 +58,10 @@ ECOSYSTEM = Ecosystem(
     },
     hosts=("api.nuget.org",),
     interpreters=("dotnet",),
-    actions={"actions/setup-dotnet": Action("", "dotnet-version architecture")},
+    actions={
+        "actions/setup-dotnet": Action(
+            "a98b56852c35b8e3190ac28c8c2271da59106c68 # v6.0.0", "dotnet-version architecture"
+        )
+    },
     passed=("DOTNET_ROOT",),
 )

@@ -138,18 +138,19 @@ ECOSYSTEM = Ecosystem(
             tsd --help""",
         INSTALL="""
             npm ci; npm install; npm i; npm config; npm install-ci-test; pnpm install; pnpm i; pnpm add;
-            pnpm config; yarn install; yarn add; yarn config; bun install; bun add; corepack; nvm; yarn""",
+            pnpm config; yarn install; yarn add; yarn config; yarn set; yarn global; yarn cache; bun install;
+            bun add; corepack; nvm; yarn""",
         LINT="""
             prettier --check; prettier -c; prettier -l; prettier --list-different; eslint; xo; oxlint; standard;
-            biome; stylelint; tslint""",
-        TYPES="tsc; vue-tsc; tsd; svelte-check",
+            biome; stylelint; tslint; deno lint; deno fmt --check""",
+        TYPES="tsc; vue-tsc; tsd; svelte-check; deno check",
         TESTS="""
             vitest; jest; mocha; ava; tap; jasmine; uvu; karma; borp; node --test; deno test; bun test;
             npm test; npm t; npm tst; pnpm test; pnpm t; yarn test""",
     ),
     scripts=listed("""
         npm run; npm run-script; pnpm run; pnpm -r; pnpm -r run; pnpm; yarn run; yarn; bun
-        run; nr; turbo run; turbo; nx run-many -t; nx"""),
+        run; deno task; nr; turbo run; turbo; nx run-many -t; nx"""),
     launchers=listed("npx; bunx; pnpm exec; pnpm dlx; yarn exec; yarn dlx; c8; nyc; cross-env"),
     values=listed("-p; --package; --filter; -w; --workspace"),
     syncs=listed("npm ci; npm install; npm i; pnpm install; pnpm i; yarn install; yarn; bun install"),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.record import CLASSES, Action, Ecosystem, Files, Suite, listed, uses
+from bot.ecosystems.test_command import plain_words
 
 _SUFFIXES = listed(".java; .kt; .kts; .scala; .groovy")
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
@@ -34,9 +35,8 @@ def _setup(files: Files, checks: Sequence[str]) -> str:
     tests = sorted(names, key=lambda name: (len(name), name))
     chosen = f" -Dtest={tests[0]}" if tests else ""
     program = _program(files, "mvn")
-    own = (
-        one for one in checks[:1] if re.fullmatch(rf"{re.escape(program)}(?!.*deploy)( [\w.:=,/-]+)+", one)
-    )
+    lines = (" ".join(plain_words(one)) for one in checks[:1])
+    own = (one for one in lines if re.fullmatch(rf"{re.escape(program)}(?!.*deploy)( [\w.:=,/-]+)+", one))
     return f"{next(own, f'{program} -B verify')}{chosen} {_ONE_TEST}"
 
 
@@ -59,17 +59,16 @@ ECOSYSTEM = Ecosystem(
     name="jvm",
     manifests=("pom.xml", "build.gradle", "build.gradle.kts"),
     uses=uses(
-        NONE="""
-            mvn deploy; mvnw deploy; mvn site; mvnw site; gradle publish; gradlew publish; mvn --version;
-            gradle --version""",
+        NONE="mvn deploy; mvnw deploy; mvn site; mvnw site; gradle publish; gradlew publish; sbt docs/tlSite",
         INSTALL="mvn dependency:go-offline; mvnw dependency:go-offline; mvn dependency:resolve",
         LINT="""
             mvn checkstyle:check; mvnw checkstyle:check; mvn spotless:check; mvnw spotless:check;
-            gradle spotlessCheck; gradlew spotlessCheck""",
+            gradle spotlessCheck; gradlew spotlessCheck; sbt scalafmtCheckAll; sbt headerCheckAll;
+            sbt githubWorkflowCheck; sbt mimaReportBinaryIssues; sbt scalafixAll""",
         TESTS="""
             mvn test; mvn verify; mvn install; mvn package; mvnw test; mvnw verify; mvnw install; mvnw package;
             gradle test; gradle check; gradle build; gradlew test; gradlew check; gradlew build; sbt test; sbt""",
-        BUILD="mvn; mvnw; gradle; gradlew",
+        BUILD="mvn; mvnw; gradle; gradlew; sbt Test/nativeLink; sbt Test/scalaJSLinkerResult; sbt doc",
     ),
     runs_no_test=re.compile(
         r"-D(skipTests|maven\.test\.skip)\b(?!=false)|-x (:\S+:)?test\b|--(dry-run|test-dry-run)\b| -m\b"

@@ -81,7 +81,9 @@ ECOSYSTEM = Ecosystem(
     ),
     sensitive={"dependency manifest": "composer.json", "lock file": "composer.lock"},
     interpreters=("php",),
-    actions={"shivammathur/setup-php": Action("", "php-version")},
+    actions={
+        "shivammathur/setup-php": Action("f3e473d116dcccaddc5834248c87452386958240 # 2.37.2", "php-version")
+    },
     absent=("^Could not open input file: vendor/",),
     installed_beside={"composer.json": ("vendor",)},
 )

@@ -84,21 +84,23 @@ ECOSYSTEM = Ecosystem(
         LINT="""
             black --check; black --diff; isort --check; isort --check-only; isort -c; ruff format --check;
             ruff check; ruff; flake8; pylint; pydocstyle; bandit; vulture; rstcheck; interrogate; ty;
-            pycodestyle; pyflakes; djlint""",
+            pycodestyle; pyflakes; djlint; hatch fmt --check""",
         TYPES="mypy; pyright; basedpyright; stubtest; pyrefly; dmypy",
         TESTS="""
             pytest; py.test; unittest; nose2; nbdev-test; nbdev_test; behave; trial; coverage run; tox; nox;
             hatch test; hatch run; molecule test; molecule""",
     ),
-    scripts=listed("tox -e; tox run -e; nox -s; hatch run; invoke; poe; pdm run; pixi run"),
+    scripts=listed("""
+        tox -e; tox -f; tox run -e; tox run -f; nox -s; nox -e; nox --session; nox --sessions; hatch run;
+        invoke; poe; pdm run; pixi run"""),
     launchers=listed("""
-        python -m; uv run; poetry run; pdm run; pipenv run; rye run; uvx; pipx run; coverage
+        python -m; python -Im; uv run; poetry run; pdm run; pipenv run; rye run; uvx; pipx run; coverage
         run -m"""),
     values=listed("""
         --with; --group; --extra; --python; -p; --from; --package; --only-group;
         --directory; --no-group; --env-file; -w; -e; --environment; --source"""),
     syncs=listed("uv sync; poetry sync; pdm sync; pip-sync; pipenv sync"),
-    isolates=("tox", "nox"),
+    isolates=("tox", "nox", "hatch"),
     runs_no_test=re.compile(
         r"--(collect-only|co|setup-plan|fixtures|notest|listenvs?|list|version|help|install-only|markers)\b"
     ),
@@ -113,7 +115,7 @@ ECOSYSTEM = Ecosystem(
     home_packages=(".local/lib", ".cache/pre-commit"),
     home_environments=listed("""
         .cache/pypoetry/virtualenvs; .local/share/virtualenvs; .local/share/pipx;
-        .local/share/uv; .local/bin; /opt/pipx; /opt/pipx_bin"""),
+        .local/share/hatch; .local/share/uv; .local/bin; /opt/pipx; /opt/pipx_bin"""),
     packages=("bin", "lib/python3.*/site-packages"),
     suffixes=(".py", ".pyi"),
     test="python3 -m pytest",

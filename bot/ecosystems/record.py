@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
@@ -297,7 +298,5 @@ class Ecosystem(NamedTuple):
 
     def is_in(self, files: Files) -> bool:
         """Whether a manifest of it is at the top."""
-        return any(
-            name in files.paths if name[0] != "*" else any(path.endswith(name[1:]) for path in files.paths)
-            for name in self.manifests
-        )
+        at_top = [path for path in files.paths if "/" not in path]
+        return any(fnmatch.filter(at_top, name) for name in self.manifests)

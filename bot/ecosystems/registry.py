@@ -76,13 +76,15 @@ def checking(tmp: str) -> dict[str, str]:
 
 def use_of(words: Words) -> Use | None:
     """Return what a command is for; `None` if that is unknown, or no check."""
+    if "--version" in words[-1:]:
+        return None
     inner = unwrapped(words)
     for ecosystem in ecosystems() if inner else ():
         known, use = _use_in(ecosystem, inner)
         if known:
             return use
     # A script of the repository, such as `./ci/test.sh` or `python tools/run_tests.py`.
-    script = next((word for word in (*words[:2], *inner[1:2]) if _SCRIPT.search(word)), "")
+    script = next((word for word in (*words[:2], *inner[:2]) if _SCRIPT.search(word)), "")
     return use_of_name(basename(script).partition(".")[0]) if script else None
 
 
@@ -162,6 +164,7 @@ def _use_in(ecosystem: Ecosystem, inner: Words) -> tuple[bool, Use | None]:
 
 def _use_by_name(ecosystem: Ecosystem, line: str) -> tuple[bool, Use | None]:
     """Return whether the command runs a script or target by its name, and the use of that."""
+    line = re.sub(r"(?<=\w)( -[vq]+| --verbose| --quiet)+(?= )", "", line)
     for script in sorted(ecosystem.scripts, key=len, reverse=True):
         if line != script and not line.startswith(f"{script} "):
             continue
@@ -175,5 +178,6 @@ def _use_by_name(ecosystem: Ecosystem, line: str) -> tuple[bool, Use | None]:
             return True, None
         use = use_of_name(name) or use_of_name(name.partition(":")[0]) or ecosystem.uses.get(name)
         if use or script in ecosystem.uses:
-            return True, use or ecosystem.uses[script]
+            own = ecosystem.uses.get(script)
+            return True, use or (None if own is Use.INSTALL else own)
     return False, None

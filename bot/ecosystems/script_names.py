@@ -10,7 +10,7 @@ _BY_NAME = tuple(
         (
             Use.TYPES,
             r"""mypy | pyright | typing | (vue-)?tsc | typescript | types | check-?types?
-            | ((ts|check|test|lint|validate)[-:_]?)?(type-?check|types?|ts|tsc|dts) | ts[-:]check""",
+            | ((ts|check|test|lint|validate)[-:_]?)?(type-?check|types?|ts|tsc|dts) | ts[-:]check | types?[-:]tests?""",
         ),
         (
             Use.LINT,
@@ -27,7 +27,7 @@ _BY_NAME = tuple(
     )
 )
 _OTHER = re.compile(
-    r"(?i)docs?\b|site\b|publish|release|deploy|bench|e2e|playwright|cypress|browser|perf\b|fuzz|watch|storybook|preview|"
+    r"(?i)docs?\b|site\b|publish|release|deploy|bench|profile|e2e|playwright|cypress|browser|perf\b|fuzz|watch|storybook|preview|"
     r"serve|start\b|fix\b|docker|integration|nightly|audit|upload|dist\b|wasm|deno|update"
 )
 

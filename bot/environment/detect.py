@@ -26,6 +26,7 @@ _OF_RUNNER = {
     "RUNNER_TEMP": "$TMPDIR",
     "RUNNER_OS": "Linux",
     "RUNNER_ARCH": "X64",
+    **dict.fromkeys(("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY"), "/dev/null"),
 }
 """Variables of every runner, set where a script names them."""
 _MOST = {Use.TESTS: 3, Use.TYPES: 3, Use.LINT: 5}
@@ -34,6 +35,7 @@ _TITLE = re.compile(
     r"(run )?((the|all|unit|our|full|python|js|backend|frontend) )*"
     r"(?P<name>tests?|lint(?=ers?$|ing$|$)|type-?check(?=s$|ing$|$))(ers?|ing|s)?( suite)?"
 )
+_INSTALL_TITLE = re.compile(r"install (?:\w+ ){0,2}(?:dep(?:endencie)?s|requirements)")
 _VERSION = r"\A\s*v?(\d[\w./*-]*)\s*\Z|^{}(?:js|lang)?\s+(\d[\w.]*)$"
 _INSTALLS = "it installs, and what is installed here is used"
 _UNKNOWN = "nothing in it is known to test, check or build"
@@ -93,10 +95,12 @@ class _Classified(NamedTuple):
     def of(cls, step: CIStep) -> _Classified:
         parts = statements(step.script)
         use = max((use for part in parts for use in part.uses), default=None)
+        installs, commands = (tuple(p for p in parts if p.installs is wanted) for wanted in (True, False))
         # For programs of the repository's own, its name tells.
         if use is None and step.script and (match := _TITLE.fullmatch(step.name.lower())):
             use = use_of_name(match["name"])
-        installs, commands = (tuple(p for p in parts if p.installs is wanted) for wanted in (True, False))
+        elif use in (None, Use.BUILD) and not installs and _INSTALL_TITLE.fullmatch(step.name.lower()):
+            use = Use.INSTALL
         return cls(step, use, installs, commands)
 
     @property
@@ -232,13 +236,17 @@ class _Detector:
         return taken[:last]
 
     def _prepare(self, steps: Iterable[CIStep]) -> None:
-        """Take set-up steps that are not there yet."""
+        """Take the set-up steps of a job that no earlier job has."""
+        earlier = tuple(self.prepare)
         for step in steps:
-            if any(_key(one) == _key(step) and (step.reason or not one.reason) for one in self.prepare):
+            if any(_key(one) == _key(step) and (step.reason or not one.reason) for one in earlier):
                 continue
             reason = step.reason or _unfit_elsewhere(step)
             # Two jobs may have the same identifier, which one job must not, and none of CI's is one of ours.
-            ids = [one.raw.get("id") for one in self.prepare]
+            ids = [one.raw.get("id") for one in self.prepare if not one.reason]
+            named = re.findall(r"\bsteps\.([\w-]+)", str(step.raw)) if "uses" in step.raw else []
+            if not set(named).issubset(ids):
+                reason = reason or "it needs a step that is left out"
             taken = step.raw.get("id") in ids or str(step.raw.get("id")).startswith("slash-agent")
             raw = {key: value for key, value in step.raw.items() if key != "id" or not taken}
             self.prepare.append(step._replace(reason=reason, versions=self._versions(step), raw=raw))
@@ -315,9 +323,9 @@ def _is_special(job: CIJob) -> bool:
     )
 
 
-def _key(step: CIStep) -> str:
-    """Return what two steps have in common that do the same; of an action two versions do."""
-    return str(step.raw.get("uses", step.raw.get("run", step.name))).partition("@")[0]
+def _key(step: CIStep) -> tuple[str, str]:
+    """Return what two steps have in common that do the same in one folder; of an action two versions do."""
+    return str(step.raw.get("uses", step.raw.get("run", step.name))).partition("@")[0], step.folder
 
 
 def _unfit_elsewhere(step: CIStep) -> str:
@@ -336,7 +344,8 @@ def _is_printable(script: str) -> bool:
 def _rendered(step: CIStep, kept: Sequence[Statement]) -> str:
     """Return a script as CI runs it: it ends with the first command that fails."""
     variables = [f"{name}={shlex.quote(value)}" for name, value in step.environment.items()]
-    lines = [part.text for part in kept]
+    # The job `prepare` or an earlier check may have made the folder.
+    lines = [re.sub("^mkdir (?!-)", "mkdir -p ", part.text) for part in kept]
     text = "\n".join((*variables, *lines))
     named = [name for name in _OF_RUNNER if f"${name}" in text or f"${{{name}}}" in text]
     variables += [f'{name}="{_OF_RUNNER[name]}"' for name in named]

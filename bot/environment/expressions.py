@@ -7,6 +7,7 @@ the event are `UNKNOWN`, and so is anything that depends on them.
 
 import ast
 import json
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ _TOKEN = re.compile(
     r"|(?P<other>-?\d+(?:\.\d+)?|&&|\|\||==|!=|<=|>=|[!()<>,]))\s*"
 )
 _IN_PYTHON = {"&&": " and ", "||": " or ", "!": "~"}  # `~` binds as tightly as `!`, unlike `not`
+_ORDER = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
 _EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 _LONGEST = 600
 _LONGEST_VALUE = 10_000
@@ -101,8 +103,8 @@ def _value(node: ast.expr, values: Table) -> Any:
         case ast.UnaryOp(op=ast.Invert(), operand=inner):
             value = _value(inner, values)
             return UNKNOWN if value is UNKNOWN else not value
-        case ast.BoolOp(op=operator, values=[first, *others]):
-            value, is_or = _value(first, values), isinstance(operator, ast.Or)
+        case ast.BoolOp(op=joint, values=[first, *others]):
+            value, is_or = _value(first, values), isinstance(joint, ast.Or)
             for other in others:
                 right = _value(other, values)
                 if value is UNKNOWN:
@@ -110,12 +112,14 @@ def _value(node: ast.expr, values: Table) -> Any:
                 elif bool(value) is not is_or:
                     value = right
             return value
-        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
+        case ast.Compare(left=left, ops=[sign], comparators=[right]):
             pair = _value(left, values), _value(right, values)
             if UNKNOWN in pair:
                 return UNKNOWN
+            if type(sign) in _ORDER:
+                return _ORDER[type(sign)](*(float(to_text(one) or 0) for one in pair))
             equal = to_text(pair[0]).lower() == to_text(pair[1]).lower()
-            return equal is isinstance(operator, ast.Eq)
+            return equal is isinstance(sign, ast.Eq)
         case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str() as text)]) if name == _NAME:
             return _named(text, values)
         case ast.Call(func=ast.Name(id=name), args=nodes):

@@ -10,7 +10,7 @@ from bot.environment.expressions import UNKNOWN, evaluate
 
 _MOST_COMBINATIONS = 256
 _UNUSUAL = re.compile(
-    r"windows|macos|mac-|clang|valgrind|sanitize|asan|pypy|nightly|beta|alpha|dev|rc|[0-9]t$|arm|musl|i686|aarch"
+    r"windows|macos|mac-|clang|valgrind|sanitize|asan|pypy|graal|nightly|beta|alpha|dev|rc|[0-9]t$|arm|musl|i686|aarch"
 )
 
 
@@ -26,9 +26,9 @@ def legs_of(job: Table, values: Table) -> Iterator[Table]:
 
     matrix = known(table(job, "strategy").get("matrix"))
     if matrix is UNKNOWN:
-        yield {"matrix": UNKNOWN}
-        return
+        matrix = {"include": UNKNOWN}
     matrix = {str(key): known(value) for key, value in table(matrix).items()}
+    unknown: Table = {"matrix": UNKNOWN} if matrix.get("include") is UNKNOWN else {}
     include, exclude = (
         [one for one in list_of(matrix.pop(name, ())) if isinstance(one, dict)][:_MOST_COMBINATIONS]
         for name in ("include", "exclude")
@@ -50,7 +50,7 @@ def legs_of(job: Table, values: Table) -> Iterator[Table]:
         alone += [] if same else [one]
     legs += sorted(alone, key=lambda one: sum(_rank(value)[0] for value in one.values()))
     for leg in legs or [{}]:
-        yield dict(_flat("matrix", leg))
+        yield {**unknown, **dict(_flat("matrix", leg))}
 
 
 def _flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -66,6 +66,9 @@ def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
     text = str(value.get("os", value.get("name", "")) if isinstance(value, dict) else value).lower()
     if _UNUSUAL.search(text):
         return 2, ()
-    if re.fullmatch(r"v?\d+(\.(\d+|x))*", text):
-        return 0, tuple(-int(part) for part in re.findall(r"\d+", text))
-    return (0 if re.search(r"ubuntu|linux|stable|latest|lts|\bunit", text) else 1), ()
+    version = re.search(r"v?\d+(\.(\d+|x))*$", text)
+    newest = tuple(-int(part) for part in re.findall(r"\d+", version[0])) if version else ()
+    is_usual = (version and version[0] == text) or re.search(
+        r"ubuntu|linux|stable|latest|lts|jvm|\bunit", text
+    )
+    return (0 if is_usual else 1), newest

@@ -31,10 +31,10 @@ _EVENTS = ("pull_request", "push", "merge_group", _CALL, "pull_request_target")
 _OTHER_JOB = re.compile(
     r"(?i)(?<![a-z])(?:(?:pre)?release|deploy|publish|docker|image|wheels|changelog|label|stale|scorecard|codeql|nightly"
     r"|pages\b|backport|dependabot|preview|miri|sanitizer|wasm|cross|downstream|windows|macos|upload|nix|(?:home)?brew)"
-    r"|fuzz|benchmark"
+    r"|fuzz|benchmark|redistribut|e2e"
 )
 _IGNORED_VARIABLES = re.compile(
-    r"(?i)^(FORCE_COLOR|PY_COLORS|CLICOLOR.*|CARGO_TERM_COLOR|.*TOKEN.*|.*CODECOV.*|COLUMNS|TERM|CI|NODE_OPTIONS|LD_.*"
+    r"(?i)^(FORCE_COLOR|PY_COLORS|CLICOLOR.*|CARGO_TERM_COLOR|.*TOKEN.*|.*CODECOV.*|COLUMNS|TERM|CI|(NODE|GRADLE|MAVEN)_OPT.*|LD_.*"
     r"|BASH_.*|GIT_.*|PATH|HOME|TMPDIR|GITHUB_.*|RUNNER_.*|ACTIONS_.*|PIP_.*|UV_(?!NO_).*)$"
 )
 # Contexts that another job has not, or that hold a token.
@@ -201,8 +201,10 @@ class _Job:
             return "it runs in a container"
         if _OTHER_JOB.search(self.name):
             return "by its name it checks no change"
-        if any("repository" in table(step, "with") for step in self._checkouts()):
+        if any("repository" in table(step, "with") for step in self._using("checkout")):
             return "it checks out another repository"
+        if any(not _condition(step, values) for step in self._using("download-artifact")):
+            return "it needs files of another job"
         return _condition(self.job, values) or self._serve(values)
 
     def _serve(self, values: Table) -> str:
@@ -224,9 +226,9 @@ class _Job:
             self.services.append(service)
         return ""
 
-    def _checkouts(self) -> Iterator[Table]:
+    def _using(self, action: str) -> Iterator[Table]:
         steps = map(table, list_of(self.job.get("steps")))
-        return (step for step in steps if "checkout" in str(step.get("uses")))
+        return (step for step in steps if action in str(step.get("uses")))
 
     def _is_on_linux(self, leg: Table) -> bool:
         machine = self.job.get("runs-on")
@@ -272,6 +274,11 @@ class _Job:
             reason = f"its shell is {step.get('shell')}" if "shell" in step else "it is too long"
         elif str(step.get("continue-on-error", "")).strip() == "true":
             reason = "CI does not mind if it fails"
+        elif any(
+            value is UNKNOWN and re.search(rf"\$\{{?{re.escape(name.removeprefix('env.'))}\b(?!:-)", script)
+            for name, value in values.items()
+        ):
+            reason = "it depends on values that only a run of the workflow has"
         else:
             environment = self._environment(step, values)
             text, folder = substitute(script, values), self._folder(step, values)
@@ -287,6 +294,7 @@ class _Job:
         for key in ("env", "with"):
             entries = table(step.get(key)).items()
             raw[key] = {str(name): substitute(str(value), values) for name, value in entries}
+        raw["env"] = self._environment(step, values) | raw["env"]
         if "steps." not in str(raw.get("if", "")):
             raw.pop("if", None)  # it was judged
         if not re.fullmatch(r"(\./|[\w.-]+/)[\w./-]+(@[\w./-]+)?", str(step.get("uses"))):
@@ -312,7 +320,7 @@ class _Job:
         levels = [table(one, "defaults", "run") for one in (self.job, self.workflow)]
         chosen = (one.get("working-directory") for one in (step, *levels))
         folder = substitute(str(next(filter(None, chosen), "")), values)
-        for checkout in self._checkouts():
+        for checkout in self._using("checkout"):
             if isinstance(path := table(checkout, "with").get("path"), str):
                 folder = posixpath.normpath(folder).removeprefix(posixpath.normpath(substitute(path, values)))
         normal = posixpath.normpath(folder.lstrip("/") or ".")

@@ -79,12 +79,14 @@ def test_a124_no_input_that_a_job_with_a_key_gets_installs_caches_or_holds_a_sec
         re.IGNORECASE,
     )
     assert not [one for one in TOOLS[name].inputs.split() if dangerous.search(one)]
+    assert re.match("[0-9a-f]{40} # ", TOOLS[name].pin)
 
 
 def test_system_packages_are_repeated_only_where_the_line_is_literal():
-    lines = "sudo apt-get update && sudo apt-get install -y libxml2-dev\ncurl https://x.example | sh\n"
+    lines = "sudo apt-get update && sudo apt-get install -y \\\n  libxml2-dev\ncurl https://x.example | sh\n"
     [step] = steps_of(written({"run": lines}), "run")
     assert step["run"] == "sudo apt-get update\nsudo apt-get install -y libxml2-dev"
+    assert step["continue-on-error"] == "true", "as with a repository of packages that only CI's job has"
     assert not steps_of(written({"run": "sudo apt-get install -y $(cat packages)"}), "run")
 
 

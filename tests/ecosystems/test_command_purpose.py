@@ -22,6 +22,7 @@ timeout 60 pytest
 nbdev-test
 tox
 tox -epy39-marshmallow3
+tox --verbose -e 3.14-unit -vv
 nox -s tests
 hatch run test
 molecule test
@@ -32,6 +33,7 @@ npm run test:unit
 pnpm -r test
 pnpm vitest run
 yarn test --ci
+deno task test
 nr test
 node --import tsx --test x.ts
 xvfb-run -a npm test
@@ -46,6 +48,7 @@ composer test
 composer phpunit
 php vendor/bin/phpunit
 dotnet test
+sbt 'project a' '++ 3' test
 ctest --test-dir build
 make test
 make testci
@@ -53,6 +56,8 @@ just check
 bash ci/test.sh
 ./scripts/run-tests.sh
 python tools/run_tests.py
+uv run bash scripts/test.sh
+python -Im pytest -v
 """
 RUN_NO_TEST = """
 cargo test --workspace --no-run
@@ -80,22 +85,28 @@ OTHERS = {
     Use.INSTALL: """
         pip install -e '.[dev]'; pip3 install yamllint; python -m pip install -e .; uv sync --group test;
         uv pip install x; poetry install
-        npm ci; yarn; pnpm install --frozen-lockfile; bundle install; composer install; cargo install cargo-hack;
-        go mod download
+        npm ci; yarn; yarn set version 4; pnpm install --frozen-lockfile; bundle install; composer install
+        cargo install cargo-hack; go mod download
     """,
     Use.SYSTEM: "sudo apt-get install x; apt-get update; rustup component add clippy",
-    Use.BUILD: "make; cmake -S . -B build; cargo build; go build ./...; npm run build; meson setup out; ./configure",
+    Use.BUILD: """
+        make; cmake -S . -B build; cargo build; go build ./...; npm run build; meson setup out; ./configure;
+        sbt '++ 3' Test/nativeLink""",
     Use.LINT: """
-        ruff check .; ruff format --check .; black --check .; npx prettier --check .; pnpm lint; tox -e lint;
-        make lint; cargo clippy -- -D warnings
-        hatch run lint:style; pre-commit run -a; golangci-lint run; bundle exec rubocop; composer phpcs;
-        yamllint .
+        ruff check .; ruff format --check .; black --check .; npx prettier --check .; pnpm lint; tox -e lint
+        deno fmt --check; make lint; cargo clippy -- -D warnings
+        hatch run lint:style; hatch fmt --check; pre-commit run -a; golangci-lint run; bundle exec rubocop
+        composer phpcs; yamllint .; sbt githubWorkflowCheck; sbt 'project a' '++ 3' headerCheckAll scalafmtCheckAll
+        tox -v -e flake8 -- -v; tox --verbose --verbose -e pydocstyle; nox --session lint; tox run -f lint
     """,
-    Use.TYPES: "mypy src; npx tsc --noEmit; npm run test:types; composer phpstan -- --no-progress; pnpm typecheck",
+    Use.TYPES: """
+        mypy src; npx tsc --noEmit; npm run test:types; yarn type-tests; composer phpstan -- --no-progress;
+        pnpm typecheck""",
     None: """
         ruff format .; black .; npx prettier --write .; make docs; tox -e docs; tox -e docs,packaging; npm publish;
-        cargo publish; cargo doc
-        coverage xml; echo hi; npm run test:e2e; npm run test:watch; bun run lint:fix; gem push x; curl https://example.com
+        cargo publish; cargo doc; yarn tsc --version; yarn size; pytest --version
+        rake memory_profile:run; sbt docs/tlSite; coverage xml; echo hi; npm run test:e2e; npm run test:watch
+        bun run lint:fix; gem push x; curl https://example.com
     """,
 }
 

@@ -48,6 +48,8 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
         ({"go.mod": ""}, ["go test ./..."]),
         ({"Cargo.toml": ""}, ["cargo test"]),
         ({"pom.xml": "<project/>"}, ["mvn -B test"]),
+        ({"a.sln": ""}, ["dotnet test"]),
+        ({"examples/a.sln": ""}, []),
         ({"CMakeLists.txt": "enable_testing()\n"}, [f"cmake -S . -B build && {BUILD_AND_TEST}"]),
         (
             {

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
+from bot.doctor.prepare_job import repeated_steps
 from bot.ecosystems.record import Use, guarded, guarded_folder
 from bot.environment.detect import detect
 from bot.environment.detection_result import Detection
 from bot.environment.expressions import UNKNOWN, evaluate, substitute
+from bot.environment.prepared import kept_in_home
 
 VENV = "python3 -m venv .venv && . .venv/bin/activate"
 ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true "
@@ -98,6 +100,7 @@ def test_the_usual_command_is_a_fallback_beside_the_tests_of_ci():
         ({}, "cat <<E > x\npip install y\nE\npytest", ["set -e\ncat <<E > x\npip install y\nE\npytest"]),
         ({}, "make test", ["make test"]),
         ({}, "cd $GITHUB_WORKSPACE\nmake test", [f"set -e\nexport {WORKSPACE}\ncd $GITHUB_WORKSPACE\nmake test"]),
+        ({}, "pytest >> $GITHUB_OUTPUT", ['set -e\nexport GITHUB_OUTPUT="/dev/null"\npytest >> $GITHUB_OUTPUT']),
         ({}, "cargo hack test --feature-powerset", ["cargo hack test --feature-powerset"]),
         ({}, "nox -s 'tests-3.14(format)'", ["nox -s 'tests-3.14(format)'"]),
     ],
@@ -130,6 +133,7 @@ def test_an_install_that_cannot_be_told_apart_leaves_the_step_out(lines: str):
         ("- run: pytest --x\n  env:\n    KEY: ${{ secrets.KEY }}", "needs a secret"),
         ("- run: pytest --token ${{ secrets.KEY }}", "needs a secret"),
         ("- run: pytest --ref ${{ inputs.ref }}", "only a run of the workflow has"),
+        ("- run: tox -e $V-x\n  env:\n    V: ${{ needs.x.outputs.y }}", "only a run of the workflow has"),
         ("- uses: pre-commit/action@v3", "an action"),
         ("- run: sudo apt-get install -y gettext", "it installs"),
         ("- run: ./release.sh", "nothing in it is known"),
@@ -243,6 +247,7 @@ def test_a_database_that_refuses_root_is_named_as_that(monkeypatch: pytest.Monke
         workflow("- run: pytest --other").replace("  test:", "  publish:"),
         workflow("- run: pytest --other").replace("ubuntu-latest", "windows-latest"),
         workflow("- uses: actions/checkout@v4\n  with:\n    repository: other/project\n- run: pytest --other"),
+        workflow("- uses: actions/download-artifact@v8\n- run: pytest --other"),
         workflow("- uses: ./.github/workflows/x.yml").replace("steps:", "uses: ./x.yml\n    steps:"),
         "on: [push]\njobs: [",
         "[" * 5_000,
@@ -258,7 +263,7 @@ def test_what_is_not_about_changes_is_no_check(text: str):
     ("name", "is_taken"),
     [
         ("test-unix", True), ("across-versions", True), ("test-nix", False), ("cross", False),
-        ("cifuzz", False),
+        ("cifuzz", False), ("test-redistribute", False), ("test-e2e-mock", False),
     ],
 )  # fmt: skip
 def test_a_job_that_checks_no_change_is_known_by_a_word_of_its_name(name: str, is_taken: bool):
@@ -318,8 +323,11 @@ PARTS = """
         ("{python: ['3.12', '3.13'], part: [a, b]}", "pytest a", 3),
         ("{part: [a, b], exclude: [{part: a}], include: [{part: c}]}", "pytest b", 1),
         ("{shard: [1, 2]}", "SHARD=2 pytest", 1),
+        ("{part: [rootNative, rootJS, rootJVM]}", "pytest rootJVM", 2),
+        ("{part: [py39, py314, py310]}", "pytest py314", 2),
         ("""${{ fromJSON('{"part":["a","b"]}') }}""", "pytest a", 1),
         ("{part: '${{ fromJSON(needs.x.outputs.y) }}'}", "python3 -m pytest -q", 0),
+        ("{include: '${{ fromJSON(needs.x.outputs.y) }}'}", "python3 -m pytest -q", 0),
         ("${{ fromJSON(needs.x.outputs.y) }}", "python3 -m pytest -q", 0),
     ],
 )
@@ -414,7 +422,8 @@ def test_a_chain_of_composite_actions_ends_and_no_identifier_is_one_of_ours():
 def test_variables_that_programs_read_are_set_and_those_of_the_workflow_are_not():
     text = workflow(
         "- run: ${{ env.RUNNER }} --level $LEVEL\n  env: {LEVEL: high}",
-        "env:\n  RUNNER: pytest\n  MODE: ci\n  API_TOKEN: x\n  LD_PRELOAD: ./evil.so\n  PATH: /evil\n",
+        "env:\n  RUNNER: pytest\n  MODE: ci\n  API_TOKEN: x\n  LD_PRELOAD: ./evil.so\n  PATH: /evil\n"
+        "  GRADLE_OPTS: -Xmx2g\n",
     )
     assert commands(detection(PYTEST, text)) == [
         "set -e\nexport MODE=ci\nexport LEVEL=high\npytest --level $LEVEL"
@@ -428,7 +437,7 @@ def test_a_build_belongs_to_the_tests_behind_it_unless_their_runner_builds():
     ]
     steps = "- run: |\n    mkdir out\n    cd out\n    cmake ..\n- run: ctest\n  working-directory: out"
     assert commands(detection({"CMakeLists.txt": ""}, workflow(steps))) == [
-        "set -e\n(set -e\nmkdir out\ncd out\ncmake ..\n)\ncd out && ctest"
+        "set -e\n(set -e\nmkdir -p out\ncd out\ncmake ..\n)\ncd out && ctest"
     ]
     steps = "- run: cargo build\n- run: cargo test"
     assert commands(detection({"Cargo.toml": ""}, workflow(steps))) == ["cargo test"]
@@ -496,16 +505,29 @@ def test_later_jobs_undo_no_install_of_the_first_and_what_only_they_need_may_fai
     ]
 
 
+def test_the_job_prepare_has_a_step_twice_if_one_job_has_or_for_another_folder():
+    """As nox, with two setups of Python, and sinatra, whose projects have packages of their own."""
+    python = "- {uses: actions/setup-python@v6, with: {python-version: '%s'}}\n"
+    install = "- {run: npm ci, working-directory: %s}\n- {run: npm test, working-directory: %s}\n"
+    later = workflow(python % "3.9" + install % ("a", "a") + install % ("b", "b"))
+    files = {"package.json": "{}", ".github/workflows/z.yml": later}
+    detected = detection(files, workflow(python % "3.10" + python % "3.14" + install % ("a", "a")))
+    assert [step.folder for step in detected.prepare] == ["", "", "a", "b"]
+    assert repeated_steps(detected).count("python-version: '3.1") == 2
+
+
 def test_tests_that_install_what_they_need_in_their_own_step_get_it_before():
     """As apispec has it: tox has no network where its tests run. pytest runs beside it with the usual install."""
+    assert ".local/share/hatch" in kept_in_home()
     oldest = "requirements-oldest.txt"
     files = {
         "pyproject.toml": "[project]\nname = 'x'",
         "tests/test_x.py": "import pytest",
         oldest: "six==1.9",
     }
-    steps = detection(files, workflow("- run: pip install tox\n- run: tox -e py")).prepare
-    assert [step.name for step in steps] == ["pip install tox", "Download what the tests need"]
+    for program in ("hatch run py", "tox -e py"):
+        steps = detection(files, workflow(f"- run: pip install x\n- run: {program}")).prepare
+        assert [step.name for step in steps] == ["pip install x", "Download what the tests need"]
     assert steps[1].raw["run"].endswith("pip install -q pytest && python -m pip install -q -e .")
     assert steps[1].raw["continue-on-error"], "as html5lib-python: its tests run where it cannot be built"
     assert len(detection(files, workflow("- run: pip install .\n- run: pytest")).prepare) == 1
@@ -520,8 +542,11 @@ def test_an_action_whose_condition_is_about_the_matrix_is_taken_where_it_holds()
 - run: pip install pytest
 - run: pytest
 """
-    prepare = detection(PYTEST, workflow(steps, "strategy: {matrix: {deps: [base, other]}}")).prepare
+    job = "env: {GEMFILE: '${{ matrix.deps }}', TOKEN: x, A: '${{ secrets.A }}'}"
+    job += "\nstrategy: {matrix: {deps: [base, other]}}"
+    prepare = detection(PYTEST, workflow(steps, job)).prepare
     assert [step.reason for step in prepare] == ["", ""]
+    assert prepare[0].raw["env"] == {"GEMFILE": "base"}, "ruby/setup-ruby installs what a variable names"
     assert "if" not in prepare[0].raw
 
 
@@ -536,6 +561,11 @@ def test_a_step_whose_output_an_action_needs_keeps_its_identifier_which_no_other
     prepare = detection(files, workflow(steps % ("a", "a"))).prepare
     assert [step.raw.get("id") for step in prepare] == ["cache", None, None]
     assert [step.reason for step in prepare] == ["", "", ""]
+    prepare = detection(PYTEST, workflow(steps % ("${{ inputs.x }}", "a"))).prepare
+    assert ["only a run" in prepare[0].reason, prepare[1].reason] == [
+        True,
+        "it needs a step that is left out",
+    ]
 
 
 @pytest.mark.parametrize(("value", "end"), [("true", ""), ("recursive", " --recursive"), ("false", None)])
@@ -552,8 +582,11 @@ def test_the_job_prepare_fetches_the_submodules_that_the_checkout_of_ci_does(val
 
 
 def test_a_repositorys_own_script_is_known_by_the_name_of_its_step():
-    steps = "- name: Run tests\n  run: ./tools/go.sh\n- name: Deploy\n  run: ./tools/go.sh now"
-    assert commands(detection({"README.md": ""}, workflow(steps))) == ["./tools/go.sh"]
+    steps = "- name: Install dependencies\n  run: make\n- name: Run tests\n  run: ./tools/go.sh\n"
+    steps += "- name: Deploy\n  run: ./tools/go.sh now"
+    detected = detection({"README.md": ""}, workflow(steps))
+    assert commands(detected) == ["./tools/go.sh"]
+    assert [step.raw["run"] for step in detected.prepare if "continue-on-error" not in step.raw] == ["make"]
 
 
 def test_no_more_than_three_of_a_kind_are_taken_and_the_others_are_named():
@@ -580,7 +613,7 @@ def test_no_more_than_three_of_a_kind_are_taken_and_the_others_are_named():
          "bundle config set --local path vendor/bundle && bundle config set --local frozen true && bundle install"),
         ({"a.sln": "", "a/packages.lock.json": ""}, "- run: dotnet test", "dotnet restore --locked-mode"),
         ({"Gemfile": ""}, "- run: bundle exec rspec", "bundle config set --local path vendor/bundle && bundle install"),
-        ({"pom.xml": "", "src/test/java/org/x/ATest.java": ""}, "- run: mvn install a:b",
+        ({"pom.xml": "", "src/test/java/org/x/ATest.java": ""}, "- run: mvn install a:b\n  env: {X: a b}",
          f"mvn install a:b -Dtest=ATest {ONE_TEST}"),
     ],
 )  # fmt: skip
@@ -613,10 +646,13 @@ def test_no_command_of_ci_has_control_characters():
         ("startsWith(matrix.os, 'win') || false", False), ("contains('a b', 'B')", True),
         ("secrets.TOKEN != ''", UNKNOWN), ("secrets.TOKEN && false", False), ("matrix.absent || 'x'", "x"),
         ("steps.cache.outputs.cache-hit != 'true'", True), ("(" * 500, UNKNOWN), ("1 ===", UNKNOWN),
+        ("matrix.php >= 8.2 && '2' || '4'", "2"), ("matrix.php < 8.1", False), ("matrix.os < 3", UNKNOWN),
+        ("matrix.absent >= 11", False),
     ],
 )  # fmt: skip
 def test_expressions(expression: str, value: object):
-    assert evaluate(expression, {"matrix.os": "ubuntu-latest", "matrix.slow": False}) == value
+    matrix = {"matrix.os": "ubuntu-latest", "matrix.slow": False, "matrix.php": "8.5"}
+    assert evaluate(expression, matrix) == value
 
 
 def test_what_is_unknown_stays_as_it_is():
