@@ -88,7 +88,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
         "flaky": "python3 -m unittest discover -s flaky",
         "order": "python3 -m unittest discover -s order",
         "before": "python3 -m unittest discover -s before",
-        "piped": "python3 -m unittest discover -s piped -v 2>&1 | cat",
+        "piped": "printf 'a\\0\\n'; python3 -m unittest discover -s piped -v 2>&1 | cat",
         "nameless": ONCE.format(place=folder / "was"),
         "leftover": ONCE.format(place="was"),
         "reader": "cat src/a.py",  # else no check opens the change, and none counts
