@@ -94,6 +94,7 @@ def test_the_usual_command_is_a_fallback_beside_the_tests_of_ci():
         ({}, "for one in a b; do\n  pytest $one\ndone", ["set -e\nfor one in a b; do\n  pytest $one\ndone"]),
         ({}, "pytest \\\n  --slow", ["pytest --slow"]),
         ({}, "pytest | tee log", ["set -e\npytest | tee log"]),
+        ({}, "./serve &\nsleep 1 && ./wait &\npytest", ["set -e\n./serve &\nsleep 1 && ./wait &\npytest"]),
         ({}, "pytest  # all of them", ["pytest"]),
         ({}, "cat <<E > x\npip install y\nE\npytest", ["set -e\ncat <<E > x\npip install y\nE\npytest"]),
         ({}, "make test", ["make test"]),
