@@ -446,6 +446,21 @@ def test_of_jobs_that_run_the_same_the_plainest_is_taken():
     assert commands(detection(files)) == ["make test"]
 
 
+@pytest.mark.parametrize(
+    ("steps", "number"),
+    [
+        ("- run: pytest a/part1\n- run: pytest a/part2", 2),
+        ("- run: |\n    date\n    pytest\n  working-directory: a\n- run: pytest\n  working-directory: b", 2),
+        ("- run: |\n    cd a\n    pytest\n- run: |\n    cd b\n    pytest", 2),
+        ("- run: |\n    echo a\n    pytest -v\n- run: pytest", 1),
+        ("- run: python3.11 -m pytest\n- run: python3.12 -m pytest", 1),
+        ("- run: tox -e py311-x4.2\n- run: tox -e py312-x5.0", 1),
+    ],
+)  # fmt: skip
+def test_tests_of_another_folder_are_not_the_same(steps: str, number: int):
+    assert len(commands(detection(PYTEST, workflow(steps)))) == number
+
+
 def test_the_job_prepare_takes_what_is_for_one_value_of_a_matrix_from_no_second_job():
     """As jotai has it: beside the tests, jobs with older versions of what the first one installs."""
     builds = workflow(
