@@ -347,7 +347,9 @@ def _rendered(step: CIStep, kept: Sequence[Statement]) -> str:
         line = " ".join((*variables, lines[0]))
         return f"cd {shlex.quote(step.folder)} && {line}" if step.folder else line
     folder = [f"cd {shlex.quote(step.folder)}"] if step.folder else []
-    return "\n".join(("set -e", *(f"export {one}" for one in variables), *folder, *lines))
+    # So GitHub starts bash for a step that names it, and only then.
+    options = "set -eo pipefail" if step.raw.get("shell") == "bash" else "set -e"
+    return "\n".join((options, *(f"export {one}" for one in variables), *folder, *lines))
 
 
 def _likeness(check: _Classified) -> str:

@@ -110,6 +110,20 @@ def test_a_step_is_taken_as_it_stands_without_its_installs(
 
 
 @pytest.mark.parametrize(
+    ("head", "step", "options"),
+    [
+        ("", "shell: bash", "set -eo pipefail"),
+        ("defaults: {run: {shell: bash}}\n", "name: Test", "set -eo pipefail"),
+        ("defaults: {run: {shell: bash}}\n", "shell: sh", "set -e"),
+        ("", "shell: bash -l {0}", "set -e"),
+    ],
+)
+def test_a_pipeline_fails_as_the_shell_of_the_step_has_it(head: str, step: str, options: str):
+    text = workflow(f"- run: pytest | tee log\n  {step}", head=f"{head}on: push")
+    assert commands(detection(PYTEST, text)) == [f"{options}\npytest | tee log"]
+
+
+@pytest.mark.parametrize(
     "lines",
     [
         "pip install $PACKAGES\npytest",
