@@ -39,6 +39,8 @@ _INSTALLS = "it installs, and what is installed here is used"
 _UNKNOWN = "nothing in it is known to test, check or build"
 _MIXED = "it installs and checks in one command that cannot be taken apart"
 _VARIED = re.compile(r"(?m)^([A-Za-z_]\w*=('[^']*'|\S*) +)+| (-[vqs]+|--verbose|--color\S*|-rA)(?= |$)")
+_SHARE = re.compile(r"--(shard|group|test-group|node-index|chunk)[= ]\S*\d")
+_SHARED = "it runs a share of the tests, by a value of the matrix"
 _SYNCED = "it would remove what the tests' job installed in the same folder"
 
 _Folders = set[tuple[str | None, str]]
@@ -113,6 +115,8 @@ class _Classified(NamedTuple):
         """Why it is neither a check nor a build that belongs to one; empty if it is."""
         if self.use is None:
             return _UNKNOWN
+        if self.step.varies and _SHARE.search(self.step.script):
+            return _SHARED
         return _INSTALLS if self.use <= Use.INSTALL else _MIXED if self.mixed else ""
 
     @property

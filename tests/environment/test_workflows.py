@@ -289,6 +289,16 @@ def test_a_folder_that_the_repository_is_checked_out_into_is_its_root():
         assert commands(detection(PYTEST, workflow(text))) == ["cd inner && pytest"]
 
 
+@pytest.mark.parametrize("option", ["--shard=${{ matrix.n }}/3", "--splits 3 --group ${{ matrix.n }}"])
+def test_a_share_of_the_tests_is_left_out_for_all_of_them(option: str):
+    job = "strategy: {matrix: {n: [1, 2, 3]}}"
+    detected = detection(PYTEST, workflow(f"- run: pytest {option}", job))
+    assert [check.command for check in detected.checks] == ["python3 -m pytest -q"]
+    assert any("a share of the tests" in reason for reason in left_out(detected).values())
+    both = "- run: pytest --shard=1/2\n- run: pytest --shard=2/2"
+    assert len(commands(detection(PYTEST, workflow(both)))) == 2
+
+
 def test_the_matrix_fills_in_a_leg_on_linux_and_its_conditions_decide():
     text = workflow(
         """
