@@ -68,4 +68,4 @@ def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
         return 2, ()
     if re.fullmatch(r"v?\d+(\.(\d+|x))*", text):
         return 0, tuple(-int(part) for part in re.findall(r"\d+", text))
-    return (0 if re.search(r"ubuntu|linux|stable|latest|lts|\bunit", text) else 1), ()
+    return (0 if re.search(r"ubuntu|linux|stable|latest|lts|\b(unit|tests?\b|py\d)", text) else 1), ()

@@ -299,6 +299,11 @@ def test_a_share_of_the_tests_is_left_out_for_all_of_them(option: str):
     assert len(commands(detection(PYTEST, workflow(both)))) == 2
 
 
+def test_of_the_values_of_a_matrix_one_that_tests_is_taken_first():
+    job = "strategy: {matrix: {env: [lint, docs, py312]}}"
+    assert commands(detection(PYTEST, workflow("- run: tox -e ${{ matrix.env }}", job))) == ["tox -e py312"]
+
+
 def test_the_matrix_fills_in_a_leg_on_linux_and_its_conditions_decide():
     text = workflow(
         """
