@@ -65,7 +65,7 @@ ECOSYSTEM = Ecosystem(
     name="native",
     manifests=("CMakeLists.txt", "meson.build"),
     uses=uses(
-        TESTS="ctest; meson test; ninja test; cmake test",
+        TESTS="ctest; meson test; ninja test; ninja check; cmake test; cmake check",
         LINT="clang-tidy; clang-format --dry-run; cppcheck",
         BUILD="cmake; ninja; meson; configure; autogen.sh; bootstrap; autoreconf; bazel build",
     ),

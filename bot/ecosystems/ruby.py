@@ -48,7 +48,7 @@ ECOSYSTEM = Ecosystem(
         INSTALL="bundle install; bundle config; bundle lock; gem install; bundle",
         LINT="rubocop; standardrb; reek; brakeman",
         TYPES="srb; steep",
-        TESTS="rspec; minitest; cucumber; rake; rails test; m",
+        TESTS="rspec; parallel_rspec; minitest; cucumber; rake; rails test; m",
     ),
     scripts=("rake", "thor"),
     launchers=("bundle exec",),

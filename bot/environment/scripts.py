@@ -82,7 +82,9 @@ def _parts(node: Node, script: str) -> Iterator[Statement]:
 
 
 def _statement(text: str, words: tuple[str, ...] | None) -> Statement:
-    seen = [words] if words else parse_shell(text).seen
+    # Of `make -j$(nproc) check`, the policy's parser sees the words before and behind the substitution apart.
+    whole = re.sub(r"\$\([^()]*\)", "x", text)
+    seen = [words] if words else [*parse_shell(text).seen, *parse_shell(whole).seen]
     uses = frozenset(use for one in seen if (use := use_of(one)) is not None)
     return Statement(text, words, uses, ecosystem_of(words) if words else None)
 

@@ -98,6 +98,7 @@ def test_the_usual_command_is_a_fallback_beside_the_tests_of_ci():
         ({}, "pytest  # all of them", ["pytest"]),
         ({}, "cat <<E > x\npip install y\nE\npytest", ["set -e\ncat <<E > x\npip install y\nE\npytest"]),
         ({}, "make test", ["make test"]),
+        ({}, "make -j$(nproc) check V=1", ["set -e\nmake -j$(nproc) check V=1"]),
         ({}, "cd $GITHUB_WORKSPACE\nmake test", [f"set -e\nexport {WORKSPACE}\ncd $GITHUB_WORKSPACE\nmake test"]),
         ({}, "cargo hack test --feature-powerset", ["cargo hack test --feature-powerset"]),
         ({}, "nox -s 'tests-3.14(format)'", ["nox -s 'tests-3.14(format)'"]),
