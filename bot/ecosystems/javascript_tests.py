@@ -14,7 +14,7 @@ from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Named, Runner, 
 _MARKS = {"✓": PASSED, "✔": PASSED, "√": PASSED, "✖": FAILED, "﹣": SKIPPED, "-": SKIPPED}
 
 _JEST_END = re.compile(r"Tests: +(?:\d+ [a-z]+, )*\d+ total")
-_JEST_FILE = re.compile(r"(PASS|FAIL) +(\S+)(?: \([\d.]+ m?s\))?")
+_JEST_FILE = re.compile(r" ?(PASS|FAIL) +(\S+)(?: \([\d.]+ m?s\))?")
 _JEST_BAD = re.compile(r"  ● (.+)")
 _NOT_RUN = "Test suite failed to run"
 

@@ -51,6 +51,7 @@ def test_a_runner_that_names_every_test_is_read_whole(name: str, passed: int, fa
           'App\\Tests\\ATest::testMany with data set "two" (2)'],
          (2, 3, 1)),
         ("jest", ["a.test.js > sum > is bad"], (3, 1, 1)),
+        ("jest_colours", ["a.test.js > sum > is bad"], (1, 1, 0)),
         ("vitest", ["a.test.mjs > sum > is bad"], (2, 1, 1)),
         ("pytest_quiet", ["test_a.py::test_bad", "test_a.py::test_e", "test_b.py"], (5, 3, 2)),
         ("pytest_interrupted", ["test_b.py"], (0, 1, 0)),
