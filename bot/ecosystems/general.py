@@ -105,6 +105,7 @@ ECOSYSTEM = Ecosystem(
         for name, folder in (("asdf", ".asdf"), ("mise", ".local/share/mise"))
     ),
     runners=(Runner(tap, _PLAN),),
+    counts=(r"(?P<ran>\d+) tests?, \d+ failures?(, \d+ skipped)?",),  # bats
     forms={"bash": by_line(_BASH), "shellcheck": _shellcheck},
     outline={
         **dict.fromkeys((".swift", ".dart"), CLASSES),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Ends, ParsedTests, Runner, by_names, tests_of
 
 _PYTEST_SUMMARY = re.compile(
-    r"(?:=+ )?(?:no tests ran|\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?"
+    r"(?:=+ )?(?:no tests ran|\d+ [a-z]+(?:, \d+ [a-z]+(?: [a-z]+)?)*) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?"
 )
 _SHORT = re.compile(r"(?:FAILED|ERROR) (.+?)(?: - .*)?")
 

@@ -276,6 +276,18 @@ LINES = [
     ("Ok:                1\nExpected Fail:     1\nFail:              2\nSkipped:           1", (2, 2, 1)),
     ("# TOTAL: 4\n# PASS:  1\n# SKIP:  1\n# XFAIL: 1\n# FAIL:  1\n# XPASS: 0\n# ERROR: 0", (2, 1, 1)),
     ("  2 tests failed\n  1 known failure\n  1 test skipped\n  3 tests passed", (3, 2, 1)),
+    ("  total:     3\n  passing:   2\n  failing:   1", (2, 1, 0)),
+    ("[doctest] test cases: 3 | 2 passed | 1 failed | 0 skipped", (2, 1, 0)),
+    ("[  PASSED  ] 2 test(s).\n[  FAILED  ] 1 test(s), listed below:", (2, 1, 0)),
+    ("4 Tests 1 Failures 1 Ignored", (2, 1, 1)),
+    (f"[ERROR] {MAVEN.format(2)}, Flakes: 1", (2, 0, 0)),
+    ("===== 1 failed, 3 passed, 4 subtests passed in 0.1s =====", (3, 1, 0)),
+    ("3 scenarios (1 failed, 2 passed)", (2, 1, 0)),
+    ("3 tests, 1 failure, 1 skipped", (1, 1, 1)),
+    ("DONE 4 tests, 1 skipped, 1 failure in 0.5s", (2, 1, 1)),
+    (
+        (5, 1, 0),
+    ),
     ("12 scenarios passed, 0 failed, 1 skipped", (12, 0, 1)),
 ]
 
