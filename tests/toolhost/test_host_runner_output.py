@@ -286,8 +286,11 @@ LINES = [
     ("3 tests, 1 failure, 1 skipped", (1, 1, 1)),
     ("DONE 4 tests, 1 skipped, 1 failure in 0.5s", (2, 1, 1)),
     (
+        "a/b test:   2 passing (2ms)\na/b test:   1 failing\n@x/c test: Tests:       3 passed, 3 total",
         (5, 1, 0),
     ),
+    ("web:test:       Tests  3 passed (3)\napi:test:       Tests  1 failed | 1 passed (2)", (4, 1, 0)),
+    ("a: 3 passed in 0.1s\n[@x/b]: 2 passed in 0.1s\n[0] 1 failed in 0.1s", (5, 1, 0)),
     ("12 scenarios passed, 0 failed, 1 skipped", (12, 0, 1)),
 ]
 
