@@ -93,7 +93,4 @@ RUNNERS = (
     Runner(by_names("pytest's output", pytest, only_failed=True), _PYTEST_SUMMARY, "pytest"),
     Runner(unittest, _RAN),
 )
-COUNTS = (
-    r"(?P<passed>\d+) scenarios? passed, (?P<failed>\d+) failed, (?P<skipped>\d+) skipped.*",
-    r"(PASSED|FAILED) \((failures=\d+, )?(errors=\d+, )?successes=\d+\)",
-)
+COUNTS = (r"(?P<passed>\d+) scenarios? passed, (?P<failed>\d+) failed, (?P<skipped>\d+) skipped.*",)
