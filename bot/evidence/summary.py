@@ -200,7 +200,11 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
     elif state is CheckState.PASSED and check.counts:
         why = f"{title} passed, and every test in it was skipped"
     elif state is CheckState.PASSED:
-        why, advice = f"{title} passed, and it names no test that ran", (_NAME_TESTS, add_test)
+        why = f"{title} passed, and it names no test that ran"
+        advice = (
+            f"{_NAME_TESTS}, and its report",
+            f'checks: [{{command: "{tool.test}", junit: "report.xml"}}]',
+        )
     elif state is CheckState.NO_SOCKETS:
         why = f"the tests need a network, and the sandbox has none ({why})"
         advice = (f"Name a command that needs no network in {POLICY_FILE}", add_test)
