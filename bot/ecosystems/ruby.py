@@ -42,7 +42,7 @@ def rspec(lines: Sequence[str]) -> Named:
 
 ECOSYSTEM = Ecosystem(
     name="ruby",
-    manifests=("Gemfile", "*.gemspec", "Rakefile"),
+    manifests=("Gemfile", "*.gemspec", "Rakefile", ".rspec"),
     uses=uses(
         NONE="gem push; gem build",
         INSTALL="bundle install; bundle config; bundle lock; gem install; bundle",
