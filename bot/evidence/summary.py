@@ -148,7 +148,8 @@ def _counted(checks: Sequence[CheckResult]) -> list[str]:
         numbers = ((sum(number_of(check.tests, kind) for check in with_tests), word) for kind, word in kinds)
         of_them = ", ".join(f"{number:,} {word}" for number, word in numbers if number)
         more = f" ({of_them})" if of_them else ""
-        parts.append(f"{passed:,} of {count_of(passed + failed, 'test')} pass{more}")
+        verb = "passes" if passed + failed == 1 else "pass"
+        parts.append(f"{passed:,} of {count_of(passed + failed, 'test')} {verb}{more}")
     if lost := sum(map(_not_run, checks)):
         parts.append(f"{count_of(lost, 'test')} that passed before did not run")
     alone = [check for check in checks if check not in with_tests]

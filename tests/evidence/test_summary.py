@@ -44,6 +44,7 @@ def _of(*checks: CheckResult, tier: Tier = Tier.MAINTAINER) -> Outcome:
         ([_check(PASSED, PASSED, _counts(3)), _check(PASSED, PASSED), _check(PASSED, PASSED)],
          "3 of 3 tests pass, 2 of 2 other checks pass", False),
         ([_check(PASSED, FAILED)], "1 check fails that passed before", True),
+        ([_check(PASSED, PASSED, _counts(1))], "1 of 1 test passes", False),
         ([_check(PASSED, PASSED, _counts(212), related="pytest a", scope_note="over 5 minutes")],
          "related tests: 212 of 212 tests pass; whole suite not run: over 5 minutes", False),
         ([_check(PASSED, FAILED, _counts(9, 1, broken=("t::a",)), related="pytest a", scope_note="over 5 minutes")],
