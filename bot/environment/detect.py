@@ -40,7 +40,7 @@ _VERSION = r"\A\s*v?(\d[\w./*-]*)\s*\Z|^{}(?:js|lang)?\s+(\d[\w.]*)$"
 _INSTALLS = "it installs, and what is installed here is used"
 _UNKNOWN = "nothing in it is known to test, check or build"
 _MIXED = "it installs and checks in one command that cannot be taken apart"
-_VARIED = re.compile(r"(?m)^([A-Za-z_]\w*=('[^']*'|\S*) +)+| (-[vqs]+|--verbose|--color\S*|-rA)(?= |$)")
+_VARIED = re.compile(r"(?m)^(\w+=('[^']*'|\S*) +)+| (-[vqs]+|-rA|--?(verb|color|cov|junit)\S*)(?= |$)")
 _SHARE = re.compile(r"--(shard|group|test-group|node-index|chunk)[= ]\S*\d")
 _SHARED = "it runs a share of the tests, by a value of the matrix"
 _SYNCED = "it would remove what the tests' job installed in the same folder"

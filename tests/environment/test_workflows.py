@@ -492,11 +492,13 @@ def test_of_jobs_that_run_the_same_the_plainest_is_taken():
         ("- run: |\n    date\n    pytest\n  working-directory: a\n- run: pytest\n  working-directory: b", 2),
         ("- run: |\n    cd a\n    pytest\n- run: |\n    cd b\n    pytest", 2),
         ("- run: |\n    echo a\n    pytest -v\n- run: pytest", 1),
+        ("- run: pytest -x --cov=p --cov-report=xml\n- run: pytest -x --junitxml=r.xml", 1),
+        ("- run: go test ./...\n- run: go test -v -coverprofile=c.out ./...", 1),
         ("- run: python3.11 -m pytest\n- run: python3.12 -m pytest", 1),
         ("- run: tox -e py311-x4.2\n- run: tox -e py312-x5.0", 1),
     ],
 )  # fmt: skip
-def test_tests_of_another_folder_are_not_the_same(steps: str, number: int):
+def test_steps_are_the_same_check_if_they_run_the_same_tests(steps: str, number: int):
     assert len(commands(detection(PYTEST, workflow(steps)))) == number
 
 
