@@ -36,6 +36,7 @@ _TITLE = re.compile(
     r"(?P<name>tests?|lint(?=ers?$|ing$|$)|type-?check(?=s$|ing$|$))(ers?|ing|s)?( suite)?"
 )
 _INSTALL_TITLE = re.compile(r"install (?:\w+ ){0,2}(?:dep(?:endencie)?s|requirements)")
+_SPECIAL = re.compile(r"(?i)lint|lowest|oldest|min(?:im|.?version|.?rust)|msrv")
 _VERSION = r"\A\s*v?(\d[\w./*-]*)\s*\Z|^{}(?:js|lang)?\s+(\d[\w.]*)$"
 _INSTALLS = "it installs, and what is installed here is used"
 _UNKNOWN = "nothing in it is known to test, check or build"
@@ -316,9 +317,12 @@ class _Detector:
 
 
 def _is_special(job: CIJob) -> bool:
-    """Whether it has an unfinished toolchain, or what it installs depends on a value of its matrix."""
+    """Whether it has an unfinished toolchain, what it installs depends on a value of its matrix, or it is named after
+    linters or the lowest versions."""
     return any(
-        "nightly" in str(step.raw) or (step.varies and _Classified.of(step).use in (Use.INSTALL, Use.SYSTEM))
+        _SPECIAL.search(step.source.rpartition(" ")[2])
+        or "nightly" in str(step.raw)
+        or (step.varies and _Classified.of(step).use in (Use.INSTALL, Use.SYSTEM))
         for step in job.steps
     )
 
