@@ -520,7 +520,7 @@ def test_the_job_prepare_has_a_step_twice_if_one_job_has_or_for_another_folder()
 
 def test_tests_that_install_what_they_need_in_their_own_step_get_it_before():
     """As apispec has it: tox has no network where its tests run. pytest runs beside it with the usual install."""
-    assert ".local/share/hatch" in kept_in_home()
+    assert {".local/share/hatch", ".local/share/pypoetry"}.issubset(kept_in_home())
     oldest = "requirements-oldest.txt"
     files = {
         "pyproject.toml": "[project]\nname = 'x'",
