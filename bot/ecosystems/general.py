@@ -81,7 +81,7 @@ ECOSYSTEM = Ecosystem(
         BUILD="make; mkdir",
     ),
     scripts=listed("make; just; task; mage"),
-    launchers=listed("time; exec; command; nice; env; xvfb-run; retry; timeout; bash; sh"),
+    launchers=listed("time; exec; command; nice; env; xvfb-run; retry; timeout; dbus-run-session; bash; sh"),
     runs_no_test=re.compile(r"(^| )(-n|--dry-run|--just-print)( |$)"),
     checks=_checks,
     test="make test",
@@ -105,6 +105,7 @@ ECOSYSTEM = Ecosystem(
         for name, folder in (("asdf", ".asdf"), ("mise", ".local/share/mise"))
     ),
     runners=(Runner(tap, _PLAN),),
+    counts=(r"(?P<ran>\d+) tests?, \d+ failures?(, \d+ skipped)?",),  # bats
     forms={"bash": by_line(_BASH), "shellcheck": _shellcheck},
     outline={
         **dict.fromkeys((".swift", ".dart"), CLASSES),

@@ -149,6 +149,7 @@ ECOSYSTEM = Ecosystem(
             missing=frozenset({"BrokenImport"}),
         ),
     ),
+    counts=(r"DONE (?P<ran>\d+) tests?(, \d+ [a-z]+)* in .*",),  # gotestsum
     runners=(Runner(go, _GO_END),),
     checking={"GOTOOLCHAIN": "local"},
     outline={".go": r"(?:func|type|var|const)\b"},

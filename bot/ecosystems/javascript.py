@@ -145,14 +145,14 @@ ECOSYSTEM = Ecosystem(
             biome; stylelint; tslint; deno lint; deno fmt --check""",
         TYPES="tsc; vue-tsc; tsd; svelte-check; deno check",
         TESTS="""
-            vitest; jest; mocha; ava; tap; jasmine; uvu; karma; borp; node --test; deno test; bun test;
-            npm test; npm t; npm tst; pnpm test; pnpm t; yarn test""",
+            vitest; jest; mocha; ava; tap; jasmine; uvu; karma; borp; node --test; deno test; bun test; tape;
+            tsx --test; npm test; npm t; npm tst; pnpm test; pnpm t; yarn test""",
     ),
     scripts=listed("""
-        npm run; npm run-script; pnpm run; pnpm -r; pnpm -r run; pnpm; yarn run; yarn; bun
-        run; deno task; nr; turbo run; turbo; nx run-many -t; nx"""),
+        npm run; npm run-script; pnpm run; pnpm -r; pnpm -r run; pnpm; yarn run; yarn; yarn workspaces
+        foreach; lerna run; node --run; bun run; deno task; nr; turbo run; turbo; nx run-many -t; nx"""),
     launchers=listed("npx; bunx; pnpm exec; pnpm dlx; yarn exec; yarn dlx; c8; nyc; cross-env"),
-    values=listed("-p; --package; --filter; -w; --workspace"),
+    values=listed("-p; --package; --filter; -w; --workspace; --cwd; workspace"),
     syncs=listed("npm ci; npm install; npm i; pnpm install; pnpm i; yarn install; yarn; bun install"),
     runs_no_test=re.compile(r"--(listTests|list|dry-run|showConfig|passWithNoTests --listTests)\b"),
     checks=_checks,

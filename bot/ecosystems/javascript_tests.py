@@ -14,7 +14,7 @@ from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, Named, Runner, 
 _MARKS = {"✓": PASSED, "✔": PASSED, "√": PASSED, "✖": FAILED, "﹣": SKIPPED, "-": SKIPPED}
 
 _JEST_END = re.compile(r"Tests: +(?:\d+ [a-z]+, )*\d+ total")
-_JEST_FILE = re.compile(r"(PASS|FAIL) +(\S+)(?: \([\d.]+ m?s\))?")
+_JEST_FILE = re.compile(r" ?(PASS|FAIL) +(\S+)(?: \([\d.]+ m?s\))?")
 _JEST_BAD = re.compile(r"  ● (.+)")
 _NOT_RUN = "Test suite failed to run"
 
@@ -32,10 +32,12 @@ _NODE_TIMED = re.compile(r".* \([\d.]+ms\)(?: #.*)?")
 COUNTS = (
     r"(?P<ran>\d+) specs?, \d+ failures?(, \d+ pending specs?)?.*",
     r"  Total: +(?P<ran>\d+)",
+    r"  (?:passing|failing): +\d+",  # tap-spec
     r"  (?P<passed>\d+) tests? passed",  # ava
     r"  (?P<failed>\d+) tests? failed",
     r"  (?P<skipped>\d+) tests? (?:skipped|todo)",
     r" *\d+ (?:pass|fail)",
+    r"\d+ scenarios? \(.*\)",  # cucumber, in Ruby as well
     r"(ok|FAILED) \| \d+ passed.*? \| \d+ failed.*",
 )
 

@@ -87,9 +87,10 @@ ECOSYSTEM = Ecosystem(
     reports=(
         "**/target/surefire-reports/TEST-*.xml",
         "**/target/failsafe-reports/TEST-*.xml",
+        "**/target/test-reports/TEST-*.xml",
         "**/build/test-results/**/TEST-*.xml",
     ),
-    counts=(r"(\[\w+\] )?Tests run: (?P<ran>\d+), Failures: \d+, Errors: \d+, Skipped: \d+",),
+    counts=(r"(\[\w+\] )?Tests run: (?P<ran>\d+), Failures: \d+, Errors: \d+, Skipped: \d+(, Flakes: \d+)?",),
     tools={".sdkman": "SDKMAN_DIR"},
     # Maven's repository is copied, since Maven writes beside what it reads. Of Gradle's, all but locks and `gc` files.
     caches={

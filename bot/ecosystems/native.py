@@ -65,7 +65,7 @@ ECOSYSTEM = Ecosystem(
     name="native",
     manifests=("CMakeLists.txt", "meson.build"),
     uses=uses(
-        TESTS="ctest; meson test; ninja test; cmake test",
+        TESTS="ctest; meson test; ninja test; ninja check; cmake test; cmake check",
         LINT="clang-tidy; clang-format --dry-run; cppcheck",
         BUILD="cmake; ninja; meson; configure; autogen.sh; bootstrap; autoreconf; bazel build",
     ),
@@ -75,8 +75,8 @@ ECOSYSTEM = Ecosystem(
     suffixes=tuple(_FILES),
     test="ctest --test-dir build",
     counts=(
-        r"\[  PASSED  \] (?P<passed>\d+) tests?\.",
-        r"\[  FAILED  \] (?P<failed>\d+) tests?, listed below:",
+        r"\[  PASSED  \] (?P<passed>\d+) test(s|\(s\))?\.",
+        r"\[  FAILED  \] (?P<failed>\d+) test(s|\(s\))?, listed below:",
         r"All tests passed \(\d+ assertions? in (?P<passed>\d+) test cases?\)",
         # Meson, and `make check` of Automake.
         r"(?:Ok|Expected Fail): +(?P<passed>\d+)",
@@ -84,8 +84,9 @@ ECOSYSTEM = Ecosystem(
         r"Skipped: +(?P<skipped>\d+)",
         r"# (?:PASS|XFAIL): +(?P<passed>\d+)",
         r"# (?:FAIL|XPASS|ERROR): +(?P<failed>\d+)",
+        r"(?P<ran>\d+) Tests \d+ Failures \d+ Ignored",  # Unity
         r"# SKIP: +(?P<skipped>\d+)",
-        r"test cases: +\d+ \| +(?P<passed>\d+) passed( \| +(?P<failed>\d+) failed)?.*",
+        r"(\[doctest\] )?test cases: +\d+ \| +(?P<passed>\d+) passed( \| +(?P<failed>\d+) failed)?.*",
     ),
     copies="A program built before is not the tree: build in the check, before its tests",
     servers=(

@@ -42,7 +42,7 @@ ECOSYSTEM = Ecosystem(
         INSTALL="composer install; composer update; composer require; composer global; composer config",
         LINT="phpcs; php-cs-fixer; pint; ecs; parallel-lint",
         TYPES="phpstan; psalm",
-        TESTS="phpunit; simple-phpunit; pest; paratest; codecept; phpspec; behat; composer test",
+        TESTS="phpunit; simple-phpunit; pest; paratest; codecept; phpspec; behat; composer test; artisan test",
     ),
     scripts=("composer run-script", "composer run", "composer"),
     launchers=("php",),

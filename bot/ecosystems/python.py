@@ -88,16 +88,16 @@ ECOSYSTEM = Ecosystem(
         TYPES="mypy; pyright; basedpyright; stubtest; pyrefly; dmypy",
         TESTS="""
             pytest; py.test; unittest; nose2; nbdev-test; nbdev_test; behave; trial; coverage run; tox; nox;
-            hatch test; hatch run; molecule test; molecule""",
+            hatch test; hatch run; molecule test; molecule; python manage.py test; manage.py test""",
     ),
     scripts=listed("""
         tox -e; tox -f; tox run -e; tox run -f; nox -s; nox -e; nox --session; nox --sessions; hatch run;
-        invoke; poe; pdm run; pixi run"""),
+        invoke; poe; pdm run; pixi run; pipenv run"""),
     launchers=listed("""
         python -m; python -Im; uv run; poetry run; pdm run; pipenv run; rye run; uvx; pipx run; coverage
-        run -m"""),
+        run -m; conda run; mamba run; micromamba run"""),
     values=listed("""
-        --with; --group; --extra; --python; -p; --from; --package; --only-group;
+        -n; --name; --with; --with-requirements; --group; --extra; --python; -p; --from; --package; --only-group;
         --directory; --no-group; --env-file; -w; -e; --environment; --source"""),
     syncs=listed("uv sync; poetry sync; pdm sync; pip-sync; pipenv sync"),
     isolates=("tox", "nox", "hatch"),

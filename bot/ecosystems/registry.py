@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
-from posixpath import basename
+from posixpath import basename, dirname
 from typing import cast
 
 from bot.ecosystems.checker import Checker, Form, Names
@@ -78,20 +78,29 @@ def use_of(words: Words) -> Use | None:
     """Return what a command is for; `None` if that is unknown, or no check."""
     if "--version" in words[-1:]:
         return None
-    inner = unwrapped(words)
-    for ecosystem in ecosystems() if inner else ():
-        known, use = _use_in(ecosystem, inner)
-        if known:
-            return use
-    # A script of the repository, such as `./ci/test.sh` or `python tools/run_tests.py`.
-    script = next((word for word in (*words[:2], *inner[:2]) if _SCRIPT.search(word)), "")
-    return use_of_name(basename(script).partition(".")[0]) if script else None
+    name, use = _known(words)
+    if name:
+        return use
+    # A script of the repository, such as `./ci/test.sh`, `python tools/run_tests.py` or `node test/index.js`.
+    script = next((word for word in (*words[:2], *unwrapped(words)[:2]) if _SCRIPT.search(word)), "")
+    named = basename(script).partition(".")[0]
+    return use_of_name(basename(dirname(script)) if named in ("run", "index", "main") else named)
 
 
 def ecosystem_of(words: Words) -> str:
     """Return the name of the ecosystem that a command belongs to, empty if unknown."""
-    inner = unwrapped(words)
-    return next((one.name for one in ecosystems() if inner and _use_in(one, inner)[0]), "")
+    return _known(words)[0]
+
+
+def _known(words: Words) -> tuple[str, Use | None]:
+    """Return the ecosystem that knows a command, empty if none does, and its use."""
+    # What `pdm run` begins may be a script.
+    for read, line in ((_use_in, unwrapped(words)), (_use_by_name, _named_program(words))):
+        for one in ecosystems() if line else ():
+            known, use = read(one, line)
+            if known:
+                return one.name, use
+    return "", None
 
 
 def syncs(words: Words) -> bool:
@@ -136,7 +145,7 @@ def _launched(words: Words, ecosystem: Ecosystem) -> list[str]:
 
 def _without_options(words: Words, values: Names) -> list[str]:
     remaining = list(words)
-    while remaining and _OPTION.match(remaining[0]):
+    while remaining and (_OPTION.match(remaining[0]) or remaining[0] in values):
         option = remaining.pop(0)
         if option == "--":
             break
@@ -145,39 +154,43 @@ def _without_options(words: Words, values: Names) -> list[str]:
     return remaining
 
 
-def _use_in(ecosystem: Ecosystem, inner: Words) -> tuple[bool, Use | None]:
+def _use_in(ecosystem: Ecosystem, inner: Names) -> tuple[bool, Use | None]:
     """Return whether `ecosystem` knows the command, and its use."""
-    line = " ".join(inner)
-    known, use = _use_by_name(ecosystem, line)
+    known, use = _use_by_name(ecosystem, inner)
     if not known:
         # Of the keys that fit, the longest, then the one whose argument comes first.
         program, arguments = inner[0], inner[1:]
         keys = [f"{program} {first} {second}" for first in arguments[:1] for second in arguments[1:]]
-        keys += [*(f"{program} {word}" for word in arguments), program]
+        # And a task of Gradle's, `:core:test`.
+        keys += [f"{program} {word}" for one in arguments for word in (one, one.rpartition(":")[2])]
+        keys += [program]
         key = next((key for key in keys if key in ecosystem.uses), None)
         if key is None:
             return False, None
         use = ecosystem.uses[key]
-    runs_none = use is Use.TESTS and ecosystem.runs_no_test and ecosystem.runs_no_test.search(line)
+    runs_none = use is Use.TESTS and ecosystem.runs_no_test and ecosystem.runs_no_test.search(" ".join(inner))
     return True, Use.BUILD if runs_none else use
 
 
-def _use_by_name(ecosystem: Ecosystem, line: str) -> tuple[bool, Use | None]:
+def _use_by_name(ecosystem: Ecosystem, inner: Names) -> tuple[bool, Use | None]:
     """Return whether the command runs a script or target by its name, and the use of that."""
-    line = re.sub(r"(?<=\w)( -[vq]+| --verbose| --quiet)+(?= )", "", line)
+    line = re.sub(r"(?<=\w)( -[vq]+| --verbose| --quiet)+(?= )", "", " ".join(inner))
     for script in sorted(ecosystem.scripts, key=len, reverse=True):
         if line != script and not line.startswith(f"{script} "):
             continue
         words = _without_options(line[len(script) :].split(), ecosystem.values)
-        name = next((word for word in words if not word.startswith(("-", "+")) and "=" not in word), "")
-        if f"{script} {name}" in ecosystem.uses:
-            break
-        if not name:
+        names = [word for word in words if not re.match(r"[-+]|.*=|run$", word)]
+        if not names:
             return True, ecosystem.uses.get(script, Use.BUILD)
-        if is_other_name(name):
+        if f"{script} {names[0]}" in ecosystem.uses:
+            break
+        if is_other_name(names[0]):
             return True, None
-        use = use_of_name(name) or use_of_name(name.partition(":")[0]) or ecosystem.uses.get(name)
+        each = names if ecosystem.name == "general" else names[:1]  # behind a script are its arguments
+        uses = (
+            use_of_name(one) or use_of_name(one.partition(":")[0]) or ecosystem.uses.get(one) for one in each
+        )
+        use = max(filter(None, uses), default=ecosystem.uses.get(script))
         if use or script in ecosystem.uses:
-            own = ecosystem.uses.get(script)
-            return True, use or (None if own is Use.INSTALL else own)
+            return True, None if use is Use.INSTALL else use
     return False, None

@@ -42,13 +42,13 @@ def rspec(lines: Sequence[str]) -> Named:
 
 ECOSYSTEM = Ecosystem(
     name="ruby",
-    manifests=("Gemfile", "*.gemspec", "Rakefile"),
+    manifests=("Gemfile", "*.gemspec", "Rakefile", ".rspec"),
     uses=uses(
         NONE="gem push; gem build",
         INSTALL="bundle install; bundle config; bundle lock; gem install; bundle",
         LINT="rubocop; standardrb; reek; brakeman",
         TYPES="srb; steep",
-        TESTS="rspec; minitest; cucumber; rake; rails test; m",
+        TESTS="rspec; parallel_rspec; minitest; cucumber; rake; rails test; m",
     ),
     scripts=("rake", "thor"),
     launchers=("bundle exec",),

@@ -165,7 +165,7 @@ ECOSYSTEM = Ecosystem(
         INSTALL="cargo install; cargo fetch; cargo generate-lockfile; cargo update; cargo binstall",
         SYSTEM="rustup",
         LINT="cargo clippy; cargo fmt",
-        TESTS="cargo test; cargo nextest; cargo llvm-cov; cargo tarpaulin",
+        TESTS="cargo test; cargo t; cargo nextest; cargo llvm-cov; cargo tarpaulin",
         BUILD="cargo build; cargo check",
     ),
     runs_no_test=re.compile(r"--(no-run|list|help)\b|nextest list|-- --list"),

@@ -21,7 +21,8 @@ _BY_NAME = tuple(
         (
             Use.TESTS,
             r"""(run[-_])?tests? | (run[-_])?unit([-:_]?tests?)? | tests?[\w:.-]+ | specs? | check | verify
-            | ci([-:_]tests?)? | cov(erage)? | richtest | py[\d.]*([-:_].*)? | pytest | vitest | jest | mocha""",
+            | ci([-:_]tests?)? | cov(erage)? | richtest | py[\d.]*([-:_].*)? | pytest | vitest | jest | mocha
+            | (?!build|compile|prepare|generate)\w[\w.-]*[-_:.]tests?""",
         ),
         (Use.BUILD, r"all | (build|compile|prepare|generate|configure)([-:_].*)?"),
     )

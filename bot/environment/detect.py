@@ -41,6 +41,9 @@ _VERSION = r"\A\s*v?(\d[\w./*-]*)\s*\Z|^{}(?:js|lang)?\s+(\d[\w.]*)$"
 _INSTALLS = "it installs, and what is installed here is used"
 _UNKNOWN = "nothing in it is known to test, check or build"
 _MIXED = "it installs and checks in one command that cannot be taken apart"
+_VARIED = re.compile(r"(?m)^([A-Za-z_]\w*=('[^']*'|\S*) +)+| (-[vqs]+|--verbose|--color\S*|-rA)(?= |$)")
+_SHARE = re.compile(r"--(shard|group|test-group|node-index|chunk)[= ]\S*\d")
+_SHARED = "it runs a share of the tests, by a value of the matrix"
 _SYNCED = "it would remove what the tests' job installed in the same folder"
 
 _Folders = set[tuple[str | None, str]]
@@ -117,6 +120,8 @@ class _Classified(NamedTuple):
         """Why it is neither a check nor a build that belongs to one; empty if it is."""
         if self.use is None:
             return _UNKNOWN
+        if self.step.varies and _SHARE.search(self.step.script):
+            return _SHARED
         return _INSTALLS if self.use <= Use.INSTALL else _MIXED if self.mixed else ""
 
     @property
@@ -152,6 +157,7 @@ class _Detector:
     checks: list[DetectedCheck] = field(default_factory=list)
     prepare: list[CIStep] = field(default_factory=list)
     synced: _Folders = field(default_factory=set)
+    taken: dict[str, int] = field(default_factory=dict)  # numbers of checks by their likeness
 
     def detected(self) -> Detection:
         services: dict[int, Service] = {}
@@ -276,21 +282,22 @@ class _Detector:
         compiles = {one.name for one in ecosystems() if one.compiles}
         needs_build = use >= Use.TYPES and compiles.isdisjoint(one.ecosystem for one in check.commands)
         command = "\n".join(("set -e", *builds, own)) if builds and needs_build else own
-        same = [number for number, one in enumerate(self.checks) if _alike(one.command) == _alike(own)]
+        key = _likeness(check)
+        same = self.taken.get(key)
         if step.folder == "?":
             self._leave_out(step, "it runs outside of the repository")
         elif not 0 < len(command) <= _LONGEST_COMMAND or not _is_printable(command) or "${{" in command:
             self._leave_out(step, "it depends on values that only a run of the workflow has")
-        elif same:
+        elif same is not None:
             # Of jobs that run the same, the plainest is taken: another version, other variables, another build.
-            for number in same:
-                both = (self.checks[number].command, command)
-                # An empty variable is as good as none.
-                plainest = min(both, key=lambda one: len(one.replace("=''", "")))
-                self.checks[number] = self.checks[number]._replace(command=plainest)
+            both = (self.checks[same].command, command)
+            # An empty variable is as good as none.
+            plainest = min(both, key=lambda one: len(one.replace("=''", "")))
+            self.checks[same] = self.checks[same]._replace(command=plainest)
         elif sum(one.use is use for one in self.checks) >= _MOST[use]:
             self._leave_out(step, f"there are {_MOST[use]} of its kind already")
         else:
+            self.taken[key] = len(self.checks)
             self.checks.append(DetectedCheck(self._name(step.name), command, use, step.source))
 
     def _suggest(self) -> None:
@@ -357,11 +364,13 @@ def _rendered(step: CIStep, kept: Sequence[Statement]) -> str:
         line = " ".join((*variables, lines[0]))
         return f"cd {shlex.quote(step.folder)} && {line}" if step.folder else line
     folder = [f"cd {shlex.quote(step.folder)}"] if step.folder else []
-    return "\n".join(("set -e", *(f"export {one}" for one in variables), *folder, *lines))
+    # So GitHub starts bash for a step that names it, and only then.
+    options = "set -eo pipefail" if step.raw.get("shell") == "bash" else "set -e"
+    return "\n".join((options, *(f"export {one}" for one in variables), *folder, *lines))
 
 
-def _alike(command: str) -> str:
+def _likeness(check: _Classified) -> str:
     """Return what two checks have in common that differ in versions, variables, builds, or in what they print."""
-    line = command.rpartition("\n")[2]
-    line = re.sub(r" (-[vqs]+|--verbose|--color\S*|-rA)(?= |$)", "", f" {line}")
-    return re.sub(r"\d+", "N", re.sub(r"^(\s*[A-Za-z_]\w*=('[^']*'|\S*))*\s+", "", line))
+    tests = [one for one in check.commands if one.text[:3] == "cd " or max(one.uses, default=0) > Use.BUILD]
+    text = "\n".join((check.step.folder, *(one.text for one in tests or check.commands)))
+    return re.sub(r"(?<=py|on)\d[\d.]*|\d+\.\d[\d.]*", "N", _VARIED.sub("", text))

@@ -69,6 +69,6 @@ def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
     version = re.search(r"v?\d+(\.(\d+|x))*$", text)
     newest = tuple(-int(part) for part in re.findall(r"\d+", version[0])) if version else ()
     is_usual = (version and version[0] == text) or re.search(
-        r"ubuntu|linux|stable|latest|lts|jvm|\bunit", text
+        r"ubuntu|linux|stable|latest|lts|jvm|\b(unit|tests?\b|py\d)", text
     )
     return (0 if is_usual else 1), newest

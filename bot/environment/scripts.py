@@ -70,16 +70,21 @@ def _syntax_tree(script: str) -> Tree | None:
 
 
 def _parts(node: Node, script: str) -> Iterator[Statement]:
-    if node.type == "list" and all(joint.type == "&&" for joint in node.children if not joint.is_named):
+    # The `&` behind a command is no part of its node.
+    last = node.next_sibling if node.next_sibling and node.next_sibling.type == "&" else node
+    joints = {child.type for child in node.children if not child.is_named}
+    if node.type == "list" and joints == {"&&"} and last is node:
         for child in node.named_children:
             yield from _parts(child, script)
     elif node.is_named and node.type != "comment":
-        text = script[node.start_byte : node.end_byte]
-        yield _statement(text, _words(node, text))
+        text = script[node.start_byte : last.end_byte]
+        yield _statement(text, _words(node, text) if last is node else None)
 
 
 def _statement(text: str, words: tuple[str, ...] | None) -> Statement:
-    seen = [words] if words else parse_shell(text).seen
+    # Of `make -j$(nproc) check`, the policy's parser sees the words before and behind the substitution apart.
+    whole = re.sub(r"\$\([^()]*\)", "x", text)
+    seen = [words] if words else [*parse_shell(text).seen, *parse_shell(whole).seen]
     uses = frozenset(use for one in seen if (use := use_of(one)) is not None)
     return Statement(text, words, uses, ecosystem_of(words) if words else None)
 

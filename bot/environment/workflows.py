@@ -253,6 +253,7 @@ class _Job:
 
     def _step(self, step: Table, values: Table) -> CIStep | None:
         """Return a step with the values of its job; for a checkout, what fetches its submodules, or `None`."""
+        step = {**table(self.workflow, "defaults", "run"), **table(self.job, "defaults", "run"), **step}
         script = step.get("run")
         named = str(step.get("name") or step.get("uses") or script or "").strip().partition("\n")[0]
         reason = _condition(step, values)
@@ -317,9 +318,7 @@ class _Job:
         }
 
     def _folder(self, step: Table, values: Table) -> str:
-        levels = [table(one, "defaults", "run") for one in (self.job, self.workflow)]
-        chosen = (one.get("working-directory") for one in (step, *levels))
-        folder = substitute(str(next(filter(None, chosen), "")), values)
+        folder = substitute(str(step.get("working-directory") or ""), values)
         for checkout in self._using("checkout"):
             if isinstance(path := table(checkout, "with").get("path"), str):
                 folder = posixpath.normpath(folder).removeprefix(posixpath.normpath(substitute(path, values)))

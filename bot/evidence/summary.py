@@ -31,7 +31,8 @@ _NO_TEST = ("no test was run", "No test was run")
 
 class CheckSummary(NamedTuple):
     """`headline` is such as `20 of 20 tests pass (1 fixed)` or `not verified: no test was run`, empty if nothing
-    changed. `failing`: a check fails because of the change. `doubtful`: the tests as they were do not confirm it.
+    changed. `failing`: a check fails because of the change. `doubtful`: the tests as they were do not confirm it, or
+    fewer tests ran than passed before.
     `unverified` is one sentence, empty if there is evidence.
     `advice` says what to do about it; `remedy` is a line to add or a command to run."""
 
@@ -86,7 +87,16 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
     parts += [f"{count_of(silent, 'check')} without a result"] if silent else []
     as_were = dict.fromkeys(check.as_they_were for check in known if check.as_they_were)
     headline = "; ".join([", ".join(parts), *map(as_they_were, as_were)])
-    return CheckSummary(headline, bool(bad), doubtful=not all(map(confirms, as_were)))
+    doubtful = any(map(_not_run, known)) or not all(map(confirms, as_were))
+    return CheckSummary(headline, bool(bad), doubtful=doubtful)
+
+
+def _not_run(check: CheckResult) -> int:
+    """Return how many fewer tests ran than passed before, with the tests as they were if these differ."""
+    tests, were = check.tests, check.as_they_were and check.as_they_were.tests
+    if not (tests and tests.before and tests.after):
+        return 0
+    return max(tests.before.passed - (were or tests.after).ran, 0)
 
 
 def _has_unknown_base(check: CheckResult) -> bool:
@@ -138,7 +148,10 @@ def _counted(checks: Sequence[CheckResult]) -> list[str]:
         numbers = ((sum(number_of(check.tests, kind) for check in with_tests), word) for kind, word in kinds)
         of_them = ", ".join(f"{number:,} {word}" for number, word in numbers if number)
         more = f" ({of_them})" if of_them else ""
-        parts.append(f"{passed:,} of {count_of(passed + failed, 'test')} pass{more}")
+        verb = "passes" if passed + failed == 1 else "pass"
+        parts.append(f"{passed:,} of {count_of(passed + failed, 'test')} {verb}{more}")
+    if lost := sum(map(_not_run, checks)):
+        parts.append(f"{count_of(lost, 'test')} that passed before did not run")
     alone = [check for check in checks if check not in with_tests]
     good = [check for check in alone if check.after.state is CheckState.PASSED or check.flaky]
     if broken := sum(check.before.state is CheckState.PASSED and check not in good for check in alone):
@@ -188,7 +201,11 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
     elif state is CheckState.PASSED and check.counts:
         why = f"{title} passed, and every test in it was skipped"
     elif state is CheckState.PASSED:
-        why, advice = f"{title} passed, and it names no test that ran", (_NAME_TESTS, add_test)
+        why = f"{title} passed, and it names no test that ran"
+        advice = (
+            f"{_NAME_TESTS}, and its report",
+            f'checks: [{{command: "{tool.test}", junit: "report.xml"}}]',
+        )
     elif state is CheckState.NO_SOCKETS:
         why = f"the tests need a network, and the sandbox has none ({why})"
         advice = (f"Name a command that needs no network in {POLICY_FILE}", add_test)

@@ -10,6 +10,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.formatting import money
 from bot.contracts.request import Tier
 from bot.ecosystems.record import guarded_folder
+from bot.ecosystems.version_managers import missing_versions
 from bot.environment.detection_result import Detection
 from bot.environment.prepared import facts, lock_files_digest
 from bot.policy.check_settings import SetupStep
@@ -206,7 +207,7 @@ def _tools(run: Run) -> Toolchains:
         origin, paths = run.origin.resolve(), run.checkout.paths
         folders = environment_folders(origin, Git(origin / ".git"), paths, run.environment)
     tools = toolchains.find(run.environment, run.checkout.tree, folders, severs=run.confinement.severs)
-    missing = toolchains.missing_versions(run.environment, tools.path, run.checkout.texts)
+    missing = missing_versions(run.environment, tools.path, run.checkout.texts)
     return tools._replace(notes=(*tools.notes, *missing))
 
 

@@ -91,11 +91,17 @@ def _matching(root: Path, pattern: str) -> Iterator[str]:
 
 LARGEST_OUTPUT = 8 * 1024 * 1024
 _LONGEST_LINE = 2_000
+_PREFIX = re.compile(r"^(?:\[[\w@/.:-]+\]:?|[\w@/.-]+(?:[ :][\w.:-]+)?:) ")
+"""What `pnpm -r`, turbo, lerna and yarn put before each line of a package."""
 
 
 def parse_output(text: str, drop: str) -> ParsedTests | None:
     """The tests of all known runners in the output; `None` if there are none. `drop` is removed: the root's path."""
     lines = [line[:_LONGEST_LINE].rstrip() for line in text.replace(drop, "").split("\n")]
+    return _parsed(lines) or _parsed([_PREFIX.sub("", line) for line in lines])
+
+
+def _parsed(lines: Sequence[str]) -> ParsedTests | None:
     parsed: list[ParsedTests] = []
     for runner in (runner for one in ecosystems() for runner in one.runners):
         ends = [match for line in lines if (match := runner.end.fullmatch(line))]

@@ -53,6 +53,30 @@ ctest --test-dir build
 make test
 make testci
 just check
+make -C sub test
+make clean test
+make -k -j 8 all check
+make go-test
+pdm run test
+pipenv run tests
+conda run -n x pytest
+python manage.py test
+./manage.py test --parallel
+npm run js-test
+yarn workspace web test
+yarn --cwd web test
+yarn workspaces foreach -A run test
+npx lerna run test
+node --run test
+npx tsx --test x.ts
+./gradlew :core:test
+ninja -C build check
+cmake --build build --target check
+bundle exec parallel_rspec spec
+php artisan test
+dbus-run-session -- pytest
+python tests/run.py
+node test/index.js
 bash ci/test.sh
 ./scripts/run-tests.sh
 python tools/run_tests.py
@@ -85,13 +109,14 @@ OTHERS = {
     Use.INSTALL: """
         pip install -e '.[dev]'; pip3 install yamllint; python -m pip install -e .; uv sync --group test;
         uv pip install x; poetry install
-        npm ci; yarn; yarn set version 4; pnpm install --frozen-lockfile; bundle install; composer install
-        cargo install cargo-hack; go mod download
+        npm ci; yarn; yarn --cwd web; yarn set version 4; pnpm install --frozen-lockfile; bundle install
+        composer install; cargo install cargo-hack; go mod download
     """,
     Use.SYSTEM: "sudo apt-get install x; apt-get update; rustup component add clippy",
     Use.BUILD: """
-        make; cmake -S . -B build; cargo build; go build ./...; npm run build; meson setup out; ./configure;
-        sbt '++ 3' Test/nativeLink""",
+        make; make -C sub; make clean all; make build-tests; cmake -S . -B build; cargo build; go build ./...
+        npm run build; meson setup out; ./configure; sbt '++ 3' Test/nativeLink
+    """,
     Use.LINT: """
         ruff check .; ruff format --check .; black --check .; npx prettier --check .; pnpm lint; tox -e lint
         deno fmt --check; make lint; cargo clippy -- -D warnings
@@ -106,7 +131,7 @@ OTHERS = {
         ruff format .; black .; npx prettier --write .; make docs; tox -e docs; tox -e docs,packaging; npm publish;
         cargo publish; cargo doc; yarn tsc --version; yarn size; pytest --version
         rake memory_profile:run; sbt docs/tlSite; coverage xml; echo hi; npm run test:e2e; npm run test:watch
-        bun run lint:fix; gem push x; curl https://example.com
+        bun run lint:fix; yarn workspace web deploy; pdm run x; gem push x; curl https://example.com
     """,
 }
 

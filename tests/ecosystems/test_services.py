@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from bot.ecosystems.services import Service, service_for
-from bot.session.workspaces.prepared_trees import _UNTIL
+from bot.session.workspaces.start_services import _UNTIL
 from tests.support.programs import run_program
 
 pytestmark = pytest.mark.bubblewrap

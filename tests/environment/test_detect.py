@@ -59,6 +59,7 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
             [f"cmake -S . -B build -G Ninja -DDEV=ON && {BUILD_AND_TEST}"],
         ),
         ({"Makefile": "all:\n\ntest: all\n\t./t\n"}, ["make test"]),
+        ({".rspec": "", "spec/a_spec.rb": ""}, ["rspec"]),
         ({"Makefile": "all:\n\techo test:\n"}, []),
         ({"Makefile": "tests:\n"}, []),
         ({"Makefile": "test:\n", "go.mod": ""}, ["go test ./..."]),

@@ -96,9 +96,11 @@ def test_the_usual_command_is_a_fallback_beside_the_tests_of_ci():
         ({}, "for one in a b; do\n  pytest $one\ndone", ["set -e\nfor one in a b; do\n  pytest $one\ndone"]),
         ({}, "pytest \\\n  --slow", ["pytest --slow"]),
         ({}, "pytest | tee log", ["set -e\npytest | tee log"]),
+        ({}, "./serve &\nsleep 1 && ./wait &\npytest", ["set -e\n./serve &\nsleep 1 && ./wait &\npytest"]),
         ({}, "pytest  # all of them", ["pytest"]),
         ({}, "cat <<E > x\npip install y\nE\npytest", ["set -e\ncat <<E > x\npip install y\nE\npytest"]),
         ({}, "make test", ["make test"]),
+        ({}, "make -j$(nproc) check V=1", ["set -e\nmake -j$(nproc) check V=1"]),
         ({}, "cd $GITHUB_WORKSPACE\nmake test", [f"set -e\nexport {WORKSPACE}\ncd $GITHUB_WORKSPACE\nmake test"]),
         ({}, "pytest >> $GITHUB_OUTPUT", ['set -e\nexport GITHUB_OUTPUT="/dev/null"\npytest >> $GITHUB_OUTPUT']),
         ({}, "cargo hack test --feature-powerset", ["cargo hack test --feature-powerset"]),
@@ -109,6 +111,20 @@ def test_a_step_is_taken_as_it_stands_without_its_installs(
     files: dict[str, str], lines: str, expected: list[str]
 ):
     assert commands(detection({**files, "README.md": ""}, workflow(script(lines)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("head", "step", "options"),
+    [
+        ("", "shell: bash", "set -eo pipefail"),
+        ("defaults: {run: {shell: bash}}\n", "name: Test", "set -eo pipefail"),
+        ("defaults: {run: {shell: bash}}\n", "shell: sh", "set -e"),
+        ("", "shell: bash -l {0}", "set -e"),
+    ],
+)
+def test_a_pipeline_fails_as_the_shell_of_the_step_has_it(head: str, step: str, options: str):
+    text = workflow(f"- run: pytest | tee log\n  {step}", head=f"{head}on: push")
+    assert commands(detection(PYTEST, text)) == [f"{options}\npytest | tee log"]
 
 
 @pytest.mark.parametrize(
@@ -277,6 +293,21 @@ def test_a_folder_that_the_repository_is_checked_out_into_is_its_root():
     beside = steps.replace("app/", "${{ runner.workspace }}/")  # as GitHub's template for CMake builds
     for text in (steps, beside):
         assert commands(detection(PYTEST, workflow(text))) == ["cd inner && pytest"]
+
+
+@pytest.mark.parametrize("option", ["--shard=${{ matrix.n }}/3", "--splits 3 --group ${{ matrix.n }}"])
+def test_a_share_of_the_tests_is_left_out_for_all_of_them(option: str):
+    job = "strategy: {matrix: {n: [1, 2, 3]}}"
+    detected = detection(PYTEST, workflow(f"- run: pytest {option}", job))
+    assert [check.command for check in detected.checks] == ["python3 -m pytest -q"]
+    assert any("a share of the tests" in reason for reason in left_out(detected).values())
+    both = "- run: pytest --shard=1/2\n- run: pytest --shard=2/2"
+    assert len(commands(detection(PYTEST, workflow(both)))) == 2
+
+
+def test_of_the_values_of_a_matrix_one_that_tests_is_taken_first():
+    job = "strategy: {matrix: {env: [lint, docs, py312]}}"
+    assert commands(detection(PYTEST, workflow("- run: tox -e ${{ matrix.env }}", job))) == ["tox -e py312"]
 
 
 def test_the_matrix_fills_in_a_leg_on_linux_and_its_conditions_decide():
@@ -452,6 +483,21 @@ def test_of_jobs_that_run_the_same_the_plainest_is_taken():
         ".github/workflows/test.yml": workflow("- run: make test"),
     }
     assert commands(detection(files)) == ["make test"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "number"),
+    [
+        ("- run: pytest a/part1\n- run: pytest a/part2", 2),
+        ("- run: |\n    date\n    pytest\n  working-directory: a\n- run: pytest\n  working-directory: b", 2),
+        ("- run: |\n    cd a\n    pytest\n- run: |\n    cd b\n    pytest", 2),
+        ("- run: |\n    echo a\n    pytest -v\n- run: pytest", 1),
+        ("- run: python3.11 -m pytest\n- run: python3.12 -m pytest", 1),
+        ("- run: tox -e py311-x4.2\n- run: tox -e py312-x5.0", 1),
+    ],
+)  # fmt: skip
+def test_tests_of_another_folder_are_not_the_same(steps: str, number: int):
+    assert len(commands(detection(PYTEST, workflow(steps)))) == number
 
 
 def test_the_job_prepare_takes_what_is_for_one_value_of_a_matrix_from_no_second_job():

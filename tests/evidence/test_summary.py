@@ -44,6 +44,7 @@ def _of(*checks: CheckResult, tier: Tier = Tier.MAINTAINER) -> Outcome:
         ([_check(PASSED, PASSED, _counts(3)), _check(PASSED, PASSED), _check(PASSED, PASSED)],
          "3 of 3 tests pass, 2 of 2 other checks pass", False),
         ([_check(PASSED, FAILED)], "1 check fails that passed before", True),
+        ([_check(PASSED, PASSED, _counts(1))], "1 of 1 test passes", False),
         ([_check(PASSED, PASSED, _counts(212), related="pytest a", scope_note="over 5 minutes")],
          "related tests: 212 of 212 tests pass; whole suite not run: over 5 minutes", False),
         ([_check(PASSED, FAILED, _counts(9, 1, broken=("t::a",)), related="pytest a", scope_note="over 5 minutes")],
@@ -98,6 +99,22 @@ def test_more_failing_tests_than_before_are_red_though_none_is_named():
     assert not any(summarize_checks(_of(_check(FAILED, FAILED, one))).failing for one in (same, flaky))
     unread = summarize_checks(_of(LINT, _check(FAILED, FAILED, TestChanges(after=TestCounts(8, 2)))))
     assert unread.headline == "not verified: the check fails, as before"
+
+
+@pytest.mark.parametrize(
+    ("after", "as_they_were", "lost"),
+    [((1, 0, 0), None, 2), ((1, 0, 2), None, 2), ((4, 0, 0), None, 0), ((1, 0, 0), (3, 0, 0), 0),
+     ((3, 0, 0), (1, 0, 0), 2)],
+)  # fmt: skip
+def test_a_change_with_which_fewer_tests_run_is_not_green(
+    after: tuple[int, int, int], as_they_were: tuple[int, int, int] | None, lost: int
+):
+    """As of a test runner that the changed code ends with exit code 0, or settings that select other tests."""
+    were = TestsAsTheyWere(PASSED, TestCounts(*as_they_were)) if as_they_were else None
+    tests = TestChanges(before=TestCounts(3, 1), after=TestCounts(*after))
+    summary = summarize_checks(_of(_check(PASSED, PASSED, tests, as_they_were=were)))
+    assert (summary.good, summary.failing) == (not lost, False)
+    assert ("2 tests that passed before did not run" in summary.headline) is bool(lost)
 
 
 def test_failing_tests_that_did_not_end_before_the_change_are_not_green():

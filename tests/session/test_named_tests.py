@@ -11,6 +11,7 @@ from bot.contracts.outcome import CheckResult, CheckState
 from bot.evidence.check import Check
 from bot.evidence.failing_checks import failing
 from bot.evidence.reruns import NO_TIME, PASSED_AGAIN
+from bot.session.checks.runner import EXIT_CODE_LOST
 from tests.support.rounds import PYTEST, Begin, Trial, trial
 from tests.support.workspaces import running
 
@@ -87,6 +88,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
         "flaky": "python3 -m unittest discover -s flaky",
         "order": "python3 -m unittest discover -s order",
         "before": "python3 -m unittest discover -s before",
+        "piped": "printf 'a\\0\\n'; python3 -m unittest discover -s piped -v 2>&1 | cat",
         "nameless": ONCE.format(place=folder / "was"),
         "leftover": ONCE.format(place="was"),
         "reader": "cat src/a.py",  # else no check opens the change, and none counts
@@ -97,6 +99,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
         {
             "flaky/test_a.py": fine,
             "order/test_a.py": fine,
+            "piped/test_a.py": SUITE.format(a="self.assertFalse(os.path.exists('changed'))", b="pass"),
             # With the change it cannot fail first, however long the base takes.
             "before/test_a.py": SUITE.format(
                 a=f"os.path.exists('changed') or {fails_once('before')}",
@@ -146,6 +149,15 @@ def test_a_test_that_is_flaky_on_the_base_is_not_mended(mixed: Mixed):
     result = mixed.results["before"]
     assert (named(result).mended, named(result).flaky) == (("test_a.A.test_b",), ("test_a.A.test_a",))
     assert not mixed.opened_for("before")
+
+
+def test_a_check_whose_tests_fail_has_failed_whatever_its_exit_code(mixed: Mixed):
+    result = mixed.results["piped"]
+    assert (result.before.state, result.after.exit_code) == (CheckState.PASSED, 0)
+    assert (result.after.state, result.after.note) == (CheckState.FAILED, EXIT_CODE_LOST)
+    assert named(result).broken == ("test_a.A.test_a",)
+    assert mixed.opened_for("piped")
+    assert failing([result], "") == (result,)
 
 
 def test_a_check_without_names_is_run_again_as_a_whole(mixed: Mixed):

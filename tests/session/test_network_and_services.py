@@ -259,7 +259,7 @@ def test_without_a_policy_cis_own_service_runs_inside(cli: Cli, tmp_path: Path):
     ("policy", "told"), [("version: 1\n", True), ("version: 1\nchecks: ['true']\n", False)]
 )
 def test_a_run_says_that_no_test_of_ci_is_taken(cli: Cli, tmp_path: Path, policy: str, told: bool):
-    ci = "on: push\njobs:\n  t:\n    runs-on: ubuntu-latest\n    steps:\n    - run: pytest -k ${{ steps.a.outputs.b }}\n"
+    ci = "on: push\njobs:\n  t:\n    runs-on: x\n    steps:\n    - run: pytest -k ${{ steps.a.outputs.b }}\n"
     files = {".github/agent.yml": policy, ".github/workflows/ci.yml": ci, "test_a.py": ""}
     outcome = fixed(cli, make_repository(tmp_path / "app", files), "bubblewrap", shell("echo b > b.py"))
     assert any("CI has workflows" in note for note in outcome["notes"]) is told

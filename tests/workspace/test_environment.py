@@ -48,7 +48,7 @@ def test_home_and_temporary_folder_are_the_workspace_s_own():
 def test_programs_that_the_job_prepare_installed_come_last_where_they_are_shown():
     path = built({"PATH": "/usr/bin"})["PATH"].split(":")
     shown = [f"{HOME}/.cargo/bin", str(Path.home() / ".local/bin"), "/opt/pipx_bin"]
-    assert sorted(path.index(one) for one in shown)[0] > path.index("/usr/bin")
+    assert min(path.index(one) for one in shown) > path.index("/usr/bin")
 
 
 def test_no_pager_prompt_or_editor_can_hang_a_command():

@@ -32,7 +32,7 @@ from bot.evidence.no_evidence import left_out_note
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.session.checks.host_reports import InvalidReport, parse_suite
-from bot.session.workspaces.prepared_trees import command_arguments
+from bot.session.workspaces.start_workspaces import command_arguments
 from bot.session.workspaces.usage_notes import LIMIT_NAMES
 from bot.workspace.client import Workspace
 
@@ -40,6 +40,7 @@ NO_TIME_LEFT = "the time for checks is spent"
 SKIPPED = "skipped by you"
 UNNEEDED = "the tests of another check ran"
 """Why a fallback does not run."""
+EXIT_CODE_LOST = "tests fail, although its exit code is 0"
 _CANCELLED = "the run was cancelled during this check"
 _HIGHEST_EXIT_CODE = 255
 _LONGEST_PATH = 300
@@ -163,6 +164,9 @@ class CheckRunner:
         if lacks and suite and suite.counts and suite.counts.passed:
             # Only for some tests a network or a dependency was missing.
             run = run._replace(state=CheckState.FAILED)
+        failed = suite and (suite.counts.failed if suite.counts else suite.failed)
+        if failed and run.state is CheckState.PASSED:  # as after `pytest | tee log`
+            run = run._replace(state=CheckState.FAILED, note=EXIT_CODE_LOST)
         opened = answer.get("opened")
         known = frozenset(self.watch).intersection(map(str, opened)) if isinstance(opened, list) else None
         return CheckExecution(run, suite, opened=known)

@@ -18,6 +18,7 @@ from bot.policy.protected_files import MayWrite
 from bot.session.context.run import Run
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor
 from bot.session.workspaces.prepared_trees import Trees
+from bot.session.workspaces.start_services import ServiceError, start_services
 from bot.session.workspaces.start_workspaces import CallPosition
 from bot.workspace.client import Answer, HostEndedError, Question, ScanResult, Workspace, WorkspaceError
 from bot.workspace.dependencies import links as links_in
@@ -103,7 +104,10 @@ class AgentWorkspace:
         if self._lacks_caches:
             self.trees.copy_prepared(workspace, self.run.cancel_run, self.trees.environment())
             self._lacks_caches = False
-        self.trees.serve_agent(workspace)
+        try:
+            start_services(workspace, self.trees.services, self.run.cancel_run)
+        except ServiceError as error:  # the agent works on, and checks tell of it
+            self.run.say(f"warning: {error}")
 
     def call(
         self, tool: str, arguments: ToolArguments, cancel: CancelToken, position: CallPosition

@@ -9,8 +9,7 @@ from bot.ecosystems.registry import lock_tool
 from bot.gate.dependencies import is_lock_file
 from bot.session.context.run import Run
 from bot.session.workspaces.agent_workspace import AgentWorkspace
-from bot.session.workspaces.prepared_trees import command_arguments
-from bot.session.workspaces.start_workspaces import CallPosition
+from bot.session.workspaces.start_workspaces import CallPosition, command_arguments
 
 _SECONDS = 600
 _TAIL = 600

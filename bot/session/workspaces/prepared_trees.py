@@ -30,7 +30,8 @@ from bot.session.context.run import Run
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive
-from bot.session.workspaces.start_workspaces import SETUP, TreeEnvironment, Workspaces
+from bot.session.workspaces.start_services import start_services
+from bot.session.workspaces.start_workspaces import SETUP, TreeEnvironment, Workspaces, command_arguments
 from bot.session.workspaces.usage_notes import refusal_notes
 from bot.session.workspaces.written_folders import move_untracked, remove_special_files
 from bot.workspace.client import Workspace, WorkspaceError
@@ -121,13 +122,6 @@ class Trees:
         if environment.caches:
             command = command_arguments(build_caches.command_for(environment.caches), _COPY_LIMIT)
             workspace.call("bash", command, cancel)
-
-    def serve_agent(self, workspace: Workspace) -> None:
-        """Start the services for the agent's own commands. Without one of them it works on, and checks tell of it."""
-        try:
-            start_services(workspace, self.services, self.run.cancel_run)
-        except ServiceError as error:
-            self.run.say(f"warning: {error}")
 
     def wait(self) -> None:
         """Wait for a running preparation, so that its workspace ends before its folder is removed."""
@@ -288,17 +282,6 @@ class Trees:
                 path.unlink()
 
 
-# In a subshell of its own, so that what comes after it has the usual priority; where there is no such program, or the
-# sandbox lets none change its priority, nothing is changed.
-_QUIETLY = "{ renice -n 10 -p $BASHPID; ionice -c 3 -p $BASHPID; } >/dev/null 2>&1\n"
-
-
-def command_arguments(command: str, seconds: float, *, quiet: bool = False) -> dict[str, str | int]:
-    """Arguments that run a command of the repository by itself: a `cd` in it does not carry over to the next."""
-    begun = _QUIETLY if quiet else ""
-    return {"command": f"(\n{begun}{command}\n)", "timeout": max(round(seconds), 1)}
-
-
 def _run_step(workspace: Workspace, step: SetupStep, cancel: CancelToken) -> None:
     outcome = workspace.call("bash", command_arguments(step.command, step.timeout), cancel)
     code = outcome.metadata.get("exit_code")
@@ -309,28 +292,3 @@ def _run_step(workspace: Workspace, step: SetupStep, cancel: CancelToken) -> Non
         output = outcome.content.strip().removesuffix(f"[exit code {code}]").rstrip()[-_TAIL:]
         words = "\n".join((output, *refusal_notes(workspace)))
         raise SetupError(f"the setup command `{step.command}` {how}: {words}")
-
-
-_UNTIL = 'until (\n{ready}\n) > "$TMPDIR/ready" 2>&1; do\n  sleep 0.2\ndone'
-_WHY = 'tail -n 3 "$TMPDIR/ready"'
-_SHORT = 10
-_SERVICE_TAIL = 600
-
-
-class ServiceError(UsageError):
-    """A server of `run_services:` did not answer in time."""
-
-
-def start_services(workspace: Workspace, services: Sequence[ServiceSpec], cancel: CancelToken) -> None:
-    """Start each service, as a command of the sandbox in the background, and wait until it answers. All of them end
-    with the workspace. Raises `ServiceError` with the last lines of its output."""
-    for service in services:
-        started = workspace.call("bash", {"command": service.command, "background": True}, cancel)
-        wait = {"command": _UNTIL.format(ready=service.ready), "timeout": max(round(service.timeout), 1)}
-        outcome = workspace.call("bash", wait, cancel)
-        if outcome.metadata.get("exit_code") != 0:
-            why = workspace.call("bash", {"command": _WHY, "timeout": _SHORT}, cancel).content
-            raise ServiceError(
-                f"the service {service.name} did not answer within {service.timeout:.0f} s: "
-                f"{why.strip()[-_SERVICE_TAIL:]}\n{started.content.strip()[-_SERVICE_TAIL:]}"
-            )

@@ -33,6 +33,17 @@ class CallPosition(NamedTuple):
     more_edits: bool = False
 
 
+# In a subshell of its own, so that what comes after it has the usual priority; where there is no such program, or the
+# sandbox lets none change its priority, nothing is changed.
+_QUIETLY = "{ renice -n 10 -p $BASHPID; ionice -c 3 -p $BASHPID; } >/dev/null 2>&1\n"
+
+
+def command_arguments(command: str, seconds: float, *, quiet: bool = False) -> dict[str, str | int]:
+    """Arguments that run a command of the repository by itself: a `cd` in it does not carry over to the next."""
+    begun = _QUIETLY if quiet else ""
+    return {"command": f"(\n{begun}{command}\n)", "timeout": max(round(seconds), 1)}
+
+
 _MIB = 1 << 20
 
 

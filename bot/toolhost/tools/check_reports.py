@@ -109,4 +109,4 @@ def _output(spill: Path, context: Context) -> tuple[str, str]:
         content = test_reports.read(spill, context.spill, test_reports.LARGEST_OUTPUT)
     except ReportError as error:
         return "", f"its output {error}"
-    return ("", "") if b"\0" in content[:4096] else (content.decode("utf-8", "replace"), "")
+    return content.decode("utf-8", "replace"), ""
