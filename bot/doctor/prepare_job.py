@@ -33,7 +33,9 @@ def prepare_steps(detected: Detection, *, restores: bool) -> str:
             name = step.name if step.name != step.raw.get("uses") else ""
             own = re.sub(r"^\$\{\{(.*)\}\}$", r"\1", str(step.raw.get("if", "")).strip()).strip()
             condition = " && ".join([*([f"({own})"] if own else []), _NOT_RESTORED]) if restores else own
-            lines.append(_rendered({"name": name, **step.raw, "if": condition}))
+            # What these jobs install is not what CI's jobs would save.
+            uses = str(step.raw.get("uses", "")).replace("actions/cache@", "actions/cache/restore@")
+            lines.append(_rendered({"name": name, **step.raw, "uses": uses, "if": condition}))
     return "".join(lines)
 
 
