@@ -95,6 +95,8 @@ def test_system_packages_are_repeated_only_where_the_line_is_literal():
     assert step["run"] == "sudo apt-get update\nsudo apt-get install -y libxml2-dev"
     assert step["continue-on-error"] == "true", "as with a repository of packages that only CI's job has"
     assert not steps_of(written({"run": "sudo apt-get install -y $(cat packages)"}), "run")
+    [step] = steps_of(written({"run": "npm i -g corepack && corepack enable"}), "run")
+    assert step["run"] == "corepack enable"
 
 
 @pytest.mark.parametrize(
