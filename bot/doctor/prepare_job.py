@@ -11,7 +11,7 @@ from bot.ecosystems.registry import ecosystems
 from bot.environment.detection_result import CIStep, Detection, source_of
 
 TOOLS = {name: action for one in ecosystems() for name, action in one.actions.items()}
-_SYSTEM = re.compile(r"(sudo )?apt(-get)? (update|install)( [\w.+:~=-]+)*")
+_SYSTEM = re.compile(r"(sudo )?(apt(-get)? (update|install)( [\w.+:~=-]+)*|corepack enable)")
 _SUPERFLUOUS = ("dtolnay/rust-toolchain@", "actions-rs/", "softprops/")
 """Actions that zizmor would do without."""
 _AS_IN_CI = "zizmor: ignore[adhoc-packages] as CI has it"
@@ -33,13 +33,15 @@ def prepare_steps(detected: Detection, *, restores: bool) -> str:
             name = step.name if step.name != step.raw.get("uses") else ""
             own = re.sub(r"^\$\{\{(.*)\}\}$", r"\1", str(step.raw.get("if", "")).strip()).strip()
             condition = " && ".join([*([f"({own})"] if own else []), _NOT_RESTORED]) if restores else own
-            lines.append(_rendered({"name": name, **step.raw, "if": condition}))
+            # What these jobs install is not what CI's jobs would save.
+            uses = str(step.raw.get("uses", "")).replace("actions/cache@", "actions/cache/restore@")
+            lines.append(_rendered({"name": name, **step.raw, "uses": uses, "if": condition}))
     return "".join(lines)
 
 
 def repeated_steps(detected: Detection) -> str:
     """Return what the agent's job repeats, before a secret is there: actions that are known to install a toolchain,
-    with the inputs that choose it, and literal installs of system packages."""
+    with the inputs that choose it, literal installs of system packages, and Corepack's programs."""
     rendered = ("".join(_repeated(step)) for step in detected.prepare if not step.reason)
     return "".join(dict.fromkeys(rendered))
 
@@ -49,7 +51,7 @@ def _repeated(step: CIStep) -> Iterator[str]:
     name, _, version = uses.partition("@")
     lines = [line.strip() for line in re.split(r"\n|&&", re.sub(r"\s*\\\n\s*", " ", script))]
     system = [line for line in lines if _SYSTEM.fullmatch(line)]
-    if any("install" in line for line in system):
+    if any(re.search("install|corepack", line) for line in system):
         name = "System packages, as in CI"
         yield _rendered({"name": name, "run": "\n".join(system), "continue-on-error": True})
     tool = TOOLS.get(name)

@@ -114,8 +114,8 @@ ECOSYSTEM = Ecosystem(
     locks=listed("uv.lock; poetry.lock; pdm.lock; Pipfile.lock; *requirements*.txt; environment.y*ml"),
     home_packages=(".local/lib", ".cache/pre-commit"),
     home_environments=listed("""
-        .cache/pypoetry/virtualenvs; .local/share/virtualenvs; .local/share/pipx;
-        .local/share/hatch; .local/share/uv; .local/bin; /opt/pipx; /opt/pipx_bin"""),
+        .cache/pypoetry/virtualenvs; .local/share/pypoetry; .local/share/virtualenvs; .local/share/pipx;
+        .local/share/hatch; .local/share/uv; .local/bin; .local/venv; /opt/pipx; /opt/pipx_bin"""),
     packages=("bin", "lib/python3.*/site-packages"),
     suffixes=(".py", ".pyi"),
     test="python3 -m pytest",

@@ -15,7 +15,7 @@ _BY_NAME = tuple(
         (
             Use.LINT,
             r"""lint([-:_]\w+)? | eslint | prettier | standard | xo | oxlint | biome | style | vet | ruff | flake8
-            | clippy | pre-commit | (fmt|format|style)[-:_]?check
+            | clippy | pre-commit | php(cs|md)([-:_]\w+)? | (fmt|format|style)[-:_]?check
             | (check|test)[-:_]?(fmt|format|lint|style|eslint|prettier)""",
         ),
         (

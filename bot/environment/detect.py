@@ -36,6 +36,7 @@ _TITLE = re.compile(
     r"(?P<name>tests?|lint(?=ers?$|ing$|$)|type-?check(?=s$|ing$|$))(ers?|ing|s)?( suite)?"
 )
 _INSTALL_TITLE = re.compile(r"install (?:\w+ ){0,2}(?:dep(?:endencie)?s|requirements)")
+_SPECIAL = re.compile(r"(?i)lint|lowest|oldest|min(?:im|.?version|.?rust)|msrv")
 _VERSION = r"\A\s*v?(\d[\w./*-]*)\s*\Z|^{}(?:js|lang)?\s+(\d[\w.]*)$"
 _INSTALLS = "it installs, and what is installed here is used"
 _UNKNOWN = "nothing in it is known to test, check or build"
@@ -161,7 +162,7 @@ class _Detector:
     def detected(self) -> Detection:
         services: dict[int, Service] = {}
         prepared: list[tuple[bool, CIJob]] = []
-        for job in sorted(self.workflows.jobs, key=_is_special):
+        for job in sorted(self.workflows.jobs, key=_order):
             begun = len(self.checks)
             self._job(job.steps)
             if uses := [check.use for check in self.checks[begun:]]:
@@ -322,9 +323,10 @@ class _Detector:
         return next(name for name in names if name not in taken)
 
 
-def _is_special(job: CIJob) -> bool:
-    """Whether it has an unfinished toolchain, or what it installs depends on a value of its matrix."""
-    return any(
+def _order(job: CIJob) -> tuple[bool, bool]:
+    """Return whether it is named after linters or the lowest versions, and whether it has an unfinished toolchain, or
+    what it installs depends on a value of its matrix."""
+    return any(_SPECIAL.search(step.source.rpartition(" ")[2]) for step in job.steps), any(
         "nightly" in str(step.raw) or (step.varies and _Classified.of(step).use in (Use.INSTALL, Use.SYSTEM))
         for step in job.steps
     )

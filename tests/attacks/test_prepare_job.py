@@ -57,6 +57,13 @@ def test_steps_are_copied_as_they_stand_with_their_place():
     assert text.count("# .github/workflows/ci.yml, job test\n") == 2
 
 
+def test_a_cache_of_ci_is_restored_and_not_saved():
+    """Else the job that keeps the environment would save the packages of several jobs under the key of one."""
+    cache = {"uses": "actions/cache@v6", "with": {"path": "node_modules", "key": "x"}}
+    text = written(cache, {"run": "npm ci"})
+    assert "uses: actions/cache/restore@v6 # " in text and "uses: actions/cache@" not in text
+
+
 def test_a124_the_agents_job_repeats_only_what_chooses_a_version(tmp_path: Path):
     text = written(NODE, {"uses": "some/setup-thing@v1"}, {"run": "npm ci"})
     [step] = steps_of(text, "run")
@@ -88,6 +95,8 @@ def test_system_packages_are_repeated_only_where_the_line_is_literal():
     assert step["run"] == "sudo apt-get update\nsudo apt-get install -y libxml2-dev"
     assert step["continue-on-error"] == "true", "as with a repository of packages that only CI's job has"
     assert not steps_of(written({"run": "sudo apt-get install -y $(cat packages)"}), "run")
+    [step] = steps_of(written({"run": "npm i -g corepack && corepack enable"}), "run")
+    assert step["run"] == "corepack enable"
 
 
 @pytest.mark.parametrize(

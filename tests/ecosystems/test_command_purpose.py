@@ -121,7 +121,8 @@ OTHERS = {
         ruff check .; ruff format --check .; black --check .; npx prettier --check .; pnpm lint; tox -e lint
         deno fmt --check; make lint; cargo clippy -- -D warnings
         hatch run lint:style; hatch fmt --check; pre-commit run -a; golangci-lint run; bundle exec rubocop
-        composer phpcs; yamllint .; sbt githubWorkflowCheck; sbt 'project a' '++ 3' headerCheckAll scalafmtCheckAll
+        composer phpcs; composer phpmd-test
+        yamllint .; sbt githubWorkflowCheck; sbt 'project a' '++ 3' headerCheckAll scalafmtCheckAll
         tox -v -e flake8 -- -v; tox --verbose --verbose -e pydocstyle; nox --session lint; tox run -f lint
     """,
     Use.TYPES: """

@@ -522,11 +522,16 @@ def test_the_job_prepare_takes_what_is_for_one_value_of_a_matrix_from_no_second_
 
 
 def test_the_job_prepare_begins_with_the_workflow_of_the_plainest_name_and_a_job_with_one_set_up():
-    """As fastify has it, which tests another runtime, and handlebars, whose job for an old one runs fewer tests."""
+    """As fastify has it, which tests another runtime, handlebars, whose job for an old one runs fewer tests, and
+    guzzle, whose first job tests with the lowest versions."""
     steps = "- uses: actions/setup-node@v1\n  if: matrix.os == 'windows'\n- uses: actions/setup-node@v6"
     steps += "\n- run: npm ci\n- run: npm test\n- run: npm run e2e\n  if: matrix.os == 'linux'"
     other = workflow("- uses: nodesource/setup-nsolid@v1\n- run: npm i\n- run: npm test")
-    names = {"coverage": other.replace("nsolid", "nightly"), "test-other": other, "z": other}
+    lowest = other.replace("  test:", "  test-lowest-version:")
+    names = {"a": lowest, "coverage": other.replace("nsolid", "nightly"), "test-other": other, "z": other}
+    varied = workflow("- run: npm i x@${{ matrix.x }}\n- run: npm t", "strategy: {matrix: {x: [1]}}")
+    detected = detection({"package.json": "{}", ".github/workflows/a.yml": lowest}, varied)
+    assert detected.prepare[0].name == "npm i x@1"
     files = {f".github/workflows/{name}.yml": text for name, text in names.items()} | {"package.json": "{}"}
     text = workflow(steps, "strategy: {matrix: {os: [linux, windows]}}")
     prepare = detection(files, text).prepare
@@ -566,7 +571,7 @@ def test_the_job_prepare_has_a_step_twice_if_one_job_has_or_for_another_folder()
 
 def test_tests_that_install_what_they_need_in_their_own_step_get_it_before():
     """As apispec has it: tox has no network where its tests run. pytest runs beside it with the usual install."""
-    assert ".local/share/hatch" in kept_in_home()
+    assert {".local/share/hatch", ".local/share/pypoetry"}.issubset(kept_in_home())
     oldest = "requirements-oldest.txt"
     files = {
         "pyproject.toml": "[project]\nname = 'x'",
