@@ -91,8 +91,16 @@ class CheckPair:
         """The check with the command that ran after the change."""
         return self.check._replace(command=self.related[1] or self.check.command)
 
+    @property
+    def _passed_again(self) -> bool:
+        """Whether a second run passed with as many tests: with fewer it says nothing of those that failed."""
+        if self.second is None or self.second.run.state is not CheckState.PASSED:
+            return False
+        ran, again = (one.counts.ran if one.counts else 0 for one in (self.after, self.second))
+        return again >= ran
+
     def result(self) -> CheckResult:
-        passed = self.second is not None and self.second.run.state is CheckState.PASSED
+        passed = self._passed_again
         flaky = flaky_tests(self.before.suite, self.before.rerun_suite)
         if self.second is not None:
             flaky |= flaky_tests(self.after.suite, self.second.suite, passed=passed)

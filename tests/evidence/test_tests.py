@@ -213,6 +213,9 @@ BOTH = ran(S.FAILED, {"a": "f", "b": "f"})
             {"mended": ("b",), "flaky": ("a",)}, False, False,
         ),
         (ran(S.PASSED), ran(S.FAILED), ran(S.PASSED), {}, True, False),
+        # A second run with fewer tests, as after a build with other options, says nothing of those that failed.
+        (GREEN, RED, ran(S.PASSED, {"b": "p"}), {"broken": ("a",)}, False, True),
+        (GREEN, RED, ran(S.PASSED), {"broken": ("a",)}, False, True),
     ],
 )  # fmt: skip
 def test_what_a_second_run_shows(
