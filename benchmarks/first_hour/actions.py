@@ -36,9 +36,7 @@ from tests.support.model_server import ModelServer
 
 ROOT = HERE.parents[1]
 _PYENV = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-_KEPT = re.compile(
-    r"LANG$|GOPROXY$|(PIP|UV|SSL|REQUESTS|CURL)_|NODE_EXTRA|(?i:(https?|no)_proxy$)"
-)
+_KEPT = re.compile(r"LANG$|GOPROXY$|(PIP|UV|SSL|REQUESTS|CURL)_|NODE_EXTRA|(?i:(https?|no)_proxy$)")
 _MINUTES = 25
 _OWN = "slash-agent"
 _POETRY_MIRROR = "poetry-plugin-pypi-mirror"
