@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.figures import FIGURES, Bench, Scale
 from benchmarks.session import ROOT
-from benchmarks.table import render
+from benchmarks.table import Row, render
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -27,12 +27,18 @@ def main(argv: list[str] | None = None) -> int:
     compileall.compile_dir(str(ROOT / "bot"), quiet=2)
     with tempfile.TemporaryDirectory(prefix="slash-agent-bench-") as folder:
         bench = Bench(Scale(runs=options.runs), Path(folder), _say)
-        rows = [row for name in options.only or FIGURES for row in FIGURES[name](bench)]
+        rows, failed = list[Row](), False
+        for name in options.only or FIGURES:
+            try:
+                rows += FIGURES[name](bench)
+            except Exception as error:  # noqa: BLE001  The other figures are printed all the same.
+                failed = True
+                _say(f"{name}: {type(error).__name__}: {error}")
     where = f"{machine()}{_stolen(before, _cpu_times())}"
     print(f"\n{where}\n\n{render(rows)}")
     if options.json:
         options.json.write_text(json.dumps({"machine": where, "rows": list(map(asdict, rows))}, indent=1))
-    return 1 if options.strict and any(row.met is False for row in rows) else 0
+    return 1 if failed or (options.strict and any(row.met is False for row in rows)) else 0
 
 
 def machine() -> str:
