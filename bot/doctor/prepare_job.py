@@ -52,8 +52,8 @@ def _repeated(step: CIStep) -> Iterator[str]:
     lines = [line.strip() for line in re.split(r"\n|&&", re.sub(r"\s*\\\n\s*", " ", script))]
     system = [line for line in lines if _SYSTEM.fullmatch(line)]
     if any(re.search("install|corepack", line) for line in system):
-        name = "System packages, as in CI"
-        yield _rendered({"name": name, "run": "\n".join(system), "continue-on-error": True})
+        script = "\n".join(system)
+        yield _rendered({"name": "System packages, as in CI", "run": script, "continue-on-error": True})
     tool = TOOLS.get(name)
     if tool is None:
         return

@@ -35,9 +35,9 @@ def build(source: Mapping[str, str], home: Path, temporary: Path, tools: Toolcha
     variables.setdefault("LANG", "C.UTF-8")
     if (environment := source.get("VIRTUAL_ENV")) and Path(environment) in tools.folders:
         variables["VIRTUAL_ENV"] = environment
-    kept = [home / name for one in ecosystems() for name in one.home_packages]
-    kept += [Path.home() / name for one in ecosystems() for name in one.home_environments]
-    own = [str(folder) for folder in kept if folder.name.endswith("bin")]
+    folders = [home / name for one in ecosystems() for name in one.home_packages]
+    folders += [Path.home() / name for one in ecosystems() for name in one.home_environments]
+    own = [str(folder) for folder in folders if folder.name.endswith("bin")]
     variables |= {
         **_ALWAYS,
         **{name: text.format(home=home) for one in ecosystems() for name, text in one.settings.items()},
